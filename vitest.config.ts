@@ -1,0 +1,38 @@
+import { defineConfig } from 'vitest/config';
+
+const NEVER = ['node_modules/**', '.data/**'];
+
+/**
+ * Two projects: `unit` tests stand beside the code and need no server; those below `test/` share one PostgreSQL and one
+ * Temporal server, which start only when such a test is part of the run.
+ */
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    reporters: ['default', './test/setup/summary-reporter.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          environment: 'node',
+          include: ['**/*.test.ts'],
+          exclude: [...NEVER, 'test/**'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          environment: 'node',
+          include: ['test/**/*.test.ts'],
+          exclude: NEVER,
+          globalSetup: ['test/setup/global.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
