@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { isTimeZone } from './calendar.ts';
+import { Plan } from './entitlement.ts';
+import { WorkspaceId } from './ids.ts';
+
+export const BillingMode = z.enum(['card', 'invoice']);
+
+/** A client of an agency (specification §2.3, decisions §11). */
+export const SubAccount = z
+  .object({
+    idpOrgId: WorkspaceId,
+    name: z.string(),
+    legalName: z.string(),
+    timezone: z.string(),
+    plan: Plan.nullable(),
+    subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
+    billingMode: BillingMode,
+    lineCount: z.int(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'SubAccount' });
+export type SubAccount = z.infer<typeof SubAccount>;
+
+export const SubAccountInput = z
+  .object({
+    name: z.string().trim().min(1).max(200),
+    legalName: z.string().trim().max(200).optional().meta({ description: 'Default: the name.' }),
+    timezone: z.string().refine(isTimeZone, 'must be an IANA time zone').default('UTC'),
+    country: z
+      .string()
+      .regex(/^[A-Z]{2}$/, 'must be an ISO 3166 country code')
+      .default('US')
+      .meta({ description: 'Whose phone numbers may be written without a country code.' }),
+  })
+  .meta({ id: 'SubAccountInput' });
+export type SubAccountInput = z.infer<typeof SubAccountInput>;

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { ApprovalChannel } from './events/ai-draft.ts';
+import { Id } from './ids.ts';
+import { MAX_BODY_LENGTH } from './message.ts';
+
+/** The states of specification §3.3, and that of a draft which a newer reply made useless (decisions §10). */
+export const DraftStatus = z.enum(['drafted', 'approved', 'rejected', 'claimed', 'superseded']);
+export type DraftStatus = z.infer<typeof DraftStatus>;
+
+/** Before there is a draft: it waits for the contact and the model, or the model gave none. Never shown. */
+export const StoredDraftStatus = z.enum(['waiting', 'failed', ...DraftStatus.options]);
+
+export const DraftAction = z.enum(['approve', 'reject', 'mark_sent']);
+export type DraftAction = z.infer<typeof DraftAction>;
+
+/** What each action makes of a draft (specification §3.3). */
+export const RESOLVED_AS = {
+  approve: 'approved',
+  reject: 'rejected',
+  mark_sent: 'claimed',
+} as const satisfies Record<DraftAction, DraftStatus>;
+
+/** What a contact may be found to want: a closed set, so that no contact can make up tags. */
+export const DraftTag = z.enum([
+  'interested',
+  'not_interested',
+  'question',
+  'objection',
+  'meeting_requested',
+  'call_back',
+  'wrong_person',
+]);
+export const Sentiment = z.enum(['positive', 'neutral', 'negative']);
+
+/** A draft as the API lists it. */
+export const AutoReply = z
+  .object({
+    replyId: Id,
+    status: DraftStatus,
+    draftMessage: z.string(),
+    conversationRecipient: z.string(),
+    inboundText: z.string(),
+    leadId: Id.nullable(),
+    confidence: z.number().min(0).max(1),
+    tags: z.array(z.string()),
+    sentiment: Sentiment.nullable(),
+    mode: z.literal('copilot'),
+    approvalChannel: ApprovalChannel.nullable(),
+    messageId: Id.nullable().meta({ description: 'The message that answered the contact.' }),
+    model: z.string().nullable(),
+    promptTokens: z.int().nullable(),
+    completionTokens: z.int().nullable(),
+    createdAt: z.iso.datetime(),
+    resolvedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'AutoReply' });
+export type AutoReply = z.infer<typeof AutoReply>;
+
+/** What a reviewer decides about a draft (specification §4.14). */
+export const DraftResolution = z
+  .object({
+    replyId: z.string().max(100),
+    action: DraftAction,
+    message: z
+      .string()
+      .trim()
+      .min(1)
+      .max(MAX_BODY_LENGTH)
+      .optional()
+      .meta({ description: 'With `approve`: what is sent instead of the draft as it stands.' }),
+  })
+  .refine(({ action, message }) => action === 'approve' || message === undefined, {
+    path: ['message'],
+    message: 'goes with the action approve only',
+  })
+  .meta({ id: 'DraftResolution' });

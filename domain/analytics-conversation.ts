@@ -1,0 +1,21 @@
+import { z } from 'zod';
+
+/** What a workspace and a contact exchanged on one day (specification §2.15). */
+export const DayConversation = z
+  .object({
+    name: z.string(),
+    phone: z.string().meta({ description: 'The conversation id: E.164, or an email address.' }),
+    leadId: z.string().nullable(),
+    sent: z.int(),
+    replied: z.int(),
+    lastMessage: z.string(),
+    lastDirection: z.enum(['in', 'out']),
+    lastAt: z.iso.datetime(),
+    inboxHref: z.string(),
+  })
+  .meta({ id: 'DayConversation' });
+export type DayConversation = z.infer<typeof DayConversation>;
+
+/** The thread in the inbox view; `+` and `@` stay legible. */
+export const inboxHref = (address: string): string =>
+  `/inbox/${encodeURIComponent(address).replaceAll('%2B', '+').replaceAll('%40', '@')}`;

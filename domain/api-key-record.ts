@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { Id } from './ids.ts';
+
+/** A key as it is listed (decisions §3); the key itself is shown once, when it is made. */
+export const ApiKeyRecord = z
+  .object({
+    _id: Id,
+    name: z.string(),
+    prefix: z.string(),
+    last4: z.string(),
+    createdAt: z.iso.datetime(),
+    lastUsedAt: z.iso.datetime().nullable(),
+    expiresAt: z.iso.datetime().nullable(),
+    revokedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'ApiKey' });
+export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
+
+export const ApiKeyInput = z
+  .object({
+    name: z.string().trim().min(1).max(100),
+    expiresAt: z.iso.datetime({ offset: true }).nullable().optional(),
+  })
+  .meta({ id: 'ApiKeyInput' });

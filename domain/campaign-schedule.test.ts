@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { CampaignStep } from './campaign.ts';
+import { planSteps, stepDate } from './campaign-schedule.ts';
+
+const step = (fields: object) => CampaignStep.parse({ message: 'Hi', ...fields });
+const lead = { phones: ['+14155550100'], emails: ['ada@example.com'] };
+const noon = new Date('2026-03-02T12:00:00Z'); // a Monday
+const times = (planned: { at: Date }[]) => planned.map(({ at }) => at.toISOString().slice(0, 16));
+
+describe('planSteps', () => {
+  it('counts each delay from the step before it, the first from entering', () => {
+    const steps = [step({ delay: { minutes: 5 } }), step({ delay: { days: 2, hours: 1 } }), step({})];
+    expect(times(planSteps(steps, lead, undefined, noon))).toEqual([
+      '2026-03-02T12:05',
+      '2026-03-04T13:05',
+      '2026-03-04T13:05',
+    ]);
+  });
+
+  it('moves a step into the window, and counts on from there', () => {
+    const steps = [step({ delay: { hours: 8 } }), step({ delay: { hours: 1 } })];
+    const window = { timezone: 'UTC', start: '09:00', end: '17:00', days: [1, 2, 3, 4, 5] };
+    expect(times(planSteps(steps, lead, window, noon))).toEqual(['2026-03-03T09:00', '2026-03-03T10:00']);
+  });
+
+  it('leaves out what does not reach the lead, and keeps its delay', () => {
+    const steps = [
+      step({ messageType: 'email' }),
+      step({ messageType: 'sms', delay: { days: 1 } }),
+      step({ messageType: 'email', delay: { days: 1 } }),
+    ];
+    const planned = planSteps(steps, { phones: [], emails: ['ada@example.com'] }, undefined, noon);
+    expect(planned.map(({ stepIndex, address }) => [stepIndex, address])).toEqual([
+      [0, 'ada@example.com'],
+      [2, 'ada@example.com'],
+    ]);
+    expect(times(planned)).toEqual(['2026-03-02T12:00', '2026-03-04T12:00']);
+  });
+});
+
+describe('stepDate', () => {
+  it('adds up the delays of steps that were left out', () => {
+    const steps = [step({}), step({ delay: { days: 1 } }), step({ delay: { days: 3 } })];
+    expect(stepDate(steps, 0, 2, undefined, noon).toISOString()).toBe('2026-03-06T12:00:00.000Z');
+  });
+});

@@ -1,0 +1,61 @@
+import type { CampaignStep } from './campaign.ts';
+import type { Channel } from './channel.ts';
+import { clampToWindow, type SendWindow } from './send-window.ts';
+
+/** When the steps of a sequence leave, and to which address: pure, the clock is passed in. */
+
+export interface StepLead {
+  phones: string[];
+  emails: string[];
+}
+
+export interface PlannedStep {
+  stepIndex: number;
+  channel: Channel;
+  address: string;
+  /** The earliest time; the line's pace may make it later. */
+  at: Date;
+}
+
+/** Where a lead is reached on a channel; iMessage prefers the phone number. Null: not at all. */
+export function addressOn(channel: Channel, { phones, emails }: StepLead): string | null {
+  const phone = phones[0] ?? null;
+  const email = emails[0] ?? null;
+  return { imessage: phone ?? email, sms: phone, email }[channel];
+}
+
+/**
+ * The steps a lead gets when it enters at `from`. A step whose channel does not reach the lead is left out; its
+ * delay still counts.
+ */
+export function planSteps(
+  steps: readonly CampaignStep[],
+  lead: StepLead,
+  window: SendWindow | undefined,
+  from: Date,
+): PlannedStep[] {
+  const planned: PlannedStep[] = [];
+  let at = from;
+  steps.forEach(({ messageType: channel, delay }, stepIndex) => {
+    at = clampToWindow(window, new Date(at.getTime() + delayMs(delay)));
+    const address = addressOn(channel, lead);
+    if (address !== null) planned.push({ stepIndex, channel, address, at });
+  });
+  return planned;
+}
+
+/** When step `next` leaves now that step `done` has left at `at`. */
+export function stepDate(
+  steps: readonly CampaignStep[],
+  done: number,
+  next: number,
+  window: SendWindow | undefined,
+  at: Date,
+): Date {
+  const pause = steps.slice(done + 1, next + 1).reduce((sum, { delay }) => sum + delayMs(delay), 0);
+  return clampToWindow(window, new Date(at.getTime() + pause));
+}
+
+function delayMs({ days = 0, hours = 0, minutes = 0 }: CampaignStep['delay']): number {
+  return ((days * 24 + hours) * 60 + minutes) * 60_000;
+}

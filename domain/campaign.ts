@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { Channel } from './channel.ts';
+import { Id, UserId, WorkspaceId } from './ids.ts';
+import { MAX_BODY_LENGTH, MessageInput, TimeZone } from './message.ts';
+
+export const CampaignStatus = z
+  .enum(['draft', 'active', 'paused', 'completed', 'archived'])
+  .meta({ id: 'CampaignStatus' });
+export type CampaignStatus = z.infer<typeof CampaignStatus>;
+
+/** The time after the step before; of the first step, after entering the campaign. */
+const StepDelay = z.object({
+  days: z.int().min(0).max(365).optional(),
+  hours: z.int().min(0).max(8760).optional(),
+  minutes: z.int().min(0).max(525_600).optional(),
+});
+
+/** One message of a sequence (decisions §7). */
+export const CampaignStep = z
+  .object({
+    message: z.string().max(MAX_BODY_LENGTH).default(''),
+    messageType: Channel.default('imessage'),
+    subject: z.string().max(500).optional(),
+    delay: StepDelay.default({}),
+    attachmentUrls: MessageInput.shape.attachmentUrls.unwrap().default([]),
+    smsFallbackEnabled: z.boolean().default(false),
+    smsFallbackMessage: z.string().max(MAX_BODY_LENGTH).optional(),
+  })
+  .refine(({ message, attachmentUrls }) => message.trim() !== '' || attachmentUrls.length > 0, {
+    path: ['message'],
+    message: 'a message or attachmentUrls is required',
+  })
+  .meta({ id: 'CampaignStep' });
+export type CampaignStep = z.output<typeof CampaignStep>;
+
+const { sendWindowStart, sendWindowEnd, allowedDaysOfWeek, eligibleLineIds, stickinessPolicy } =
+  MessageInput.shape;
+
+const fields = {
+  name: z.string().trim().min(1, 'must not be empty').max(200),
+  description: z.string().max(2000).optional(),
+  steps: z.array(CampaignStep).min(1, 'at least one step is required').max(50),
+  listId: Id.nullish().meta({
+    description: 'The list whose leads enter when the campaign starts; leads added by themselves join it.',
+  }),
+  eligibleLineIds: eligibleLineIds.nullish(),
+  stickinessPolicy,
+  timezone: TimeZone.nullish(),
+  sendWindowStart: sendWindowStart.nullish(),
+  sendWindowEnd: sendWindowEnd.nullish(),
+  allowedDaysOfWeek: allowedDaysOfWeek.nullish(),
+  stopOnReply: z.boolean().optional(),
+  needsAiPersonalization: z.boolean().optional(),
+};
+
+/** What `POST /api/campaigns` reads (decisions §7). */
+export const CampaignInput = z
+  .object({ ...fields, start: z.boolean().default(false) })
+  .meta({ id: 'CampaignInput' });
+export type CampaignInput = z.output<typeof CampaignInput>;
+
+/** What `PATCH /api/campaigns/{id}` reads: all but the names only while nobody has entered. */
+export const CampaignPatch = z.object(fields).partial().meta({ id: 'CampaignPatch' });
+export type CampaignPatch = z.output<typeof CampaignPatch>;
+
+/** The campaign as responses carry it. */
+export const Campaign = z
+  .object({
+    _id: Id,
+    workspaceId: WorkspaceId,
+    name: z.string(),
+    description: z.string(),
+    status: CampaignStatus,
+    steps: z.array(CampaignStep),
+    listId: Id.nullable(),
+    eligibleLineIds: z.array(z.string()).nullable(),
+    stickinessPolicy: z.enum(['sticky', 'round_robin']),
+    timezone: z.string().nullable(),
+    sendWindowStart: z.string().nullable(),
+    sendWindowEnd: z.string().nullable(),
+    allowedDaysOfWeek: z.array(z.int()).nullable(),
+    stopOnReply: z.boolean(),
+    needsAiPersonalization: z.boolean(),
+    createdByUserId: UserId.nullable(),
+    startedAt: z.iso.datetime().nullable(),
+    completedAt: z.iso.datetime().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Campaign' });
+export type Campaign = z.infer<typeof Campaign>;
+
+/** How many leads are where in a campaign. */
+export const CampaignProgress = z
+  .object({
+    entered: z.int(),
+    running: z.int().meta({ description: 'Leads with steps still to come.' }),
+    finished: z.int().meta({ description: 'Leads that got every step.' }),
+    stopped: z
+      .int()
+      .meta({ description: 'Leads that replied, opted out, could not be reached or were taken out.' }),
+    enteredAll: z.boolean().meta({ description: 'Whether all leads of the list have entered.' }),
+  })
+  .meta({ id: 'CampaignProgress' });
+export type CampaignProgress = z.infer<typeof CampaignProgress>;

@@ -1,0 +1,179 @@
+import { z } from 'zod';
+
+const Flag = z.enum(['0', '1']).transform((value) => value === '1');
+const Port = z.coerce.number().int().min(0).max(65_535);
+const HttpUrl = z.url({ protocol: /^https?$/ });
+
+/** `{"plans": {"mini": "price_…", "starter": …, "growth": …}, "lines": {"phone": …, "email": …}}` */
+const StripePrices = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      context.addIssue({ code: 'custom', message: 'is not valid JSON' });
+      return z.NEVER;
+    }
+  })
+  .pipe(
+    z.object({
+      plans: z.object({ mini: z.string(), starter: z.string(), growth: z.string() }),
+      lines: z.object({ phone: z.string(), email: z.string() }),
+    }),
+  );
+
+const Environment = z.object({
+  NODE_ENV: z.string().default('development'),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
+  TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  HOST: z.string().default('0.0.0.0'),
+  PORT: Port.default(3000),
+  PUBLIC_URL: HttpUrl.optional(),
+  METRICS_PORT: Port.optional(),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  ENCRYPTION_KEYS: z.string().min(1),
+  SIGNING_KEYS: z.string().min(1),
+  AUTH_JWKS_URL: HttpUrl.optional(),
+  AUTH_ISSUER: z.string().optional(),
+  AUTH_AUTHORIZED_PARTIES: z.string().optional(),
+  AUTH_LOCAL_JWK: z.string().optional(),
+  WEBHOOK_ALLOW_PRIVATE: Flag.default(false),
+  SIMULATOR_URL: HttpUrl.optional(),
+  SIMULATOR_SECRET: z.string().optional(),
+  STRIPE_SECRET_KEY: z.string().optional(),
+  STRIPE_WEBHOOK_SECRET: z.string().optional(),
+  STRIPE_API_URL: HttpUrl.optional(),
+  STRIPE_PRICES: StripePrices.optional(),
+  LLM_BASE_URL: HttpUrl.optional(),
+  LLM_API_KEY: z.string().optional(),
+  LLM_MODEL: z.string().optional(),
+  LLM_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(120).default(45),
+  TWILIO_API_URL: HttpUrl.optional(),
+  SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
+  MAIL_FROM: z.string().optional(),
+  DATA_DIR: z.string().default('.data'),
+  S3_BUCKET: z.string().optional(),
+  S3_REGION: z.string().default('us-east-1'),
+  S3_ENDPOINT: HttpUrl.optional(),
+  S3_ACCESS_KEY_ID: z.string().optional(),
+  S3_SECRET_ACCESS_KEY: z.string().optional(),
+  MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(1000),
+});
+
+/** The configuration of a process, by environment only (decisions §1; the table of it is in the README). */
+export type Config = Readonly<ReturnType<typeof read>>;
+
+function read(env: z.output<typeof Environment>) {
+  return {
+    production: env.NODE_ENV === 'production',
+    databaseUrl: env.DATABASE_URL,
+    databasePoolSize: env.DATABASE_POOL_SIZE,
+    temporal: {
+      address: env.TEMPORAL_ADDRESS,
+      namespace: env.TEMPORAL_NAMESPACE,
+      maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
+    },
+    host: env.HOST,
+    port: env.PORT,
+    publicUrl: (env.PUBLIC_URL ?? `http://localhost:${env.PORT}`).replace(/\/$/, ''),
+    metricsPort: env.METRICS_PORT ?? null,
+    logLevel: env.LOG_LEVEL,
+    encryptionKeys: env.ENCRYPTION_KEYS,
+    signingKeys: env.SIGNING_KEYS,
+    auth: {
+      jwksUrl: env.AUTH_JWKS_URL ?? null,
+      issuer: env.AUTH_ISSUER ?? 'urn:linepace:local',
+      authorizedParties: env.AUTH_AUTHORIZED_PARTIES?.split(',').map((party) => party.trim()) ?? null,
+      localJwk: env.AUTH_LOCAL_JWK ?? null,
+    },
+    webhooks: { allowPrivate: env.WEBHOOK_ALLOW_PRIVATE },
+    simulator:
+      env.SIMULATOR_URL && env.SIMULATOR_SECRET
+        ? { url: env.SIMULATOR_URL, secret: env.SIMULATOR_SECRET }
+        : null,
+    stripe:
+      env.STRIPE_SECRET_KEY && env.STRIPE_WEBHOOK_SECRET && env.STRIPE_PRICES
+        ? {
+            apiKey: env.STRIPE_SECRET_KEY,
+            webhookSecret: env.STRIPE_WEBHOOK_SECRET,
+            prices: env.STRIPE_PRICES,
+            ...(env.STRIPE_API_URL !== undefined && { baseUrl: env.STRIPE_API_URL }),
+          }
+        : null,
+    twilioUrl: env.TWILIO_API_URL ?? null,
+    mail: { smtpUrl: env.SMTP_URL ?? null, from: env.MAIL_FROM ?? 'Linepace <no-reply@linepace.example>' },
+    llm: {
+      timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000,
+      endpoint:
+        env.LLM_BASE_URL && env.LLM_MODEL
+          ? { baseUrl: env.LLM_BASE_URL, apiKey: env.LLM_API_KEY ?? null, model: env.LLM_MODEL }
+          : null,
+    },
+    storage: {
+      folder: `${env.DATA_DIR}/attachments`,
+      s3:
+        env.S3_BUCKET && env.S3_ACCESS_KEY_ID && env.S3_SECRET_ACCESS_KEY
+          ? {
+              bucket: env.S3_BUCKET,
+              region: env.S3_REGION,
+              endpoint: env.S3_ENDPOINT ?? null,
+              accessKeyId: env.S3_ACCESS_KEY_ID,
+              secretAccessKey: env.S3_SECRET_ACCESS_KEY,
+            }
+          : null,
+    },
+  };
+}
+
+/**
+ * Reads the environment once, at start.
+ * @throws with every problem listed at once.
+ */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = Environment.superRefine((env, context) => {
+    for (const problem of contradictions(env)) context.addIssue({ code: 'custom', ...problem });
+  }).safeParse(given);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
+    throw new Error(`The configuration is not valid:\n${problems.join('\n')}`);
+  }
+  return Object.freeze(read(parsed.data));
+}
+
+/** What each variable allows by itself and production does not, or not without another one. */
+function contradictions(env: z.output<typeof Environment>): { path: string[]; message: string }[] {
+  const problems: [wrong: boolean, path: string, message: string][] = [
+    [
+      !env.AUTH_JWKS_URL && !env.AUTH_LOCAL_JWK,
+      'AUTH_JWKS_URL',
+      'is needed (or AUTH_LOCAL_JWK on one machine)',
+    ],
+    [Boolean(env.AUTH_JWKS_URL) && !env.AUTH_ISSUER, 'AUTH_ISSUER', 'is needed with AUTH_JWKS_URL'],
+    [Boolean(env.S3_BUCKET) && !env.S3_ACCESS_KEY_ID, 'S3_ACCESS_KEY_ID', 'is needed with S3_BUCKET'],
+    [Boolean(env.S3_BUCKET) && !env.S3_SECRET_ACCESS_KEY, 'S3_SECRET_ACCESS_KEY', 'is needed with S3_BUCKET'],
+    [Boolean(env.SIMULATOR_URL) && !env.SIMULATOR_SECRET, 'SIMULATOR_SECRET', 'is needed with SIMULATOR_URL'],
+    [
+      Boolean(env.STRIPE_SECRET_KEY) && !env.STRIPE_WEBHOOK_SECRET,
+      'STRIPE_WEBHOOK_SECRET',
+      'is needed with STRIPE_SECRET_KEY',
+    ],
+    [
+      Boolean(env.STRIPE_SECRET_KEY) && !env.STRIPE_PRICES,
+      'STRIPE_PRICES',
+      'is needed with STRIPE_SECRET_KEY',
+    ],
+    [Boolean(env.LLM_BASE_URL) && !env.LLM_MODEL, 'LLM_MODEL', 'is needed with LLM_BASE_URL'],
+  ];
+  if (env.NODE_ENV === 'production') {
+    problems.push(
+      [Boolean(env.SMTP_URL) && !env.MAIL_FROM, 'MAIL_FROM', 'is needed with SMTP_URL in production'],
+      [!env.PUBLIC_URL, 'PUBLIC_URL', 'is needed in production'],
+      [Boolean(env.SIMULATOR_URL), 'SIMULATOR_URL', 'there are no simulated providers in production'],
+      [env.WEBHOOK_ALLOW_PRIVATE, 'WEBHOOK_ALLOW_PRIVATE', 'is not for production'],
+    );
+  }
+  return problems.flatMap(([wrong, path, message]) => (wrong ? [{ path: [path], message }] : []));
+}

@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Channel, CHANNELS } from './channel.ts';
+import {
+  entitlement,
+  type Entitlement,
+  grant,
+  type HeldLines,
+  type LineOverrides,
+  type Plan,
+  PLANS,
+} from './entitlement.ts';
+
+const plan = fc.constantFrom(...PLANS);
+const channel = fc.constantFrom(...CHANNELS);
+const held: fc.Arbitrary<HeldLines> = fc
+  .tuple(fc.nat(6), fc.nat(6))
+  .map(([included, paid]) => ({ included, total: included + paid }));
+const terms = fc.record({ included: fc.nat(6), addOns: fc.boolean() }, { requiredKeys: [] });
+const overrides: fc.Arbitrary<LineOverrides> = fc.record(
+  { phone: terms, email: terms },
+  { requiredKeys: [] },
+);
+
+/** From worst to best for the customer. */
+const RANK: Record<Entitlement, number> = { forbidden: 0, add_on: 1, included: 2 };
+const rank = (...args: Parameters<typeof entitlement>): number => RANK[entitlement(...args)];
+
+/** The table of specification §2.4, request after request: a workspace that starts with no line asks for four. */
+const TABLE: [Plan, Channel, Entitlement[]][] = [
+  ['mini', 'imessage', ['forbidden', 'forbidden', 'forbidden', 'forbidden']],
+  ['mini', 'sms', ['forbidden', 'forbidden', 'forbidden', 'forbidden']],
+  ['mini', 'email', ['included', 'add_on', 'add_on', 'add_on']],
+  ['starter', 'imessage', ['included', 'forbidden', 'forbidden', 'forbidden']],
+  ['starter', 'sms', ['included', 'forbidden', 'forbidden', 'forbidden']],
+  ['starter', 'email', ['add_on', 'add_on', 'add_on', 'add_on']],
+  ['growth', 'imessage', ['included', 'included', 'add_on', 'add_on']],
+  ['growth', 'sms', ['included', 'included', 'add_on', 'add_on']],
+  ['growth', 'email', ['add_on', 'add_on', 'add_on', 'add_on']],
+];
+
+describe('a plan entitles to lines', () => {
+  it.each(TABLE)('%s, %s: %j', (aPlan, aChannel, expected) => {
+    const lines: HeldLines = { total: 0, included: 0 };
+    const answers = expected.map(() => {
+      const answer = entitlement(aPlan, aChannel, lines);
+      if (answer !== 'forbidden') lines.total += 1;
+      if (answer === 'included') lines.included += 1;
+      return answer;
+    });
+    expect(answers).toEqual(expected);
+  });
+
+  it('never gets worse by an override', () => {
+    fc.assert(
+      fc.property(plan, channel, held, overrides, (aPlan, aChannel, lines, raised) => {
+        expect(rank(aPlan, aChannel, lines, raised)).toBeGreaterThanOrEqual(rank(aPlan, aChannel, lines));
+      }),
+    );
+  });
+
+  it('never gets better by holding one more line', () => {
+    fc.assert(
+      fc.property(plan, channel, held, overrides, fc.boolean(), (aPlan, aChannel, lines, raised, paid) => {
+        const more = { total: lines.total + 1, included: lines.included + (paid ? 0 : 1) };
+        expect(rank(aPlan, aChannel, more, raised)).toBeLessThanOrEqual(rank(aPlan, aChannel, lines, raised));
+      }),
+    );
+  });
+
+  it('gives an included line back when one is released, whatever else was paid for', () => {
+    fc.assert(
+      fc.property(channel, fc.nat(5), (aChannel, paid) => {
+        fc.pre(aChannel !== 'email');
+        expect(entitlement('growth', aChannel, { included: 1, total: 1 + paid })).toBe('included');
+      }),
+    );
+  });
+
+  it('counts phone and email lines apart: an override of one leaves the other', () => {
+    fc.assert(
+      fc.property(plan, held, terms, (aPlan, lines, raised) => {
+        expect(entitlement(aPlan, 'email', lines, { phone: raised })).toBe(
+          entitlement(aPlan, 'email', lines),
+        );
+        expect(entitlement(aPlan, 'sms', lines, { email: raised })).toBe(
+          entitlement(aPlan, 'imessage', lines),
+        );
+      }),
+    );
+  });
+});
+
+describe('billing modes', () => {
+  it('ask for a payment in card billing only', () => {
+    expect(grant('add_on', 'card')).toBe('payment');
+    expect(grant('add_on', 'invoice')).toBe('invoiced');
+    for (const mode of ['card', 'invoice'] as const) {
+      expect(grant('included', mode)).toBe('included');
+      expect(grant('forbidden', mode)).toBeNull();
+    }
+  });
+});

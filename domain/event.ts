@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+/** The events a workspace can subscribe to (specification §6); their bodies are in `events/`. */
+export const EVENT_NAMES = [
+  'message.sent',
+  'message.failed',
+  'message.fallback',
+  'message.opened',
+  'message.reply',
+  'message.reaction',
+  'message.ai_draft',
+  'message.ai_draft_approved',
+  'message.ai_draft_rejected',
+] as const;
+export const EventName = z.enum(EVENT_NAMES).meta({ id: 'EventName' });
+export type EventName = z.infer<typeof EventName>;
+
+/** What a delivery can carry: the test ping as well, which nobody subscribes to. */
+export const DeliveredEvent = z.enum([...EVENT_NAMES, 'webhook.ping']).meta({ id: 'DeliveredEvent' });
+export type DeliveredEvent = z.infer<typeof DeliveredEvent>;

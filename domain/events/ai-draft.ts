@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { Id } from '../ids.ts';
+import { eventBase } from './base.ts';
+
+/** Which channel settled a draft (specification §6.4). */
+export const ApprovalChannel = z.enum([
+  'dashboard',
+  'api',
+  'chat_app',
+  'chat_app_edit',
+  'chat_app_retry',
+  'inbox_direct_send',
+]);
+export type ApprovalChannel = z.infer<typeof ApprovalChannel>;
+
+/** The three fields of a lead that a reviewer needs. */
+const DraftLead = z
+  .object({ firstName: z.string(), lastName: z.string(), phone: z.string().nullable() })
+  .meta({ id: 'DraftLead' });
+
+const draftEvent = <Name extends string, Data extends z.ZodObject>(event: Name, data: Data) =>
+  eventBase(event).extend({
+    messageId: Id.meta({ description: 'Of the reply that the draft answers.' }),
+    message: z.string().meta({ description: 'The text of the draft.' }),
+    lead: DraftLead.optional(),
+    data,
+  });
+
+/** A draft awaits its review; nothing is sent (specification §2.16, §6.4). */
+export const AiDraft = draftEvent(
+  'message.ai_draft',
+  z.object({
+    replyId: Id,
+    draftMessage: z.string(),
+    conversationRecipient: z.string(),
+    inboundText: z.string(),
+    confidence: z.number().min(0).max(1),
+    mode: z.literal('copilot'),
+    approveEndpoint: z.literal('/api/knowledge-base/auto-replies'),
+  }),
+);
+
+const Resolution = z.object({ replyId: Id, approvalChannel: ApprovalChannel });
+export const AiDraftApproved = draftEvent('message.ai_draft_approved', Resolution);
+export const AiDraftRejected = draftEvent('message.ai_draft_rejected', Resolution);

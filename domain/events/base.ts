@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { Id, WorkspaceId } from '../ids.ts';
+import { CRM_FIELDS } from '../message.ts';
+
+type CrmField = (typeof CRM_FIELDS)[number];
+
+/** Identifiers of external CRMs stand at the top level of an event, null where the message has none. */
+const CrmEcho = z.object(
+  Object.fromEntries(CRM_FIELDS.map((name) => [name, z.string().nullable()])) as Record<
+    CrmField,
+    z.ZodNullable<z.ZodString>
+  >,
+);
+export type CrmEcho = z.infer<typeof CrmEcho>;
+
+export const crmEcho = (source: Partial<Record<CrmField, string | null | undefined>>): CrmEcho =>
+  Object.fromEntries(CRM_FIELDS.map((name) => [name, source[name] ?? null])) as CrmEcho;
+
+export const CampaignRef = z.object({
+  campaignId: Id.optional(),
+  campaignName: z.string().optional(),
+});
+
+/** What every event has (specification §6); `leadId`, `lead` and the campaign only where they are known. */
+export const eventBase = <Name extends string>(event: Name) =>
+  z.object({
+    event: z.literal(event),
+    timestamp: z.iso.datetime().meta({ description: 'When the event happened, UTC.' }),
+    workspaceId: WorkspaceId,
+    messageId: Id.meta({
+      description: 'With `event`, what to key on: (`messageId`, `event`) is handled once.',
+    }),
+    leadId: Id.optional(),
+    ...CampaignRef.shape,
+    ...CrmEcho.shape,
+  });

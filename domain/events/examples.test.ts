@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { EVENT_EXAMPLES } from './examples.ts';
+import { EVENT_PAYLOADS } from './payloads.ts';
+
+describe('the examples of events', () => {
+  it.each(Object.keys(EVENT_PAYLOADS) as (keyof typeof EVENT_PAYLOADS)[])(
+    '%s is a body of that event, and of no other',
+    (event) => {
+      const example = EVENT_EXAMPLES[event];
+      expect(EVENT_PAYLOADS[event].parse(example)).toEqual(example);
+      for (const [other, schema] of Object.entries(EVENT_PAYLOADS)) {
+        if (other !== event) expect(schema.safeParse(example).success).toBe(false);
+      }
+    },
+  );
+
+  it('name every CRM identifier at the top level, null where there is none', () => {
+    for (const [event, example] of Object.entries(EVENT_EXAMPLES)) {
+      if (event !== 'webhook.ping') expect(example).toHaveProperty('crmAContactId', null);
+    }
+  });
+});

@@ -1,0 +1,183 @@
+import type { DeliveredEvent } from '../event.ts';
+import type { Lead } from '../lead.ts';
+import { messageEventPayload } from '../message-event.ts';
+import type { Message } from '../message.ts';
+import { crmEcho } from './base.ts';
+import type { EventPayload } from './payloads.ts';
+import { pingPayload } from './ping.ts';
+
+const WORKSPACE = 'org_6742f1c09b1e8a00d4c3b2a1';
+const MESSAGE = '6742f1c09b1e8a00d4c3b2a2';
+const LEAD = '6742f1c09b1e8a00d4c3b2a3';
+const LINE = '6742f1c09b1e8a00d4c3b2a4';
+const LIST = '6742f1c09b1e8a00d4c3b2a5';
+const REPLY = '6742f1c09b1e8a00d4c3b2a6';
+const SENT_AT = '2026-03-02T16:04:11.000Z';
+const READ_AT = '2026-03-02T16:06:40.000Z';
+const REPLIED_AT = '2026-03-02T16:09:02.000Z';
+const PHONE = '+14155550142';
+
+const message: Message = {
+  _id: MESSAGE,
+  workspaceId: WORKSPACE,
+  message: 'Hi Ada, is the flat still on the market?',
+  messageType: 'imessage',
+  subject: null,
+  status: 'sent',
+  holdReason: null,
+  fromLineId: LINE,
+  recipientPhone: PHONE,
+  recipientEmail: null,
+  recipientName: 'Ada Lovelace',
+  leadId: LEAD,
+  createdByUserId: null,
+  attachmentUrls: [],
+  attachmentNames: [],
+  voiceNote: false,
+  fallbackSmsDispatched: false,
+  source: 'api',
+  correlationId: 'deal-4711',
+  traceId: null,
+  scheduledDate: null,
+  batchId: null,
+  stepIndex: null,
+  campaignId: null,
+  errorMessage: null,
+  sentAt: SENT_AT,
+  deliveredAt: null,
+  readAt: null,
+  reactions: [],
+  createdAt: '2026-03-02T16:04:02.000Z',
+  updatedAt: SENT_AT,
+};
+
+const lead: Lead = {
+  _id: LEAD,
+  workspaceId: WORKSPACE,
+  listId: LIST,
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  email: 'ada@example.com',
+  phone: PHONE,
+  emails: ['ada@example.com'],
+  phones: [PHONE],
+  companyName: 'Analytical Engines',
+  jobTitle: 'Director',
+  notes: '',
+  contactOwnerEmail: 'owner@example.com',
+  customFields: { city: 'London' },
+  status: 'available',
+  source: 'api',
+  createdAt: '2026-02-11T09:00:00.000Z',
+  updatedAt: '2026-02-11T09:00:00.000Z',
+};
+
+const answer = 'Yes, it is. Would you like to see it?';
+const parentMessages = [
+  { messageId: MESSAGE, message: message.message, sentAtUtc: SENT_AT, batchId: null, stepIndex: null },
+];
+const draftBase = {
+  timestamp: '2026-03-02T16:09:30.000Z',
+  workspaceId: WORKSPACE,
+  messageId: REPLY,
+  leadId: LEAD,
+  lead: { firstName: 'Ada', lastName: 'Lovelace', phone: PHONE },
+  message: 'Gladly. Does Thursday at 5 pm suit you?',
+  ...crmEcho({}),
+};
+
+/** One body of each event, as the API reference shows them. */
+export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = {
+  'message.sent': messageEventPayload('message.sent', message, { lead, data: {} }, new Date(SENT_AT)),
+  'message.failed': messageEventPayload(
+    'message.failed',
+    { ...message, status: 'failed', sentAt: null, errorMessage: 'number_not_reachable' },
+    { lead, data: { error: 'number_not_reachable' } },
+    new Date(SENT_AT),
+  ),
+  'message.fallback': messageEventPayload(
+    'message.fallback',
+    { ...message, status: 'fallback', sentAt: null, errorMessage: 'not_registered' },
+    { lead, data: { reason: 'not_registered', checkedAddresses: [PHONE] } },
+    new Date(SENT_AT),
+  ),
+  'message.opened': messageEventPayload(
+    'message.opened',
+    { ...message, status: 'delivered', readAt: READ_AT },
+    { lead, data: { readAt: READ_AT } },
+    new Date(READ_AT),
+  ),
+  'message.reply': {
+    event: 'message.reply',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    messageId: REPLY,
+    leadId: LEAD,
+    firstName: 'Ada',
+    lastName: 'Lovelace',
+    phone: PHONE,
+    listId: LIST,
+    fromLineId: LINE,
+    recipientName: 'Ada Lovelace',
+    repliedAtUtc: REPLIED_AT,
+    parentMessages,
+    message: answer,
+    originalMessageId: MESSAGE,
+    originalMessage: message.message,
+    lead,
+    ...crmEcho({}),
+    data: {
+      reply: {
+        leadId: LEAD,
+        messageId: REPLY,
+        respondedAtUtc: REPLIED_AT,
+        recipientEmail: null,
+        recipientPhone: PHONE,
+        name: 'Ada Lovelace',
+        parentMessages,
+        recentReplies: [{ messageId: REPLY, message: answer, receivedAtUtc: REPLIED_AT }],
+      },
+    },
+  },
+  'message.reaction': {
+    event: 'message.reaction',
+    timestamp: REPLIED_AT,
+    workspaceId: WORKSPACE,
+    messageId: MESSAGE,
+    leadId: LEAD,
+    message: {
+      messageId: MESSAGE,
+      reaction: 'love',
+      removed: false,
+      reactedAtUtc: REPLIED_AT,
+      fromPhone: PHONE,
+    },
+    lead,
+    ...crmEcho({}),
+    data: {},
+  },
+  'message.ai_draft': {
+    event: 'message.ai_draft',
+    ...draftBase,
+    data: {
+      replyId: REPLY,
+      draftMessage: draftBase.message,
+      conversationRecipient: PHONE,
+      inboundText: answer,
+      confidence: 0.86,
+      mode: 'copilot',
+      approveEndpoint: '/api/knowledge-base/auto-replies',
+    },
+  },
+  'message.ai_draft_approved': {
+    event: 'message.ai_draft_approved',
+    ...draftBase,
+    data: { replyId: REPLY, approvalChannel: 'dashboard' },
+  },
+  'message.ai_draft_rejected': {
+    event: 'message.ai_draft_rejected',
+    ...draftBase,
+    data: { replyId: REPLY, approvalChannel: 'api' },
+  },
+  'webhook.ping': pingPayload(WORKSPACE, '6742f1c09b1e8a00d4c3b2a7', new Date(SENT_AT)),
+};

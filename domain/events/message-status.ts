@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { Lead } from '../lead.ts';
+import { Message } from '../message.ts';
+import { eventBase } from './base.ts';
+
+/** The events of an outbound message's own life: `message` is the full message object (specification §6.2). */
+const statusEvent = <Name extends string, Data extends z.ZodObject>(event: Name, data: Data) =>
+  eventBase(event).extend({ message: Message, data, lead: Lead.optional() });
+
+export const MessageSent = statusEvent('message.sent', z.object({}).meta({ description: 'Empty.' }));
+
+export const MessageFailed = statusEvent(
+  'message.failed',
+  z.object({
+    error: z.string().optional().meta({ description: 'The reason; also `message.errorMessage`.' }),
+  }),
+);
+
+export const MessageFallback = statusEvent(
+  'message.fallback',
+  z.object({
+    reason: z.string(),
+    checkedAddresses: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Addresses that were tried on the primary channel.' }),
+  }),
+);
+
+export const MessageOpened = statusEvent('message.opened', z.object({ readAt: z.iso.datetime().optional() }));

@@ -1,0 +1,26 @@
+import type { z } from 'zod';
+import type { DeliveredEvent } from '../event.ts';
+import { AiDraft, AiDraftApproved, AiDraftRejected } from './ai-draft.ts';
+import { MessageFailed, MessageFallback, MessageOpened, MessageSent } from './message-status.ts';
+import { WebhookPing } from './ping.ts';
+import { MessageReaction } from './reaction.ts';
+import { MessageReply } from './reply.ts';
+
+/**
+ * The body of every event (specification §6). What may be written to the outbox, and the webhooks of the OpenAPI
+ * document, are made from this map.
+ */
+export const EVENT_PAYLOADS = {
+  'message.sent': MessageSent,
+  'message.failed': MessageFailed,
+  'message.fallback': MessageFallback,
+  'message.opened': MessageOpened,
+  'message.reply': MessageReply,
+  'message.reaction': MessageReaction,
+  'message.ai_draft': AiDraft,
+  'message.ai_draft_approved': AiDraftApproved,
+  'message.ai_draft_rejected': AiDraftRejected,
+  'webhook.ping': WebhookPing,
+} as const satisfies Record<DeliveredEvent, z.ZodObject>;
+
+export type EventPayload<Name extends DeliveredEvent> = z.infer<(typeof EVENT_PAYLOADS)[Name]>;

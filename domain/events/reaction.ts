@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { Reaction } from '../carrier-event.ts';
+import { Id } from '../ids.ts';
+import { Lead } from '../lead.ts';
+import { eventBase } from './base.ts';
+
+/** What a contact thinks of a message, and whether that was taken back (decisions §8). */
+export const ReactionMessage = z
+  .object({
+    messageId: Id,
+    reaction: Reaction,
+    removed: z.boolean(),
+    reactedAtUtc: z.iso.datetime(),
+    fromPhone: z.string().optional(),
+    fromEmail: z.string().optional(),
+  })
+  .meta({ id: 'ReactionMessage' });
+export type ReactionMessage = z.infer<typeof ReactionMessage>;
+
+/** A lead or contact reacted to a message; not a reply (specification §6.3). */
+export const MessageReaction = eventBase('message.reaction').extend({
+  messageId: Id.meta({ description: 'Of the message reacted to.' }),
+  message: ReactionMessage,
+  lead: Lead.optional(),
+  data: z.object({}).meta({ description: 'Empty.' }),
+});

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { Id } from '../ids.ts';
+import { Lead } from '../lead.ts';
+import { Reply } from '../reply.ts';
+import { eventBase } from './base.ts';
+
+/** A lead or contact replied (specification §6.1). What is optional is there only when it is known. */
+export const MessageReply = eventBase('message.reply').extend({
+  messageId: Id.meta({ description: 'Of the reply.' }),
+  message: z.string().meta({ description: 'The text of the reply.' }),
+  firstName: z.string().optional(),
+  lastName: z.string().optional(),
+  phone: z.string().optional(),
+  listId: Id.optional(),
+  lead: Lead.optional(),
+  fromLineId: Id.meta({ description: 'The line that received the reply.' }),
+  recipientName: z.string(),
+  repliedAtUtc: z.iso.datetime(),
+  parentMessages: Reply.shape.parentMessages,
+  attachmentDownloadUrls: Reply.shape.attachmentDownloadUrls,
+  attachmentNames: Reply.shape.attachmentNames,
+  attachmentUrls: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'Where the files lie in private storage: fetched directly they answer 403.' }),
+  originalMessageId: Id.optional(),
+  originalMessage: z.string().optional().meta({ description: 'The text of the message replied to.' }),
+  data: z.object({ reply: Reply }),
+});

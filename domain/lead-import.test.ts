@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { mapColumns, readRow } from './lead-import.ts';
+
+const read = (header: string[], row: string[]) => {
+  const map = mapColumns(header);
+  if (!map) throw new Error('no header');
+  return readRow(row, map);
+};
+
+describe('mapColumns', () => {
+  it('knows fields by many names, and keeps the rest as custom fields', () => {
+    const header = ['First Name', 'last_name', 'E-mail', 'Email 2', 'Phone Number', 'Company', 'City'];
+    expect(mapColumns(header)?.fields).toEqual([
+      'firstName',
+      'lastName',
+      'email',
+      'email',
+      'phone',
+      'companyName',
+      null,
+    ]);
+  });
+
+  it('refuses a first row without an email or phone column', () => {
+    expect(mapColumns(['Ada', 'Lovelace'])).toBeNull();
+  });
+});
+
+describe('readRow', () => {
+  it('collects addresses of several columns and of one cell', () => {
+    const row = read(
+      ['email', 'email2', 'phone', 'city'],
+      ['a@x.co; b@x.co', 'c@x.co', '+14155550100|+14155550101', 'Rome'],
+    );
+    expect(row).toMatchObject({
+      emails: ['a@x.co', 'b@x.co', 'c@x.co'],
+      phones: ['+14155550100', '+14155550101'],
+      customFields: { city: 'Rome' },
+    });
+  });
+
+  it('says why a row cannot be taken', () => {
+    expect(read(['email'], ['a@x.co', 'more'])).toEqual({ reason: 'has 2 fields where the header has 1' });
+    expect(read(['email', 'firstName'], ['a@x.co', 'x'.repeat(501)])).toMatchObject({
+      reason: expect.stringContaining('firstName'),
+    });
+  });
+});

@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import { normalizeEmail } from './address.ts';
+import { Id, WorkspaceId } from './ids.ts';
+import { normalizePhone } from './phone.ts';
+
+export const LEAD_STATUSES = ['available', 'unavailable', 'error'] as const;
+export const LeadStatus = z.enum(LEAD_STATUSES);
+
+const Text = z.string().max(500);
+const Addresses = z.array(z.string().max(320)).max(20);
+
+/** Own fields of a tenant: string keys to string values (specification §2.7). */
+export const CustomFields = z
+  .record(z.string().min(1).max(100), z.string().max(5000))
+  .refine((fields) => Object.keys(fields).length <= 100, 'must have at most 100 fields');
+
+/** A lead as callers send it (specification §2.7); several addresses go in `emails` and `phones`. */
+export const LeadInput = z
+  .object({
+    firstName: Text.optional(),
+    lastName: Text.optional(),
+    email: z.string().max(320).optional(),
+    emails: Addresses.optional(),
+    phone: z.string().max(40).optional(),
+    phones: Addresses.optional(),
+    companyName: Text.optional(),
+    jobTitle: Text.optional(),
+    notes: z.string().max(10_000).optional(),
+    contactOwnerEmail: z.string().max(320).nullish(),
+    customFields: CustomFields.optional(),
+  })
+  .meta({ id: 'LeadInput' });
+export type LeadInput = z.infer<typeof LeadInput>;
+
+/** The prefix for phone numbers without a country code: `+49`. */
+export const DefaultCountryCode = z
+  .string()
+  .regex(/^\+[1-9]\d{0,3}$/, 'must be a + and the digits of a country code')
+  .meta({ example: '+1' });
+
+/** A lead as responses and events carry it. */
+export const Lead = z
+  .object({
+    _id: Id,
+    workspaceId: WorkspaceId,
+    listId: Id,
+    firstName: z.string(),
+    lastName: z.string(),
+    email: z.string().nullable(),
+    phone: z.string().nullable(),
+    emails: z.array(z.string()),
+    phones: z.array(z.string()),
+    companyName: z.string(),
+    jobTitle: z.string(),
+    notes: z.string(),
+    contactOwnerEmail: z.string().nullable(),
+    customFields: z.record(z.string(), z.string()),
+    status: LeadStatus.nullable(),
+    source: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Lead' });
+export type Lead = z.infer<typeof Lead>;
+
+/** A lead whose addresses are in the form under which contacts are known everywhere. */
+export interface NormalLead {
+  firstName: string;
+  lastName: string;
+  emails: string[];
+  phones: string[];
+  companyName: string;
+  jobTitle: string;
+  notes: string;
+  contactOwnerEmail: string | null;
+  customFields: Record<string, string>;
+}
+
+/** One field of a lead that cannot be taken, and why. */
+export interface LeadProblem {
+  field: string;
+  message: string;
+}
+
+/** Where a phone number without a country code belongs: the code given with the request, else the workspace's country. */
+export interface PhoneHome {
+  country: string;
+  callingCode?: string | undefined;
+}
+
+const NO_ADDRESS: LeadProblem = { field: 'phone', message: 'an email address or a phone number is required' };
+
+/** The lead that is stored for an input, or what is wrong with it. */
+export function normalizeLead(
+  input: LeadInput,
+  home: PhoneHome,
+): { lead: NormalLead; problems: LeadProblem[] } {
+  const problems: LeadProblem[] = [];
+  const emails = addresses(
+    input.email,
+    input.emails,
+    'email',
+    normalizeEmail,
+    'must be an email address',
+    problems,
+  );
+  const phones = addresses(
+    input.phone,
+    input.phones,
+    'phone',
+    (text) => normalizePhone(text, home.country, home.callingCode),
+    'must be a phone number',
+    problems,
+  );
+  if (problems.length === 0 && emails.length + phones.length === 0) problems.push(NO_ADDRESS);
+  const lead: NormalLead = {
+    firstName: input.firstName?.trim() ?? '',
+    lastName: input.lastName?.trim() ?? '',
+    emails,
+    phones,
+    companyName: input.companyName?.trim() ?? '',
+    jobTitle: input.jobTitle?.trim() ?? '',
+    notes: input.notes ?? '',
+    contactOwnerEmail: input.contactOwnerEmail ?? null,
+    customFields: input.customFields ?? {},
+  };
+  return { lead, problems };
+}
+
+function addresses(
+  one: string | undefined,
+  several: readonly string[] | undefined,
+  field: 'email' | 'phone',
+  normalize: (text: string) => string | null,
+  complaint: string,
+  problems: LeadProblem[],
+): string[] {
+  const found = new Set<string>();
+  const take = (text: string | undefined, name: string): void => {
+    if (text === undefined || text.trim() === '') return;
+    const address = normalize(text);
+    if (address === null) problems.push({ field: name, message: complaint });
+    else found.add(address);
+  };
+  take(one, field);
+  several?.forEach((text, index) => take(text, `${field}s.${index}`));
+  return [...found];
+}
+
+/** What of a lead can be changed: everything that can be given. */
+export const LeadPatch = LeadInput.extend({ defaultCountryCode: DefaultCountryCode.optional() }).meta({
+  id: 'LeadPatch',
+});
+export type LeadPatch = z.infer<typeof LeadPatch>;
+
+type StoredLead = Pick<
+  Lead,
+  | 'firstName'
+  | 'lastName'
+  | 'emails'
+  | 'phones'
+  | 'companyName'
+  | 'jobTitle'
+  | 'notes'
+  | 'contactOwnerEmail'
+  | 'customFields'
+>;
+
+/** The lead that a change leads to: `email` stands for the first of `emails`, an empty one removes it. */
+export function patchLead(lead: StoredLead, patch: LeadPatch): LeadInput {
+  const { email, phone, emails, phones, defaultCountryCode: _, ...fields } = patch;
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  return {
+    firstName: lead.firstName,
+    lastName: lead.lastName,
+    companyName: lead.companyName,
+    jobTitle: lead.jobTitle,
+    notes: lead.notes,
+    contactOwnerEmail: lead.contactOwnerEmail,
+    customFields: lead.customFields,
+    ...given,
+    emails: replaceFirst(emails ?? lead.emails, email),
+    phones: replaceFirst(phones ?? lead.phones, phone),
+  };
+}
+
+function replaceFirst(addresses: string[], first: string | undefined): string[] {
+  if (first === undefined) return addresses;
+  return first.trim() === '' ? addresses.slice(1) : [first, ...addresses.slice(1)];
+}

@@ -1,0 +1,25 @@
+import type { z } from 'zod';
+import type { HealthStatus } from './line.ts';
+
+/** Failed probes in a row that make a line `down` (decisions §6). */
+export const PROBES_TO_DOWN = 3;
+
+export interface ProbedLine {
+  status: z.infer<typeof HealthStatus>;
+  failedProbes: number;
+}
+
+/** A line's health after one more probe, and what changes with it. */
+export function afterProbe(
+  before: ProbedLine,
+  succeeded: boolean,
+): ProbedLine & { wentDown: boolean; recovered: boolean } {
+  const failedProbes = succeeded ? 0 : before.failedProbes + 1;
+  const status = succeeded ? 'healthy' : failedProbes >= PROBES_TO_DOWN ? 'down' : 'degraded';
+  return {
+    status,
+    failedProbes,
+    wentDown: status === 'down' && before.status !== 'down',
+    recovered: succeeded && before.status === 'down',
+  };
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { Channel } from './channel.ts';
+import { Id } from './ids.ts';
+import { LineType, PaymentStatus, ProvisioningStatus } from './line.ts';
+
+const Name = z.string().trim().min(1).max(100);
+
+/** What `POST /api/line-requests` takes (decisions §6). */
+export const LineRequestInput = z
+  .object({
+    channelType: Channel.default('imessage'),
+    lineType: LineType.default('purchased'),
+    firstName: Name,
+    lastName: Name,
+    email: z.email().max(254).optional().meta({ description: 'The address wished for an email line.' }),
+    areaCode: z
+      .string()
+      .regex(/^\d{1,5}$/, 'must be 1 to 5 digits')
+      .optional(),
+    country: z
+      .string()
+      .regex(/^[A-Z]{2}$/, 'must be an ISO 3166-1 alpha-2 code')
+      .optional()
+      .meta({ description: "Default: the workspace's country." }),
+  })
+  .meta({ id: 'LineRequestInput' });
+export type LineRequestInput = z.infer<typeof LineRequestInput>;
+
+export const LineRequestAction = z.enum(['payment_link', 'cancel', 'retry']);
+
+/** A line request as it is read (specification §2.5). Its id is its line's. */
+export const LineRequest = z
+  .object({
+    success: z.literal(true),
+    status: ProvisioningStatus,
+    paymentStatus: PaymentStatus,
+    paymentRequired: z.boolean().meta({ description: 'It waits for a payment at `paymentUrl`.' }),
+    paymentUrl: z.url().optional().meta({ description: 'The hosted invoice; while it is open.' }),
+    line: z.object({
+      _id: Id,
+      firstName: z.string(),
+      lastName: z.string(),
+      channelType: Channel,
+      lineType: LineType,
+      provisioningStatus: ProvisioningStatus,
+      paymentStatus: PaymentStatus,
+    }),
+  })
+  .meta({ id: 'LineRequest' });
+export type LineRequest = z.infer<typeof LineRequest>;

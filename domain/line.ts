@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { Channel } from './channel.ts';
+import { Id, WorkspaceId } from './ids.ts';
+
+/** A line and a line request share this vocabulary (specification §2.4, §3.1). */
+export const ProvisioningStatus = z.enum([
+  'awaiting_payment',
+  'provisioning',
+  'active',
+  'failed',
+  'canceled',
+]);
+export const PaymentStatus = z.enum(['not_required', 'pending', 'paid', 'failed', 'canceled', 'invoiced']);
+export const HealthStatus = z.enum(['healthy', 'degraded', 'down', 'unknown']);
+export const LineType = z.enum(['purchased', 'byo']);
+export const RequestSource = z.enum(['api', 'dashboard', 'agency']);
+
+/** A sending identity as `GET /api/lines/by-user` shows it (specification §2.4). */
+export const Line = z
+  .object({
+    _id: Id,
+    workspaceId: WorkspaceId,
+    firstName: z.string(),
+    lastName: z.string(),
+    phone: z.string().nullable(),
+    email: z.string().nullable(),
+    isActive: z.boolean(),
+    provisioningStatus: ProvisioningStatus,
+    paymentStatus: PaymentStatus,
+    requestSource: RequestSource,
+    requestedChannelType: Channel,
+    requestedLineType: LineType,
+    paymentLinkUrl: z.string().nullable(),
+    paymentProviderInvoiceId: z.string().nullable(),
+    dailyNewConversationsLimit: z.int(),
+    dailyTotalMessagesLimit: z.int(),
+    hourlyNewConversationsLimit: z
+      .int()
+      .nullable()
+      .meta({ description: 'null: drawn between 3 and 7 for each hour.' }),
+    minGapSeconds: z.int(),
+    contactGapSeconds: z.int(),
+    lineDownNotifications: z.boolean(),
+    usage: z.object({ date: z.iso.date(), newMessages: z.int(), totalMessages: z.int() }),
+    healthCheck: z.object({ status: HealthStatus, lastCheckedAt: z.iso.datetime() }).optional(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Line' });
+export type Line = z.infer<typeof Line>;
+
+const Limit = z.int().min(0).max(10_000);
+
+/** What `PATCH /api/lines/{id}` changes (decisions §5). A limit set by hand ends the warm-up. */
+export const LinePatch = z
+  .object({
+    firstName: z.string().max(100),
+    lastName: z.string().max(100),
+    isActive: z.boolean(),
+    dailyTotalMessagesLimit: Limit,
+    dailyNewConversationsLimit: Limit,
+    hourlyNewConversationsLimit: Limit.nullable(),
+    minGapSeconds: Limit,
+    contactGapSeconds: Limit,
+    lineDownNotifications: z.boolean(),
+  })
+  .partial()
+  .meta({ id: 'LinePatch' });
+export type LinePatch = z.infer<typeof LinePatch>;

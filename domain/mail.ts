@@ -1,0 +1,49 @@
+import { z } from 'zod';
+
+/** The product's own emails: what each is filled with. How they read is in `providers/mail/templates/`. */
+export const MailData = {
+  invitation: z.object({
+    workspaceName: z.string(),
+    invitedBy: z.string().nullable(),
+    role: z.enum(['org:admin', 'org:member']),
+    link: z.url(),
+    expiresAt: z.iso.datetime(),
+  }),
+  replyAlert: z.object({
+    workspaceName: z.string(),
+    digest: z.boolean(),
+    contacts: z.array(
+      z.object({
+        name: z.string(),
+        address: z.string(),
+        link: z.url(),
+        replies: z.array(z.object({ text: z.string(), at: z.string() })),
+      }),
+    ),
+    /** How many contacts found no room. */
+    more: z.int(),
+    turnOffLink: z.url(),
+  }),
+  notice: z.object({
+    workspaceName: z.string(),
+    title: z.string(),
+    paragraphs: z.array(z.string()),
+    action: z.object({ label: z.string(), link: z.url() }).nullable(),
+    turnOffLink: z.url(),
+  }),
+  lineDown: z.object({ workspaceName: z.string(), lineName: z.string(), since: z.iso.datetime() }),
+} as const;
+
+export type MailTemplate = keyof typeof MailData;
+export const MailTemplate = z.enum(Object.keys(MailData) as [MailTemplate, ...MailTemplate[]]);
+
+/** An email to write; its template says what `data` is. */
+export type NewMail = {
+  [T in MailTemplate]: {
+    to: string;
+    template: T;
+    data: z.input<(typeof MailData)[T]>;
+    /** One email for each key and workspace, however often it is asked for. */
+    dedupeKey?: string;
+  };
+}[MailTemplate];

@@ -1,0 +1,239 @@
+import { z } from 'zod';
+import { normalizeEmail } from './address.ts';
+import { Channel } from './channel.ts';
+import { newId } from './ids.ts';
+import { CRM_FIELDS, CrmIds, MAX_SCHEDULE_DAYS, type MessageInput } from './message.ts';
+import { normalizePhone } from './phone.ts';
+import { clampToWindow, SendWindow } from './send-window.ts';
+
+/** A message that was accepted and is complete but for the line it will leave through. */
+export const MessageDraft = z.object({
+  id: z.string(),
+  channel: Channel,
+  pinnedLineId: z.string().nullable(),
+  eligibleLineIds: z.array(z.string()).nullable(),
+  stickinessPolicy: z.enum(['sticky', 'round_robin']),
+  address: z.string(),
+  recipientPhone: z.string().nullable(),
+  recipientEmail: z.string().nullable(),
+  recipientName: z.string().nullable(),
+  leadId: z.string().nullable(),
+  body: z.string(),
+  subject: z.string().nullable(),
+  attachmentUrls: z.array(z.string()),
+  attachmentNames: z.array(z.string()),
+  voiceNote: z.boolean(),
+  scheduledAt: z.iso.datetime(),
+  window: SendWindow.nullable(),
+  sendFallbackSmsOnFailed: z.boolean(),
+  smsFallbackEnabled: z.boolean(),
+  smsFallbackMessage: z.string().nullable(),
+  forceFallback: z.boolean(),
+  source: z.string(),
+  correlationId: z.string().nullable(),
+  traceId: z.string().nullable(),
+  batchId: z.string().nullable(),
+  stepIndex: z.int().nullable(),
+  crm: CrmIds,
+  createdByUserId: z.string().nullable(),
+});
+export type MessageDraft = z.infer<typeof MessageDraft>;
+
+export interface IntakeLead {
+  id: string;
+  name: string;
+  phones: string[];
+  emails: string[];
+}
+
+/** What the workspace has that a request may name: read once for any number of requests. */
+export interface IntakeContext {
+  timezone: string;
+  country: string;
+  leads: ReadonlyMap<string, IntakeLead>;
+  /** All lines of the workspace; only `usable` ones may be chosen, any may be named. */
+  lines: readonly { id: string; channel: Channel; usable: boolean }[];
+  fallbackConfigured: boolean;
+  /** The attachment URLs among those named that are the workspace's own uploads. */
+  ownAttachments: ReadonlySet<string>;
+}
+
+/** Why a request is refused: a code of the API's error table, and the field it is about. */
+export class Refusal extends Error {
+  readonly code: 'VALIDATION_ERROR' | 'NOT_FOUND' | 'NO_ACTIVE_LINE' | 'FALLBACK_NOT_CONFIGURED';
+  readonly field: string;
+
+  constructor(code: Refusal['code'], field: string, text: string) {
+    super(text);
+    this.code = code;
+    this.field = field;
+  }
+}
+
+/** Lines a message can leave through. A phone that speaks iMessage sends SMS as well; the best fit first. */
+export const CARRYING_CHANNELS: Record<Channel, readonly Channel[]> = {
+  imessage: ['imessage'],
+  sms: ['sms', 'imessage'],
+  email: ['email'],
+};
+
+/**
+ * The message that a request asks for (specification §4.4, §4.5).
+ * @param schedule when it is to be sent at the earliest, before its send window is looked at.
+ * @throws Refusal when the request breaks a rule.
+ */
+export function draftMessage(
+  input: MessageInput,
+  context: IntakeContext,
+  { now, source, schedule, userId }: { now: Date; source: string; schedule: Date; userId: string | null },
+): MessageDraft {
+  const text = input.message ?? '';
+  const attachmentUrls = input.attachmentUrls ?? [];
+  if (text.trim() === '' && attachmentUrls.length === 0) {
+    throw new Refusal('VALIDATION_ERROR', 'message', 'a message or attachmentUrls is required');
+  }
+  attachmentUrls.forEach((url, index) => {
+    if (!context.ownAttachments.has(url)) {
+      throw new Refusal(
+        'VALIDATION_ERROR',
+        `attachmentUrls.${index}`,
+        'must be an upload of this workspace (POST /api/attachments/upload)',
+      );
+    }
+  });
+  if (schedule.getTime() - now.getTime() > MAX_SCHEDULE_DAYS * 86_400_000) {
+    throw new Refusal('VALIDATION_ERROR', 'scheduledDate', 'must be within one year');
+  }
+  const channel = input.messageType ?? 'imessage';
+  const recipient = findRecipient(input, channel, context);
+  checkLines(input, channel, context);
+  if ((input.sendFallbackSmsOnFailed || input.forceFallback) && !context.fallbackConfigured) {
+    const field = input.sendFallbackSmsOnFailed ? 'sendFallbackSmsOnFailed' : 'forceFallback';
+    throw new Refusal(
+      'FALLBACK_NOT_CONFIGURED',
+      field,
+      'needs an SMS fallback: configure it at PATCH /api/workspace/fallback-config',
+    );
+  }
+  const window = sendWindow(input, context.timezone);
+  const earliest = schedule > now ? schedule : now;
+  return {
+    id: newId(now),
+    channel,
+    pinnedLineId: input.fromLineId ?? null,
+    eligibleLineIds: input.eligibleLineIds ?? null,
+    stickinessPolicy: input.stickinessPolicy ?? 'sticky',
+    ...recipient,
+    body: text,
+    subject: input.subject ?? null,
+    attachmentUrls,
+    attachmentNames: input.attachmentNames ?? [],
+    voiceNote: input.voiceNote ?? false,
+    scheduledAt: clampToWindow(window ?? undefined, earliest).toISOString(),
+    window,
+    sendFallbackSmsOnFailed: input.sendFallbackSmsOnFailed ?? false,
+    smsFallbackEnabled: input.smsFallbackEnabled ?? false,
+    smsFallbackMessage: input.smsFallbackMessage ?? null,
+    forceFallback: input.forceFallback ?? false,
+    source,
+    correlationId: input.correlationId ?? null,
+    traceId: input.traceId ?? null,
+    batchId: input.batchId ?? null,
+    stepIndex: input.stepIndex ?? null,
+    crm: Object.fromEntries(
+      CRM_FIELDS.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]])),
+    ),
+    createdByUserId: userId,
+  };
+}
+
+type Recipient = Pick<
+  MessageDraft,
+  'address' | 'recipientPhone' | 'recipientEmail' | 'recipientName' | 'leadId'
+>;
+
+function findRecipient(input: MessageInput, channel: Channel, context: IntakeContext): Recipient {
+  const lead = input.leadId === undefined ? undefined : context.leads.get(input.leadId);
+  if (input.leadId !== undefined && !lead)
+    throw new Refusal('NOT_FOUND', 'leadId', 'no such lead in this workspace');
+  const phone = given(
+    input.recipientPhone,
+    'recipientPhone',
+    (text) => normalizePhone(text, context.country),
+    'must be a phone number',
+  );
+  const email = given(input.recipientEmail, 'recipientEmail', normalizeEmail, 'must be an email address');
+  const recipientPhone = phone ?? lead?.phones[0] ?? null;
+  const recipientEmail = email ?? lead?.emails[0] ?? null;
+  const address = {
+    // iMessage reaches email addresses too; a phone number comes first, unless only the address was named.
+    imessage: phone ?? email ?? recipientPhone ?? recipientEmail,
+    sms: recipientPhone,
+    email: recipientEmail,
+  }[channel];
+  if (address === null) {
+    const field = channel === 'email' ? 'recipientEmail' : 'recipientPhone';
+    throw new Refusal(
+      'VALIDATION_ERROR',
+      field,
+      'a recipient is required: recipientPhone, recipientEmail, or a leadId with contact details for this channel',
+    );
+  }
+  return {
+    address,
+    recipientPhone,
+    recipientEmail,
+    recipientName: input.recipientName ?? (lead && lead.name !== '' ? lead.name : null),
+    leadId: lead?.id ?? null,
+  };
+}
+
+function given(
+  text: string | undefined,
+  field: string,
+  normalize: (text: string) => string | null,
+  complaint: string,
+): string | null {
+  if (text === undefined || text.trim() === '') return null;
+  const normalized = normalize(text);
+  if (normalized === null) throw new Refusal('VALIDATION_ERROR', field, complaint);
+  return normalized;
+}
+
+function checkLines(input: MessageInput, channel: Channel, { lines }: IntakeContext): void {
+  const carrying = CARRYING_CHANNELS[channel];
+  if (input.fromLineId !== undefined) {
+    const line = lines.find(({ id }) => id === input.fromLineId);
+    if (!line) throw new Refusal('NOT_FOUND', 'fromLineId', 'no such line in this workspace');
+    if (!carrying.includes(line.channel)) {
+      throw new Refusal(
+        'VALIDATION_ERROR',
+        'fromLineId',
+        `is a line for ${line.channel} and cannot send ${channel}`,
+      );
+    }
+    return;
+  }
+  const eligible = input.eligibleLineIds;
+  const usable = lines.some(
+    (line) => line.usable && carrying.includes(line.channel) && (eligible?.includes(line.id) ?? true),
+  );
+  if (!usable) {
+    throw new Refusal(
+      'NO_ACTIVE_LINE',
+      'fromLineId',
+      `the workspace has no active line for ${channel}: name a line or activate one`,
+    );
+  }
+}
+
+function sendWindow(input: MessageInput, workspaceTimezone: string): SendWindow | null {
+  const { sendWindowStart: start, sendWindowEnd: end, allowedDaysOfWeek: days } = input;
+  if (start === undefined && end === undefined && days === undefined) return null;
+  return {
+    timezone: input.timezone ?? workspaceTimezone,
+    ...(start !== undefined && { start }),
+    ...(end !== undefined && { end }),
+    ...(days !== undefined && { days }),
+  };
+}

@@ -1,0 +1,36 @@
+import { crmEcho } from './events/base.ts';
+import type { EventPayload } from './events/payloads.ts';
+import type { Lead } from './lead.ts';
+import type { Message } from './message.ts';
+
+/** The events of an outbound message's own life (specification §6.2). */
+export type MessageEventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened';
+
+/** What an event about a message carries beside the message (specification §6). */
+export interface MessageEventContext<Name extends MessageEventName> {
+  data: EventPayload<Name>['data'];
+  /** The full lead object, when the message has one. */
+  lead?: Lead | undefined;
+  campaign?: { id: string; name: string } | undefined;
+}
+
+/** The body of `message.sent`, `message.failed`, `message.fallback` and `message.opened`. */
+export function messageEventPayload<Name extends MessageEventName>(
+  event: Name,
+  message: Message,
+  { lead, campaign, data }: MessageEventContext<Name>,
+  now: Date,
+) {
+  return {
+    event,
+    timestamp: now.toISOString(),
+    workspaceId: message.workspaceId,
+    messageId: message._id,
+    message,
+    data,
+    ...(message.leadId !== null && { leadId: message.leadId }),
+    ...(lead && { lead }),
+    ...(campaign && { campaignId: campaign.id, campaignName: campaign.name }),
+    ...crmEcho(message),
+  };
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { Channel } from './channel.ts';
+import { Id, UserId, WorkspaceId } from './ids.ts';
+import { MessageStatus } from './message-status.ts';
+import { ShownReaction } from './reaction.ts';
+
+export const MAX_BODY_LENGTH = 10_000;
+export const MAX_SCHEDULE_DAYS = 366;
+
+const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
+const Instant = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' });
+export const TimeZone = z
+  .string()
+  .refine(isTimeZone, 'must be an IANA time zone')
+  .meta({ example: 'America/New_York' });
+
+function isTimeZone(value: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Identifiers of external CRMs: stored as they come, echoed in every event of the message (specification §4.4). */
+export const CrmIds = z.object({
+  crmAContactId: z.string().max(200).optional(),
+  crmAPortalId: z.string().max(200).optional(),
+  crmBContactId: z.string().max(200).optional(),
+  crmBLocationId: z.string().max(200).optional(),
+  crmCCompanyId: z.string().max(200).optional(),
+  crmCPersonId: z.string().max(200).optional(),
+  crmCLeadId: z.string().max(200).optional(),
+});
+export type CrmIds = z.infer<typeof CrmIds>;
+export const CRM_FIELDS = CrmIds.keyof().options;
+
+/** What `POST /api/drip` reads (specification §4.4); every other field of a message is ignored there. */
+export const DripInput = z
+  .object({
+    message: z.string().max(MAX_BODY_LENGTH).optional(),
+    messageType: Channel.optional(),
+    recipientPhone: z.string().max(40).optional(),
+    recipientEmail: z.string().max(320).optional(),
+    recipientName: z.string().max(200).optional(),
+    leadId: z.string().max(100).optional(),
+    fromLineId: z.string().max(100).optional(),
+    subject: z.string().max(500).optional(),
+    attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
+    attachmentNames: z.array(z.string().max(255)).max(2).optional(),
+    voiceNote: z.boolean().optional(),
+    sendFallbackSmsOnFailed: z.boolean().optional(),
+    smsFallbackEnabled: z.boolean().optional(),
+    forceFallback: z.boolean().optional(),
+    smsFallbackMessage: z.string().max(MAX_BODY_LENGTH).optional(),
+    correlationId: z.string().max(200).optional(),
+    traceId: z.string().max(200).optional(),
+    timezone: TimeZone.optional(),
+    sendWindowStart: TimeOfDay.optional(),
+    sendWindowEnd: TimeOfDay.optional(),
+    allowedDaysOfWeek: z.array(z.int().min(0).max(6)).min(1).max(7).optional(),
+    ...CrmIds.shape,
+  })
+  .meta({ id: 'DripInput' });
+export type DripInput = z.infer<typeof DripInput>;
+
+/** What `POST /api/messages` reads (specification §4.5). */
+export const MessageInput = DripInput.extend({
+  scheduledDate: Instant.optional(),
+  batchId: z.string().max(200).optional(),
+  stepIndex: z.int().min(0).max(10_000).optional(),
+  eligibleLineIds: z.array(z.string().max(100)).min(1).max(500).optional(),
+  stickinessPolicy: z.enum(['sticky', 'round_robin']).optional(),
+}).meta({ id: 'MessageInput' });
+export type MessageInput = z.infer<typeof MessageInput>;
+
+/** The message object of specification §2.8; what a message does not have is null. */
+export const Message = z
+  .object({
+    _id: Id,
+    workspaceId: WorkspaceId,
+    message: z.string(),
+    messageType: Channel,
+    subject: z.string().nullable(),
+    status: MessageStatus,
+    holdReason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why it has not been sent yet, e.g. `hourly_new_cap`.' }),
+    fromLineId: Id.nullable(),
+    recipientPhone: z.string().nullable(),
+    recipientEmail: z.string().nullable(),
+    recipientName: z.string().nullable(),
+    leadId: Id.nullable(),
+    createdByUserId: UserId.nullable(),
+    attachmentUrls: z.array(z.string()),
+    attachmentNames: z.array(z.string()),
+    voiceNote: z.boolean(),
+    fallbackSmsDispatched: z.boolean(),
+    source: z.string(),
+    correlationId: z.string().nullable(),
+    traceId: z.string().nullable(),
+    scheduledDate: z.iso.datetime().nullable(),
+    batchId: z.string().nullable(),
+    stepIndex: z.int().nullable(),
+    campaignId: Id.nullable(),
+    errorMessage: z.string().nullable(),
+    sentAt: z.iso.datetime().nullable(),
+    deliveredAt: z.iso.datetime().nullable(),
+    readAt: z.iso.datetime().nullable(),
+    reactions: z.array(ShownReaction).meta({ description: "The contact's reactions to it." }),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+    ...CrmIds.shape,
+  })
+  .meta({ id: 'Message' });
+export type Message = z.infer<typeof Message>;

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { EXPLAINER, Metrics, metricsOf, NO_COUNTS, sumCounts } from './metrics.ts';
+
+describe('metrics', () => {
+  const counts = {
+    reached: 4,
+    sent: 9,
+    fallback: 1,
+    failed: 2,
+    replied: 5,
+    uniqueReplied: 3,
+    positiveReplied: 1,
+  };
+
+  it('divides by definition', () => {
+    expect(metricsOf(counts)).toEqual({ ...counts, repliedPct: 0.75, positivePct: 1 / 3 });
+  });
+
+  it('is 0 where there is nothing to divide by', () => {
+    expect(metricsOf({ ...NO_COUNTS, uniqueReplied: 2, replied: 2 })).toMatchObject({
+      repliedPct: 0,
+      positivePct: 0,
+    });
+    expect(metricsOf(NO_COUNTS)).toMatchObject({ repliedPct: 0, positivePct: 0 });
+  });
+
+  it('adds workspaces up before it divides', () => {
+    const other = { ...NO_COUNTS, reached: 1, uniqueReplied: 1, positiveReplied: 1 };
+    expect(metricsOf(sumCounts([counts, other]))).toMatchObject({
+      reached: 5,
+      repliedPct: 4 / 5,
+      positivePct: 2 / 4,
+    });
+    expect(sumCounts([])).toEqual(NO_COUNTS);
+  });
+
+  it('explains each metric', () => {
+    expect(Object.keys(EXPLAINER)).toEqual(Object.keys(Metrics.shape));
+  });
+});

@@ -1,0 +1,61 @@
+import { Temporal as Time } from 'temporal-polyfill';
+import { z } from 'zod';
+import { isTimeZone, toDate, toZoned } from './calendar.ts';
+
+const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
+
+/**
+ * When a message may leave (specification §4.4, decisions §4), by the wall clock of `timezone`: from `start`
+ * (else 00:00) up to but not including `end` (else 24:00). An `end` at or before `start` is on the following
+ * day, so equal times leave the whole day open. `days` (0 is Sunday) names the days on which the window
+ * starts: Friday's 22:00 to 02:00 reaches into Saturday.
+ */
+export const SendWindow = z.object({
+  timezone: z.string().refine(isTimeZone, 'must be an IANA time zone'),
+  start: TimeOfDay.optional(),
+  end: TimeOfDay.optional(),
+  days: z.array(z.int().min(0).max(6)).min(1).optional(),
+});
+export type SendWindow = z.infer<typeof SendWindow>;
+
+// A weekly window opens within 7 days; when the clocks skip its only opening of the week, within 14.
+const DAYS_AHEAD = 15;
+
+/**
+ * `at` itself when the window is open, else its next opening, which is always later than `at`. Without a window
+ * any time will do. When the clocks skip the start, it opens where they land.
+ * @throws RangeError for a window that never opens (days outside 0 to 6) or an unknown zone.
+ */
+export function clampToWindow(window: SendWindow | undefined, at: Date): Date {
+  if (!window || isOpen(window, at)) return at;
+  return nextOpening(window, at);
+}
+
+/** The first start of the window later than `at`, whether it is open at `at` or not. */
+export function nextOpening(window: SendWindow, at: Date): Date {
+  const today = toZoned(window.timezone, at).toPlainDate();
+  for (let ahead = 0; ahead <= DAYS_AHEAD; ahead++) {
+    const opening = openingOn(window, today.add({ days: ahead }));
+    if (opening > at && isOpen(window, opening)) return opening;
+  }
+  throw new RangeError('the send window never opens');
+}
+
+function isOpen(window: SendWindow, at: Date): boolean {
+  const local = toZoned(window.timezone, at);
+  const time = local.toPlainTime().toString({ smallestUnit: 'minute' });
+  const { start = '00:00', end = '24:00' } = window;
+  const day = local.dayOfWeek % 7;
+  if (start < end) return time >= start && time < end && startsOn(window, day);
+  return (time >= start && startsOn(window, day)) || (time < end && startsOn(window, (day + 6) % 7));
+}
+
+const startsOn = ({ days }: SendWindow, day: number): boolean => days?.includes(day) ?? true;
+
+function openingOn(window: SendWindow, date: Time.PlainDate): Date {
+  const start = date.toPlainDateTime(Time.PlainTime.from(window.start ?? '00:00'));
+  const opening = start.toZonedDateTime(window.timezone);
+  const skipped = !opening.toPlainDateTime().equals(start);
+  const landing = skipped ? opening.add({ nanoseconds: 1 }).getTimeZoneTransition('previous') : null;
+  return toDate(landing ?? opening);
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { DeliveredEvent, EventName } from './event.ts';
+import { Id, WorkspaceId } from './ids.ts';
+
+/** A webhook registration (specification §2.11, decisions §9). */
+export const Webhook = z
+  .object({
+    _id: Id,
+    workspaceId: WorkspaceId,
+    name: z.string(),
+    url: z.string(),
+    events: z.array(EventName),
+    isActive: z.boolean(),
+    failureCount: z.int(),
+    lastSuccessAt: z.iso.datetime().nullable(),
+    lastFailureAt: z.iso.datetime().nullable(),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Webhook' });
+export type Webhook = z.infer<typeof Webhook>;
+
+export const WebhookInput = z
+  .object({
+    url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2000),
+    events: z.array(EventName).min(1).max(50),
+    name: z.string().max(200).optional(),
+  })
+  .meta({ id: 'WebhookInput' });
+export type WebhookInput = z.infer<typeof WebhookInput>;
+
+export const WebhookPatch = WebhookInput.partial()
+  .extend({
+    isActive: z.boolean().optional().meta({
+      description:
+        'false: nothing is sent. What was waiting goes out when it is true again; events meanwhile do not.',
+    }),
+  })
+  .meta({ id: 'WebhookPatch' });
+export type WebhookPatch = z.infer<typeof WebhookPatch>;
+
+/** For so long after a rotation the secret before it signs as well (decisions §9). */
+export const ROTATION_HOURS = 24;
+
+/** One line of the delivery log (decisions §9). */
+export const WebhookDelivery = z
+  .object({
+    id: Id,
+    eventId: Id.meta({ description: '`X-Svc-Event-Id`: the same for a replay.' }),
+    event: DeliveredEvent,
+    isReplayOf: Id.optional(),
+    success: z.boolean().nullable().meta({ description: 'null: not finished yet.' }),
+    responseStatus: z.int().nullable(),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: '`interrupted`: a crash cut it short, and whether it arrived is not known.' }),
+    latencyMs: z.int().nullable(),
+    attemptCount: z.int(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'WebhookDelivery' });
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
+
+/** How a delivery that somebody waited for ended: a replay or a test ping (specification §4.13). */
+export const DeliveryReport = z
+  .object({
+    success: z.boolean().meta({ description: 'The endpoint returned 2xx.' }),
+    deliveryId: Id,
+    isReplayOf: Id.nullable().meta({ description: 'null: a test ping.' }),
+    responseStatus: z.int().nullable(),
+    error: z.string().nullable(),
+    latencyMs: z.int().meta({ description: 'In all, a second attempt included.' }),
+    attemptCount: z.int().min(1).max(2),
+  })
+  .meta({ id: 'DeliveryReport' });
+export type DeliveryReport = z.infer<typeof DeliveryReport>;
