@@ -1,0 +1,169 @@
+import {
+  type CommonQueryMethods,
+  createPool,
+  createTypeParserPreset,
+  type DatabasePool,
+  type DatabaseTransactionConnection,
+  type DriverTypeParser,
+  type Interceptor,
+  parseDsn,
+  SchemaValidationError,
+  sql,
+  stringifyDsn,
+} from 'slonik';
+import { z } from 'zod';
+
+/** The pools of one process: each connects as a role that owns nothing (db/migrations/0001). */
+export interface Pools {
+  readonly tenant: DatabasePool;
+  readonly system: DatabasePool;
+  close(): Promise<void>;
+}
+
+declare const tenantBrand: unique symbol;
+declare const systemBrand: unique symbol;
+
+/**
+ * One workspace's transaction. The only type that tenant queries take: without a workspace that came from
+ * authentication there is no way to make one, and the database refuses what it does not own.
+ */
+export interface TenantDb extends DatabaseTransactionConnection {
+  readonly [tenantBrand]: true;
+  readonly workspaceId: string;
+}
+
+/** Queries across workspaces: authentication, sweeps, agency views. Review sees them by this name. */
+export interface SystemDb extends CommonQueryMethods {
+  readonly [systemBrand]: true;
+}
+
+export interface PoolOptions {
+  size?: number;
+  statementTimeoutMs?: number;
+}
+
+export async function createPools(databaseUrl: string, options: PoolOptions = {}): Promise<Pools> {
+  const [tenant, system] = await Promise.all([
+    openPool(databaseUrl, 'linepace_tenant', options),
+    openPool(databaseUrl, 'linepace_system', options),
+  ]);
+  return {
+    tenant,
+    system,
+    close: async () => {
+      await Promise.all([tenant.end(), system.end()]);
+    },
+  };
+}
+
+async function openPool(
+  databaseUrl: string,
+  role: string,
+  { size = 10, statementTimeoutMs = 30_000 }: PoolOptions,
+) {
+  const dsn = parseDsn(databaseUrl);
+  const options = [dsn.options, `-c role=${role}`].filter(Boolean).join(' ');
+  const pool = await createPool(stringifyDsn({ ...dsn, applicationName: role, options }), {
+    captureStackTrace: false,
+    interceptors: [parseRows],
+    maxPoolSize: size,
+    // Nothing here keeps state in a session: settings are transaction-local, so nothing has to be discarded.
+    resetConnection: async () => {},
+    statementTimeout: statementTimeoutMs,
+    typeParsers,
+  });
+  // Failed queries reach their callers; without a listener they would end the process as well.
+  pool.on('error', () => {});
+  return pool;
+}
+
+export async function withTenant<T>(
+  pools: Pools,
+  workspaceId: string,
+  work: (db: TenantDb) => Promise<T>,
+): Promise<T> {
+  return pools.tenant.transaction(async (transaction) => {
+    await transaction.query(sql.type(Nothing)`select set_config('app.workspace_id', ${workspaceId}, true)`);
+    return work(Object.assign(transaction, { workspaceId }) as unknown as TenantDb);
+  });
+}
+
+/** Ends the inner transaction of `tryOut`. */
+class TakeBack extends Error {}
+
+/** Runs work within a transaction and takes back all that it stored: what would happen, told by the code that does it. */
+export async function tryOut<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
+  let result: { value: T } | undefined;
+  try {
+    await db.transaction(async (inner) => {
+      result = {
+        value: await work(Object.assign(inner, { workspaceId: db.workspaceId }) as unknown as TenantDb),
+      };
+      throw new TakeBack();
+    });
+  } catch (error) {
+    if (!(error instanceof TakeBack)) throw error;
+  }
+  if (!result) throw new Error('the work came to no result');
+  return result.value;
+}
+
+export async function withSystem<T>(pools: Pools, work: (db: SystemDb) => Promise<T>): Promise<T> {
+  return pools.system.transaction((transaction) => work(transaction as unknown as SystemDb));
+}
+
+/** Single statements across workspaces, without a transaction's round trips. */
+export const systemDb = (pools: Pools): SystemDb => pools.system as unknown as SystemDb;
+
+/** For statements whose rows nobody reads. */
+export const Nothing = z.unknown();
+
+/**
+ * Every row is parsed by the schema it was asked for with: a column that changed its type fails here and not later.
+ * Columns arrive in snake_case and are named in camelCase from here on.
+ */
+const parseRows: Interceptor = {
+  name: 'parse-rows',
+  transformRow: ({ resultParser }, query, row) => {
+    if (!resultParser) return row;
+    const named: Record<string, unknown> = {};
+    for (const column in row) named[camelCase(column)] = row[column];
+    const result = resultParser['~standard'].validate(named);
+    if (result instanceof Promise) throw new Error('row schemas are synchronous');
+    if (result.issues) throw new SchemaValidationError(query, row, result.issues);
+    return result.value as typeof row;
+  },
+};
+
+const camelNames = new Map<string, string>();
+
+function camelCase(column: string): string {
+  let name = camelNames.get(column);
+  if (name === undefined) {
+    name = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    camelNames.set(column, name);
+  }
+  return name;
+}
+
+/** slonik's own set turns bigint into BigInt and numeric into a float: counts become safe numbers, money stays text. */
+const typeParsers: DriverTypeParser[] = [
+  ...createTypeParserPreset().filter(
+    ({ name }) => !['int8', 'numeric', 'timestamptz', 'timestamp'].includes(name),
+  ),
+  { name: 'int8', parse: safeInteger },
+  { name: 'timestamptz', parse: parseTimestamp },
+];
+
+function safeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`);
+  return value;
+}
+
+/** `infinity` has no Date: the largest one stands for it. */
+export const NEVER = new Date(8_640_000_000_000_000);
+
+function parseTimestamp(text: string): Date {
+  return text === 'infinity' ? NEVER : new Date(text);
+}
