@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+/** What is read of the BlueBubbles server's answers and events (server 1.9, REST API v1). */
+export const BlueBubblesMessage = z.object({
+  guid: z.string().min(1),
+  tempGuid: z.string().nullish(),
+  text: z.string().nullish(),
+  error: z.number().nullish(),
+  isFromMe: z.boolean().default(false),
+  isDelivered: z.boolean().nullish(),
+  itemType: z.number().default(0),
+  /** Milliseconds. */
+  dateCreated: z.number().nullish(),
+  dateDelivered: z.number().nullish(),
+  dateRead: z.number().nullish(),
+  associatedMessageGuid: z.string().nullish(),
+  associatedMessageType: z.union([z.string(), z.number()]).nullish(),
+  threadOriginatorGuid: z.string().nullish(),
+  handle: z.object({ address: z.string() }).nullish(),
+  chats: z.array(z.object({ guid: z.string() })).nullish(),
+  attachments: z
+    .array(z.object({ guid: z.string(), mimeType: z.string().nullish(), transferName: z.string().nullish() }))
+    .nullish(),
+});
+export type BlueBubblesMessage = z.infer<typeof BlueBubblesMessage>;
+
+export const envelope = <T extends z.ZodType>(data: T) => z.object({ data });
+
+export const ErrorAnswer = z.object({
+  message: z.string().nullish(),
+  error: z.object({ type: z.string().nullish(), message: z.string().nullish() }).nullish(),
+  data: BlueBubblesMessage.nullish().catch(null),
+});
+
+/** Apple's codes in a message's `error`. */
+export const NOT_REGISTERED = 22;
+export const TIMED_OUT = 4;
+
+/** `iMessage;-;+14155550123`; newer systems also name the same conversation `any;-;…`, and SMS `SMS;-;…`. */
+export const chatGuid = (channel: string, address: string): string =>
+  `${channel === 'sms' ? 'SMS' : 'iMessage'};-;${address}`;
+
+/** Whether a message is of the conversation with an address, under whatever name the server knows it. */
+export function isChatWith(message: BlueBubblesMessage, address: string): boolean {
+  const wanted = address.toLowerCase();
+  if (message.handle?.address.toLowerCase() === wanted) return true;
+  return (message.chats ?? []).some(({ guid }) => guid.split(';').at(-1)?.toLowerCase() === wanted);
+}
+
+/** `;+;` stands in the names of group conversations. */
+export const isGroupMessage = (message: BlueBubblesMessage): boolean =>
+  (message.chats ?? []).some(({ guid }) => guid.includes(';+;'));

@@ -1,0 +1,227 @@
+import { text as readText } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '#domain/ids.ts';
+import { outbound } from '#test/conformance/carrier-worlds.ts';
+import {
+  type BlueBubblesFault,
+  type BlueBubblesWorld,
+  blueBubblesWorld,
+} from '#test/conformance/http-carrier-worlds.ts';
+import type { OutboundMessage } from './carrier.ts';
+
+let world: BlueBubblesWorld;
+beforeEach(async () => {
+  // Long enough for a hundred messages at once: an answer is lost only where that is the fault.
+  world = await blueBubblesWorld(20_000);
+});
+afterEach(() => world.stop());
+
+const never = new AbortController().signal;
+let recipients = 0;
+const recipient = (): string => `+1415557${String((recipients += 1)).padStart(4, '0')}`;
+const at = (to: string) => world.server.messages.filter((message) => message.to === to);
+
+/** As the sender does: what was certainly not sent is sent again, what nobody can tell is given up. */
+async function sendAsTheSenderDoes(to: string, fields: Partial<OutboundMessage> = {}): Promise<string> {
+  const takenIds: string[] = [];
+  for (let attempts = 0; attempts < 8; attempts += 1) {
+    const message = outbound(world, to, fields);
+    const { attemptId, lineId, channel, text } = message;
+    const startedAt = new Date();
+    const outcome = await world.carrier.send(world.config, message, never);
+    if (outcome.kind === 'transient') continue;
+    if (outcome.kind !== 'unknown') return outcome.kind;
+    const question = { attemptId, lineId, channel, to, startedAt, text, attachmentCount: 0, takenIds };
+    let found = await world.carrier.reconcile(world.config, question);
+    if (found.kind === 'unreachable') {
+      const longAgo = new Date(startedAt.getTime() - 10 * 60_000);
+      found = await world.carrier.reconcile(world.config, { ...question, startedAt: longAgo });
+    }
+    if (found.kind !== 'not_sent') return found.kind;
+    takenIds.push(...at(to).map(({ guid }) => guid));
+  }
+  return 'given up';
+}
+
+const HUNDRED = Array.from({ length: 100 });
+type Setting = (to: string) => void;
+const fault =
+  (make: () => BlueBubblesFault): Setting =>
+  (to) =>
+    world.server.fault(to, make());
+
+/** What becomes of 100 messages, and how many of each left. */
+const FAULTS: [
+  name: string,
+  setting: Setting,
+  fields: Partial<OutboundMessage>,
+  ends: string,
+  left: number,
+][] = [
+  ['no fault', () => {}, {}, 'accepted', 1],
+  ['500 although it was sent', fault(() => ({ kind: 'error_though_sent', code: null })), {}, 'accepted', 1],
+  [
+    'an SMS that errs although it was sent',
+    fault(() => ({ kind: 'error_though_sent', code: 4 })),
+    { channel: 'sms' },
+    'accepted',
+    1,
+  ],
+  ['200 that never leaves', (to) => world.server.withoutIMessage(to), {}, 'unavailable', 0],
+  ['not registered after all', fault(() => ({ kind: 'not_delivered', code: 22 })), {}, 'unavailable', 0],
+  ['not delivered', fault(() => ({ kind: 'not_delivered', code: 1 })), {}, 'given up', 0],
+  ['a timeout inside Messages', fault(() => ({ kind: 'not_delivered', code: 4 })), {}, 'unknown', 0],
+  ['500 without having been sent', fault(() => ({ kind: 'error_unsent', times: 1 })), {}, 'accepted', 1],
+  ['an answer that is lost', fault(() => ({ kind: 'answer_lost' })), {}, 'accepted', 1],
+  ['availability that flaps', (to) => world.server.flapping(to, 2), {}, 'accepted', 1],
+  ['a conversation that does not exist yet', (to) => world.server.stranger(to), {}, 'accepted', 1],
+];
+
+test.each(FAULTS)(
+  '%s: none is lost and none is doubled',
+  async (_name, setting, fields, ends, left) => {
+    const results = await Promise.all(
+      HUNDRED.map(async () => {
+        const to = recipient();
+        setting(to);
+        const end = await sendAsTheSenderDoes(to, fields);
+        return { end, left: at(to).filter((message) => message.left).length };
+      }),
+    );
+    expect(results).toEqual(HUNDRED.map(() => ({ end: ends, left })));
+  },
+  30_000,
+);
+
+test('a lost answer is found under whatever name the server knows the conversation', async () => {
+  world.server.chatService = 'any';
+  const to = recipient();
+  world.server.fault(to, { kind: 'answer_lost' });
+  expect(await sendAsTheSenderDoes(to)).toBe('accepted');
+  expect(at(to)).toHaveLength(1);
+});
+
+test('files follow the text, a voice note as one', async () => {
+  const to = recipient();
+  const file = {
+    name: 'note.m4a',
+    url: 'https://files.example/note',
+    contentType: 'audio/mp4',
+    voiceNote: true,
+  };
+  await world.carrier.send(world.config, outbound(world, to, { attachments: [file] }), never);
+  expect(at(to).map(({ text, file: sent }) => [text, sent])).toEqual([
+    ['Hello Ada', null],
+    ['', { name: 'note.m4a', content: 'content of https://files.example/note', isAudioMessage: true }],
+  ]);
+});
+
+describe('webhooks', () => {
+  const read = (type: string, data: object) =>
+    world.carrier.parseCallback(world.config, {
+      url: world.callbacks?.url ?? '',
+      headers: {},
+      rawBody: JSON.stringify({ type, data }),
+    });
+  const chats = [{ guid: 'iMessage;-;+14155550123' }];
+  const inbound = {
+    guid: 'R1',
+    text: 'Hi',
+    isFromMe: false,
+    itemType: 0,
+    dateCreated: 1_750_000_000_000,
+    handle: { address: '+14155550123' },
+    chats,
+  };
+
+  test('are registered once, with the secret in their address', async () => {
+    const { carrier, config, callbacks } = world;
+    const [address = ''] = callbacks?.url.split('?') ?? [];
+    await carrier.configureInbound?.(config, newId(), address);
+    expect(world.server.webhooks.map(({ url }) => url)).toEqual([callbacks?.url]);
+  });
+
+  test('told twice they are the same events', async () => {
+    world.server.repeats = 2;
+    const to = recipient();
+    await world.carrier.send(world.config, outbound(world, to), never);
+    const guid = at(to)[0]?.guid ?? '';
+    const about = () => (world.callbacks?.received ?? []).filter(({ rawBody }) => rawBody.includes(guid));
+    await expect.poll(() => about().length).toBe(4);
+    const events = about().flatMap((request) => world.carrier.parseCallback(world.config, request));
+    expect(events.map(({ kind, eventId }) => [kind, eventId])).toEqual([
+      ['receipt', `${guid}:delivered`],
+      ['receipt', `${guid}:delivered`],
+    ]);
+  });
+
+  test('a reply, with its files', async () => {
+    const attachments = [{ guid: 'A1', mimeType: 'image/png', transferName: 'photo.png' }];
+    const [event] = read('new-message', {
+      ...inbound,
+      text: '\uFFFCLook',
+      attachments,
+      threadOriginatorGuid: 'M1',
+    });
+    const url = `${world.server.url}/api/v1/attachment/A1/download`;
+    expect(event).toEqual({
+      kind: 'reply',
+      eventId: 'R1',
+      carrierMessageId: 'R1',
+      at: new Date(1_750_000_000_000),
+      from: '+14155550123',
+      text: 'Look',
+      attachments: [{ name: 'photo.png', contentType: 'image/png', url }],
+      replyTo: 'M1',
+      autoReply: false,
+    });
+    const media = await world.carrier.openMedia(world.config, url, never);
+    expect(media.contentType).toBe('image/png');
+    expect(await readText(media.body)).toBe('the file A1');
+    await expect(world.carrier.openMedia(world.config, 'http://169.254.169.254/', never)).rejects.toThrow(
+      'addresses',
+    );
+  });
+
+  test.each([
+    ['love', 'love', false],
+    ['-laugh', 'laugh', true],
+    [2001, 'like', false],
+    ['3005', 'question', true],
+  ])('a reaction %s', (associatedMessageType, reaction, removed) => {
+    const data = { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType };
+    expect(read('new-message', data)).toMatchObject([
+      { kind: 'reaction', carrierMessageId: 'M1', reaction, removed, from: '+14155550123' },
+    ]);
+  });
+
+  test('receipts, reads and errors of our messages', () => {
+    const ours = {
+      guid: 'M1',
+      isFromMe: true,
+      dateDelivered: 1_750_000_000_000,
+      dateRead: 1_750_000_005_000,
+    };
+    expect(read('updated-message', ours)).toMatchObject([
+      { kind: 'receipt', status: 'delivered', carrierMessageId: 'M1' },
+      { kind: 'read', carrierMessageId: 'M1', at: new Date(1_750_000_005_000) },
+    ]);
+    const failed = { guid: 'M1', isFromMe: true, error: 22 };
+    expect(read('message-send-error', failed)).toMatchObject([{ kind: 'receipt', status: 'failed' }]);
+    expect(read('message-send-error', { ...failed, error: 4 })).toEqual([]);
+  });
+
+  test.each([
+    ['a group conversation', 'new-message', { ...inbound, chats: [{ guid: 'iMessage;+;chat42' }] }],
+    ['a member who came', 'new-message', { ...inbound, itemType: 1 }],
+    [
+      'a reaction nobody knows',
+      'new-message',
+      { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType: 'sticker' },
+    ],
+    ['an edited reply', 'updated-message', inbound],
+    ['somebody typing', 'typing-indicator', { display: true, guid: 'iMessage;-;+14155550123' }],
+  ])('%s is no event', (_name, type, data) => {
+    expect(read(type, data)).toEqual([]);
+  });
+});

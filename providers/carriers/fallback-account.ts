@@ -1,0 +1,30 @@
+import { type SecretBox, secretContext } from '../secret-box.ts';
+import type { Carrier } from './carrier.ts';
+
+/** A workspace's own SMS account as it is stored. */
+interface FallbackAccount {
+  accountSid: string | null;
+  authTokenSealed: string | null;
+  fromNumber: string | null;
+  messagingServiceSid: string | null;
+}
+
+/**
+ * The account in the terms of the adapter that sends through it.
+ * @throws ZodError when the carrier does not take it, or whatever `secrets.open` throws.
+ */
+export function fallbackConfig<Config>(
+  carrier: Carrier<Config>,
+  { accountSid, authTokenSealed, fromNumber, messagingServiceSid }: FallbackAccount,
+  workspaceId: string,
+  secrets: SecretBox,
+): Config {
+  return carrier.config.parse({
+    ...(accountSid !== null && { accountSid }),
+    ...(authTokenSealed !== null && {
+      authToken: secrets.open(authTokenSealed, secretContext('fallback', workspaceId, 'auth-token')),
+    }),
+    ...(fromNumber !== null && { from: fromNumber }),
+    ...(messagingServiceSid !== null && { messagingServiceSid }),
+  });
+}

@@ -1,0 +1,18 @@
+import type { SecretBox } from '../secret-box.ts';
+import { secretContext } from '../secret-box.ts';
+import type { Carrier } from './carrier.ts';
+import type { CarrierRegistry } from './registry.ts';
+import { openConfig } from './secret-config.ts';
+
+/** A line's carrier, and the line's settings there with their secrets opened. */
+export function lineCarrier(
+  { carriers, secrets }: { carriers: CarrierRegistry; secrets: SecretBox },
+  line: { id: string; workspaceId: string; carrier: string; carrierConfig: Record<string, unknown> },
+): { carrier: Carrier; config: unknown } {
+  const carrier = carriers.get(line.carrier);
+  const context = secretContext('line', line.workspaceId, line.id);
+  return {
+    carrier,
+    config: openConfig(carrier.config, line.carrierConfig, (sealed) => secrets.open(sealed, context)),
+  };
+}

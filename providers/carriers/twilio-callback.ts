@@ -1,0 +1,124 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { optOutKeyword } from '#domain/opt-out.ts';
+import { BadSignature, type CallbackRequest } from './carrier.ts';
+import { isOptOutCode } from './twilio-errors.ts';
+
+/** Twilio posts forms: a status callback has a `MessageStatus`, an inbound message has none. */
+const StatusForm = z.object({
+  MessageSid: z.string().min(1),
+  MessageStatus: z.string().min(1),
+  ErrorCode: z.string().optional(),
+});
+const InboundForm = z.object({
+  MessageSid: z.string().min(1),
+  From: z.string().min(1),
+  Body: z.string().default(''),
+  NumMedia: z.coerce.number().int().min(0).max(50).default(0),
+  OptOutType: z.enum(['STOP', 'START', 'HELP']).optional().catch(undefined),
+});
+
+/**
+ * `X-Twilio-Signature`: HMAC-SHA1 over the URL and the form's fields in order of their names
+ * (www.twilio.com/docs/usage/security). Twilio signs some URLs with their port and some without.
+ * @param url the public one, as it was given to Twilio.
+ * @throws BadSignature
+ */
+export function verifyTwilioSignature(
+  authToken: string,
+  { url, headers, rawBody }: CallbackRequest,
+): URLSearchParams {
+  const form = new URLSearchParams(rawBody);
+  const given = Buffer.from(headers['x-twilio-signature'] ?? '');
+  const matches = portVariants(url).some((variant) => {
+    const expected = Buffer.from(signTwilio(authToken, variant, form));
+    return expected.length === given.length && timingSafeEqual(expected, given);
+  });
+  if (!matches) throw new BadSignature('the signature does not match');
+  return form;
+}
+
+/** As Twilio signs. Values of a repeated field are taken once each, in order. */
+export function signTwilio(authToken: string, url: string, form: URLSearchParams): string {
+  const fields = [...new Set(form.keys())]
+    .toSorted()
+    .flatMap((name) => [...new Set(form.getAll(name))].toSorted().map((value) => name + value));
+  return createHmac('sha1', authToken)
+    .update(url + fields.join(''), 'utf8')
+    .digest('base64');
+}
+
+function portVariants(text: string): string[] {
+  const url = new URL(text);
+  const authority = /^(\w+:\/\/)([^/?#]+)(.*)$/s.exec(text);
+  if (!authority) return [text];
+  const [, scheme = '', host = '', rest = ''] = authority;
+  const bare = host.replace(/:\d+$/, '');
+  const port = url.port === '' ? (url.protocol === 'https:' ? '443' : '80') : url.port;
+  return [text, `${scheme}${bare}:${port}${rest}`, `${scheme}${bare}${rest}`];
+}
+
+/** The events of a form. Twilio's callbacks bear no instant: they count as of now. */
+export function readTwilioForm(form: URLSearchParams, now: Date): CarrierEvent[] {
+  const fields = Object.fromEntries(form);
+  const status = StatusForm.safeParse(fields);
+  // An inbound message has an `SmsStatus` alone.
+  if (status.success) return statusEvents(status.data, now);
+  return [inboundEvent(InboundForm.parse(fields), fields, now)];
+}
+
+/** Callbacks come in any order; those of a message on its way say nothing that its end does not. */
+function statusEvents(
+  { MessageSid: carrierMessageId, MessageStatus: status, ErrorCode: code }: z.infer<typeof StatusForm>,
+  at: Date,
+): CarrierEvent[] {
+  const about = { eventId: `${carrierMessageId}:${status}`, carrierMessageId, at };
+  switch (status) {
+    case 'delivered':
+      return [{ kind: 'receipt', ...about, status: 'delivered' }];
+    case 'undelivered':
+    case 'failed':
+    case 'canceled': {
+      const reason = code === undefined || code === '' || code === '0' ? status : `${code}: ${status}`;
+      const optedOut = isOptOutCode(Number(code)) && { optedOut: true as const };
+      return [{ kind: 'receipt', ...about, status: 'failed', reason, ...optedOut }];
+    }
+    case 'read':
+      return [{ kind: 'read', ...about }];
+    default:
+      return [];
+  }
+}
+
+function inboundEvent(
+  { MessageSid, From, Body, NumMedia, OptOutType }: z.infer<typeof InboundForm>,
+  fields: Record<string, string>,
+  at: Date,
+): CarrierEvent {
+  const attachments = Array.from({ length: NumMedia }, (_, index) => ({
+    url: fields[`MediaUrl${index}`] ?? '',
+    contentType: fields[`MediaContentType${index}`] ?? null,
+  }))
+    .filter(({ url }) => url !== '')
+    .map(({ url, contentType }, index) => ({ url, contentType, name: mediaName(index, contentType) }));
+  // The account may have words of its own (Advanced Opt-Out), which only Twilio knows the meaning of.
+  const own = OptOutType === 'STOP' || OptOutType === 'START' ? OptOutType : null;
+  const text = own !== null && optOutKeyword(Body) !== own.toLowerCase() ? own : Body;
+  return {
+    kind: 'reply',
+    eventId: MessageSid,
+    carrierMessageId: MessageSid,
+    at,
+    from: From,
+    text,
+    attachments,
+    autoReply: false,
+  };
+}
+
+/** Twilio does not tell the names of files: `image/jpeg` becomes `attachment-1.jpeg`. */
+function mediaName(index: number, contentType: string | null): string {
+  const extension = /^[\w-]+\/(?:x-)?([a-z0-9]+)/.exec(contentType ?? '')?.[1];
+  return `attachment-${index + 1}${extension === undefined ? '' : `.${extension}`}`;
+}

@@ -1,0 +1,56 @@
+import type { SendOutcome } from '#domain/send-outcome.ts';
+
+type Failure = Exclude<SendOutcome, { kind: 'accepted' | 'unknown' }>['kind'] | 'opted_out';
+
+/**
+ * What Twilio's error codes mean for a message that was not taken (www.twilio.com/docs/api/errors).
+ * What concerns the account rather than the message may be put right meanwhile: it is tried again.
+ */
+const FAILURES: Record<number, Failure> = {
+  20003: 'transient', // wrong credentials
+  20429: 'transient', // too many requests
+  21211: 'refused', // `To` is not a phone number
+  21212: 'refused', // `From` is not a phone number
+  21408: 'refused', // the region is not enabled
+  21606: 'refused', // `From` cannot send SMS
+  21608: 'refused', // a trial account sends to verified numbers only
+  21610: 'opted_out', // the recipient wrote STOP
+  21611: 'transient', // the queue of `From` is full
+  21612: 'unavailable', // no route to `To`
+  21614: 'unavailable', // not a mobile number
+  21617: 'refused', // too long
+  30001: 'transient', // queue overflow
+  30002: 'transient', // the account is suspended
+  30003: 'transient', // the phone is off or out of reach
+  30004: 'refused', // blocked
+  30005: 'unavailable', // no such phone
+  30006: 'unavailable', // a landline, or a network without SMS
+  30007: 'refused', // filtered as spam
+  30008: 'refused', // unknown error of the network: it may have arrived
+  30034: 'refused', // the number is not registered for A2P 10DLC
+};
+
+/** The outcome of a send that Twilio answered with an error. @param status that of the HTTP answer. */
+export function twilioFailure(code: number | null, status: number, text: string): SendOutcome {
+  const reason = code === null ? text : `${code}: ${text}`;
+  switch (code === null ? undefined : FAILURES[code]) {
+    case 'opted_out':
+      return { kind: 'refused', reason, optedOut: true };
+    case 'refused':
+      return { kind: 'refused', reason };
+    case 'unavailable':
+      return { kind: 'unavailable', reason };
+    case 'transient':
+      return { kind: 'transient', reason };
+    case undefined:
+      break;
+  }
+  // The credentials and the rate are the operator's matter, not the message's.
+  if ([401, 403, 429].includes(status)) return { kind: 'transient', reason };
+  if (status >= 400 && status < 500) return { kind: 'refused', reason };
+  // An error inside Twilio can come after the message was taken.
+  return { kind: 'unknown', reason };
+}
+
+/** Whether a recipient's STOP is the reason of a failure that a callback tells of. */
+export const isOptOutCode = (code: number): boolean => FAILURES[code] === 'opted_out';

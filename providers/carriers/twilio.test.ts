@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { text as readText } from 'node:stream/consumers';
+import { newId } from '#domain/ids.ts';
+import type { SendOutcome } from '#domain/send-outcome.ts';
+import { outbound } from '#test/conformance/carrier-worlds.ts';
+import { type TwilioWorld, twilioWorld } from '#test/conformance/http-carrier-worlds.ts';
+import { signTwilio } from './twilio-callback.ts';
+
+let world: TwilioWorld;
+beforeAll(async () => {
+  world = await twilioWorld();
+});
+afterAll(() => world.stop());
+
+const never = new AbortController().signal;
+let recipients = 0;
+const recipient = (): string => `+1415556${String((recipients += 1)).padStart(4, '0')}`;
+
+const CODES: [code: number, status: number, outcome: SendOutcome['kind'], optedOut?: true][] = [
+  [20003, 401, 'transient'],
+  [20429, 429, 'transient'],
+  [21211, 400, 'refused'],
+  [21212, 400, 'refused'],
+  [21408, 400, 'refused'],
+  [21606, 400, 'refused'],
+  [21608, 400, 'refused'],
+  [21610, 400, 'refused', true],
+  [21611, 429, 'transient'],
+  [21612, 400, 'unavailable'],
+  [21614, 400, 'unavailable'],
+  [21617, 400, 'refused'],
+  [30001, 400, 'transient'],
+  [30002, 400, 'transient'],
+  [30003, 400, 'transient'],
+  [30004, 400, 'refused'],
+  [30005, 400, 'unavailable'],
+  [30006, 400, 'unavailable'],
+  [30007, 400, 'refused'],
+  [30008, 400, 'refused'],
+  [30034, 400, 'refused'],
+  // A code nobody told of counts by the answer's status.
+  [29999, 400, 'refused'],
+  [29999, 403, 'transient'],
+  [29999, 429, 'transient'],
+  [29999, 500, 'unknown'],
+];
+
+test.each(CODES)('error %i with status %i makes a send %s', async (code, status, kind, optedOut) => {
+  const to = recipient();
+  world.twilio.fault(to, { kind: 'error', status, code });
+  const outcome = await world.carrier.send(world.config, outbound(world, to), never);
+  const reason = `${code}: The message was refused`;
+  expect(outcome).toEqual({ kind, reason, ...(optedOut && { optedOut }) });
+  expect(await world.taken(to)).toBe(0);
+});
+
+test('a message carries its text, its media and where to report', async () => {
+  const to = recipient();
+  const attachments = ['a.png', 'b.png'].map((name) => ({
+    name,
+    url: `https://files.example/${name}`,
+    contentType: null,
+    voiceNote: false,
+  }));
+  await world.carrier.send(world.config, outbound(world, to, { text: 'Grüße & more', attachments }), never);
+  expect(world.twilio.sent.find((message) => message.to === to)).toMatchObject({
+    from: '+14155550111',
+    messagingServiceSid: null,
+    body: 'Grüße & more',
+    media: ['https://files.example/a.png', 'https://files.example/b.png'],
+    statusCallback: world.callbacks?.url,
+  });
+});
+
+test('a messaging service chooses the number; without either the line sends from its own', async () => {
+  const { from: _from, ...account } = world.config;
+  const [byService, byLine] = [recipient(), recipient()];
+  const service = { ...account, messagingServiceSid: 'MG1' };
+  await world.carrier.send(service, outbound(world, byService), never);
+  const own = { from: { address: '+14155550199', name: '' } };
+  await world.carrier.send(account, outbound(world, byLine, own), never);
+  const sent = (to: string) => world.twilio.sent.find((message) => message.to === to);
+  expect(sent(byService)).toMatchObject({ from: null, messagingServiceSid: 'MG1' });
+  expect(sent(byLine)).toMatchObject({ from: '+14155550199', messagingServiceSid: null });
+});
+
+describe('a lost answer', () => {
+  const ask = (to: string, fields: { text?: string | null; takenIds?: string[]; startedAt?: Date }) =>
+    world.carrier.reconcile(world.config, {
+      attemptId: newId(),
+      lineId: newId(),
+      channel: 'sms',
+      to,
+      startedAt: new Date(),
+      text: 'Hello Ada',
+      attachmentCount: 0,
+      takenIds: [],
+      ...fields,
+    });
+
+  test('is found by its text, and not where that text was sent by another attempt', async () => {
+    const to = recipient();
+    world.twilio.fault(to, { kind: 'gateway_error' });
+    expect(await world.carrier.send(world.config, outbound(world, to), never)).toMatchObject({
+      kind: 'unknown',
+    });
+    const sid = world.twilio.sent.find((message) => message.to === to)?.sid ?? '';
+    expect(await ask(to, {})).toEqual({ kind: 'accepted', carrierMessageId: sid });
+    const longAgo = new Date(Date.now() - 60_000);
+    expect(await ask(to, { takenIds: [sid], startedAt: longAgo })).toEqual({ kind: 'not_sent' });
+    expect(await ask(to, { text: 'Another text', startedAt: longAgo })).toEqual({ kind: 'not_sent' });
+  });
+
+  test('of a text that cannot be told any more is unknown when anything was sent', async () => {
+    const to = recipient();
+    await world.carrier.send(world.config, outbound(world, to), never);
+    expect(await ask(to, { text: null })).toEqual({ kind: 'unknown' });
+  });
+
+  test('does not take what was sent long before for it', async () => {
+    const to = recipient();
+    await world.carrier.send(world.config, outbound(world, to), never);
+    const later = new Date(Date.now() + 120_000);
+    expect(await ask(to, { startedAt: later })).toMatchObject({ kind: 'unreachable' });
+  });
+});
+
+describe('callbacks', () => {
+  const url = 'https://linepace.example/callbacks/carriers/twilio/0123456789abcdef01234567';
+  const read = (fields: Record<string, string>, signedUrl = url, readUrl = url) => {
+    const { headers, body } = world.twilio.sign(signedUrl, fields);
+    return world.carrier.parseCallback(world.config, { url: readUrl, headers, rawBody: body });
+  };
+
+  test("the documents' example has the signature they state", () => {
+    const fields = {
+      CallSid: 'CA1234567890ABCDE',
+      Caller: '+12349013030',
+      Digits: '1234',
+      From: '+12349013030',
+      To: '+18005551212',
+    };
+    const signature = signTwilio(
+      '12345',
+      'https://mycompany.com/myapp.php?foo=1&bar=2',
+      new URLSearchParams(fields),
+    );
+    expect(signature).toBe('0/KCTR6DLpKmkAf8muzZqo1nDgQ=');
+  });
+
+  test.each([
+    ['with its port', url.replace('.example', '.example:443'), url],
+    ['without its port', url, url.replace('.example', '.example:443')],
+  ])('one signed over the URL %s is believed', (_name, signedUrl, readUrl) => {
+    const status = { MessageSid: 'SM1', MessageStatus: 'delivered' };
+    expect(read(status, signedUrl, readUrl)).toHaveLength(1);
+  });
+
+  test.each([
+    ['delivered', [{ kind: 'receipt', status: 'delivered' }]],
+    ['undelivered', [{ kind: 'receipt', status: 'failed', reason: '30003: undelivered' }]],
+    ['failed', [{ kind: 'receipt', status: 'failed', reason: '30003: failed' }]],
+    ['canceled', [{ kind: 'receipt', status: 'failed', reason: '30003: canceled' }]],
+    ['read', [{ kind: 'read' }]],
+    ...[
+      'accepted',
+      'scheduled',
+      'queued',
+      'sending',
+      'sent',
+      'partially_delivered',
+      'receiving',
+      'received',
+    ].map((status): [string, object[]] => [status, []]),
+  ])('status %s', (status, expected) => {
+    const events = read({ MessageSid: 'SM1', MessageStatus: status, SmsStatus: status, ErrorCode: '30003' });
+    expect(events).toHaveLength(expected.length);
+    expect(events).toMatchObject(expected.map((event) => ({ ...event, carrierMessageId: 'SM1' })));
+  });
+
+  test('a failure by the STOP of the recipient says so', () => {
+    const failed = { MessageSid: 'SM1', MessageStatus: 'failed', ErrorCode: '21610' };
+    expect(read(failed)).toMatchObject([{ kind: 'receipt', status: 'failed', optedOut: true }]);
+  });
+
+  test('a repeated status has the same id, another status another', () => {
+    const id = (status: string) => read({ MessageSid: 'SM1', MessageStatus: status })[0]?.eventId;
+    expect(id('delivered')).toBe(id('delivered'));
+    expect(id('delivered')).not.toBe(id('failed'));
+  });
+
+  const inbound = {
+    MessageSid: 'SM9',
+    SmsStatus: 'received',
+    From: '+14155550123',
+    To: '+14155550111',
+    NumMedia: '0',
+  };
+
+  test('an inbound message is a reply', () => {
+    expect(read({ ...inbound, Body: 'Sounds good' })).toEqual([
+      {
+        kind: 'reply',
+        eventId: 'SM9',
+        carrierMessageId: 'SM9',
+        at: expect.any(Date),
+        from: '+14155550123',
+        text: 'Sounds good',
+        attachments: [],
+        autoReply: false,
+      },
+    ]);
+  });
+
+  test.each([
+    ['ARRET', 'STOP', 'STOP'],
+    ['unsubscribe', 'STOP', 'unsubscribe'],
+    ['join', 'START', 'START'],
+    ['help me', 'HELP', 'help me'],
+  ])('%s with opt-out type %s reads %s', (Body, OptOutType, text) => {
+    expect(read({ ...inbound, Body, OptOutType })).toMatchObject([{ kind: 'reply', text }]);
+  });
+
+  test("files are had with the account's password, which their store is not given", async () => {
+    const path = '/2010-04-01/Accounts/AC00000000000000000000000000000001/Messages/SM9/Media/ME1';
+    const media = { NumMedia: '1', MediaUrl0: world.twilio.url + path, MediaContentType0: 'image/png' };
+    const [event] = read({ ...inbound, Body: '', ...media });
+    const files = event?.kind === 'reply' ? event.attachments : [];
+    expect(files).toEqual([
+      { name: 'attachment-1.png', contentType: 'image/png', url: world.twilio.url + path },
+    ]);
+    const opened = await world.carrier.openMedia(world.config, files[0]?.url ?? '', never);
+    expect(opened.contentType).toBe('image/png');
+    expect(await readText(opened.body)).toContain('PNG');
+    const elsewhere = world.carrier.openMedia(world.config, 'http://169.254.169.254/', never);
+    await expect(elsewhere).rejects.toThrow("carrier's addresses");
+    const wrong = { ...world.config, authToken: 'wrong' };
+    await expect(world.carrier.openMedia(wrong, files[0]?.url ?? '', never)).rejects.toThrow('401');
+  });
+});

@@ -1,0 +1,233 @@
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import { normalizePhone } from '#domain/phone.ts';
+import { exchange, type Exchange } from '../egress-exchange.ts';
+import type { AttemptReference, Carrier, OutboundMessage, ReconcileOutcome, SendOutcome } from './carrier.ts';
+import { readTwilioForm, verifyTwilioSignature } from './twilio-callback.ts';
+import { twilioFailure } from './twilio-errors.ts';
+
+export interface TwilioCarrierOptions {
+  /** Where Twilio's API is, unless a line says otherwise. */
+  baseUrl?: string;
+  timeoutMs?: number;
+  clock?: () => Date;
+}
+
+/** A number, or a workspace's whole account for its fallback SMS. Without `from` the line's own number sends. */
+export const TwilioConfig = z.object({
+  accountSid: z.string().min(1),
+  authToken: z.string().min(1).meta({ secret: true }),
+  from: z.string().min(1).optional(),
+  messagingServiceSid: z.string().min(1).optional(),
+  baseUrl: z.url({ protocol: /^https?$/ }).optional(),
+});
+export type TwilioConfig = z.infer<typeof TwilioConfig>;
+
+const MessageAnswer = z.object({
+  sid: z.string().min(1),
+  status: z.string(),
+  error_code: z.number().nullish(),
+  error_message: z.string().nullish(),
+});
+const MessageList = z.object({
+  messages: z.array(
+    z.object({
+      sid: z.string(),
+      direction: z.string(),
+      to: z.string(),
+      body: z.string().nullish(),
+      date_created: z.string().nullish(),
+    }),
+  ),
+});
+const ErrorAnswer = z.object({ code: z.number().nullish(), message: z.string().nullish() });
+
+const QUESTION_TIMEOUT_MS = 10_000;
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+/** Until then a request whose answer was lost may still be on its way, or not yet in the list. */
+const SETTLE_MS = 45_000;
+/** Twilio's clock and ours may differ; its instants are whole seconds. */
+const CLOCK_SKEW_MS = 60_000;
+const PAGE = 100;
+
+/** SMS and MMS by Twilio Programmable Messaging (www.twilio.com/docs/messaging/api/message-resource). */
+export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<TwilioConfig> {
+  const { baseUrl: defaultUrl = 'https://api.twilio.com', timeoutMs = 15_000 } = options;
+  const clock = options.clock ?? (() => new Date());
+  const agent = new Agent({ connections: 64, headersTimeout: 0, bodyTimeout: 0 });
+
+  async function call(
+    config: TwilioConfig,
+    path: string,
+    { form, signal }: { form?: URLSearchParams; signal: AbortSignal },
+  ): Promise<Exchange> {
+    const base = new URL(config.baseUrl ?? defaultUrl);
+    const account = `/2010-04-01/Accounts/${encodeURIComponent(config.accountSid)}`;
+    return exchange(
+      agent,
+      {
+        origin: base.origin,
+        path: base.pathname.replace(/\/$/, '') + account + path,
+        method: form ? 'POST' : 'GET',
+        headers: {
+          authorization: basicAuth(config),
+          ...(form && { 'content-type': 'application/x-www-form-urlencoded' }),
+        },
+        ...(form && { body: form.toString() }),
+      },
+      signal,
+      MAX_ANSWER_BYTES,
+    );
+  }
+
+  const question = () => ({ signal: AbortSignal.timeout(QUESTION_TIMEOUT_MS) });
+
+  return {
+    name: 'twilio',
+    channels: ['sms'],
+    config: TwilioConfig,
+    timeoutMs,
+    // Anything else is logged as an error there; an empty document answers nothing to the sender.
+    callbackAnswer: { contentType: 'text/xml', body: '<Response/>' },
+
+    async send(config, message, signal) {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+      return sendOutcome(
+        await call(config, '/Messages.json', { form: messageForm(config, message), signal: limit }),
+      );
+    },
+
+    /** Twilio knows no reference of ours: the message is looked for by its recipient, its instant and its text. */
+    async reconcile(config, attempt) {
+      const query = new URLSearchParams({ To: attempt.to, PageSize: String(PAGE) });
+      if (config.from !== undefined && config.messagingServiceSid === undefined)
+        query.set('From', config.from);
+      // Not by `DateSent`: what waits in Twilio's queue has none yet. The list begins with the newest.
+      const answer = await call(config, `/Messages.json?${query.toString()}`, question());
+      const list = answer.status === 200 ? readJson(answer, MessageList) : null;
+      if (!list) return { kind: 'unreachable', reason: whyNot(answer) };
+      return findAttempt(list.messages, attempt, clock());
+    },
+
+    async checkAvailability(_config, address) {
+      return normalizePhone(address, 'US') === null
+        ? { status: 'unavailable', reason: 'not a phone number' }
+        : { status: 'available' };
+    },
+
+    async probe(config) {
+      const answer = await call(config, '.json', question());
+      if (answer.status !== 200 || answer.error !== null) throw new Error(whyNot(answer));
+      const account = readJson(answer, z.object({ status: z.string() }));
+      if (account?.status !== 'active')
+        throw new Error(`the account is ${account?.status ?? 'of unknown state'}`);
+    },
+
+    parseCallback(config, callback) {
+      return readTwilioForm(verifyTwilioSignature(config.authToken, callback), clock());
+    },
+
+    async openMedia(config, address, signal) {
+      const base = config.baseUrl ?? defaultUrl;
+      if (new URL(address).origin !== new URL(base).origin)
+        throw new Error("not one of this carrier's addresses");
+      const first = await request(address, {
+        dispatcher: agent,
+        headers: { authorization: basicAuth(config) },
+        signal,
+      });
+      // Files lie at a store whose signed links need no password, and must not be given one.
+      const location = first.headers['location'];
+      const isMoved = first.statusCode >= 300 && first.statusCode < 400 && typeof location === 'string';
+      if (isMoved) await first.body.dump();
+      const { statusCode, headers, body } = isMoved
+        ? await request(storeAddress(location, address), { dispatcher: agent, signal })
+        : first;
+      if (statusCode !== 200) {
+        await body.dump();
+        throw new Error(`the carrier answered ${statusCode}`);
+      }
+      const contentType = headers['content-type'];
+      return { contentType: typeof contentType === 'string' ? contentType : null, body };
+    },
+
+    close: () => agent.destroy(),
+  };
+}
+
+function messageForm(config: TwilioConfig, message: OutboundMessage): URLSearchParams {
+  const form = new URLSearchParams({ To: message.to.address, StatusCallback: message.callbackUrl });
+  if (config.messagingServiceSid === undefined) form.set('From', config.from ?? message.from.address);
+  else form.set('MessagingServiceSid', config.messagingServiceSid);
+  if (message.text !== '') form.set('Body', message.text);
+  for (const { url } of message.attachments) form.append('MediaUrl', url);
+  return form;
+}
+
+function sendOutcome(answer: Exchange): SendOutcome {
+  if (!answer.connected) return { kind: 'transient', reason: whyNot(answer) };
+  if (answer.error !== null || answer.status === null) return { kind: 'unknown', reason: whyNot(answer) };
+  if (answer.status < 200 || answer.status > 299) {
+    const code = readJson(answer, ErrorAnswer)?.code ?? null;
+    return twilioFailure(code, answer.status, errorText(answer));
+  }
+  const taken = readJson(answer, MessageAnswer);
+  if (!taken) return { kind: 'unknown', reason: 'an answer that could not be read' };
+  if (taken.status === 'failed' || taken.status === 'undelivered') {
+    return twilioFailure(taken.error_code ?? null, 400, taken.error_message ?? taken.status);
+  }
+  return { kind: 'accepted', carrierMessageId: taken.sid };
+}
+
+function findAttempt(
+  messages: z.infer<typeof MessageList>['messages'],
+  { text, takenIds, to, startedAt }: AttemptReference,
+  now: Date,
+): ReconcileOutcome {
+  const createdAt = ({ date_created: date }: { date_created?: string | null | undefined }): number =>
+    Date.parse(date ?? '');
+  const since = startedAt.getTime() - CLOCK_SKEW_MS;
+  const candidates = messages
+    .filter((message) => message.direction.startsWith('outbound') && message.to === to)
+    .filter((message) => !(createdAt(message) < since) && !takenIds.includes(message.sid));
+  // A trial account puts a sentence before each text.
+  const matching = candidates.filter(
+    ({ body }) => text !== null && (body ?? '').trim().endsWith(text.trim()),
+  );
+  const oldest = matching.at(-1);
+  if (oldest) return { kind: 'accepted', carrierMessageId: oldest.sid };
+  // What cannot be told apart from this one must not be sent again; nor what is beyond the page.
+  if (candidates.length > 0 && text === null) return { kind: 'unknown' };
+  if (messages.length >= PAGE && messages.every((message) => createdAt(message) >= since))
+    return { kind: 'unknown' };
+  if (now.getTime() - startedAt.getTime() >= SETTLE_MS) return { kind: 'not_sent' };
+  return { kind: 'unreachable', reason: 'it may still be on its way' };
+}
+
+const basicAuth = ({ accountSid, authToken }: TwilioConfig): string =>
+  `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`;
+
+/** Only to an address as safe as the one that names it. */
+function storeAddress(location: string, from: string): URL {
+  const target = new URL(location, from);
+  if (target.protocol !== new URL(from).protocol) throw new Error('the file was moved to an unsafe address');
+  return target;
+}
+
+function readJson<T>({ error, body }: Exchange, schema: z.ZodType<T>): T | null {
+  if (error !== null) return null;
+  try {
+    return schema.parse(JSON.parse(body));
+  } catch {
+    return null;
+  }
+}
+
+function whyNot(answer: Exchange): string {
+  const { error } = answer;
+  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no answer';
+  return errorText(answer);
+}
+
+const errorText = (answer: Exchange): string =>
+  readJson(answer, ErrorAnswer)?.message ?? `the carrier answered ${answer.status}`;

@@ -1,0 +1,309 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createEgress, UrlNotAllowed, type Egress, type EgressOptions } from './egress.ts';
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+function egress(options: Partial<EgressOptions> = {}): Egress {
+  const made = createEgress({ allowPrivate: false, httpsOnly: false, ...options });
+  cleanups.push(() => made.close());
+  return made;
+}
+
+async function listening(
+  server: Server,
+): Promise<{ port: number; sockets: Set<Socket>; total: () => number }> {
+  const sockets = new Set<Socket>();
+  let total = 0;
+  server.on('connection', (socket: Socket) => {
+    total += 1;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanups.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return { port: (server.address() as AddressInfo).port, sockets, total: () => total };
+}
+const serve = (listener: RequestListener) => listening(createServer(listener));
+
+const request = {
+  headers: { 'content-type': 'application/json' },
+  body: '{}',
+  timeoutMs: 5_000,
+  maxResponseBytes: 65_536,
+};
+const at =
+  (...addresses: string[]) =>
+  async () =>
+    addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+
+describe('the URL', () => {
+  test.each([
+    ['decimal', 'http://127.0.0.1/'],
+    ['one number', 'http://2130706433/'],
+    ['hexadecimal', 'http://0x7f.1/'],
+    ['hexadecimal, one number', 'http://0x7f000001/'],
+    ['octal', 'http://0177.0.0.1/'],
+    ['two parts', 'http://127.1/'],
+    ['trailing dot', 'http://127.0.0.1./'],
+    ['percent encoded', 'http://%31%32%37.0.0.1/'],
+    ['full-width digits', 'http://１２７.０.０.１/'],
+    ['ideographic full stops', 'http://127。0。0。1/'],
+    ['zero', 'http://0/'],
+    ['unspecified', 'http://[::]/'],
+    ['IPv6 loopback', 'http://[::1]/'],
+    ['IPv6 loopback in full', 'http://[0:0:0:0:0:0:0:1]/'],
+    ['IPv4-mapped', 'http://[::ffff:127.0.0.1]/'],
+    ['IPv4-mapped, hexadecimal', 'http://[::ffff:7f00:1]/'],
+    ['zone', 'http://[fe80::1%25eth0]/'],
+    ['private', 'https://10.0.0.1/'],
+    ['metadata', 'http://169.254.169.254/latest/meta-data/'],
+    ['localhost', 'http://localhost:9999/'],
+    ['localhost with a trailing dot', 'http://localhost./'],
+    ['below localhost', 'http://app.localhost/'],
+    ['metadata name', 'http://metadata.google.internal/'],
+    ['multicast DNS name', 'http://printer.local/'],
+    ['user name', 'https://user@example.com/'],
+    ['password', 'https://user:secret@example.com/'],
+    ['user name that looks like a host', 'https://example.com@127.0.0.1/'],
+    ['ftp', 'ftp://example.com/'],
+    ['file', 'file:///etc/passwd'],
+    ['javascript', 'javascript:alert(1)'],
+    ['no URL', 'example.com'],
+    ['empty', ''],
+  ])('%s is refused before and at the request: %s', async (_what, url) => {
+    const guarded = egress({ resolve: at('93.184.216.34') });
+    await expect(guarded.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
+    const result = await guarded.post(url, request);
+    expect(result).toMatchObject({ status: null, connected: false, body: '' });
+    expect(result.error).toMatch(/^url not allowed: /);
+  });
+
+  test('http is refused where https is required', async () => {
+    const guarded = egress({ httpsOnly: true, resolve: at('93.184.216.34') });
+    await expect(guarded.checkUrl('http://example.com/')).rejects.toThrow('only https is allowed');
+    await expect(guarded.checkUrl('https://example.com/')).resolves.toBeUndefined();
+  });
+
+  test('a name is refused for any one of its addresses', async () => {
+    const url = 'https://example.com/hook';
+    await expect(egress({ resolve: at('93.184.216.34') }).checkUrl(url)).resolves.toBeUndefined();
+    await expect(egress({ resolve: at('10.1.2.3') }).checkUrl(url)).rejects.toThrow(UrlNotAllowed);
+    await expect(egress({ resolve: at('93.184.216.34', '::1') }).checkUrl(url)).rejects.toThrow(
+      UrlNotAllowed,
+    );
+  });
+
+  test('the refusal does not tell what a name resolves to', async () => {
+    await expect(egress({ resolve: at('10.1.2.3') }).checkUrl('https://example.com/')).rejects.toThrow(
+      /^[^\d]*$/,
+    );
+  });
+
+  test('a name that does not resolve, or not soon, passes the check at registration', async () => {
+    const unknown = egress({ resolve: () => Promise.reject(new Error('no such name')) });
+    await expect(unknown.checkUrl('https://example.com/')).resolves.toBeUndefined();
+    vi.useFakeTimers();
+    cleanups.push(async () => vi.useRealTimers());
+    const silent = egress({ resolve: () => new Promise(() => {}) }).checkUrl('https://example.com/');
+    await vi.advanceTimersByTimeAsync(2_000);
+    await expect(silent).resolves.toBeUndefined();
+  });
+});
+
+describe('with loopback permitted', () => {
+  test.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', 'hooks.example.com'])(
+    '%s is reached',
+    async (host) => {
+      const { port } = await serve((incoming, answer) => answer.writeHead(202).end(incoming.headers.host));
+      const open = egress({
+        allowPrivate: true,
+        ...(host.includes('example') && { resolve: at('127.0.0.1') }),
+      });
+      const url = `http://${host}:${port}/`;
+      await expect(open.checkUrl(url)).resolves.toBeUndefined();
+      expect(await open.post(url, request)).toMatchObject({
+        status: 202,
+        error: null,
+        connected: true,
+        body: new URL(url).host,
+      });
+    },
+  );
+
+  test.each([
+    'http://10.0.0.1/',
+    'http://169.254.169.254/',
+    'http://0.0.0.0/',
+    'http://[fd00::1]/',
+    'http://[::127.0.0.1]/',
+  ])('%s stays refused', async (url) => {
+    await expect(egress({ allowPrivate: true }).checkUrl(url)).rejects.toThrow(UrlNotAllowed);
+  });
+});
+
+describe('the connection', () => {
+  test('a name that is public when checked and loopback when connected to is refused (DNS rebinding)', async () => {
+    const server = await serve((_incoming, answer) => answer.end('secret'));
+    const resolve = vi.fn(at('127.0.0.1')).mockImplementationOnce(at('93.184.216.34'));
+    const guarded = egress({ resolve });
+    const url = `http://rebind.example.com:${server.port}/`;
+    await guarded.checkUrl(url);
+    const result = await guarded.post(url, request);
+    expect(result).toMatchObject({
+      status: null,
+      connected: false,
+      error: expect.stringMatching(/^url not allowed/),
+    });
+    expect(resolve).toHaveBeenCalledTimes(2);
+    expect(server.total()).toBe(0);
+  });
+
+  test('a redirect is an answer, not a direction', async () => {
+    const target = await serve((_incoming, answer) => answer.end('secret'));
+    const { port } = await serve((_incoming, answer) =>
+      answer.writeHead(307, { location: `http://127.0.0.1:${target.port}/` }).end(),
+    );
+    expect(await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, request)).toMatchObject({
+      status: 307,
+      error: null,
+    });
+    expect(target.total()).toBe(0);
+  });
+
+  test('carries path, query, headers and body as given', async () => {
+    const { port } = await serve(async (incoming, answer) => {
+      const body = (await incoming.toArray()).join('');
+      answer.end(JSON.stringify([incoming.method, incoming.url, incoming.headers['x-svc-event'], body]));
+    });
+    const sent = { ...request, headers: { 'X-Svc-Event': 'message.sent' }, body: '{"text":"grüße"}' };
+    const { body } = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/a/b?c=d#e`, sent);
+    expect(JSON.parse(body)).toEqual(['POST', '/a/b?c=d', 'message.sent', '{"text":"grüße"}']);
+  });
+
+  test('refused: certainly not reached, and the log does not name the address', async () => {
+    const server = createTcpServer();
+    const { port } = await listening(server);
+    await new Promise((resolve) => server.close(resolve));
+    const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, request);
+    expect(result).toMatchObject({ status: null, error: 'connection refused', connected: false });
+  });
+
+  test('closed without an answer: the request may have arrived', async () => {
+    const { port } = await listening(
+      createTcpServer((socket) => socket.once('data', () => socket.destroy())),
+    );
+    const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, request);
+    expect(result).toMatchObject({ status: null, connected: true });
+    expect(result.error).toMatch(/^connection (reset|closed)/);
+  });
+
+  test('a header that cannot be sent is a result, not an exception', async () => {
+    const { port } = await serve((_incoming, answer) => answer.end());
+    const bad = { ...request, headers: { 'x-name': 'a\r\nb: c' } };
+    expect(await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, bad)).toMatchObject({
+      status: null,
+      connected: false,
+      error: expect.stringContaining('request failed'),
+    });
+  });
+});
+
+describe('time and size', () => {
+  test('an endpoint that never answers times out', async () => {
+    const server = await serve(() => {});
+    const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${server.port}/`, {
+      ...request,
+      timeoutMs: 100,
+    });
+    expect(result).toMatchObject({ status: null, error: 'timeout', connected: true });
+    expect(result.latencyMs).toBeGreaterThanOrEqual(95);
+    expect(result.latencyMs).toBeLessThan(2_000);
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0));
+  });
+
+  test('an answer that drips past the deadline is incomplete', async () => {
+    const { port } = await serve((_incoming, answer) => {
+      const drip = setInterval(() => answer.write('.'), 20);
+      answer.writeHead(200).on('close', () => clearInterval(drip));
+    });
+    const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, {
+      ...request,
+      timeoutMs: 200,
+    });
+    expect(result).toMatchObject({ status: 200, error: 'timeout', connected: true });
+  });
+
+  test('a name server that never answers is inside the deadline', async () => {
+    const silent = egress({ resolve: () => new Promise(() => {}) });
+    const result = await silent.post('http://example.com/', { ...request, timeoutMs: 100 });
+    expect(result).toMatchObject({ status: null, error: 'timeout', connected: false });
+  });
+
+  test('a request given up while it was connecting is not sent afterwards', async () => {
+    const received = vi.fn();
+    const server = await serve(received);
+    const answer = Promise.withResolvers<void>();
+    const slow = egress({ allowPrivate: true, resolve: () => answer.promise.then(at('127.0.0.1')) });
+    const result = await slow.post(`http://slow.example.com:${server.port}/`, { ...request, timeoutMs: 50 });
+    expect(result).toMatchObject({ error: 'timeout', connected: false });
+    answer.resolve();
+    await vi.waitFor(() => expect([server.total(), server.sockets.size]).toEqual([1, 0]));
+    expect(received).not.toHaveBeenCalled();
+  });
+
+  test('an endless answer is cut at the limit and its connection destroyed', async () => {
+    const server = await serve((_incoming, answer) => {
+      const more = (): void => {
+        while (!answer.destroyed && answer.write('x'.repeat(16_384)));
+      };
+      answer.writeHead(200).on('drain', more);
+      more();
+    });
+    const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${server.port}/`, request);
+    expect(result).toMatchObject({ status: 200, error: null, connected: true });
+    expect(result.body).toBe('x'.repeat(65_536));
+    await vi.waitFor(() => expect(server.sockets.size).toBe(0));
+  });
+
+  test('a hanging origin holds no more than its sockets and does not hold up another', async () => {
+    const hanging = await serve(() => {});
+    const healthy = await serve((_incoming, answer) => answer.end('ok'));
+    const open = egress({ allowPrivate: true, connectionsPerOrigin: 2 });
+    const hang = (timeoutMs: number) =>
+      open.post(`http://127.0.0.1:${hanging.port}/`, { ...request, timeoutMs });
+    const sent = [hang(400), hang(400)];
+    await vi.waitFor(() => expect(hanging.sockets.size).toBe(2));
+    const waiting = Array.from({ length: 4 }, () => hang(100));
+    const other = await open.post(`http://127.0.0.1:${healthy.port}/`, request);
+    expect(other).toMatchObject({ status: 200, body: 'ok' });
+    // Those that waited were never sent: the replay may try them again.
+    for (const result of await Promise.all(waiting))
+      expect(result).toMatchObject({ error: 'timeout', connected: false });
+    for (const result of await Promise.all(sent))
+      expect(result).toMatchObject({ error: 'timeout', connected: true });
+    // Nor do they open a connection each once there is room.
+    await hang(100);
+    expect(hanging.total()).toBe(3);
+  });
+
+  test('a burst shares connections', async () => {
+    const server = await serve((_incoming, answer) => answer.end('ok'));
+    const open = egress({ allowPrivate: true, connectionsPerOrigin: 4 });
+    const results = await Promise.all(
+      Array.from({ length: 40 }, () => open.post(`http://127.0.0.1:${server.port}/`, request)),
+    );
+    expect(results.every(({ status }) => status === 200)).toBe(true);
+    expect(server.total()).toBeLessThanOrEqual(4);
+  });
+});

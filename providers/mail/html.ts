@@ -1,0 +1,26 @@
+/** HTML that is safe to put into HTML. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text as HTML, in content and in quoted attributes. */
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+
+/** A template string whose values are escaped, unless they are HTML themselves. */
+export function html(parts: TemplateStringsArray, ...values: readonly (string | Html)[]): Html {
+  const escaped = values.map((value) => (value instanceof Html ? value.text : escapeHtml(value)));
+  return new Html(String.raw({ raw: parts }, ...escaped));
+}

@@ -1,0 +1,72 @@
+import { createTransport, type NodemailerError } from 'nodemailer';
+import { smtpFailure } from '../carriers/smtp-failure.ts';
+import type { RenderedMail } from './template.ts';
+
+export interface OutgoingMail extends RenderedMail {
+  /** The same each time this email is tried: what came twice is recognised by it. */
+  id: string;
+  to: string;
+}
+
+export type MailOutcome = { kind: 'sent' } | { kind: 'refused' | 'later'; reason: string };
+
+/** Sends the product's own emails (decisions §12). */
+export interface Mailer {
+  send(mail: OutgoingMail): Promise<MailOutcome>;
+  close(): void;
+}
+
+const CONNECT_MS = 10_000;
+const ANSWER_MS = 30_000;
+
+/**
+ * @param url `SMTP_URL`
+ * @param from `MAIL_FROM`, e.g. `Linepace <no-reply@example.com>`
+ */
+export function createMailer({ url, from }: { url: string; from: string }): Mailer {
+  const transport = createTransport(
+    {
+      url,
+      pool: true,
+      maxConnections: 2,
+      connectionTimeout: CONNECT_MS,
+      greetingTimeout: CONNECT_MS,
+      socketTimeout: ANSWER_MS,
+      // What emails say is ours: nothing in it names a file or a URL to be read.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    },
+    { from },
+  );
+  const domain = /@([\w.-]+)/.exec(from)?.[1] ?? 'localhost';
+
+  return {
+    async send({ id, to, subject, text, html, turnOffLink }) {
+      try {
+        await transport.sendMail({
+          to: { name: '', address: to },
+          subject,
+          text,
+          html,
+          messageId: `<${id}@${domain}>`,
+          headers: {
+            // Answering machines keep silent (RFC 3834).
+            'Auto-Submitted': 'auto-generated',
+            ...(turnOffLink !== undefined && {
+              'List-Unsubscribe': `<${turnOffLink}>`,
+              'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+            }),
+          },
+        });
+        return { kind: 'sent' };
+      } catch (error) {
+        const failure = smtpFailure(error as NodemailerError, false);
+        return {
+          kind: failure.kind === 'refused' ? 'refused' : 'later',
+          reason: (error as NodemailerError).message,
+        };
+      }
+    },
+    close: () => transport.close(),
+  };
+}

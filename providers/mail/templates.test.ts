@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { MailTemplate } from '#domain/mail.ts';
+import { TEMPLATES } from './templates.ts';
+
+const WORKSPACE = 'Bits & <b>\nBcc: all@example.com';
+
+const DATA: Record<MailTemplate, Record<string, unknown>> = {
+  invitation: {
+    workspaceName: WORKSPACE,
+    invitedBy: null,
+    role: 'org:member',
+    link: 'https://api.example/invitations/abc',
+    expiresAt: '2026-03-02T12:00:00.000Z',
+  },
+  replyAlert: {
+    workspaceName: WORKSPACE,
+    digest: true,
+    contacts: [
+      {
+        name: '<i>Ada</i>',
+        address: '+14155550100',
+        link: 'https://api.example/inbox/%2B14155550100',
+        replies: [{ text: 'Yes <b>please</b>', at: 'Mar 2, 2026, 12:00 PM' }],
+      },
+    ],
+    more: 3,
+    turnOffLink: 'https://api.example/notifications/abc',
+  },
+  notice: {
+    workspaceName: WORKSPACE,
+    title: 'Campaign <i> completed',
+    paragraphs: ['10 leads <b>entered</b>.'],
+    action: { label: 'Pay now', link: 'https://api.example/pay/abc' },
+    turnOffLink: 'https://api.example/notifications/abc',
+  },
+  lineDown: { workspaceName: WORKSPACE, lineName: '"Dana" <i>', since: '2026-03-02T12:00:00.000Z' },
+};
+
+describe.each(Object.keys(TEMPLATES) as MailTemplate[])('the email %s', (name) => {
+  const { subject, text, html } = TEMPLATES[name](DATA[name]);
+
+  it('has a subject of one line, whatever names come in', () => {
+    expect(subject).not.toMatch(/[\r\n]/);
+    expect(subject.length).toBeGreaterThan(10);
+  });
+
+  it('shows names as they are in text, and escaped in HTML', () => {
+    expect(text).toContain(WORKSPACE);
+    expect(html).toContain('Bits &amp; &lt;b&gt;');
+    expect(html).not.toMatch(/<b>|<i>/);
+    expect(html).toMatch(/^<!doctype html>[^]*<\/html>\s*$/);
+  });
+
+  it('says the same in both: every link of one is in the other', () => {
+    const links = text.match(/https?:\/\/\S+/g) ?? [];
+    for (const link of links) expect(html).toContain(`href="${link}"`);
+    expect(html.match(/href=/g) ?? []).toHaveLength(links.length);
+  });
+
+  it('is not written from what it is not filled with', () => {
+    expect(() => TEMPLATES[name]({ ...DATA[name], workspaceName: undefined })).toThrow('workspaceName');
+  });
+});

@@ -1,0 +1,38 @@
+import { html } from '../html.ts';
+import { button, layout } from '../layout.ts';
+import { template } from '../template.ts';
+
+const ROLES = { 'org:admin': 'an admin', 'org:member': 'a member' } as const;
+
+const day = (iso: string): string => new Date(iso).toUTCString().slice(0, 16);
+
+export const invitation = template('invitation', {
+  subject: ({ workspaceName }) => `Join ${workspaceName} on Linepace`,
+
+  text: ({
+    workspaceName,
+    invitedBy,
+    role,
+    link,
+    expiresAt,
+  }) => `${invitedBy ?? 'Someone of the team'} invites you to ${workspaceName} as ${ROLES[role]}.
+
+Accept the invitation:
+${link}
+
+It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.
+`,
+
+  html: ({ workspaceName, invitedBy, role, link, expiresAt }) =>
+    layout(
+      `Join ${workspaceName}`,
+      html`<p>
+          ${invitedBy ?? 'Someone of the team'} invites you to <strong>${workspaceName}</strong> as
+          ${ROLES[role]}.
+        </p>
+        ${button('Accept the invitation', link)}
+        <p style="color: #71717a; font-size: 14px">
+          It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.
+        </p>`,
+    ),
+});

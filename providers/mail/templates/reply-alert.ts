@@ -1,0 +1,59 @@
+import type { z } from 'zod';
+import type { MailData } from '#domain/mail.ts';
+import { escapeHtml, Html, html } from '../html.ts';
+import { button, layout, turnOff } from '../layout.ts';
+import { template } from '../template.ts';
+
+type Data = z.output<typeof MailData.replyAlert>;
+type Contact = Data['contacts'][number];
+
+const NO_TEXT = '(no text)';
+const REASON = (workspaceName: string): string => `You get this for replies to ${workspaceName}.`;
+
+const shown = (text: string): string => text.trim() || NO_TEXT;
+const heading = ({ name, address }: Contact): string => (name === address ? name : `${name} (${address})`);
+const moreText = ({ more }: Data): string => (more === 0 ? '' : `And ${more} more in your inbox.`);
+
+function title({ contacts, more, digest }: Data): string {
+  const count = contacts.length + more;
+  const [first] = contacts;
+  if (!digest && count === 1 && first) return `${first.name} replied`;
+  return `${count} ${count === 1 ? 'contact' : 'contacts'} replied`;
+}
+
+/** What one contact wrote, or, as a digest, what all of them did. */
+export const replyAlert = template('replyAlert', {
+  subject: (data) => `${title(data)} (${data.workspaceName})`,
+
+  text: (data) =>
+    `${[
+      ...data.contacts.map(
+        (contact) =>
+          `${heading(contact)}\n${contact.replies.map(({ text, at }) => `[${at}] ${shown(text)}`).join('\n')}\nOpen: ${contact.link}`,
+      ),
+      ...(data.more > 0 ? [moreText(data)] : []),
+    ].join('\n\n')}
+
+${REASON(data.workspaceName)} Turn these emails off: ${data.turnOffLink}
+`,
+
+  html: (data) =>
+    layout(
+      title(data),
+      html`${new Html(data.contacts.map((contact) => contactHtml(contact).text).join('\n      '))}
+      ${data.more > 0 ? html`<p>${moreText(data)}</p>` : ''}
+      ${turnOff(REASON(data.workspaceName), data.turnOffLink)}`,
+    ),
+});
+
+const contactHtml = (contact: Contact): Html =>
+  html`<p style="margin: 24px 0 8px"><strong>${heading(contact)}</strong></p>
+    ${new Html(contact.replies.map((reply) => replyHtml(reply).text).join('\n      '))}
+    ${button('Open the conversation', contact.link)}`;
+
+// Line breaks as elements: white space of the source means nothing then.
+const replyHtml = ({ text, at }: Contact['replies'][number]): Html =>
+  html`<p style="margin: 0 0 8px; padding: 8px 12px; background: #f4f4f5; border-radius: 6px">
+    ${new Html(escapeHtml(shown(text)).replaceAll('\n', '<br />'))}<br />
+    <span style="color: #71717a; font-size: 13px">${at}</span>
+  </p>`;

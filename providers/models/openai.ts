@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import type { DraftPrompt } from '#domain/draft-prompt.ts';
+import { type Model, type ModelAnswer, ModelFailure } from './model.ts';
+
+export interface OpenAiOptions {
+  /** Up to and without `/chat/completions`, e.g. `https://api.openai.com/v1`. */
+  baseUrl: string;
+  /** null: none is needed, as with a model on the own network. */
+  apiKey: string | null;
+  model: string;
+  /** For all tries together. */
+  timeoutMs: number;
+}
+
+const TRIES = 3;
+const FIRST_RETRY_MS = 1000;
+/** A longer `Retry-After` than this is not waited for. */
+const LONGEST_RETRY_MS = 10_000;
+/** A message and its JSON; more is a model that has lost its way. */
+const MAX_TOKENS = 1500;
+
+const Completion = z.object({
+  choices: z
+    .array(
+      z.object({
+        message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }),
+        finish_reason: z.string().nullish(),
+      }),
+    )
+    .min(1),
+  usage: z.object({ prompt_tokens: z.int(), completion_tokens: z.int() }).nullish(),
+});
+
+const Failed = z.object({ error: z.object({ code: z.string().nullish(), message: z.string().nullish() }) });
+
+/** Any endpoint that speaks OpenAI's chat completions: OpenAI itself, vLLM, Ollama, llama.cpp, LiteLLM. */
+export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions): Model {
+  const url = `${baseUrl.replace(/\/$/, '')}/chat/completions`;
+  const headers = {
+    'content-type': 'application/json',
+    ...(apiKey !== null && { authorization: `Bearer ${apiKey}` }),
+  };
+
+  async function ask(prompt: DraftPrompt, signal: AbortSignal): Promise<ModelAnswer> {
+    const body = JSON.stringify({
+      model,
+      messages: [
+        { role: 'system', content: prompt.instructions },
+        { role: 'user', content: prompt.data },
+      ],
+      response_format: { type: 'json_object' },
+      max_completion_tokens: MAX_TOKENS,
+      stream: false,
+    });
+    for (let tries = 1; ; tries += 1) {
+      const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' });
+      const text = await response.text();
+      if (response.ok) return read(text);
+      const failure = refusalOf(response.status, text);
+      const wait = retryAfter(response) ?? FIRST_RETRY_MS * 2 ** (tries - 1);
+      const again =
+        (response.status === 429 || response.status >= 500) && failure.code !== 'insufficient_quota';
+      if (!again || tries === TRIES || wait > LONGEST_RETRY_MS) throw new ModelFailure(failure.reason);
+      await delay(wait, undefined, { signal });
+    }
+  }
+
+  return {
+    name: model,
+    async answer(prompt, signal) {
+      const timeout = AbortSignal.timeout(timeoutMs);
+      try {
+        return await ask(prompt, AbortSignal.any([signal, timeout]));
+      } catch (error) {
+        if (error instanceof ModelFailure || signal.aborted) throw error;
+        if (timeout.aborted)
+          throw new ModelFailure(`the model did not answer within ${timeoutMs / 1000} s`, { cause: error });
+        throw new ModelFailure('the model cannot be reached', { cause: error });
+      }
+    },
+  };
+}
+
+function read(text: string): ModelAnswer {
+  const parsed = Completion.safeParse(json(text));
+  const choice = parsed.data?.choices[0];
+  if (!choice) throw new ModelFailure('the answer is not a chat completion');
+  const counted = parsed.data?.usage;
+  const usage = counted
+    ? { promptTokens: counted.prompt_tokens, completionTokens: counted.completion_tokens }
+    : null;
+  const { message, finish_reason: finish } = choice;
+  if (message.refusal || finish === 'content_filter')
+    throw new ModelFailure('the model refused to answer', { usage });
+  if (finish === 'length') throw new ModelFailure('the answer was cut off', { usage });
+  return { text: message.content ?? '', usage };
+}
+
+function refusalOf(status: number, text: string): { code: string | null; reason: string } {
+  const error = Failed.safeParse(json(text)).data?.error;
+  const code = error?.code ?? null;
+  if (status === 429)
+    return { code, reason: `the model's rate limit is reached${code === null ? '' : ` (${code})`}` };
+  return {
+    code,
+    reason: `the model answered ${status}${error?.message ? `: ${error.message.slice(0, 200)}` : ''}`,
+  };
+}
+
+/** In milliseconds; null when the header is not there or no number of seconds. */
+function retryAfter(response: Response): number | null {
+  const value = response.headers.get('retry-after');
+  const seconds = value === null || value.trim() === '' ? Number.NaN : Number(value);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null;
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,254 @@
+import Stripe from 'stripe';
+import type { LineKind, Plan } from '#domain/entitlement.ts';
+import { lineKind, Plan as PlanSchema } from '#domain/entitlement.ts';
+import {
+  BadPaymentSignature,
+  CardDeclined,
+  type Invoice,
+  type LineOrder,
+  NoSuchSubscription,
+  type PaymentEvent,
+  type PaymentProvider,
+  PaymentsUnavailable,
+  type Subscription,
+} from '#domain/payments.ts';
+
+export interface StripeOptions {
+  apiKey: string;
+  /** Of the webhook endpoint `POST /callbacks/payments`. */
+  webhookSecret: string;
+  /** Default: Stripe's own. */
+  baseUrl?: string;
+  /** The ids of the prices at Stripe. */
+  prices: { plans: Record<Plan, string>; lines: Record<LineKind, string> };
+}
+
+const TIMEOUT_MS = 10_000;
+/** Stripe's client repeats a call that got no answer under the same idempotency key. */
+const RETRIES = 2;
+const DAYS_UNTIL_DUE = 30;
+
+/** Stripe, and everything that speaks its protocol. */
+export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: StripeOptions): PaymentProvider {
+  const stripe = new Stripe(apiKey, {
+    ...addressOf(baseUrl),
+    timeout: TIMEOUT_MS,
+    maxNetworkRetries: RETRIES,
+    telemetry: false,
+  });
+
+  const lineItem = ({
+    customerId,
+    channel,
+    description,
+    ...order
+  }: LineOrder): Stripe.InvoiceItemCreateParams => ({
+    customer: customerId,
+    pricing: { price: prices.lines[lineKind(channel)] },
+    description,
+    metadata: metadataOf(order),
+  });
+
+  return {
+    createCustomer: ({ id, name }) =>
+      translated(async () => {
+        const customer = await stripe.customers.create(
+          { name, metadata: { payer_id: id } },
+          { idempotencyKey: `customer:${id}` },
+        );
+        return customer.id;
+      }),
+
+    openInvoice: (order) =>
+      translated(async () => {
+        const key = keyOf(order);
+        // Empty at first and then given its item, so that it never takes in what else waits on the customer.
+        const draft = await stripe.invoices.create(
+          {
+            customer: order.customerId,
+            collection_method: 'send_invoice',
+            days_until_due: DAYS_UNTIL_DUE,
+            auto_advance: false,
+            pending_invoice_items_behavior: 'exclude',
+            metadata: metadataOf(order),
+          },
+          { idempotencyKey: `${key}:invoice` },
+        );
+        await stripe.invoiceItems.create(
+          { ...lineItem(order), invoice: draft.id },
+          { idempotencyKey: `${key}:item` },
+        );
+        return readInvoice(
+          await stripe.invoices.finalizeInvoice(
+            draft.id,
+            { auto_advance: false },
+            { idempotencyKey: `${key}:finalize` },
+          ),
+        );
+      }),
+
+    readInvoice: (invoiceId) =>
+      translated(async () => readInvoice(await stripe.invoices.retrieve(invoiceId))),
+
+    voidInvoice: (invoiceId) =>
+      translated(async () => {
+        const invoice = readInvoice(await stripe.invoices.retrieve(invoiceId));
+        if (invoice.status !== 'open') return invoice;
+        try {
+          return readInvoice(await stripe.invoices.voidInvoice(invoiceId));
+        } catch (error) {
+          // It was paid, or voided, since it was read.
+          if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
+          const now = readInvoice(await stripe.invoices.retrieve(invoiceId));
+          if (now.status === 'open') throw error;
+          return now;
+        }
+      }),
+
+    creditInvoice: (invoiceId) =>
+      translated(async () => {
+        const { total } = await stripe.invoices.retrieve(invoiceId);
+        const notes = await stripe.creditNotes.list({ invoice: invoiceId, limit: 1 });
+        if (total === 0 || notes.data.length > 0) return;
+        await stripe.creditNotes.create(
+          { invoice: invoiceId, amount: total, credit_amount: total },
+          { idempotencyKey: `credit:${invoiceId}` },
+        );
+      }),
+
+    addToNextInvoice: (order) =>
+      translated(async () => {
+        await stripe.invoiceItems.create(lineItem(order), { idempotencyKey: `${keyOf(order)}:next-invoice` });
+      }),
+
+    subscribe: ({ customerId, workspaceId, plan, key }) =>
+      translated(async () =>
+        readSubscription(
+          await stripe.subscriptions.create(
+            {
+              customer: customerId,
+              items: [{ price: prices.plans[plan] }],
+              payment_behavior: 'error_if_incomplete',
+              off_session: true,
+              metadata: { workspace_id: workspaceId, plan },
+            },
+            { idempotencyKey: key },
+          ),
+        ),
+      ),
+
+    changePlan: ({ subscriptionId, plan, key }) =>
+      translated(async () => {
+        const { items } = await stripe.subscriptions.retrieve(subscriptionId);
+        const [item] = items.data;
+        if (!item) throw new NoSuchSubscription(subscriptionId);
+        const changed = await stripe.subscriptions.update(
+          subscriptionId,
+          {
+            items: [{ id: item.id, price: prices.plans[plan] }],
+            proration_behavior: 'always_invoice',
+            payment_behavior: 'error_if_incomplete',
+            off_session: true,
+            metadata: { plan },
+          },
+          { idempotencyKey: key },
+        );
+        return readSubscription(changed);
+      }),
+
+    readSubscription: (subscriptionId) =>
+      translated(async () => readSubscription(await stripe.subscriptions.retrieve(subscriptionId))),
+
+    parseCallback(rawBody, signature) {
+      try {
+        return readEvent(stripe.webhooks.constructEvent(rawBody, signature, webhookSecret));
+      } catch (error) {
+        if (error instanceof Stripe.errors.StripeSignatureVerificationError)
+          throw new BadPaymentSignature(error.message);
+        throw error;
+      }
+    },
+  };
+}
+
+function addressOf(baseUrl: string | undefined): Stripe.StripeConfig {
+  if (baseUrl === undefined) return {};
+  const { protocol, hostname, port } = new URL(baseUrl);
+  const secure = protocol === 'https:';
+  return {
+    protocol: secure ? 'https' : 'http',
+    host: hostname,
+    port: port === '' ? (secure ? 443 : 80) : Number(port),
+  };
+}
+
+const keyOf = ({ lineId, round }: LineOrder): string => `line:${lineId}:${round}`;
+
+const metadataOf = ({ workspaceId, lineId, round }: Pick<LineOrder, 'workspaceId' | 'lineId' | 'round'>) => ({
+  workspace_id: workspaceId,
+  line_request_id: lineId,
+  round: String(round),
+});
+
+/** A draft is not yet open and an uncollectible one can still be paid: neither differs from open here. */
+function readInvoice({ id, status, hosted_invoice_url: url }: Stripe.Invoice): Invoice {
+  const settled = status === 'paid' ? 'paid' : status === 'void' ? 'void' : 'open';
+  return { id, status: settled, paymentUrl: url ?? null };
+}
+
+const SUBSCRIPTION_STATUS: Record<string, Subscription['status']> = {
+  active: 'active',
+  trialing: 'active',
+  past_due: 'past_due',
+  unpaid: 'past_due',
+  canceled: 'canceled',
+  incomplete_expired: 'canceled',
+};
+
+function readSubscription({ id, status, metadata }: Stripe.Subscription): Subscription {
+  return {
+    id,
+    status: SUBSCRIPTION_STATUS[status] ?? 'none',
+    workspaceId: metadata['workspace_id'] ?? null,
+    plan: PlanSchema.safeParse(metadata['plan']).data ?? null,
+  };
+}
+
+const INVOICE_EVENTS: Record<string, Extract<PaymentEvent, { kind: 'invoice' }>['type']> = {
+  'invoice.paid': 'paid',
+  'invoice.voided': 'voided',
+  'invoice.payment_failed': 'payment_failed',
+};
+
+function readEvent({ id, type, data: { object } }: Stripe.Event): PaymentEvent | null {
+  if (object.object === 'subscription') return { kind: 'subscription', id, subscriptionId: object.id };
+  const fact = INVOICE_EVENTS[type];
+  if (object.object !== 'invoice' || fact === undefined) return null;
+  const { line_request_id: lineId, round } = object.metadata ?? {};
+  // The invoices of subscriptions show in the subscription's status.
+  if (lineId === undefined || round === undefined) return null;
+  return {
+    kind: 'invoice',
+    id,
+    type: fact,
+    lineId,
+    round: Number(round),
+    invoice: readInvoice(object),
+  };
+}
+
+/** Stripe's errors as the product knows them; messages of Stripe may quote the request and stay inside. */
+async function translated<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    const noCard = error.code === 'resource_missing' && /payment (source|method)/.test(error.message);
+    if (error instanceof Stripe.errors.StripeCardError || noCard)
+      throw new CardDeclined(error.code ?? 'card_declined', { cause: error });
+    if (error.code === 'resource_missing' && error.message.includes('subscription')) {
+      throw new NoSuchSubscription('there is no such subscription', { cause: error });
+    }
+    throw new PaymentsUnavailable(`the payment provider answered ${error.type}`, { cause: error });
+  }
+}
