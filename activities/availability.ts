@@ -1,0 +1,58 @@
+import { countResult, findJob, setLeadStatus } from '#db/availability.ts';
+import { checkAddress } from '#db/check-address.ts';
+import { findLeads } from '#db/leads.ts';
+import { withTenant } from '#db/pool.ts';
+import { setWake } from '#db/wakes.ts';
+import { workspaceTimezone } from '#db/workspaces.ts';
+import type { AvailabilityResult } from '#domain/availability.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { availabilityJobId } from '#workflows/messages/wake.ts';
+import type { Round } from '#workflows/work-loop.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+const ROUND_MS = 2 * 60_000;
+
+export function createAvailabilityActivities(dependencies: Dependencies) {
+  const { pools } = dependencies;
+
+  async function checkLead(
+    workspace: { id: string; timezone: string },
+    jobId: string,
+    leadId: string,
+  ): Promise<void> {
+    const lead = await withTenant(pools, workspace.id, async (db) =>
+      (await findLeads(db, [leadId])).get(leadId),
+    );
+    const address = lead?.phones[0] ?? lead?.emails[0];
+    const result: AvailabilityResult =
+      address === undefined
+        ? { status: 'error', lineId: null }
+        : await checkAddress(pools, workspace, address, async (line, to) => {
+            const { carrier, config } = lineCarrier(dependencies, line);
+            return (await carrier.checkAvailability(config, to)).status;
+          });
+    await withTenant(pools, workspace.id, async (db) => {
+      if (lead && !result.unverified) await setLeadStatus(db, leadId, result.status);
+      await countResult(db, jobId, result.status);
+    });
+  }
+
+  return {
+    /** Checks the leads of a job that have not been, in their order; a round cut short goes on behind the last. */
+    async checkLeads({ workspaceId, jobId }: { workspaceId: string; jobId: string }): Promise<Round> {
+      return withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        const timezone = await withTenant(pools, workspaceId, workspaceTimezone);
+        const job = await withTenant(pools, workspaceId, (db) => findJob(db, jobId));
+        for (const leadId of job?.leadIds.slice(job.checked) ?? []) {
+          if (canceled.aborted || Date.now() > end)
+            return { nextAt: new Date().toISOString(), reason: 'more leads are to be checked' };
+          await checkLead({ id: workspaceId, timezone }, jobId, leadId);
+        }
+        await withTenant(pools, workspaceId, (db) => setWake(db, availabilityJobId(jobId), null));
+        return { nextAt: null, reason: 'all leads are checked', ended: true };
+      });
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { Pools } from '#db/pool.ts';
+import type { PaymentProvider } from '#domain/payments.ts';
+import type { CarrierRegistry } from '#providers/carriers/registry.ts';
+import type { Egress } from '#providers/egress.ts';
+import type { Mailer } from '#providers/mail/mailer.ts';
+import type { Model } from '#providers/models/model.ts';
+import type { SecretBox } from '#providers/secret-box.ts';
+import type { Signer } from '#providers/signer.ts';
+import type { SignedLinks } from '#providers/storage/signed-link.ts';
+import type { Storage } from '#providers/storage/storage.ts';
+import type { Waker } from '#providers/temporal.ts';
+import type { WebhookDeliverer } from './webhook-deliverer.ts';
+
+/** What a worker gives to its activities. */
+export interface Dependencies {
+  pools: Pools;
+  carriers: CarrierRegistry;
+  payments: PaymentProvider;
+  egress: Egress;
+  deliverer: WebhookDeliverer;
+  secrets: SecretBox;
+  signer: Signer;
+  storage: Storage;
+  links: SignedLinks;
+  /** null: no mail server is configured, and emails wait. */
+  mailer: Mailer | null;
+  /** null: no language model is configured, and no drafts are made. */
+  model: Model | null;
+  waker: Waker;
+  temporal: Client;
+  logger: Logger;
+  /** Where carriers report to, e.g. `https://api.example.com`. */
+  publicUrl: string;
+}

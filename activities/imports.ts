@@ -1,0 +1,170 @@
+import { pipeline, type Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import {
+  countBatch,
+  endImport,
+  findImport,
+  type ImportRow,
+  lockImport,
+  type Rejected,
+} from '#db/lead-imports.ts';
+import { insertLeads } from '#db/leads.ts';
+import { lockList } from '#db/lists.ts';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { setWake } from '#db/wakes.ts';
+import { contactOwners } from '#db/workspace-users.ts';
+import { workspaceCountry } from '#db/workspaces.ts';
+import { delimiterOf } from '#domain/csv.ts';
+import { type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
+import { type NormalLead, normalizeLead } from '#domain/lead.ts';
+import { leadImportId } from '#workflows/messages/wake.ts';
+import type { Round } from '#workflows/work-loop.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+/** Rows saved in one transaction: the list is locked meanwhile. */
+const BATCH = 1000;
+const ROUND_MS = 3 * 60_000;
+/** More in one row is no table but a quote that was never closed. */
+const MAX_ROW_BYTES = 200_000;
+
+interface Numbered {
+  /** As a person counts: the header is row 1. */
+  rowNumber: number;
+  cells: string[];
+}
+
+export function createImportActivities({ pools, storage, logger }: Dependencies) {
+  /** Saves the rows behind those that are worked off already; as much of the file as is read at once is in memory. */
+  async function work(
+    workspaceId: string,
+    row: ImportRow,
+    canceled: AbortSignal,
+  ): Promise<'more' | { error: string | null }> {
+    const delimiter = await readDelimiter(await storage.open(row.fileKey));
+    const file = await storage.open(row.fileKey);
+    if (!file) return { error: 'the file is gone' };
+    const end = Date.now() + ROUND_MS;
+    let processed = row.processed;
+    let map: ColumnMap | null = null;
+    let batch: Numbered[] = [];
+    let rowNumber = 0;
+    const save = async (columns: ColumnMap): Promise<void> => {
+      const rows = batch;
+      batch = [];
+      await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, columns, rows));
+      processed += rows.length;
+    };
+    try {
+      for await (const cells of records(file, delimiter)) {
+        rowNumber += 1;
+        if (!map) {
+          map = mapColumns(cells);
+          if (!map) return { error: 'the first row names no email or phone column' };
+          continue;
+        }
+        if (rowNumber - 1 <= row.processed) continue;
+        batch.push({ rowNumber, cells });
+        if (batch.length < BATCH) continue;
+        await save(map);
+        if (canceled.aborted || Date.now() > end) return 'more';
+      }
+      if (!map) return { error: 'the file is empty' };
+      if (batch.length > 0) await save(map);
+      return { error: null };
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error;
+      if (map && batch.length > 0) await save(map);
+      return { error: `row ${rowNumber + 1}: ${error.message}` };
+    } finally {
+      file.destroy();
+    }
+  }
+
+  return {
+    /** Saves the leads of a file to their list; what cannot be taken is noted with its reason. */
+    async importLeads({ workspaceId, importId }: { workspaceId: string; importId: string }): Promise<Round> {
+      return withHeartbeat(async (canceled) => {
+        const row = await withTenant(pools, workspaceId, (db) => findImport(db, importId));
+        if (row?.status !== 'running') return { nextAt: null, reason: 'the import is over', ended: true };
+        const result = await work(workspaceId, row, canceled);
+        if (result === 'more')
+          return { nextAt: new Date().toISOString(), reason: 'more rows are to be saved' };
+        await withTenant(pools, workspaceId, async (db) => {
+          await endImport(db, importId, result.error);
+          await setWake(db, leadImportId(importId), null);
+        });
+        await storage.delete(row.fileKey);
+        logger.info({ importId, failed: result.error !== null }, 'an import ended');
+        return { nextAt: null, reason: result.error ?? 'the file is saved', ended: true };
+      });
+    },
+  };
+}
+
+const MAX_HEADER_BYTES = 64 * 1024;
+
+async function readDelimiter(file: Readable | null): Promise<string> {
+  let start = '';
+  for await (const chunk of file ?? []) {
+    start += String(chunk);
+    // Leaving the loop closes the file.
+    if (start.includes('\n') || start.length > MAX_HEADER_BYTES) break;
+  }
+  return delimiterOf(start.split(/[\r\n]/, 1)[0] ?? '');
+}
+
+/** The rows of a file one by one; reading waits for whoever takes them. */
+function records(file: Readable, delimiter: string): AsyncIterable<string[]> {
+  const parser = parse({
+    bom: true,
+    delimiter,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    trim: true,
+    max_record_size: MAX_ROW_BYTES,
+  });
+  // An error of the file reaches whoever iterates over the parser.
+  return pipeline(file, parser, () => {});
+}
+
+/** `emails.1` of a lead is the email of a row. */
+const column = (field: string): string => field.replace(/s\.\d+$/, '');
+
+async function saveBatch(
+  db: TenantDb,
+  row: ImportRow,
+  processed: number,
+  columns: ColumnMap,
+  rows: readonly Numbered[],
+): Promise<void> {
+  if (!(await lockImport(db, row.id, processed))) throw new Error('another worker goes on with this import');
+  await lockList(db, row.listId);
+  const home = { country: await workspaceCountry(db), callingCode: row.defaultCountryCode ?? undefined };
+  const rejected: Rejected[] = [];
+  const leads: NormalLead[] = [];
+  for (const { rowNumber, cells } of rows) {
+    const input = readRow(cells, columns);
+    const { lead, problems } = 'reason' in input ? { lead: null, problems: [] } : normalizeLead(input, home);
+    const reason =
+      'reason' in input
+        ? input.reason
+        : problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; ');
+    if (lead && reason === '') leads.push(lead);
+    else rejected.push({ rowNumber, reason, fields: cells });
+  }
+  const ownerOf = await contactOwners(
+    db,
+    leads.map(({ contactOwnerEmail }) => contactOwnerEmail),
+  );
+  const owned = leads.map((lead) => ({ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }));
+  const results = await insertLeads(db, row.listId, owned, { source: 'import', now: new Date() });
+  const saved = results.filter(({ isNew }) => isNew).length;
+  await countBatch(db, row.id, {
+    columns: columns.columns,
+    saved,
+    duplicates: results.length - saved,
+    rejected,
+  });
+}

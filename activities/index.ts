@@ -1,0 +1,37 @@
+import { createDraftActivities } from './ai-drafts.ts';
+import { createAvailabilityActivities } from './availability.ts';
+import { createBillingActivities } from './billing.ts';
+import { createCampaignActivities } from './campaigns.ts';
+import type { Dependencies } from './dependencies.ts';
+import { createDrainActivities } from './drip.ts';
+import { createLineHealthActivities } from './line-health.ts';
+import { createLineRequestActivities } from './line-requests.ts';
+import { createMailActivities } from './mail.ts';
+import { createImportActivities } from './imports.ts';
+import { createNotificationActivities } from './notifications.ts';
+import { createReplyAttachmentActivities } from './reply-attachments.ts';
+import { createSendActivities } from './send.ts';
+import { createSweepActivities } from './sweep.ts';
+import { createWebhookActivities } from './webhooks.ts';
+
+/** Every activity, by the thing it touches; workers register them, workflows know them by type only. */
+export function createActivities(dependencies: Dependencies) {
+  return {
+    ...createSendActivities(dependencies),
+    ...createAvailabilityActivities(dependencies),
+    ...createLineHealthActivities(dependencies),
+    ...createDrainActivities(dependencies),
+    ...createWebhookActivities(dependencies),
+    ...createMailActivities(dependencies),
+    ...createNotificationActivities(dependencies),
+    ...createBillingActivities(dependencies),
+    ...createLineRequestActivities(dependencies),
+    ...createReplyAttachmentActivities(dependencies),
+    ...createCampaignActivities(dependencies),
+    ...createImportActivities(dependencies),
+    ...createDraftActivities(dependencies),
+    ...createSweepActivities(dependencies),
+  };
+}
+
+export type Activities = ReturnType<typeof createActivities>;

@@ -1,0 +1,108 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import { rehomeMessages } from '#db/line-rehoming.ts';
+import {
+  changeLineRequest,
+  findLineRequest,
+  setIdentity,
+  startLine,
+  type StoredLineRequest,
+} from '#db/line-requests.ts';
+import { notify } from '#db/notifications.ts';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { type Carrier, LineRefused } from '#providers/carriers/carrier.ts';
+import { openConfig, sealConfig } from '#providers/carriers/secret-config.ts';
+import { secretContext } from '#providers/secret-box.ts';
+import { LINE_REFUSED } from '#workflows/messages/line-request.ts';
+import type { Dependencies } from './dependencies.ts';
+
+interface RequestedLine {
+  workspaceId: string;
+  lineId: string;
+}
+
+/** Brings a line to life at its carrier (decisions §6). Each step may be begun again: it finds what it did before. */
+export function createLineRequestActivities({ pools, carriers, secrets, waker, publicUrl }: Dependencies) {
+  const tenant = <T>({ workspaceId }: RequestedLine, work: (db: TenantDb) => Promise<T>): Promise<T> =>
+    withTenant(pools, workspaceId, work);
+
+  async function load(
+    line: RequestedLine,
+  ): Promise<{ request: StoredLineRequest; carrier: Carrier; config: unknown }> {
+    const request = await tenant(line, (db) => findLineRequest(db, line.lineId));
+    if (request?.provisioningStatus !== 'provisioning') throw refused('the line is not being provisioned');
+    const carrier = carriers.get(request.carrier);
+    const config = openConfig(carrier.config, request.carrierConfig, (sealed) =>
+      secrets.open(sealed, contextOf(line)),
+    );
+    return { request, carrier, config };
+  }
+
+  return {
+    /** Has the carrier allocate the line's phone number or email address. */
+    async allocateLine(line: RequestedLine): Promise<void> {
+      const request = await tenant(line, (db) => findLineRequest(db, line.lineId));
+      if (request?.provisioningStatus !== 'provisioning') throw refused('the line is not being provisioned');
+      if (request.phone !== null || request.email !== null) return;
+      const carrier = carriers.get(request.carrier);
+      if (!carrier.provisioning) throw refused('the carrier gives out no lines');
+      try {
+        const { address, config } = await carrier.provisioning.allocate({
+          lineId: line.lineId,
+          channel: request.channel,
+          firstName: request.firstName,
+          lastName: request.lastName,
+          email: request.requestedEmail,
+          areaCode: request.requestedAreaCode,
+          country: request.requestedCountry ?? 'US',
+        });
+        const settings = config as Record<string, unknown>;
+        const sealed = sealConfig(carrier.config, settings, (plain) => secrets.seal(plain, contextOf(line)));
+        await tenant(line, (db) =>
+          setIdentity(db, line.lineId, { channel: request.channel, address, carrierConfig: sealed }),
+        );
+      } catch (error) {
+        throw error instanceof LineRefused ? refused(error.message) : error;
+      }
+    },
+
+    async configureInbound(line: RequestedLine): Promise<void> {
+      const { carrier, config } = await load(line);
+      const callbackUrl = `${publicUrl}/callbacks/carriers/${carrier.name}/${line.lineId}`;
+      await carrier.provisioning?.configureInbound(config, line.lineId, callbackUrl);
+    },
+
+    /** Fails until the line can send. */
+    async probeNewLine(line: RequestedLine): Promise<void> {
+      const { carrier, config } = await load(line);
+      await carrier.probe(config, line.lineId);
+    },
+
+    /** The line may send from now on, warming up, and takes the messages that no line could carry. */
+    async activateLine(line: RequestedLine): Promise<void> {
+      const wakes = await tenant(line, async (db) => {
+        const change = await changeLineRequest(db, line.lineId, { type: 'activated' });
+        if (!change?.possible) return [];
+        await startLine(db, line.lineId);
+        return rehomeMessages(db, null, { keepPinned: true });
+      });
+      for (const pacer of wakes) waker.wake(pacer, line.workspaceId);
+    },
+
+    /** The line will not be had; what was paid for it is owed back from now on. */
+    async failLine({ reason, ...line }: RequestedLine & { reason: string }): Promise<void> {
+      const { lineId } = line;
+      const wakes = await tenant(line, async (db) => {
+        const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
+        return change?.possible
+          ? notify(db, lineId, { about: 'line_failed', lineId, reason }, new Date())
+          : [];
+      });
+      for (const workflowId of wakes) waker.wake(workflowId, line.workspaceId);
+    },
+  };
+}
+
+const contextOf = ({ workspaceId, lineId }: RequestedLine): string =>
+  secretContext('line', workspaceId, lineId);
+
+const refused = (reason: string): ApplicationFailure => ApplicationFailure.nonRetryable(reason, LINE_REFUSED);

@@ -1,0 +1,91 @@
+import { dueMails, finishMail, type MailResult, type MailRow, nextMailAt } from '#db/mails.ts';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { lockWake, setWake } from '#db/wakes.ts';
+import type { Mailer, MailOutcome } from '#providers/mail/mailer.ts';
+import { mailSeal } from '#providers/mail/seal.ts';
+import { TEMPLATES } from '#providers/mail/templates.ts';
+import { mailSenderId } from '#workflows/messages/wake.ts';
+import type { Round } from '#workflows/work-loop.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+const BATCH = 20;
+const ROUND_MS = 60_000;
+const FIRST_RETRY_MS = 5000;
+const LONGEST_RETRY_MS = 15 * 60_000;
+/** Later than this an email is news from the past. */
+const GIVE_UP_MS = 3 * 86_400_000;
+/** Emails wait while no mail server is configured. */
+const NO_SERVER_MS = 10 * 60_000;
+
+export function createMailActivities({
+  pools,
+  secrets,
+  mailer,
+  logger,
+}: Pick<Dependencies, 'pools' | 'secrets' | 'mailer' | 'logger'>) {
+  async function deliver(server: Mailer, workspaceId: string, mail: MailRow): Promise<MailOutcome> {
+    const { id, recipient, template, dataSealed } = mail;
+    try {
+      const data: unknown = JSON.parse(mailSeal(secrets, workspaceId).open(dataSealed, id));
+      return await server.send({ id, to: recipient, ...TEMPLATES[template](data) });
+    } catch (error) {
+      logger.error({ workspaceId, mailId: id, error }, 'an email cannot be written');
+      return { kind: 'refused', reason: 'it cannot be written' };
+    }
+  }
+
+  return {
+    /**
+     * Sends the emails of a workspace that are due. One that was sent and not yet noted when a worker died goes out
+     * again under the same Message-ID.
+     */
+    async sendMails({ workspaceId }: { workspaceId: string }): Promise<Round> {
+      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+        withTenant(pools, workspaceId, work);
+      if (mailer === null) return tenant(waitForServer);
+      return withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        while (Date.now() < end && !canceled.aborted) {
+          const due = await tenant((db) => dueMails(db, new Date(), BATCH));
+          for (const mail of due) {
+            const outcome = await deliver(mailer, workspaceId, mail);
+            if (outcome.kind !== 'sent')
+              logger.warn({ workspaceId, mailId: mail.id, ...outcome }, 'an email was not taken');
+            const now = new Date();
+            await tenant((db) => finishMail(db, mail.id, resultOf(mail, outcome, now), now));
+          }
+          const idle = due.length < BATCH && (await tenant(goIdle));
+          if (idle) return idle;
+        }
+        return { nextAt: new Date().toISOString(), reason: 'more emails are due' };
+      });
+    },
+  };
+}
+
+/** What becomes of an email after an attempt. */
+export function resultOf({ attemptCount, createdAt }: MailRow, outcome: MailOutcome, now: Date): MailResult {
+  if (outcome.kind === 'sent') return { status: 'sent' };
+  const tooOld = now.getTime() - createdAt.getTime() > GIVE_UP_MS;
+  if (outcome.kind === 'refused' || tooOld) return { status: 'failed', error: outcome.reason };
+  const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attemptCount, 20));
+  return { status: 'pending', error: outcome.reason, retryAt: new Date(now.getTime() + wait) };
+}
+
+/** Under the lock that whoever writes an email takes as well; null when one is due. */
+async function goIdle(db: TenantDb): Promise<Round | null> {
+  const sender = mailSenderId(db.workspaceId);
+  await lockWake(db, sender);
+  const next = await nextMailAt(db);
+  if (next !== null && next.getTime() <= Date.now()) return null;
+  await setWake(db, sender, next);
+  if (next === null) return { nextAt: null, reason: 'every email is sent' };
+  return { nextAt: next.toISOString(), reason: 'the mail server did not take an email' };
+}
+
+async function waitForServer(db: TenantDb): Promise<Round> {
+  const nextAt = new Date(Date.now() + NO_SERVER_MS);
+  await setWake(db, mailSenderId(db.workspaceId), nextAt);
+  return { nextAt: nextAt.toISOString(), reason: 'SMTP_URL is not set' };
+}

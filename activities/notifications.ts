@@ -1,0 +1,157 @@
+import type { z } from 'zod';
+import { findEmailPreferences } from '#db/email-preferences.ts';
+import { type MailSeal, queueMail } from '#db/mails.ts';
+import { noticeText } from '#db/notices.ts';
+import { notificationRecipients, type Recipient } from '#db/notification-recipients.ts';
+import {
+  isPositiveConversation,
+  nextNotificationAt,
+  type NotificationRow,
+  takeDue,
+} from '#db/notifications.ts';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { type ReplyAlert, replyAlerts } from '#db/reply-alerts.ts';
+import { lockWake, setWake } from '#db/wakes.ts';
+import { workspaceProfile } from '#db/workspaces.ts';
+import { toZoned } from '#domain/calendar.ts';
+import type { MailData, NewMail } from '#domain/mail.ts';
+import { Notice, type NotificationKind } from '#domain/notification.ts';
+import { mailSeal } from '#providers/mail/seal.ts';
+import { createTurnOffLinks } from '#providers/turn-off-link.ts';
+import { mailSenderId, notifierId } from '#workflows/messages/wake.ts';
+import type { Round } from '#workflows/work-loop.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+const BATCH = 500;
+const ROUND_MS = 60_000;
+/** Contacts in one email. */
+const CONTACTS = 50;
+/** Characters of one reply. */
+const EXCERPT = 2000;
+
+type Needs = Pick<Dependencies, 'pools' | 'secrets' | 'signer' | 'waker' | 'publicUrl'>;
+type Contact = z.input<typeof MailData.replyAlert>['contacts'][number];
+
+export function createNotificationActivities({ pools, secrets, signer, waker, publicUrl }: Needs) {
+  const links = createTurnOffLinks(publicUrl, signer);
+
+  /** What one transaction writes its emails with; `written.wake`: the mail sender has to be woken after the commit. */
+  function writer(db: TenantDb, seal: Pick<MailSeal, 'seal'>, now: Date) {
+    const { workspaceId } = db;
+    const written = { wake: false };
+    const turnOffLink = ({ userId }: Recipient, kind: NotificationKind): string =>
+      links.url({ workspaceId, userId, kind });
+    const queue = async (mail: NewMail): Promise<void> => {
+      written.wake = (await queueMail(db, mail, seal, now)) || written.wake;
+    };
+    return { written, turnOffLink, queue };
+  }
+  type Writer = ReturnType<typeof writer>;
+
+  async function writeNotice(
+    db: TenantDb,
+    { queue, turnOffLink }: Writer,
+    row: NotificationRow,
+    now: Date,
+  ): Promise<void> {
+    const text = await noticeText(db, Notice.parse(row.data), now);
+    if (!text) return;
+    const { name: workspaceName } = await workspaceProfile(db);
+    const { once, ...said } = text;
+    for (const person of (await notificationRecipients(db, row.kind))(null)) {
+      await queue({
+        to: person.email,
+        template: 'notice',
+        data: { ...said, workspaceName, turnOffLink: turnOffLink(person, row.kind) },
+        ...(once !== undefined && { dedupeKey: `${once}:${person.userId}` }),
+      });
+    }
+  }
+
+  /** One email for each contact and recipient; as a digest, one for each recipient. */
+  async function writeReplies(
+    db: TenantDb,
+    { queue, turnOffLink }: Writer,
+    rows: readonly NotificationRow[],
+    mode: string,
+  ): Promise<void> {
+    const wanted: { address: string; since: Date }[] = [];
+    for (const { subject: address, since } of rows) {
+      if (mode !== 'positive_only' || (await isPositiveConversation(db, address)))
+        wanted.push({ address, since });
+    }
+    if (wanted.length === 0) return;
+    const { name: workspaceName, timezone } = await workspaceProfile(db);
+    const recipientsOf = await notificationRecipients(db, 'reply');
+    const digest = mode === 'daily_digest';
+    const told = new Map<string, { person: Recipient; contacts: Contact[] }>();
+    for (const alert of await replyAlerts(db, wanted)) {
+      for (const person of recipientsOf(alert.contactOwnerEmail)) {
+        const key = digest ? person.userId : `${person.userId} ${alert.address}`;
+        const mail = told.get(key) ?? { person, contacts: [] };
+        mail.contacts.push(contactOf(alert, publicUrl, timezone));
+        told.set(key, mail);
+      }
+    }
+    for (const { person, contacts } of told.values()) {
+      const more = Math.max(0, contacts.length - CONTACTS);
+      const link = turnOffLink(person, 'reply');
+      const data = { workspaceName, digest, contacts: contacts.slice(0, CONTACTS), more, turnOffLink: link };
+      await queue({ to: person.email, template: 'replyAlert', data });
+    }
+  }
+
+  /** One transaction: what is due leaves the outbox, and its emails enter that of the mail sender. */
+  async function writeDue(db: TenantDb, now: Date): Promise<{ count: number; wake: boolean }> {
+    const due = await takeDue(db, now, BATCH);
+    const preferences = await findEmailPreferences(db);
+    const wanted = due.filter(({ kind }) => preferences[kind].enabled);
+    const mails = writer(db, mailSeal(secrets, db.workspaceId), now);
+    for (const row of wanted) if (row.kind !== 'reply') await writeNotice(db, mails, row, now);
+    const replies = wanted.filter(({ kind }) => kind === 'reply');
+    await writeReplies(db, mails, replies, preferences.reply.mode);
+    return { count: due.length, wake: mails.written.wake };
+  }
+
+  return {
+    /** Writes the notification emails of a workspace that are due; each is written once, whatever crashes. */
+    async writeNotifications({ workspaceId }: { workspaceId: string }): Promise<Round> {
+      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+        withTenant(pools, workspaceId, work);
+      return withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        while (Date.now() < end && !canceled.aborted) {
+          const { count, wake } = await tenant((db) => writeDue(db, new Date()));
+          if (wake) waker.wake(mailSenderId(workspaceId), workspaceId);
+          const idle = count < BATCH && (await tenant(goIdle));
+          if (idle) return idle;
+        }
+        return { nextAt: new Date().toISOString(), reason: 'more is to be told' };
+      });
+    },
+  };
+}
+
+function contactOf({ address, name, replies }: ReplyAlert, publicUrl: string, zone: string): Contact {
+  return {
+    address,
+    name,
+    link: `${publicUrl}/inbox/${encodeURIComponent(address)}`,
+    replies: replies.map(({ text, at }) => ({
+      text: text.length > EXCERPT ? `${text.slice(0, EXCERPT)}…` : text,
+      at: toZoned(zone, at).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' }),
+    })),
+  };
+}
+
+/** Under the lock that whoever has something to tell takes as well; null when something is due. */
+async function goIdle(db: TenantDb): Promise<Round | null> {
+  const notifier = notifierId(db.workspaceId);
+  await lockWake(db, notifier);
+  const next = await nextNotificationAt(db);
+  if (next !== null && next.getTime() <= Date.now()) return null;
+  await setWake(db, notifier, next);
+  if (next === null) return { nextAt: null, reason: 'everything is told' };
+  return { nextAt: next.toISOString(), reason: 'replies are being gathered' };
+}

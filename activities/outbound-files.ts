@@ -1,0 +1,65 @@
+import { findStoredAttachment } from '#db/attachments.ts';
+import type { MessageRow } from '#db/messages.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { findVoiceNote } from '#db/voice-notes.ts';
+import { type LinkReader, linkName } from '#domain/attachment.ts';
+import { isAudio } from '#domain/attachment-type.ts';
+import type { Channel } from '#domain/channel.ts';
+import { VOICE_NOTE_CHANNEL, voiceNoteName } from '#domain/voice-note.ts';
+import type { OutboundAttachment } from '#providers/carriers/carrier.ts';
+import type { SignedLinks } from '#providers/storage/signed-link.ts';
+
+/** How long a carrier may fetch a file after it was handed the message. */
+const CARRIER_LINK_MS = 7 * 86_400_000;
+
+export type Files =
+  | { kind: 'files'; attachments: OutboundAttachment[] }
+  | { kind: 'refused'; reason: 'attachment_not_found' | 'voice_note_unreadable' }
+  | { kind: 'transient'; reason: 'voice_note_not_ready' };
+
+/**
+ * The files of a message as a carrier fetches them. Their links were found valid when the message was taken in, and
+ * may have expired since: the carrier gets new ones.
+ */
+export async function outboundFiles(
+  db: TenantDb,
+  {
+    attachmentUrls,
+    attachmentNames,
+    voiceNote,
+  }: Pick<MessageRow, 'attachmentUrls' | 'attachmentNames' | 'voiceNote'>,
+  channel: Channel,
+  links: SignedLinks,
+): Promise<Files> {
+  const expires = new Date(Date.now() + CARRIER_LINK_MS);
+  const linkTo = (attachmentId: string, name: string): string =>
+    links.sign({ workspaceId: db.workspaceId, attachmentId, name: linkName(name) }, expires);
+  const attachments: OutboundAttachment[] = [];
+  for (const [index, url] of attachmentUrls.entries()) {
+    const id = ownFile(url, db.workspaceId, links);
+    const file = id === null ? null : await findStoredAttachment(db, id);
+    if (!file) return { kind: 'refused', reason: 'attachment_not_found' };
+    const name = attachmentNames[index] ?? file.name;
+    if (!voiceNote || channel !== VOICE_NOTE_CHANNEL || !isAudio(file.contentType)) {
+      attachments.push({ name, url: linkTo(file.id, name), contentType: file.contentType, voiceNote: false });
+      continue;
+    }
+    const note = await findVoiceNote(db, file.id);
+    if (!note) return { kind: 'transient', reason: 'voice_note_not_ready' };
+    if (note.status === 'failed') return { kind: 'refused', reason: 'voice_note_unreadable' };
+    const noteName = voiceNoteName(name);
+    attachments.push({
+      name: noteName,
+      url: linkTo(note.id, noteName),
+      contentType: note.contentType,
+      voiceNote: true,
+    });
+  }
+  return { kind: 'files', attachments };
+}
+
+/** The attachment that one of the workspace's own links names. */
+export function ownFile(url: string, workspaceId: string, links: LinkReader): string | null {
+  const file = links.named(url);
+  return file?.workspaceId === workspaceId ? file.attachmentId : null;
+}

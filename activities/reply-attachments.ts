@@ -1,0 +1,105 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  dueAttachments,
+  markNotFetched,
+  markStored,
+  nextAttachmentAt,
+  type WaitingAttachment,
+} from '#db/attachments.ts';
+import { findLine } from '#db/lines.ts';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { announceReplies } from '#db/reply-events.ts';
+import { lockWake, setWake } from '#db/wakes.ts';
+import { openConfig } from '#providers/carriers/secret-config.ts';
+import { secretContext } from '#providers/secret-box.ts';
+import { storageKey } from '#providers/storage/storage.ts';
+import { attachmentFetcherId, webhookDispatcherId } from '#workflows/messages/wake.ts';
+import type { Round } from '#workflows/work-loop.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+const ROUND_MS = 60_000;
+/** Files fetched at once for a workspace. */
+const BATCH = 8;
+const FETCH_TIMEOUT_MS = 30_000;
+const MAX_FILE_BYTES = 100 * 1024 * 1024;
+/** A reply does not wait longer for the slowest file of a batch to be announced. */
+const PATIENCE_MS = 5000;
+/** Over about half an hour. */
+const MAX_TRIES = 9;
+const FIRST_RETRY_MS = 4000;
+const LONGEST_RETRY_MS = 10 * 60_000;
+
+export function createReplyAttachmentActivities({
+  pools,
+  carriers,
+  secrets,
+  storage,
+  links,
+  waker,
+  logger,
+}: Dependencies) {
+  async function fetchFile(workspaceId: string, file: WaitingAttachment): Promise<void> {
+    const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+      withTenant(pools, workspaceId, work);
+    try {
+      const line = await tenant((db) => findLine(db, file.lineId));
+      if (!line) throw new Error('its line is no longer in this workspace');
+      const carrier = carriers.get(line.carrier);
+      const config = openConfig(carrier.config, line.carrierConfig, (sealed) =>
+        secrets.open(sealed, secretContext('line', workspaceId, line.id)),
+      );
+      const media = await carrier.openMedia(config, file.sourceUrl, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+      const contentType = file.contentType ?? media.contentType;
+      const size = await storage.put(
+        storageKey(workspaceId, file.id),
+        media.body,
+        MAX_FILE_BYTES,
+        contentType,
+      );
+      await tenant((db) => markStored(db, file.id, { size, contentType }));
+    } catch (error) {
+      const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** file.tries);
+      const tryAt = file.tries + 1 < MAX_TRIES ? new Date(Date.now() + wait) : null;
+      logger.warn(
+        { workspaceId, attachmentId: file.id, tries: file.tries + 1, error },
+        'a file could not be fetched',
+      );
+      await tenant((db) => markNotFetched(db, file.id, tryAt));
+    }
+  }
+
+  return {
+    /** Fetches the files that contacts sent and the recordings of calls, and announces each reply with the first of its own. */
+    async fetchReplyAttachments({ workspaceId }: { workspaceId: string }): Promise<Round> {
+      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+        withTenant(pools, workspaceId, work);
+      return withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        while (Date.now() < end && !canceled.aborted) {
+          const due = await tenant((db) => dueAttachments(db, new Date(), BATCH));
+          const fetched = Promise.all(due.map((file) => fetchFile(workspaceId, file)));
+          await Promise.race([fetched, pause(PATIENCE_MS, undefined, { ref: false })]);
+          const announced = await tenant((db) => announceReplies(db, { links, now: new Date() }));
+          if (announced) waker.wake(webhookDispatcherId(workspaceId), workspaceId);
+          await fetched;
+          if (due.length > 0) continue;
+          const nextAt = await tenant(goIdle);
+          if (nextAt === null) return { nextAt: null, reason: 'every file is fetched' };
+          if (nextAt.getTime() > Date.now())
+            return { nextAt: nextAt.toISOString(), reason: 'some files could not be fetched yet' };
+        }
+        return { nextAt: new Date().toISOString(), reason: 'more files are to be fetched' };
+      });
+    },
+  };
+}
+
+/** Under the lock that new files take as well: either they are seen here, or they see the idle workflow. */
+async function goIdle(db: TenantDb): Promise<Date | null> {
+  const fetcher = attachmentFetcherId(db.workspaceId);
+  await lockWake(db, fetcher);
+  const nextAt = await nextAttachmentAt(db);
+  await setWake(db, fetcher, nextAt);
+  return nextAt;
+}

@@ -1,0 +1,203 @@
+import { type AttemptRow, insertAttempts, lineHistory } from '#db/attempts.ts';
+import { stopFailed } from '#db/campaign-stops.ts';
+import { findLine, type LineRow } from '#db/lines.ts';
+import { findLeads, type LeadRow } from '#db/leads.ts';
+import { emitMessageEvents } from '#db/message-events.ts';
+import type { MessageRow } from '#db/messages.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { dueForcedFallbacks, dueMessages, explainWait, moveMessages, nextDueAt } from '#db/queue.ts';
+import { advanceMessage, noteOutbound, startSending } from '#db/sends.ts';
+import { lockWake, setWake } from '#db/wakes.ts';
+import { workspaceTimezone } from '#db/workspaces.ts';
+import { dayBounds, hourBounds } from '#domain/calendar.ts';
+import { newId } from '#domain/ids.ts';
+import {
+  HOLD_REASONS,
+  type HoldReason,
+  type LineHistory,
+  type PacedLine,
+  type Plan,
+  planLine,
+  type QueuedMessage,
+} from '#domain/pacing.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+
+/** One message that the rules let go, with its attempt on record. */
+export interface Claim {
+  line: LineRow;
+  message: MessageRow;
+  lead: LeadRow | null;
+  attempt: AttemptRow;
+}
+
+export interface SendPlan {
+  claims: Claim[];
+  /** Messages that leave as SMS at once, without the line. */
+  forced: string[];
+  /** When the line has something to do again; null: not before it is woken. */
+  nextAt: Date | null;
+  reason: string;
+  wakeDispatcher: boolean;
+}
+
+/** Due messages looked at in the ordinary case, and when a cap is reached. */
+const LOOK = 300;
+const WHOLE_QUEUE = 100_000;
+/** Sends claimed at once by a line without a gap. */
+const BATCH = 16;
+
+/**
+ * Decides under the line's lock what it sends now, and commits that decision with its attempts: caps, gaps and
+ * windows hold whatever else happens at the same moment (architecture: invariants 2 and 4).
+ */
+export async function planSends(
+  db: TenantDb,
+  lineId: string,
+  carrierTimeoutMs: number,
+  now: Date,
+): Promise<SendPlan> {
+  const pacer = linePacerId(lineId);
+  await lockWake(db, pacer);
+  const line = await findLine(db, lineId);
+  if (!line) return idle('the line is no longer in this workspace');
+
+  const timezone = await workspaceTimezone(db);
+  const bounds = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
+  const history = await lineHistory(db, lineId, bounds);
+  const forced = await dueForcedFallbacks(db, lineId, now);
+  const { send, wait, wakeDispatcher } = await applyRules(db, paced(line, timezone), history, now);
+  if (send.length === 0) {
+    const next: Plan['next'] = wait ?? { at: await nextDueAt(db, lineId), reason: 'scheduled' };
+    const nextAt = forced.length > 0 ? now : next.at;
+    const reason = operatorsReason(next.at === null && !wait ? 'idle' : next.reason);
+    await setWake(db, pacer, nextAt);
+    return { claims: [], forced, nextAt, reason, wakeDispatcher };
+  }
+  const claims = await claim(db, line, send, carrierTimeoutMs, now);
+  // The round goes on after these, so new work needs no signal; a round that dies is found by the sweep.
+  await setWake(db, pacer, now);
+  return { claims, forced, nextAt: now, reason: 'more may be due', wakeDispatcher };
+}
+
+const idle = (reason: string): SendPlan => ({
+  claims: [],
+  forced: [],
+  nextAt: null,
+  reason,
+  wakeDispatcher: false,
+});
+
+/** Without its full stop: it stands within a sentence there. */
+const operatorsReason = (reason: HoldReason): string => HOLD_REASONS[reason].replace(/\.$/, '');
+
+interface Ruling {
+  send: QueuedMessage[];
+  /** What holds the whole line back, when something does. */
+  wait: Plan['next'] | null;
+  wakeDispatcher: boolean;
+}
+
+async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, now: Date): Promise<Ruling> {
+  const look = async (limit: number) => {
+    const queue = await dueMessages(db, line.id, now, limit);
+    return { queue, plan: planLine(line, history, now, queue, { batch: BATCH }) };
+  };
+  let { queue, plan } = await look(LOOK);
+  // Equals keep their order only if a rule that moves some of them moves them all: then the whole queue is looked at.
+  if (plan.moves.length > 0 && queue.length === LOOK) ({ queue, plan } = await look(WHOLE_QUEUE));
+  await moveMessages(db, plan.moves);
+
+  const refused = queue.filter(({ optedOut }) => optedOut);
+  const wakeDispatcher = await failOptedOut(db, refused, now);
+  const chosen = new Set(plan.send);
+  const send = queue.filter(({ id }) => chosen.has(id));
+  const held = queue.length - refused.length - plan.moves.length > 0;
+  if (send.length > 0 || !held) return { send, wait: null, wakeDispatcher };
+  await explainWait(
+    db,
+    queue.slice(0, LOOK).map(({ id }) => id),
+    plan.next.reason,
+  );
+  return { send, wait: plan.next, wakeDispatcher };
+}
+
+async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<boolean> {
+  const failed: MessageRow[] = [];
+  for (const { id } of refused) {
+    const message = await advanceMessage(db, id, ['pending', 'scheduled'], {
+      to: 'failed',
+      errorMessage: 'recipient_opted_out',
+    });
+    if (message) failed.push(message);
+  }
+  await stopFailed(db, failed);
+  return emitMessageEvents(
+    db,
+    failed.map((message) => ({ event: 'message.failed', message, data: { error: 'recipient_opted_out' } })),
+    now,
+  );
+}
+
+async function claim(
+  db: TenantDb,
+  line: LineRow,
+  send: readonly QueuedMessage[],
+  carrierTimeoutMs: number,
+  now: Date,
+): Promise<Claim[]> {
+  const queued = new Map(send.map((message) => [message.id, message]));
+  const messages = await startSending(db, [...queued.keys()]);
+  const leads = await findLeads(
+    db,
+    messages.flatMap(({ leadId }) => leadId ?? []),
+  );
+  const order = [...queued.keys()];
+  const opened = new Set<string>();
+  const claims = messages
+    .toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id))
+    .map((message): Claim => {
+      const isNew = (queued.get(message.id)?.isNew ?? false) && !opened.has(message.address);
+      opened.add(message.address);
+      const attempt: AttemptRow = {
+        id: newId(now),
+        messageId: message.id,
+        lineId: line.id,
+        kind: 'primary',
+        channel: message.channel,
+        carrier: line.carrier,
+        address: message.address,
+        isNew,
+        contactLastSentAt: queued.get(message.id)?.contactLastSentAt ?? null,
+        startedAt: now,
+        answerBy: new Date(now.getTime() + carrierTimeoutMs),
+      };
+      return { line, message, lead: leads.get(message.leadId ?? '') ?? null, attempt };
+    });
+  await insertAttempts(
+    db,
+    claims.map(({ attempt }) => attempt),
+  );
+  await noteOutbound(
+    db,
+    line.id,
+    claims.map(({ message }) => message.address),
+    now,
+  );
+  return claims;
+}
+
+function paced(line: LineRow, timezone: string): PacedLine {
+  return {
+    id: line.id,
+    channel: line.channel,
+    active: line.isActive && line.provisioningStatus === 'active',
+    down: line.healthStatus === 'down',
+    timezone,
+    dailyTotal: line.dailyTotalLimit,
+    dailyNew: line.dailyNewLimit,
+    hourlyNew: line.hourlyNewLimit,
+    minGapSeconds: line.minGapSeconds,
+    contactGapSeconds: line.contactGapSeconds,
+    warmupStartedAt: line.warmupStartedAt,
+  };
+}

@@ -1,0 +1,291 @@
+import { type AttemptRow, carrierIdsAt, insertAttempts, openAttempts } from '#db/attempts.ts';
+import { followCampaign } from '#db/campaign-steps.ts';
+import { applyWaitingEvents, lockCarrierMessage } from '#db/carrier-events.ts';
+import { findFallbackAccount } from '#db/fallback-config.ts';
+import { findLine, type LineRow } from '#db/lines.ts';
+import { findMessage, type MessageRow } from '#db/messages.ts';
+import { forceFallback, type Settled, settleFallback, settlePrimary } from '#db/outcomes.ts';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { isOptedOut } from '#db/opt-outs.ts';
+import { owedFallbacks, setFallbackSms } from '#db/sends.ts';
+import { newId } from '#domain/ids.ts';
+import { renderTemplate } from '#domain/template.ts';
+import { findLead, type LeadRow, presentLead } from '#db/leads.ts';
+import type { Carrier, OutboundMessage } from '#providers/carriers/carrier.ts';
+import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
+import { openConfig } from '#providers/carriers/secret-config.ts';
+import { secretContext } from '#providers/secret-box.ts';
+import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import type { Dependencies } from './dependencies.ts';
+import { type Files, outboundFiles } from './outbound-files.ts';
+import { type Claim, planSends, type SendPlan } from './send-plan.ts';
+
+interface SendingLine {
+  lineId: string;
+  workspaceId: string;
+  carrier: string;
+}
+
+/** An attempt that nobody could ask about for so long counts as unknown. */
+const RECONCILE_FOR_MS = 15 * 60_000;
+const RECONCILE_EVERY_MS = 10_000;
+
+/** The steps of a round: what may be sent, sending it, and finding out what a crash or a lost answer left open. */
+export function createSender({
+  pools,
+  carriers,
+  secrets,
+  signer,
+  waker,
+  logger,
+  links,
+  publicUrl,
+}: Dependencies) {
+  const unsubscribeLinks = createUnsubscribeLinks(publicUrl, signer);
+  const tenant = <T>(line: SendingLine, work: (db: TenantDb) => Promise<T>): Promise<T> =>
+    withTenant(pools, line.workspaceId, work);
+
+  const wakeDispatcher = (line: SendingLine, wanted: boolean): void => {
+    if (wanted) waker.wake(webhookDispatcherId(line.workspaceId), line.workspaceId);
+  };
+
+  async function settle(line: SendingLine, attempt: AttemptRow, outcome: Settled): Promise<void> {
+    const now = new Date();
+    const { wanted, followed } = await tenant(line, async (db) => ({
+      wanted: await settleIn(db, line, attempt, outcome, now),
+      followed: await followCampaign(db, attempt.messageId, now),
+    }));
+    wakeDispatcher(line, wanted);
+    for (const workflow of followed) waker.wake(workflow, line.workspaceId);
+  }
+
+  async function settleIn(
+    db: TenantDb,
+    line: SendingLine,
+    attempt: AttemptRow,
+    outcome: Settled,
+    now: Date,
+  ): Promise<boolean> {
+    if (attempt.kind === 'fallback') return settleFallback(db, attempt, outcome, now);
+    if (outcome.kind !== 'accepted') return settlePrimary(db, attempt, outcome, now);
+    await lockCarrierMessage(db, line.lineId, outcome.carrierMessageId);
+    const wake = await settlePrimary(db, attempt, outcome, now);
+    return (await applyWaitingEvents(db, line.lineId, outcome.carrierMessageId, now)) || wake;
+  }
+
+  /** Calls the carrier; an answer that was lost is asked for once at once, and otherwise left for `reconcile`. */
+  async function attemptSend(
+    line: SendingLine,
+    carrier: Carrier,
+    config: unknown,
+    attempt: AttemptRow,
+    message: OutboundMessage,
+  ) {
+    const outcome = await carrier.send(config, message, AbortSignal.timeout(carrier.timeoutMs));
+    if (outcome.kind !== 'unknown') return settle(line, attempt, outcome);
+    logger.warn(
+      { lineId: line.lineId, attemptId: attempt.id, reason: outcome.reason },
+      'the carrier did not answer',
+    );
+    return reconcileOne(line, carrier, config, attempt, {
+      text: message.text,
+      attachmentCount: message.attachments.length,
+    });
+  }
+
+  async function reconcileOne(
+    line: SendingLine,
+    carrier: Carrier,
+    config: unknown,
+    attempt: AttemptRow,
+    content: { text: string | null; attachmentCount: number },
+  ): Promise<void> {
+    const { id: attemptId, lineId, channel, address: to, startedAt } = attempt;
+    const takenIds = await tenant(line, (db) => carrierIdsAt(db, lineId, to));
+    const found = await carrier.reconcile(config, {
+      attemptId,
+      lineId,
+      channel,
+      to,
+      startedAt,
+      takenIds,
+      ...content,
+    });
+    if (found.kind === 'accepted') return settle(line, attempt, found);
+    if (found.kind === 'not_sent')
+      return settle(line, attempt, { kind: 'not_sent', reason: 'the carrier did not take it' });
+    const tooOld = Date.now() - startedAt.getTime() > RECONCILE_FOR_MS;
+    if (found.kind === 'unknown' || tooOld)
+      await settle(line, attempt, { kind: 'unknown', reason: 'outcome_unknown' });
+  }
+
+  /** Whom to ask about an attempt, and what it sent as far as that can still be told. */
+  async function contextOf(db: TenantDb, attempt: AttemptRow) {
+    const [row, account] = [await findLine(db, attempt.lineId), await findFallbackAccount(db)];
+    const isFallback = attempt.kind === 'fallback';
+    if (!row || (isFallback && account?.provider !== attempt.carrier)) return null;
+    const carrier = carriers.get(attempt.carrier);
+    const message = await findMessage(db, attempt.messageId);
+    const lead = message?.leadId ? await findLead(db, message.leadId) : null;
+    const body = message && (isFallback ? fallbackText(message, account) : message.body);
+    return {
+      carrier,
+      config:
+        isFallback && account
+          ? fallbackConfig(carrier, account, db.workspaceId, secrets)
+          : await configOf(row, carrier),
+      content: { text: body && render(body, lead), attachmentCount: message?.attachmentUrls.length ?? 0 },
+    };
+  }
+
+  async function configOf(line: LineRow, carrier: Carrier): Promise<unknown> {
+    return openConfig(carrier.config, line.carrierConfig, (sealed) =>
+      secrets.open(sealed, secretContext('line', line.workspaceId, line.id)),
+    );
+  }
+
+  async function sendPrimary(line: SendingLine, { line: row, message, lead, attempt }: Claim): Promise<void> {
+    const carrier = carriers.get(row.carrier);
+    const text = render(message.body, lead);
+    if (text === null) return settle(line, attempt, { kind: 'refused', reason: 'template_error' });
+    const files = await filesOf(line, message, attempt);
+    if (files.kind !== 'files') return settle(line, attempt, files);
+    const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
+    await attemptSend(
+      line,
+      carrier,
+      await configOf(row, carrier),
+      attempt,
+      outbound(message, attempt, { text, from, ...files }),
+    );
+  }
+
+  async function filesOf(line: SendingLine, message: MessageRow, { channel }: AttemptRow): Promise<Files> {
+    if (message.attachmentUrls.length === 0) return { kind: 'files', attachments: [] };
+    return tenant(line, (db) => outboundFiles(db, message, channel, links));
+  }
+
+  function outbound(
+    message: MessageRow,
+    attempt: AttemptRow,
+    { text, from, attachments }: Pick<OutboundMessage, 'text' | 'from' | 'attachments'>,
+  ): OutboundMessage {
+    return {
+      attemptId: attempt.id,
+      messageId: message.id,
+      lineId: attempt.lineId,
+      channel: attempt.channel,
+      from,
+      to: { address: attempt.address, name: message.recipientName },
+      text,
+      ...(message.subject !== null && { subject: message.subject }),
+      attachments,
+      callbackUrl: `${publicUrl}/callbacks/carriers/${attempt.carrier}/${attempt.lineId}`,
+      ...(attempt.channel === 'email' && {
+        unsubscribeUrl: unsubscribeLinks.url({ workspaceId: message.workspaceId, messageId: message.id }),
+      }),
+    };
+  }
+
+  /** The SMS that follows a fallback: through the workspace's own account, not through the line. */
+  async function sendFallback(line: SendingLine, messageId: string): Promise<void> {
+    const claim = await tenant(line, async (db) => {
+      const message = await findMessage(db, messageId);
+      const account = await findFallbackAccount(db);
+      if (message?.fallbackSms !== 'due' || message.recipientPhone === null || !account) return null;
+      if (await isOptedOut(db, message.recipientPhone)) {
+        await setFallbackSms(db, messageId, 'failed');
+        return null;
+      }
+      const now = new Date();
+      const attempt: AttemptRow = {
+        id: newId(now),
+        messageId,
+        lineId: line.lineId,
+        kind: 'fallback',
+        channel: 'sms',
+        carrier: account.provider,
+        address: message.recipientPhone,
+        isNew: false,
+        contactLastSentAt: null,
+        startedAt: now,
+        answerBy: new Date(now.getTime() + carriers.get(account.provider).timeoutMs),
+      };
+      await insertAttempts(db, [attempt]);
+      return {
+        message,
+        account,
+        attempt,
+        lead: message.leadId === null ? null : await findLead(db, message.leadId),
+      };
+    });
+    if (!claim) return;
+    const { message, account, attempt, lead } = claim;
+    const carrier = carriers.get(account.provider);
+    const text = render(fallbackText(message, account), lead);
+    if (text === null) return settle(line, attempt, { kind: 'refused', reason: 'template_error' });
+    const config = fallbackConfig(carrier, account, line.workspaceId, secrets);
+    const files = await filesOf(line, message, attempt);
+    if (files.kind !== 'files') return settle(line, attempt, files);
+    const from = { address: account.fromNumber ?? '', name: '' };
+    await attemptSend(line, carrier, config, attempt, outbound(message, attempt, { text, from, ...files }));
+  }
+
+  return {
+    plan: async (line: SendingLine): Promise<SendPlan> => {
+      const { timeoutMs } = carriers.get(line.carrier);
+      const plan = await tenant(line, (db) => planSends(db, line.lineId, timeoutMs, new Date()));
+      wakeDispatcher(line, plan.wakeDispatcher);
+      return plan;
+    },
+
+    /** Sends what was claimed, side by side; then the fallbacks that are owed. */
+    async send(line: SendingLine, plan: SendPlan): Promise<{ retryAt: Date | null }> {
+      await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
+      for (const messageId of plan.forced) {
+        wakeDispatcher(line, await tenant(line, (db) => forceFallback(db, messageId, new Date())));
+      }
+      const owed = await tenant(line, (db) => owedFallbacks(db, line.lineId));
+      for (const messageId of owed) await sendFallback(line, messageId);
+      return { retryAt: owed.length === 0 ? null : new Date(Date.now() + RECONCILE_EVERY_MS) };
+    },
+
+    /**
+     * Settles attempts without an outcome whose time to answer is over: their call has ended, one way or another.
+     * @returns when to ask again, if some are still open.
+     */
+    async reconcile(line: SendingLine): Promise<Date | null> {
+      const open = await tenant(line, (db) => openAttempts(db, line.lineId));
+      for (const attempt of open) {
+        if (attempt.answerBy.getTime() > Date.now()) continue;
+        const asked = await tenant(line, (db) => contextOf(db, attempt));
+        if (asked) await reconcileOne(line, asked.carrier, asked.config, attempt, asked.content);
+        // The account it went through was replaced: nobody can be asked any more.
+        else await settle(line, attempt, { kind: 'unknown', reason: 'outcome_unknown' });
+      }
+      const left = await tenant(line, (db) => openAttempts(db, line.lineId));
+      if (left.length === 0) return null;
+      const answers = left.map(({ answerBy }) => answerBy.getTime());
+      return new Date(
+        Math.max(
+          Date.now() + 1000,
+          Math.min(...answers),
+          Date.now() + (Math.min(...answers) < Date.now() ? RECONCILE_EVERY_MS : 0),
+        ),
+      );
+    },
+  };
+}
+
+const fallbackText = (message: MessageRow, account: { defaultMessage: string | null } | null): string =>
+  message.smsFallbackMessage ?? account?.defaultMessage ?? message.body;
+
+/** null when the template cannot be rendered, now or ever. */
+function render(template: string, lead: LeadRow | null): string | null {
+  try {
+    return renderTemplate(template, lead && presentLead(lead));
+  } catch {
+    return null;
+  }
+}

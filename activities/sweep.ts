@@ -1,0 +1,25 @@
+import { trimAged } from '#db/retention.ts';
+import { systemDb } from '#db/pool.ts';
+import { overdueWakes } from '#db/wakes.ts';
+import type { Dependencies } from './dependencies.ts';
+
+/** Longer than a healthy workflow takes to look at work that is due. */
+const GRACE_SECONDS = 30;
+
+export function createSweepActivities({ pools, waker, logger }: Dependencies) {
+  return {
+    /** Wakes every workflow whose time has passed without its having looked. */
+    async wakeOverdue(): Promise<number> {
+      const overdue = await overdueWakes(systemDb(pools), GRACE_SECONDS);
+      for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId);
+      if (overdue.length > 0)
+        logger.info({ workflows: overdue.length }, 'woke workflows that nobody had told');
+      return overdue.length;
+    },
+
+    /** Deletes what is past its time: idempotency keys, fingerprints, logs; some thousand rows at a time. */
+    async trim(): Promise<number> {
+      return trimAged(systemDb(pools));
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { audioWithoutNote, insertVoiceNote, voiceNoteId, voiceNoteUrls } from '#db/voice-notes.ts';
+import { voiceNoteName } from '#domain/voice-note.ts';
+import { makeVoiceNote, UnreadableAudio, VOICE_NOTE_TYPE } from '#providers/audio/voice-note.ts';
+import { storageKey } from '#providers/storage/storage.ts';
+import type { Dependencies } from './dependencies.ts';
+import { ownFile } from './outbound-files.ts';
+
+/** Notes are made this much before they are due. */
+const AHEAD_MS = 30_000;
+/** What else a line has to send waits no longer for its voice notes; these are then made meanwhile. */
+const PATIENCE_MS = 30_000;
+/** Well above an hour of a note. */
+const MAX_NOTE_BYTES = 100 * 1024 * 1024;
+
+/** Makes voice notes before their messages are claimed: a claimed message has seconds until its carrier must answer. */
+export function createVoiceNotes({
+  pools,
+  storage,
+  links,
+  logger,
+}: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'logger'>) {
+  const underway = new Map<string, Promise<void>>();
+
+  async function make(workspaceId: string, { id, name }: { id: string; name: string }): Promise<void> {
+    const note = { audioId: id, name: voiceNoteName(name), contentType: VOICE_NOTE_TYPE };
+    const done = (size: number | null) =>
+      withTenant(pools, workspaceId, (db) => insertVoiceNote(db, { ...note, size }));
+    try {
+      const audio = await storage.open(storageKey(workspaceId, id));
+      if (!audio) throw new Error('the file is no longer there');
+      const key = storageKey(workspaceId, voiceNoteId(id));
+      await done(
+        await makeVoiceNote(audio, (made) => storage.put(key, made, MAX_NOTE_BYTES, VOICE_NOTE_TYPE)),
+      );
+    } catch (error) {
+      logger.warn({ workspaceId, attachmentId: id, error }, 'a voice note could not be made');
+      // Anything else may work the next time.
+      if (error instanceof UnreadableAudio) await done(null);
+    } finally {
+      underway.delete(id);
+    }
+  }
+
+  return {
+    /** Makes the voice notes that a line is about to send: each once, however many messages name its file. */
+    async prepare({ lineId, workspaceId }: { lineId: string; workspaceId: string }): Promise<void> {
+      const missing = await withTenant(pools, workspaceId, async (db: TenantDb) => {
+        const urls = await voiceNoteUrls(db, lineId, new Date(Date.now() + AHEAD_MS));
+        return audioWithoutNote(
+          db,
+          urls.flatMap((url) => ownFile(url, workspaceId, links) ?? []),
+        );
+      });
+      if (missing.length === 0) return;
+      const made = missing.map((file) => {
+        const making = underway.get(file.id) ?? make(workspaceId, file);
+        underway.set(file.id, making);
+        return making;
+      });
+      await Promise.race([Promise.allSettled(made), pause(PATIENCE_MS, undefined, { ref: false })]);
+    },
+  };
+}

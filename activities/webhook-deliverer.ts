@@ -1,0 +1,144 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type Pools, withTenant } from '#db/pool.ts';
+import { alarmFailingWebhooks } from '#db/webhook-alarms.ts';
+import { type ClaimedDelivery, type DeliveryResult, finishDeliveries } from '#db/webhook-deliveries.ts';
+import type { Egress } from '#providers/egress.ts';
+import type { SecretBox } from '#providers/secret-box.ts';
+import type { Waker } from '#providers/temporal.ts';
+import { postDelivery } from '#providers/webhook-post.ts';
+
+/** What this process has under way for one workspace. */
+export interface DeliveryLane {
+  /** Deliveries under way, by webhook. */
+  readonly busy: ReadonlyMap<string, number>;
+  readonly underWay: number;
+  /** Sends a delivery that is claimed, and records by itself what comes of it. */
+  start(delivery: ClaimedDelivery): void;
+  /** Settles when a delivery has ended, and at the latest after so long. */
+  progress(atMostMs: number): Promise<void>;
+}
+
+/**
+ * Deliveries outlive the activity that began them: a hanging endpoint holds up neither a round of work nor the
+ * recording of what others answered.
+ */
+export interface WebhookDeliverer {
+  lane(workspaceId: string): DeliveryLane;
+  /** Waits until everything under way has ended and is recorded. */
+  close(): Promise<void>;
+}
+
+/** The database was out of reach: results wait for it, until they are given up as interrupted anyway. */
+const RECORD_RETRY_MS = 1000;
+const RECORD_RETRIES = 15;
+
+export function createWebhookDeliverer(services: {
+  pools: Pools;
+  egress: Egress;
+  secrets: SecretBox;
+  waker: Waker;
+  logger: Logger;
+}): WebhookDeliverer {
+  const { pools, waker, logger } = services;
+  const lanes = new Map<string, DeliveryLane>();
+  const running = new Set<Promise<void>>();
+
+  async function send(workspaceId: string, delivery: ClaimedDelivery): Promise<DeliveryResult> {
+    try {
+      const { success, responseStatus, error, latencyMs } = await postDelivery(
+        services,
+        workspaceId,
+        delivery,
+      );
+      return { id: delivery.id, success, responseStatus, error, latencyMs, attemptCount: 1 };
+    } catch (error) {
+      logger.error({ deliveryId: delivery.id, error }, 'a delivery could not be made');
+      return {
+        id: delivery.id,
+        success: false,
+        responseStatus: null,
+        error: 'internal error',
+        latencyMs: 0,
+        attemptCount: 1,
+      };
+    }
+  }
+
+  function openLane(workspaceId: string): DeliveryLane {
+    const busy = new Map<string, number>();
+    let underWay = 0;
+    let finished: DeliveryResult[] = [];
+    let recording: Promise<void> | null = null;
+    let notify = (): void => {};
+
+    /** One statement for all results that came while the one before was written. */
+    async function record(): Promise<void> {
+      for (let failures = 0; finished.length > 0;) {
+        const results = finished;
+        finished = [];
+        try {
+          const wakes = await withTenant(pools, workspaceId, async (db) => {
+            await finishDeliveries(db, results);
+            const failed = results.filter(({ success }) => !success);
+            return alarmFailingWebhooks(
+              db,
+              failed.map(({ id }) => id),
+              new Date(),
+            );
+          });
+          for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
+          failures = 0;
+        } catch (error) {
+          if (++failures > RECORD_RETRIES) {
+            logger.error({ workspaceId, results: results.length, error }, 'results of deliveries are lost');
+            return;
+          }
+          finished = [...results, ...finished];
+          await pause(RECORD_RETRY_MS);
+        }
+      }
+    }
+
+    function end(webhookId: string, result: DeliveryResult): Promise<void> {
+      finished.push(result);
+      underWay -= 1;
+      const left = (busy.get(webhookId) ?? 1) - 1;
+      if (left > 0) busy.set(webhookId, left);
+      else busy.delete(webhookId);
+      if (underWay === 0) lanes.delete(workspaceId);
+      notify();
+      recording ??= record().finally(() => (recording = null));
+      return recording;
+    }
+
+    return {
+      busy,
+      get underWay() {
+        return underWay;
+      },
+      start(delivery) {
+        busy.set(delivery.webhookId, (busy.get(delivery.webhookId) ?? 0) + 1);
+        underWay += 1;
+        lanes.set(workspaceId, this);
+        const done = send(workspaceId, delivery)
+          .then((result) => end(delivery.webhookId, result))
+          .finally(() => running.delete(done));
+        running.add(done);
+      },
+      async progress(atMostMs) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const timer = setTimeout(resolve, atMostMs);
+        notify = resolve;
+        await promise.finally(() => clearTimeout(timer));
+      },
+    };
+  }
+
+  return {
+    lane: (workspaceId) => lanes.get(workspaceId) ?? openLane(workspaceId),
+    async close() {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { lockWake, setWake } from '#db/wakes.ts';
+import {
+  claimDeliveries,
+  failInterrupted,
+  hasPendingDeliveries,
+  oldestClaim,
+} from '#db/webhook-deliveries.ts';
+import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import type { Round } from '#workflows/work-loop.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+/** Under way at once to one endpoint: a hanging one holds so many sockets, and a slow one still gets on. */
+const PER_WEBHOOK = 8;
+/** And for one workspace: 128 of its endpoints have to hang before they delay another of the same workspace. */
+const PER_WORKSPACE = 1024;
+const CLAIM_AT_ONCE = 256;
+
+/** Whoever claimed a delivery so long ago is gone: the time that one may take, and time to record it. */
+export const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
+
+const ROUND_MS = 60_000;
+/** Events come in bursts: looking again for a moment is cheaper than being woken for each. */
+const LINGER_MS = 3000;
+/** How often, at first and when nothing came for a while. */
+const POLL_MS = 50;
+const SLOWEST_POLL_MS = 200;
+
+export function createWebhookActivities({ pools, deliverer }: Dependencies) {
+  return {
+    /** Begins the deliveries of a workspace, all endpoints side by side, until nothing waits any more. */
+    async deliverWebhooks({ workspaceId }: { workspaceId: string }): Promise<Round> {
+      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+        withTenant(pools, workspaceId, work);
+      return withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        let lastClaim = 0;
+        let poll = POLL_MS;
+        await tenant((db) => failInterrupted(db, INTERRUPTED_AFTER_MS));
+        while (Date.now() < end && !canceled.aborted) {
+          const lane = deliverer.lane(workspaceId);
+          const limit = Math.min(CLAIM_AT_ONCE, PER_WORKSPACE - lane.underWay);
+          const claimed = await tenant((db) =>
+            claimDeliveries(db, { perWebhook: PER_WEBHOOK, busy: lane.busy, limit }),
+          );
+          for (const delivery of claimed) lane.start(delivery);
+          if (claimed.length > 0) {
+            lastClaim = Date.now();
+            poll = POLL_MS;
+            // As many as were asked for: there may be more that have room.
+            if (claimed.length === limit) continue;
+          } else if (Date.now() - lastClaim >= LINGER_MS) {
+            const round = await tenant(goIdle);
+            if (round) return round;
+          }
+          await lane.progress(poll);
+          poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
+        }
+        return { nextAt: new Date().toISOString(), reason: 'more is to be delivered' };
+      });
+    },
+  };
+}
+
+/**
+ * Under the lock that new events take as well: either they are seen here, or they see the idle dispatcher. While
+ * deliveries are under way it looks again when they would have been interrupted.
+ */
+async function goIdle(db: TenantDb): Promise<Round | null> {
+  if (await hasPendingDeliveries(db)) return null;
+  const dispatcher = webhookDispatcherId(db.workspaceId);
+  await lockWake(db, dispatcher);
+  if (await hasPendingDeliveries(db)) return null;
+  const claimedAt = await oldestClaim(db);
+  const nextAt = claimedAt && new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);
+  await setWake(db, dispatcher, nextAt);
+  if (nextAt) return { nextAt: nextAt.toISOString(), reason: 'deliveries are under way' };
+  return { nextAt: null, reason: 'every event is delivered' };
+}

@@ -1,0 +1,152 @@
+import { fileURLToPath } from 'node:url';
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkflowBundle,
+} from '@temporalio/worker';
+import { createActivities } from '#activities/index.ts';
+import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
+import { createPools } from '#db/pool.ts';
+import { type Config, readConfig } from '#domain/config.ts';
+import { createCarriers } from '#providers/carriers/registry.ts';
+import { createEgress } from '#providers/egress.ts';
+import { createLogger } from '#providers/log.ts';
+import { createMailer } from '#providers/mail/mailer.ts';
+import { createModel } from '#providers/models/registry.ts';
+import { createPayments } from '#providers/payments/provider.ts';
+import { createSecretBox } from '#providers/secret-box.ts';
+import { createSigner } from '#providers/signer.ts';
+import { createSignedLinks } from '#providers/storage/signed-link.ts';
+import { createStorage } from '#providers/storage/storage.ts';
+import { storedMedia } from '#providers/storage/stored-media.ts';
+import { createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { announceReady, exitWithParent } from '#standalone/child.ts';
+import { carrierQueue, MAIN_QUEUE, WEBHOOK_QUEUE } from '#workflows/messages/task-queues.ts';
+import { upsertSchedules } from './schedules.ts';
+import { ensureSearchAttributes } from './search-attributes.ts';
+import { temporalLogger } from './temporal-log.ts';
+
+export interface RunningWorker {
+  stop(): Promise<void>;
+  /** Settles when the worker has ended, by `stop` or by an error. */
+  ended: Promise<void>;
+}
+
+/** How long activities under way are left to finish when a worker is told to stop. */
+const GRACE = '10s';
+/** Rounds of lines under way at once at one carrier: each mostly waits for the network. */
+const SENDING_LINES_PER_CARRIER = 200;
+/** Workspaces whose webhooks are delivered to at once; one whose endpoints all answer is done in seconds. */
+const DELIVERING_WORKSPACES = 200;
+/** Many tenants receive at the same hosts: the share of each is limited by endpoint, not by host. */
+const WEBHOOK_SOCKETS_PER_HOST = 4096;
+
+/** The workflows as one bundle, made once and shared by all workers of a process. */
+export const bundleWorkflows = (): Promise<WorkflowBundle> =>
+  bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+    logger: new DefaultLogger('WARN'),
+  });
+
+/** Starts one worker process: the main queue with all workflows, and a queue of sends for each carrier. */
+export async function startWorker(config: Config, bundle?: WorkflowBundle): Promise<RunningWorker> {
+  const logger = createLogger('worker', config.logLevel);
+  const pools = await createPools(config.databaseUrl, { size: config.databasePoolSize * 2 });
+  const connection = await NativeConnection.connect({ address: config.temporal.address });
+  const temporal = createTemporalClient(config.temporal);
+  await ensureSearchAttributes(temporal.connection, config.temporal.namespace);
+  const waker = createWaker(temporal, logger);
+  const egress = createEgress({
+    allowPrivate: config.webhooks.allowPrivate,
+    httpsOnly: config.production,
+    connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
+  });
+  const secrets = createSecretBox(config.encryptionKeys);
+  const deliverer = createWebhookDeliverer({ pools, egress, secrets, waker, logger });
+  const mailer =
+    config.mail.smtpUrl === null ? null : createMailer({ url: config.mail.smtpUrl, from: config.mail.from });
+  const signer = createSigner(config.signingKeys);
+  const storage = await createStorage(config.storage);
+  const links = createSignedLinks(config.publicUrl, signer);
+  const carriers = createCarriers({
+    simulator: config.simulator,
+    twilioUrl: config.twilioUrl,
+    fetchMedia: storedMedia(links, storage),
+  });
+  const activities = createActivities({
+    pools,
+    carriers,
+    payments: createPayments(config),
+    egress,
+    mailer,
+    model: createModel(config),
+    waker,
+    logger,
+    temporal,
+    secrets,
+    deliverer,
+    signer,
+    storage,
+    links,
+    publicUrl: config.publicUrl,
+  });
+  const shared = {
+    connection,
+    namespace: config.temporal.namespace,
+    activities,
+    shutdownGraceTime: GRACE,
+  } as const;
+  const workers = [
+    await Worker.create({
+      ...shared,
+      taskQueue: MAIN_QUEUE,
+      workflowBundle: bundle ?? (await bundleWorkflows()),
+      maxCachedWorkflows: config.temporal.maxCachedWorkflows,
+      maxConcurrentActivityTaskExecutions: 100,
+    }),
+    await Worker.create({
+      ...shared,
+      taskQueue: WEBHOOK_QUEUE,
+      maxConcurrentActivityTaskExecutions: DELIVERING_WORKSPACES,
+    }),
+    ...(await Promise.all(
+      carriers.names.map((name) =>
+        Worker.create({
+          ...shared,
+          taskQueue: carrierQueue(name),
+          maxConcurrentActivityTaskExecutions: SENDING_LINES_PER_CARRIER,
+        }),
+      ),
+    )),
+  ];
+  const runs = Promise.all(workers.map((worker) => worker.run()));
+  await upsertSchedules(temporal);
+  logger.info({ carriers: carriers.names }, 'the worker polls');
+
+  const ended = runs.then(async () => {
+    await Promise.all([waker.close(), deliverer.close()]);
+    await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
+    mailer?.close();
+    await connection.close();
+    await pools.close();
+  });
+  return {
+    ended,
+    async stop() {
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+      await ended;
+    },
+  };
+}
+
+if (import.meta.main) {
+  const config = readConfig(process.env);
+  Runtime.install({ logger: temporalLogger(createLogger('temporal', config.logLevel)) });
+  const worker = await startWorker(config);
+  exitWithParent(() => worker.stop());
+  announceReady();
+  await worker.ended;
+}

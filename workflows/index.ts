@@ -1,0 +1,13 @@
+export { aiDraft } from './ai-draft.ts';
+export { availabilityJob } from './availability-job.ts';
+export { campaign } from './campaign.ts';
+export { dripDrainer } from './drip-drainer.ts';
+export { leadImport } from './lead-import.ts';
+export { lineHealth } from './line-health.ts';
+export { linePacer } from './line-pacer.ts';
+export { lineRequest } from './line-request.ts';
+export { mailSender } from './mail-sender.ts';
+export { notifier } from './notifier.ts';
+export { sweep } from './sweep.ts';
+export { attachmentFetcher } from './reply-attachments.ts';
+export { webhookDispatcher } from './webhook-dispatcher.ts';

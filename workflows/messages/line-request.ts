@@ -1,0 +1,9 @@
+/** What a look at a line request finds to do next. */
+export interface LineRequestView {
+  status: 'awaiting_payment' | 'provisioning' | 'active' | 'failed' | 'canceled';
+  /** Something is still to be done, or asked, at the payment provider. */
+  owes: boolean;
+}
+
+/** The type of failure that a carrier's permanent refusal ends an activity with. */
+export const LINE_REFUSED = 'LineRefused';

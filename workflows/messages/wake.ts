@@ -1,0 +1,79 @@
+import { searchAttributes } from './search-attributes.ts';
+import { MAIN_QUEUE } from './task-queues.ts';
+
+/** The signal of every long-lived workflow that works off a table: something is due earlier than you know. */
+export const WAKE = 'wake';
+
+/** What such a workflow is started with; it carries ids only. */
+export interface WakeInput {
+  workspaceId: string;
+  /** The line of a pacer; the workspace of the others. */
+  subjectId: string;
+}
+
+/** The long-lived workflows, by the first part of their id. */
+const WOKEN = {
+  'line-pacer': {
+    type: 'linePacer',
+    summary: 'Sends the messages of one line, never faster than the line may',
+  },
+  'drip-drainer': {
+    type: 'dripDrainer',
+    summary: 'Turns the bulk intake of one workspace into scheduled messages',
+  },
+  'webhook-dispatcher': {
+    type: 'webhookDispatcher',
+    summary: 'Delivers the events of one workspace to its webhooks',
+  },
+  notifier: {
+    type: 'notifier',
+    summary: 'Writes the notification emails of one workspace when they are due',
+  },
+  'mail-sender': { type: 'mailSender', summary: "Sends the product's own emails of one workspace" },
+  'attachment-fetcher': {
+    type: 'attachmentFetcher',
+    summary: 'Fetches the files that contacts sent to one workspace',
+  },
+  'line-request': {
+    type: 'lineRequest',
+    summary: 'Brings one requested line from its payment to its first health check',
+  },
+  campaign: { type: 'campaign', summary: 'Enters the leads of one campaign and sees it to its end' },
+  'availability-job': {
+    type: 'availabilityJob',
+    summary: 'Checks which of many leads can be reached by iMessage',
+  },
+  'lead-import': { type: 'leadImport', summary: 'Takes the leads of one CSV file into a list' },
+  'ai-draft': { type: 'aiDraft', summary: 'Drafts the answer to one reply and waits for its review' },
+} as const;
+
+export const linePacerId = (lineId: string): string => `line-pacer:${lineId}`;
+export const lineRequestId = (lineId: string): string => `line-request:${lineId}`;
+export const dripDrainerId = (workspaceId: string): string => `drip-drainer:${workspaceId}`;
+export const webhookDispatcherId = (workspaceId: string): string => `webhook-dispatcher:${workspaceId}`;
+export const notifierId = (workspaceId: string): string => `notifier:${workspaceId}`;
+export const mailSenderId = (workspaceId: string): string => `mail-sender:${workspaceId}`;
+export const attachmentFetcherId = (workspaceId: string): string => `attachment-fetcher:${workspaceId}`;
+export const campaignWorkflowId = (campaignId: string): string => `campaign:${campaignId}`;
+export const availabilityJobId = (jobId: string): string => `availability-job:${jobId}`;
+export const leadImportId = (importId: string): string => `lead-import:${importId}`;
+export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
+
+/** How a workflow is started, from its id alone: what the sweep finds in the database is enough to wake it. */
+export function wakeStart(workflowId: string, workspaceId: string) {
+  const [kind = '', subjectId = ''] = workflowId.split(':');
+  if (!(kind in WOKEN)) throw new Error(`no workflow is woken under the id ${workflowId}`);
+  const { type, summary } = WOKEN[kind as keyof typeof WOKEN];
+  const input: WakeInput = { workspaceId, subjectId };
+  return {
+    type,
+    args: [input] as [WakeInput],
+    taskQueue: MAIN_QUEUE,
+    staticSummary: summary,
+    typedSearchAttributes: searchAttributes({
+      kind: type,
+      workspaceId,
+      ...(kind.startsWith('line-') && { lineId: subjectId }),
+    }),
+  };
+}

@@ -1,0 +1,18 @@
+import { continueAsNew, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '#activities/index.ts';
+import type { WakeInput } from './messages/wake.ts';
+import { workLoop } from './work-loop.ts';
+
+const { fetchReplyAttachments } = proxyActivities<Activities>({
+  summary: 'Fetch the files that contacts sent',
+  // A round takes on files for a minute, and the last ones may take another half.
+  startToCloseTimeout: '3 minutes',
+  heartbeatTimeout: '20s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+
+/** One per workspace whose contacts send files: takes them from the carrier into our own storage, in batches. */
+export async function attachmentFetcher(input: WakeInput): Promise<void> {
+  await workLoop(() => fetchReplyAttachments({ workspaceId: input.workspaceId }));
+  await continueAsNew<typeof attachmentFetcher>(input);
+}

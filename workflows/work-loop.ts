@@ -1,0 +1,70 @@
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  defineSignal,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { WAKE } from './messages/wake.ts';
+
+/** What a round of work ends with: when there is more to do, and why not now. */
+export interface Round {
+  /** ISO 8601; null: nothing is due until somebody wakes the workflow. */
+  nextAt: string | null;
+  /** For the operator: what it waits for. */
+  reason: string;
+  /** Nothing will ever be due again: the workflow may end. */
+  ended?: boolean;
+}
+
+const wake = defineSignal(WAKE);
+
+/**
+ * The loop of every long-lived workflow that works off a table: a round of work, then one timer until the next
+ * is due, or none at all, and a signal that cuts the wait short.
+ * @returns true when its work has ended; false when its history has grown long enough to continue as new.
+ */
+export async function workLoop(work: () => Promise<Round>): Promise<boolean> {
+  let woken = false;
+  setHandler(wake, () => void (woken = true), {
+    description: 'Something is due earlier than the workflow knows.',
+  });
+
+  while (!workflowInfo().continueAsNewSuggested) {
+    // Lowered before the work: what is committed while it runs raises it again.
+    woken = false;
+    setCurrentDetails('Working.');
+    const { nextAt, reason, ended } = await work();
+    if (ended && !woken) {
+      setCurrentDetails(`Ended: ${reason}.`);
+      await condition(allHandlersFinished);
+      return true;
+    }
+    if (nextAt === null) {
+      setCurrentDetails(`Idle: ${reason}. Waits to be woken, without a timer.`);
+      await condition(() => woken);
+      continue;
+    }
+    const pause = Date.parse(nextAt) - Date.now();
+    if (pause <= 0) continue;
+    setCurrentDetails(`Waits until **${nextAt}**: ${reason}.`);
+    await sleepUnless(() => woken, pause, reason);
+  }
+  await condition(allHandlersFinished);
+  return false;
+}
+
+/** One timer, canceled when the condition comes true first. */
+async function sleepUnless(interrupted: () => boolean, ms: number, summary: string): Promise<void> {
+  const scope = new CancellationScope();
+  await scope.run(async () => {
+    try {
+      await Promise.race([sleep(ms, { summary }), condition(interrupted)]);
+    } finally {
+      scope.cancel();
+    }
+  });
+}
