@@ -1,0 +1,150 @@
+import { createPublicKey } from 'node:crypto';
+import {
+  createRemoteJWKSet,
+  errors,
+  importJWK,
+  jwtVerify,
+  SignJWT,
+  type JWK,
+  type JWTVerifyGetKey,
+} from 'jose';
+import { z } from 'zod';
+
+/** Who is signed in, and in which organization (our workspace); null of both for a personal account. */
+export interface Session {
+  userId: string;
+  organizationId: string | null;
+  /** `org:admin`, `org:member`, or another role of the identity provider's. */
+  role: string | null;
+}
+
+/** The token is not a valid session here. The message is for logs, not for the caller. */
+export class SessionRefused extends Error {
+  override readonly name = 'SessionRefused';
+}
+
+/** The identity provider's keys cannot be read just now: this says nothing about the token. */
+export class SessionKeysUnavailable extends Error {
+  override readonly name = 'SessionKeysUnavailable';
+}
+
+export interface SessionVerifier {
+  /** @throws SessionRefused, or SessionKeysUnavailable when the provider cannot be reached. */
+  verify(token: string): Promise<Session>;
+}
+
+export interface SessionVerifierOptions {
+  /** `AUTH_JWKS_URL`; without it `localKey` verifies. */
+  jwksUrl: string | null;
+  /** Compared with `iss`: `AUTH_ISSUER`, or `PUBLIC_URL` for the local issuer. */
+  issuer: string;
+  /** When given, `azp` must be present and one of them (`AUTH_AUTHORIZED_PARTIES`). */
+  authorizedParties?: readonly string[] | null;
+  /** The private key of the local issuer; its public half verifies. */
+  localKey?: JWK | null;
+}
+
+/** Never `none`, and never a symmetric one: the public key would be its secret. */
+const ALGORITHMS = ['RS256', 'ES256'];
+const CLOCK_SKEW_SECONDS = 5;
+const KEYS_KEPT_MS = 5 * 60_000;
+/**
+ * An unknown key id fetches the keys anew, and no oftener than this: tokens with invented ids cost nothing.
+ */
+const KEYS_REFETCH_MS = 30_000;
+
+/** Both shapes of Clerk's session tokens: `org_id`/`org_role`, and since version 2 the compact `o`. */
+const Claims = z.object({
+  sub: z.string().min(1),
+  azp: z.string().nullish(),
+  sts: z.string().nullish(),
+  v: z.number().nullish(),
+  org_id: z.string().min(1).nullish(),
+  org_role: z.string().nullish(),
+  o: z.object({ id: z.string().min(1), rol: z.string().nullish() }).nullish(),
+});
+type Claims = z.infer<typeof Claims>;
+
+/**
+ * Verifies session tokens (decisions §3): signature first, then `iss`, `exp`, `nbf`, then what the claims
+ * say.
+ */
+export function createSessionVerifier(options: SessionVerifierOptions): SessionVerifier {
+  const { issuer, authorizedParties } = options;
+  const key = keySource(options);
+
+  return {
+    async verify(token) {
+      const { payload } = await jwtVerify(token, key, {
+        algorithms: ALGORITHMS,
+        issuer,
+        clockTolerance: CLOCK_SKEW_SECONDS,
+        requiredClaims: ['exp', 'sub'],
+      }).catch((error: unknown) => {
+        if (error instanceof SessionKeysUnavailable) throw error;
+        throw new SessionRefused(
+          error instanceof errors.JOSEError ? error.message : 'the key does not fit the token',
+        );
+      });
+      const parsed = Claims.safeParse(payload);
+      if (!parsed.success) throw new SessionRefused('a claim is of the wrong type');
+      const claims = parsed.data;
+      if (claims.sts === 'pending') throw new SessionRefused('the session is pending');
+      if (authorizedParties && !(claims.azp && authorizedParties.includes(claims.azp))) {
+        throw new SessionRefused('azp is not an authorized party');
+      }
+      return { userId: claims.sub, ...organization(claims) };
+    },
+  };
+}
+
+function organization({ v, o, org_id, org_role }: Claims): Omit<Session, 'userId'> {
+  if (o) return { organizationId: o.id, role: o.rol ? `org:${o.rol.replace(/^org:/, '')}` : null };
+  if (v === 2 || !org_id) return { organizationId: null, role: null };
+  return { organizationId: org_id, role: org_role ?? null };
+}
+
+/** Each verifier has its own cache of keys: a key id alone does not tell one issuer's key from another's. */
+function keySource({ jwksUrl, localKey }: SessionVerifierOptions): JWTVerifyGetKey {
+  if (jwksUrl === null) {
+    if (!localKey) throw new Error('session tokens need AUTH_JWKS_URL or AUTH_LOCAL_JWK to be verified');
+    const publicKey = createPublicKey({ key: localKey, format: 'jwk' });
+    return async () => publicKey;
+  }
+  const remote = createRemoteJWKSet(new URL(jwksUrl), {
+    cacheMaxAge: KEYS_KEPT_MS,
+    cooldownDuration: KEYS_REFETCH_MS,
+  });
+  return async (header, token) => {
+    try {
+      return await remote(header, token);
+    } catch (error) {
+      if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
+        throw error;
+      if (error instanceof errors.JOSENotSupported) throw error;
+      throw new SessionKeysUnavailable('the keys of AUTH_JWKS_URL cannot be read', { cause: error });
+    }
+  };
+}
+
+/**
+ * A session token of the local issuer, for the console and the demo.
+ * @param expiresIn a span such as `'12h'` or `'30 days'`.
+ */
+export async function signLocalSession(
+  localKey: JWK,
+  issuer: string,
+  session: Session & { expiresIn: string },
+): Promise<string> {
+  const alg = localKey.kty === 'EC' ? 'ES256' : 'RS256';
+  const { userId, organizationId, role, expiresIn } = session;
+  const organizationClaims = organizationId === null ? {} : { org_id: organizationId, org_role: role };
+  return new SignJWT(organizationClaims)
+    .setProtectedHeader({ alg, typ: 'JWT', ...(localKey.kid && { kid: localKey.kid }) })
+    .setSubject(userId)
+    .setIssuer(issuer)
+    .setIssuedAt()
+    .setNotBefore('0s')
+    .setExpirationTime(expiresIn)
+    .sign(await importJWK(localKey, alg));
+}

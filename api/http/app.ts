@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import Router from '@koa/router';
+import Koa from 'koa';
+import { authenticate } from '../auth/authenticate.ts';
+import type { Services } from '../services.ts';
+import { readBody } from './body.ts';
+import { ApiError } from './errors.ts';
+import { RateLimited } from './rate-limits.ts';
+import { respond } from './respond.ts';
+import type { PublicRoute, Route, TenantRoute } from './route.ts';
+
+/** The HTTP application: every declared route behind the same few steps, in this order. */
+export function createApp(routes: readonly Route[], services: Services): Koa {
+  const app = new Koa({ proxy: services.config.production });
+  const router = new Router({ sensitive: true });
+  for (const route of routes) {
+    const path = route.path.replace('{*path}', '*path').replaceAll(/\{(\w+)\}/g, ':$1');
+    router.register(
+      path,
+      [route.method],
+      [
+        async (context) => {
+          context.state['route'] = route;
+          await (route.access === 'public'
+            ? publicRoute(route, context, services)
+            : tenantRoute(route, context, services));
+        },
+      ],
+    );
+  }
+  app.use(requestId);
+  app.use(accessLog(services));
+  app.use(errors(services));
+  app.use(router.routes());
+  app.use(unmatched(routes));
+  return app;
+}
+
+async function publicRoute(route: PublicRoute, context: Koa.Context, services: Services): Promise<void> {
+  await route.respond(context, services);
+}
+
+async function tenantRoute(route: TenantRoute, context: Koa.Context, services: Services): Promise<void> {
+  const caller = await authenticate(
+    route,
+    { authorization: context.get('authorization'), path: context.path },
+    services,
+  );
+  context.state['caller'] = caller;
+  const limit = route.limit === undefined ? DEFAULT_LIMIT : route.limit;
+  if (limit) {
+    const payer = caller.kind === 'workspace' ? caller.workspace.id : caller.agency.id;
+    context.set(await services.rateLimits.consume(route.id, payer, limit));
+  }
+  if (caller.kind === 'workspace' && route.method !== 'GET' && !route.openWhenReadOnly) {
+    if (caller.workspace.subscriptionStatus === 'past_due') {
+      throw new ApiError('READ_ONLY', undefined, { reason: 'past_due' });
+    }
+  }
+  const body = route.body ? await readBody(context) : undefined;
+  const reply = await respond(route, caller, context, body, services);
+  context.status = reply.status;
+  context.set(reply.headers ?? {});
+  context.body = reply.body;
+  if (route.produces !== undefined) context.type = route.produces;
+}
+
+/** Endpoints without a limit in the specification (decisions §2). */
+const DEFAULT_LIMIT = { requests: 120, seconds: 60 };
+
+async function requestId(context: Koa.Context, next: Koa.Next): Promise<void> {
+  const given = context.get('x-request-id');
+  const id = /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+  context.state['requestId'] = id;
+  context.set('X-Request-Id', id);
+  await next();
+}
+
+/** One line per request, by the route's pattern: a path may carry a phone number, and a query anything. */
+function accessLog({ logger, metrics }: Services): Koa.Middleware {
+  return async (context, next) => {
+    const started = performance.now();
+    await next();
+    const route = (context.state['route'] as Route | undefined)?.id ?? 'unmatched';
+    const seconds = (performance.now() - started) / 1000;
+    metrics.requests.inc({ route, method: context.method, status: context.status });
+    metrics.duration.observe({ route, method: context.method }, seconds);
+    logger.debug(
+      {
+        requestId: context.state['requestId'],
+        route,
+        status: context.status,
+        ms: Math.round(seconds * 1000),
+      },
+      'request',
+    );
+  };
+}
+
+function errors({ logger }: Services): Koa.Middleware {
+  return async (context, next) => {
+    try {
+      await next();
+    } catch (error) {
+      if (error instanceof RateLimited) context.set(error.headers);
+      // What is left of the body would be taken for the next request.
+      if (!context.req.complete) context.set('Connection', 'close');
+      if (error instanceof ApiError) {
+        context.status = error.status;
+        context.body = error.body;
+        return;
+      }
+      const requestId = context.state['requestId'] as string;
+      logger.error(
+        { requestId, route: (context.state['route'] as Route | undefined)?.id, error },
+        'request failed',
+      );
+      const internal = new ApiError('INTERNAL_ERROR', undefined, { requestId });
+      context.status = internal.status;
+      context.body = internal.body;
+    }
+  };
+}
+
+function unmatched(routes: readonly Route[]): Koa.Middleware {
+  const patterns = routes.map(({ method, path }) => ({
+    method,
+    pattern: new RegExp(
+      `^${path
+        .replaceAll('.', '\\.')
+        .replace('{*path}', '.+')
+        .replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
+    ),
+  }));
+  return async (context) => {
+    const methods = patterns.filter(({ pattern }) => pattern.test(context.path)).map(({ method }) => method);
+    if (methods.length === 0) throw new ApiError('NOT_FOUND', `There is no ${context.path}`);
+    context.set('Allow', [...new Set(methods)].join(', '));
+    throw new ApiError('METHOD_NOT_ALLOWED', `${context.method} is not allowed here`);
+  };
+}

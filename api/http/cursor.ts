@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+/** Where a list ordered by a time and a key went on to; opaque to callers. */
+export interface Position {
+  at: Date;
+  key: string;
+}
+
+export const encodeCursor = ({ at, key }: Position): string =>
+  Buffer.from(JSON.stringify([at.getTime(), key])).toString('base64url');
+
+/** The `limit` and `cursor` of lists whose items have no id of their own to go on from (decisions §2). */
+export const PositionQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z
+    .string()
+    .max(1000)
+    .transform(decode)
+    .optional()
+    .meta({ description: '`nextCursor` of the page before.' }),
+});
+
+function decode(cursor: string, context: z.RefinementCtx): Position {
+  try {
+    const [at, key] = z
+      .tuple([z.int(), z.string()])
+      .parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    return { at: z.date().parse(new Date(at)), key };
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be the nextCursor of an earlier answer' });
+    return z.NEVER;
+  }
+}
+
+/** A page out of one row more than asked for, as `page` does for lists by id. */
+export function pageBy<T>(
+  rows: readonly T[],
+  limit: number,
+  position: (row: T) => Position,
+): { items: T[]; nextCursor: string | null } {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return {
+    items,
+    nextCursor: rows.length > limit && last !== undefined ? encodeCursor(position(last)) : null,
+  };
+}

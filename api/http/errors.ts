@@ -1,0 +1,90 @@
+import type { z } from 'zod';
+
+/** Every error the API answers with: code, status and the text a person reads (specification §5, §7, decisions §2). */
+export const ERRORS = {
+  VALIDATION_ERROR: [400, 'The request is not valid'],
+  INVALID_JSON: [400, 'The body is not valid JSON'],
+  INCOMPLETE_BODY: [400, 'The connection was closed before the body was complete'],
+  NO_ACTIVE_LINE: [
+    400,
+    'The workspace has no active line for this channel: name a line in fromLineId or activate one',
+  ],
+  FALLBACK_NOT_CONFIGURED: [
+    400,
+    'sendFallbackSmsOnFailed needs an SMS fallback: configure it at PATCH /api/workspace/fallback-config',
+  ],
+  MISSING_NUMBER: [400, 'number is required: the phone number called, in E.164'],
+  URL_NOT_ALLOWED: [400, 'The URL is not allowed'],
+  UNAUTHORIZED: [401, 'Unauthorized'],
+  READ_ONLY: [402, 'READ_ONLY'],
+  SUBSCRIPTION_REQUIRED: [402, 'subscription_required'],
+  CARD_DECLINED: [402, 'The saved card was declined; nothing has changed'],
+  FORBIDDEN_LINE_TYPE: [403, 'forbidden_line_type'],
+  AGENCY_KEY_REQUIRED: [403, 'This endpoint needs an agency API key'],
+  AGENCY_KEY_WRONG_ENDPOINT: [
+    403,
+    'Agency API keys work only on GET /api/agency/subaccounts, POST /api/agency/subaccounts, GET /api/agency/lines, POST /api/agency/lines and GET /api/agency/overview',
+  ],
+  NOT_AN_AGENCY: [403, 'This account is no longer an agency'],
+  AGENCY_OWNER_REQUIRED: [403, 'Only the agency owner can do this'],
+  AGENCY_DELETE_SESSION_ONLY: [403, 'Lines are deleted by the signed-in agency owner, never with an API key'],
+  SESSION_REQUIRED: [403, 'This needs a signed-in session; API keys are refused here'],
+  ADMIN_REQUIRED: [403, 'Only an owner or admin of the workspace can do this'],
+  LINK_NOT_VALID: [403, 'This link is not valid or has expired'],
+  NOT_FOUND: [404, 'Not found'],
+  WORKSPACE_NOT_FOUND: [404, 'The agency has no such workspace'],
+  METHOD_NOT_ALLOWED: [405, 'Method not allowed'],
+  PAYMENT_PENDING: [409, 'Another line request waits for its payment: pay or cancel it first'],
+  CONFLICT: [409, 'The resource is in another state'],
+  INVALID_STATE: [409, 'Not possible in this state'],
+  QUICK_SENDS_STAYS: [409, 'The list Quick Sends can be neither renamed nor deleted'],
+  DUPLICATE_LEAD: [409, 'Another lead of the list has this email or phone'],
+  MESSAGE_NOT_CANCELABLE: [409, 'Only a pending or scheduled message can be canceled'],
+  DRAFT_ALREADY_RESOLVED: [409, 'The draft was already resolved'],
+  WEBHOOK_INACTIVE: [409, 'The webhook is inactive: set isActive to true first'],
+  IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body'],
+  BODY_TOO_LARGE: [413, 'The body is larger than 1 MB'],
+  UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json'],
+  RATE_LIMITED: [429, 'Rate limit exceeded'],
+  INTERNAL_ERROR: [500, 'Internal error'],
+  AGENCY_NOT_AVAILABLE: [501, 'Analytics by agency are not available'],
+  UNAVAILABLE: [503, 'Temporarily unavailable; try again'],
+} as const satisfies Record<string, readonly [status: number, text: string]>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface Issue {
+  path: string;
+  message: string;
+}
+
+/** An answer that is not a success. `text` replaces the table's; `fields` stand in the body beside `error` and `code`. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly fields: Record<string, unknown>;
+
+  constructor(code: ErrorCode, text?: string, fields: Record<string, unknown> = {}) {
+    const [status, standardText] = ERRORS[code];
+    super(text ?? standardText);
+    this.code = code;
+    this.status = status;
+    this.fields = fields;
+  }
+
+  get body(): Record<string, unknown> {
+    return { error: this.message, code: this.code, ...this.fields };
+  }
+}
+
+/** One refused field: `error` reads `recipientPhone: must be …`. */
+export const invalid = (path: string, message: string): ApiError => invalidFields([{ path, message }]);
+
+export function invalidFields(issues: Issue[]): ApiError {
+  const [first] = issues;
+  const text = first && (first.path === '' ? first.message : `${first.path}: ${first.message}`);
+  return new ApiError('VALIDATION_ERROR', text, { issues });
+}
+
+export const fromZod = (error: z.ZodError): ApiError =>
+  invalidFields(error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));

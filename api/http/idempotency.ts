@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { claimAgencyKey, storeAgencyAnswer } from '#db/agency-idempotency.ts';
+import { claimIdempotencyKeys, storeAnswers } from '#db/idempotency.ts';
+import type { SystemDb, TenantDb } from '#db/pool.ts';
+import { type SecretBox, secretContext } from '#providers/secret-box.ts';
+import { ApiError } from './errors.ts';
+import type { Answer } from './respond.ts';
+
+export const MAX_KEY_LENGTH = 255;
+
+/** The same text for the same JSON value, whatever the order of its fields. */
+export function requestHash(body: unknown): string {
+  return createHash('sha256').update(canonical(body)).digest('hex');
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (value !== null && typeof value === 'object') {
+    const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
+  }
+  return JSON.stringify(value) ?? 'null';
+}
+
+/**
+ * Runs a handler once per `Idempotency-Key` (decisions §2): the key, the effect and the answer are one commit,
+ * so a crash at any moment leaves either all of them or none. An error answer is not kept: the key is free again.
+ * Answers are kept sealed: some carry a key or a signing secret that is shown once.
+ */
+export async function replayed(
+  db: TenantDb,
+  { route, key, hash }: { route: string; key: string; hash: string },
+  secrets: SecretBox,
+  handle: () => Promise<Answer>,
+): Promise<Answer> {
+  if (key === '') return handle();
+  checkLength(key);
+  const context = secretContext('idempotency', db.workspaceId, `${route} ${key}`);
+  const earlier = (await claimIdempotencyKeys(db, route, [{ key, requestHash: hash }])).get(key);
+  if (earlier) {
+    if (earlier.requestHash !== hash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
+    const body: unknown = JSON.parse(secrets.open(z.string().parse(earlier.response), context));
+    return { status: earlier.status, body, headers: { 'Idempotent-Replayed': 'true' } };
+  }
+  const answer = await handle();
+  const response = secrets.seal(JSON.stringify(answer.body), context);
+  await storeAnswers(db, route, [{ key, status: answer.status, response }]);
+  return answer;
+}
+
+/** The same for an agency's requests. */
+export async function replayedForAgency(
+  db: SystemDb,
+  { agencyId, route, key, hash }: { agencyId: string; route: string; key: string; hash: string },
+  secrets: SecretBox,
+  handle: () => Promise<Answer>,
+): Promise<Answer> {
+  if (key === '') return handle();
+  checkLength(key);
+  const context = secretContext('idempotency', agencyId, `${route} ${key}`);
+  const earlier = await claimAgencyKey(db, { agencyId, route, key, hash });
+  if (earlier) {
+    if (earlier.requestHash !== hash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
+    const body: unknown = JSON.parse(secrets.open(earlier.responseSealed, context));
+    return { status: earlier.status, body, headers: { 'Idempotent-Replayed': 'true' } };
+  }
+  const answer = await handle();
+  const responseSealed = secrets.seal(JSON.stringify(answer.body), context);
+  await storeAgencyAnswer(db, { agencyId, route, key }, { status: answer.status, responseSealed });
+  return answer;
+}
+
+function checkLength(key: string): void {
+  if (key.length <= MAX_KEY_LENGTH) return;
+  throw new ApiError('VALIDATION_ERROR', `Idempotency-Key: must be at most ${MAX_KEY_LENGTH} characters`);
+}

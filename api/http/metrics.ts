@@ -1,0 +1,43 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** What `/metrics` shows of the API process (Prometheus). */
+export interface Metrics {
+  registry: Registry;
+  requests: Counter<'route' | 'method' | 'status'>;
+  duration: Histogram<'route' | 'method'>;
+  intakeBatch: Histogram;
+  waitingWakes: Gauge;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  return {
+    registry,
+    requests: new Counter({
+      name: 'linepace_http_requests_total',
+      help: 'Requests answered, by route and status',
+      labelNames: ['route', 'method', 'status'],
+      registers,
+    }),
+    duration: new Histogram({
+      name: 'linepace_http_request_duration_seconds',
+      help: 'Time from a request to its answer',
+      labelNames: ['route', 'method'],
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+      registers,
+    }),
+    intakeBatch: new Histogram({
+      name: 'linepace_intake_batch_size',
+      help: 'Requests of bulk intake that shared one commit',
+      buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
+      registers,
+    }),
+    waitingWakes: new Gauge({
+      name: 'linepace_waiting_wakes',
+      help: 'Workflows that could not be signalled yet because Temporal did not answer',
+      registers,
+    }),
+  };
+}

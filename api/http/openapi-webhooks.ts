@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { ZodOpenApiPathItemObject } from 'zod-openapi';
+import type { DeliveredEvent } from '#domain/event.ts';
+import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
+import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
+
+const SUMMARIES: Record<DeliveredEvent, string> = {
+  'message.sent': 'A message was sent: accepted by the service, not confirmed on the device',
+  'message.failed': 'A message failed, after all retries or for good',
+  'message.fallback': 'The recipient has no iMessage, or the primary channel is unavailable',
+  'message.opened': 'The recipient read a message, where read receipts are supported',
+  'message.reply': 'A lead or contact replied',
+  'message.reaction': 'A lead or contact reacted to a message',
+  'message.ai_draft': 'The AI copilot drafted a reply for review',
+  'message.ai_draft_approved': 'A draft was approved and sent, from any channel',
+  'message.ai_draft_rejected': 'A draft was rejected, from any channel',
+  'webhook.ping': 'A test ping of POST /api/webhooks/{id}/health-check',
+};
+
+/** What every delivery carries beside its body (decisions §9). */
+const DeliveryHeaders = z.object({
+  'X-Svc-Event': z.string().meta({ description: "The event's name." }),
+  'X-Svc-Event-Id': z.string().meta({ description: 'The same for a replay.' }),
+  'X-Svc-Delivery-Id': z.string().meta({ description: 'New for every delivery.' }),
+  'X-Svc-Timestamp': z
+    .string()
+    .meta({ description: 'Unix seconds of this delivery. Refuse what is older than 5 minutes.' }),
+  'X-Svc-Signature': z.string().meta({
+    description:
+      '`v1,` and the base64 of HMAC-SHA256 over `{event id}.{timestamp}.{raw body}`; the key is the base64 after `whsec_`. Several, separated by spaces, for 24 hours after a rotation.',
+  }),
+  'X-Svc-Replay': z.literal('true').optional().meta({ description: 'Only on a replay.' }),
+  'webhook-id': z
+    .string()
+    .meta({ description: 'As `X-Svc-Event-Id`, for the libraries of Standard Webhooks.' }),
+  'webhook-timestamp': z.string().meta({ description: 'As `X-Svc-Timestamp`.' }),
+  'webhook-signature': z.string().meta({ description: 'As `X-Svc-Signature`.' }),
+});
+
+/** The `webhooks` of the OpenAPI document: every event with its body and an example. */
+export const openApiWebhooks = (): Record<string, ZodOpenApiPathItemObject> =>
+  Object.fromEntries(
+    Object.entries(EVENT_PAYLOADS).map(([name, schema]) => {
+      const event = name as DeliveredEvent;
+      return [
+        event,
+        {
+          post: {
+            operationId: `on.${event}`,
+            tags: ['Events'],
+            summary: SUMMARIES[event],
+            security: [],
+            requestParams: { header: DeliveryHeaders },
+            requestBody: {
+              required: true,
+              content: { 'application/json': { schema, example: EVENT_EXAMPLES[event] } },
+            },
+            responses: {
+              '2XX': {
+                description:
+                  'Received, within 10 seconds. Anything else is a failure, and is not tried again.',
+              },
+            },
+          },
+        },
+      ];
+    }),
+  );

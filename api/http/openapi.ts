@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { ERRORS, type ErrorCode } from './errors.ts';
+import { openApiWebhooks } from './openapi-webhooks.ts';
+import type { Route, TenantRoute } from './route.ts';
+
+const ErrorBody = z
+  .object({
+    error: z.string().meta({ description: 'For people; may change.' }),
+    code: z.string().optional().meta({ description: 'For programs; does not change.' }),
+    issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    requestId: z.string().optional(),
+  })
+  .meta({ id: 'Error' });
+
+/** The OpenAPI 3.1 document, made from the declarations of the routes and of the events, and nothing else. */
+export function openApiDocument(routes: readonly Route[]) {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const route of routes) {
+    if (route.access === 'public' && route.hidden) continue;
+    const method = route.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
+    paths[route.path] = { ...paths[route.path], [method]: operation(route) };
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Linepace API',
+      version: '1',
+      description:
+        'Send iMessage, SMS and email through lines that are never banned for sending too fast. Authenticate with `Authorization: Bearer <key>`.',
+    },
+    // The page's own origin: what the reference page may call.
+    servers: [{ url: '/' }],
+    components: {
+      securitySchemes: {
+        workspaceKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A workspace key (`svc_…`) or a session token.',
+        },
+        workspaceKeyBasic: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'A workspace key as user name, no password.',
+        },
+        agencyKey: { type: 'http', scheme: 'bearer', description: 'An agency key (`svcagency_…`).' },
+        session: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'A signed-in session token.',
+        },
+      },
+    },
+    paths,
+    webhooks: openApiWebhooks(),
+  });
+}
+
+function operation(route: Route): ZodOpenApiOperationObject {
+  const described = { operationId: route.id, tags: [route.tag], summary: route.summary };
+  if (route.access === 'public') {
+    return {
+      ...described,
+      security: [],
+      requestParams: { path: pathParams(route.path) },
+      responses: { 200: { description: 'OK' } },
+    };
+  }
+  return {
+    ...described,
+    ...(route.description !== undefined && { description: route.description }),
+    security: SECURITY[route.access],
+    requestParams: {
+      ...(route.params && { path: route.params }),
+      ...(route.query && { query: route.query }),
+      ...(route.idempotent && { header: z.object({ 'Idempotency-Key': z.string().max(255).optional() }) }),
+    },
+    ...requestBody(route),
+    responses: { ...successes(route), ...failures(route) },
+  };
+}
+
+/** A document whose path names a parameter that is not described is not valid. */
+const pathParams = (path: string) =>
+  z.object(Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, z.string()])));
+
+const SECURITY: Record<TenantRoute['access'], Record<string, string[]>[]> = {
+  workspace: [{ workspaceKey: [] }, { workspaceKeyBasic: [] }],
+  'workspace-untransacted': [{ workspaceKey: [] }, { workspaceKeyBasic: [] }],
+  'workspace-admin-session': [{ session: [] }],
+  agency: [{ agencyKey: [] }],
+  'agency-untransacted': [{ agencyKey: [] }],
+  'agency-owner-session': [{ session: [] }],
+};
+
+function requestBody({ body, consumes }: TenantRoute) {
+  if (consumes)
+    return {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(consumes.map((type) => [type, { schema: STREAMS[type] ?? TEXT }])),
+      },
+    };
+  return body
+    ? {
+        requestBody: {
+          required: !body.safeParse({}).success,
+          content: { 'application/json': { schema: body } },
+        },
+      }
+    : {};
+}
+
+const TEXT = { type: 'string' } as const;
+const STREAMS: Record<string, object> = {
+  'multipart/form-data': {
+    type: 'object',
+    properties: { file: { type: 'string', format: 'binary' } },
+    required: ['file'],
+  },
+};
+
+const successes = (route: TenantRoute) =>
+  Object.fromEntries(
+    Object.entries(route.responses as Record<string, z.ZodType>).map(([status, schema]) => [
+      status,
+      {
+        description: 'Success',
+        content:
+          route.produces === undefined
+            ? { 'application/json': { schema } }
+            : { [route.produces]: { schema: TEXT } },
+      },
+    ]),
+  );
+
+/** Every error code a route can answer with: its own and those of its kind. */
+export function errorCodes(route: TenantRoute): ErrorCode[] {
+  const codes = new Set<ErrorCode>(['UNAUTHORIZED', 'INTERNAL_ERROR', ...(route.errors ?? [])]);
+  if (route.access.startsWith('agency')) codes.add('NOT_AN_AGENCY');
+  if (route.access === 'agency' || route.access === 'agency-untransacted') codes.add('AGENCY_KEY_REQUIRED');
+  if (route.access.startsWith('workspace')) codes.add('AGENCY_KEY_WRONG_ENDPOINT');
+  if (route.access.endsWith('-session')) codes.add('SESSION_REQUIRED');
+  if (route.access === 'workspace-admin-session') codes.add('ADMIN_REQUIRED');
+  if (route.access === 'agency-owner-session') codes.add('AGENCY_OWNER_REQUIRED');
+  if (route.params) codes.add('NOT_FOUND');
+  if (route.query || route.body) codes.add('VALIDATION_ERROR');
+  if (route.body)
+    for (const code of ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) codes.add(code);
+  if (route.consumes)
+    for (const code of ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) codes.add(code);
+  if (route.limit !== null) codes.add('RATE_LIMITED');
+  if (route.idempotent) codes.add('IDEMPOTENCY_KEY_REUSED');
+  if (route.access.startsWith('workspace') && route.method !== 'GET' && !route.openWhenReadOnly)
+    codes.add('READ_ONLY');
+  return [...codes];
+}
+
+function failures(route: TenantRoute) {
+  const byStatus = Map.groupBy(errorCodes(route), (code) => ERRORS[code][0]);
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      String(status),
+      {
+        description: codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}`).join('\n\n'),
+        content: { 'application/json': { schema: ErrorBody } },
+      },
+    ]),
+  );
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { Id } from '#domain/ids.ts';
+
+/** How lists that can grow are asked for and answered (decisions §2). */
+export const PageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: Id.optional().meta({ description: '`nextCursor` of the page before.' }),
+});
+
+export const NextCursor = z.string().nullable().meta({ description: 'null on the last page.' });
+
+/** A page out of one row more than asked for: the row too many says that there is a next page. */
+export function page<T extends { id: string }>(
+  rows: readonly T[],
+  limit: number,
+): { items: T[]; nextCursor: string | null } {
+  const items = rows.slice(0, limit);
+  return { items, nextCursor: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+}

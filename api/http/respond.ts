@@ -1,0 +1,93 @@
+import type { Context as KoaContext } from 'koa';
+import type { z } from 'zod';
+import { type SystemDb, type TenantDb, withSystem, withTenant } from '#db/pool.ts';
+import type { Caller, WorkspaceCaller } from '#domain/caller.ts';
+import type { Services } from '../services.ts';
+import { ApiError, fromZod } from './errors.ts';
+import { replayed, replayedForAgency, requestHash } from './idempotency.ts';
+import type { TenantRoute } from './route.ts';
+
+export interface Answer {
+  status: number;
+  body: unknown;
+  headers?: Record<string, string>;
+}
+
+/** Validates a request, runs its handler in the caller's transaction, and parses the answer as strictly. */
+export async function respond(
+  route: TenantRoute,
+  caller: Caller,
+  koa: KoaContext,
+  body: unknown,
+  services: Services,
+): Promise<Answer> {
+  const input = {
+    ...services,
+    params: parse(route.params, koa['params'], () => new ApiError('NOT_FOUND')),
+    query: parse(route.query, { ...koa.query }),
+    body: parse(route.body, body),
+    now: new Date(),
+    header: (name: string) => koa.get(name),
+    raw: koa.req,
+  };
+  let effects: (() => void)[] = [];
+  const request = { ...input, caller, afterCommit: (effect: () => void): void => void effects.push(effect) };
+  const handle = (db?: TenantDb | SystemDb): Promise<Answer> => {
+    // slonik repeats a transaction after a serialization failure: only the last run's effects count.
+    effects = [];
+    return (route.handler as unknown as Handler)({ ...request, db });
+  };
+
+  if ('check' in route) await route.check?.({ ...request, caller: caller as WorkspaceCaller });
+  // The same key on another resource is another request: on each campaign, for one, a lead is added once.
+  const target = [route.id, ...Object.values(koa['params'] as Record<string, string>)].join(' ');
+  const answer = await inTransaction(
+    route,
+    target,
+    caller,
+    koa.get('idempotency-key'),
+    body,
+    services,
+    handle,
+  );
+  for (const effect of effects) effect();
+  return { ...answer, body: parseAnswer(route, answer) };
+}
+
+/** What every handler is once its route's own schemas have done their work. */
+type Handler = (context: object) => Promise<Answer>;
+
+async function inTransaction(
+  route: TenantRoute,
+  target: string,
+  caller: Caller,
+  idempotencyKey: string,
+  body: unknown,
+  { pools, secrets }: Services,
+  handle: (db?: TenantDb | SystemDb) => Promise<Answer>,
+): Promise<Answer> {
+  if (route.access.endsWith('-untransacted')) return handle();
+  const key = route.idempotent ? idempotencyKey : '';
+  const hash = key === '' ? '' : requestHash(body);
+  if (caller.kind === 'agency') {
+    const request = { agencyId: caller.agency.id, route: target, key, hash };
+    return withSystem(pools, (db) => replayedForAgency(db, request, secrets, () => handle(db)));
+  }
+  return withTenant(pools, caller.workspace.id, (db) =>
+    replayed(db, { route: target, key, hash }, secrets, () => handle(db)),
+  );
+}
+
+function parse(schema: z.ZodType | undefined, value: unknown, refusal?: () => ApiError): unknown {
+  if (!schema) return undefined;
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw refusal?.() ?? fromZod(parsed.error);
+}
+
+/** Undeclared fields never leave, and an undeclared status is a defect. */
+function parseAnswer(route: TenantRoute, { status, body }: Answer): unknown {
+  const schema = (route.responses as Record<number, z.ZodType | undefined>)[status];
+  if (!schema) throw new Error(`${route.id} answered ${status}, which it does not declare`);
+  return schema.parse(body);
+}

@@ -1,0 +1,108 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, type Readable } from 'node:stream';
+import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { FileTooLarge } from '#providers/storage/storage.ts';
+import { ApiError, invalid } from './errors.ts';
+
+/** A file as it arrives: nothing of it is in memory but what is on its way. */
+export interface IncomingFile {
+  content: Readable;
+  /** Of a part of a form; null for a body. */
+  name: string | null;
+  contentType: string | null;
+}
+
+/** How long a caller whose file is refused may go on sending before the connection is closed. */
+const DRAIN_MS = 10_000;
+
+/**
+ * Hands the file of a request to `store`: the body itself when it is of `bodyType`, or the part `file` of a form.
+ * @throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, VALIDATION_ERROR without a file.
+ */
+export async function readUpload<T>(
+  raw: IncomingMessage,
+  { bodyType, limit }: { bodyType?: string; limit: number },
+  store: (file: IncomingFile) => Promise<T>,
+): Promise<T> {
+  const type = (raw.headers['content-type'] ?? '').toLowerCase();
+  const isForm = type.startsWith('multipart/form-data');
+  if (!isForm && (bodyType === undefined || !type.startsWith(bodyType))) {
+    const accepted = ['multipart/form-data with a file field', ...(bodyType === undefined ? [] : [bodyType])];
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', `The body must be ${accepted.join(' or ')}`);
+  }
+  try {
+    return await (isForm
+      ? readForm(raw, store)
+      : store({ content: detached(raw), name: null, contentType: bodyType ?? null }));
+  } catch (error) {
+    await drain(raw);
+    if (!(error instanceof FileTooLarge)) throw error;
+    throw new ApiError('BODY_TOO_LARGE', `The file is larger than ${Math.round(limit / 1024 / 1024)} MB`);
+  }
+}
+
+/** Whoever gives up on the file must not close the caller's connection: the refusal is still to be sent over it. */
+function detached(raw: IncomingMessage): Readable {
+  const content = new PassThrough();
+  raw.on('close', () => {
+    if (!raw.complete) content.destroy(new ApiError('INCOMPLETE_BODY'));
+  });
+  return raw.pipe(content);
+}
+
+function readForm<T>(raw: IncomingMessage, store: (file: IncomingFile) => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const form = parser(raw);
+    let part: Readable | undefined;
+    let stored: Promise<T> | undefined;
+    const fail = (error: unknown): void => {
+      part?.destroy();
+      raw.unpipe(form);
+      reject(error);
+    };
+    form.on('file', (field, content, name, _encoding, contentType) => {
+      if (field !== 'file' || part) {
+        content.resume();
+        return;
+      }
+      part = content;
+      stored = store({ content, name, contentType });
+      stored.catch(fail);
+    });
+    form.on('error', (error) => fail(invalid('', `the form cannot be read: ${String(error)}`)));
+    form.on('finish', () =>
+      stored ? stored.then(resolve, reject) : fail(invalid('file', 'no file was provided')),
+    );
+    raw.on('close', () => {
+      if (!raw.complete) fail(new ApiError('INCOMPLETE_BODY'));
+    });
+    raw.pipe(form);
+  });
+}
+
+function parser(raw: IncomingMessage) {
+  try {
+    return new Busboy({
+      headers: raw.headers as BusboyHeaders,
+      limits: { fields: 20, fieldSize: 10_000, files: 10 },
+    });
+  } catch (error) {
+    throw invalid('', `the form cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Most callers read the answer only once they have sent everything. */
+async function drain(raw: IncomingMessage): Promise<void> {
+  if (raw.complete || raw.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => resolve(), DRAIN_MS);
+    for (const end of ['end', 'close', 'error'] as const) {
+      raw.once(end, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    }
+    raw.unpipe();
+    raw.resume();
+  });
+}

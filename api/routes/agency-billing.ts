@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { findClient } from '#db/agency.ts';
+import { subscribe, SubscriptionBusy } from '#db/billing.ts';
+import { systemDb } from '#db/pool.ts';
+import { Plan } from '#domain/entitlement.ts';
+import { WorkspaceId } from '#domain/ids.ts';
+import { CardDeclined, PaymentsUnavailable } from '#domain/payments.ts';
+import { ApiError } from '../http/errors.ts';
+import { agencyUntransactedRoute } from '../http/route.ts';
+
+export const subscribeClient = agencyUntransactedRoute({
+  id: 'subscribeClient',
+  method: 'POST',
+  path: '/api/agency/billing/subscribe',
+  tag: 'Agency',
+  summary: 'Put a client on a plan, without a checkout page',
+  description:
+    'Card billing charges the saved card; in invoice billing there is no subscription at the payment provider.',
+  body: z.object({ workspaceId: z.string(), plan: Plan }),
+  responses: {
+    200: z.object({
+      success: z.literal(true),
+      workspaceId: WorkspaceId,
+      plan: Plan,
+      subscriptionId: z.string().nullable(),
+      billingMode: z.enum(['card', 'invoice']),
+    }),
+  },
+  errors: ['WORKSPACE_NOT_FOUND', 'CARD_DECLINED', 'CONFLICT', 'UNAVAILABLE'],
+  async handler({ caller, body: { workspaceId, plan }, pools, payments, waker, logger }) {
+    if (!(await findClient(systemDb(pools), caller.agency.id, workspaceId)))
+      throw new ApiError('WORKSPACE_NOT_FOUND');
+    const { subscriptionId, billingMode, wakes } = await subscribe(
+      { pools, payments },
+      workspaceId,
+      plan,
+    ).catch((error: unknown) => {
+      if (error instanceof PaymentsUnavailable)
+        logger.warn({ workspaceId, error }, 'the payment provider does not answer');
+      throw refusalOf(error);
+    });
+    for (const id of wakes) waker.wake(id, workspaceId);
+    return { status: 200, body: { success: true, workspaceId, plan, subscriptionId, billingMode } };
+  },
+});
+
+function refusalOf(error: unknown): unknown {
+  if (error instanceof CardDeclined) return new ApiError('CARD_DECLINED');
+  if (error instanceof SubscriptionBusy)
+    return new ApiError('CONFLICT', "Another change of the client's plan is under way");
+  if (error instanceof PaymentsUnavailable)
+    return new ApiError('UNAVAILABLE', 'The payment provider does not answer; nothing has changed');
+  return error;
+}

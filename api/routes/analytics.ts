@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { conversationsOfDay } from '#db/analytics-conversations.ts';
+import { countByBucket, countMessages } from '#db/analytics.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { AnalyticsQuery, analyticsFilter, buckets, dayOf, Interval, MAX_BUCKETS } from '#domain/analytics.ts';
+import { DayConversation } from '#domain/analytics-conversation.ts';
+import { isTimeZone } from '#domain/calendar.ts';
+import { Id } from '#domain/ids.ts';
+import { EXPLAINER, Metrics, metricsOf, NO_COUNTS } from '#domain/metrics.ts';
+import { ApiError, invalid } from '../http/errors.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+const Explainer = z.record(z.string(), z.string()).meta({ description: 'What each metric counts.' });
+const Zone = z.string().refine(isTimeZone, 'must be an IANA time zone');
+
+export const readAnalytics = workspaceRoute({
+  id: 'getAnalytics',
+  method: 'GET',
+  path: '/api/analytics',
+  tag: 'Analytics',
+  summary: 'Reached, sent, replied and positive replies, for all that the filters let through',
+  query: AnalyticsQuery.extend({
+    agencyId: z.string().optional().meta({ description: 'Reserved: answers 501.' }),
+  }),
+  responses: {
+    200: z.object({
+      success: z.literal(true),
+      filter: AnalyticsQuery,
+      metrics: Metrics,
+      explainer: Explainer,
+    }),
+  },
+  errors: ['AGENCY_NOT_AVAILABLE'],
+  async handler({ db, caller, query }) {
+    const { agencyId, ...filter } = query;
+    if (agencyId !== undefined) throw new ApiError('AGENCY_NOT_AVAILABLE');
+    const counts = await countMessages(db, analyticsFilter(filter, caller.workspace.timezone));
+    return { status: 200, body: { success: true, filter, metrics: metricsOf(counts), explainer: EXPLAINER } };
+  },
+});
+
+/** At most so many conversations of a day are listed (specification §8). */
+const MAX_CONVERSATIONS = 60;
+
+export const readDayConversations = workspaceRoute({
+  id: 'listDayConversations',
+  method: 'GET',
+  path: '/api/analytics/conversations',
+  tag: 'Analytics',
+  summary: 'The conversations of one calendar day, newest activity first',
+  query: z.object({
+    date: z.iso.date(),
+    lineId: Id.optional(),
+    timezone: Zone.optional().meta({ description: "Default: the workspace's." }),
+    tz: Zone.optional().meta({ description: 'Short for `timezone`.' }),
+  }),
+  responses: {
+    200: z.object({
+      success: z.literal(true),
+      date: z.iso.date(),
+      timezone: z.string(),
+      total: z.int().meta({ description: 'All active conversations of the day.' }),
+      returned: z.int(),
+      conversations: z.array(DayConversation),
+    }),
+  },
+  async handler({ db, caller, query }) {
+    const timezone = query.timezone ?? query.tz ?? caller.workspace.timezone;
+    const { total, conversations } = await conversationsOfDay(db, dayOf(query.date, timezone), {
+      lineId: query.lineId,
+      limit: MAX_CONVERSATIONS,
+    });
+    const body = {
+      success: true,
+      date: query.date,
+      timezone,
+      total,
+      returned: conversations.length,
+      conversations,
+    } as const;
+    return { status: 200, body };
+  },
+});
+
+const SeriesQuery = AnalyticsQuery.extend({
+  interval: Interval.default('day'),
+  timezone: Zone.optional().meta({ description: "Default: the workspace's." }),
+  tz: Zone.optional().meta({ description: 'Short for `timezone`.' }),
+});
+
+/** How far back a series goes unless `dateFrom` says. */
+const DEFAULT_SPAN_DAYS = { hour: 1, day: 30, week: 84 } as const;
+
+const Point = z
+  .object({ start: z.iso.datetime(), end: z.iso.datetime(), ...Metrics.shape })
+  .meta({ id: 'MetricsOfInterval' });
+
+async function series(db: TenantDb, query: z.output<typeof SeriesQuery>, workspaceZone: string, now: Date) {
+  const { interval, timezone: zone, tz, ...filter } = query;
+  const timezone = zone ?? tz ?? workspaceZone;
+  const bounds = analyticsFilter(filter, timezone);
+  const to = bounds.to ?? now;
+  const from = bounds.from ?? new Date(to.getTime() - DEFAULT_SPAN_DAYS[interval] * 86_400_000);
+  const parts = buckets(interval, timezone, { from, to });
+  if (parts.length > MAX_BUCKETS)
+    throw invalid('interval', `more than ${MAX_BUCKETS} of them are asked for: take a longer one`);
+  const counts = parts.length === 0 ? [] : await countByBucket(db, { ...bounds, from, to }, parts);
+  const points = parts.map(({ start, end }, index) => ({
+    start: start.toISOString(),
+    end: end.toISOString(),
+    ...metricsOf(counts[index] ?? NO_COUNTS),
+  }));
+  return {
+    interval,
+    timezone,
+    filter: { ...filter, dateFrom: from.toISOString(), dateTo: to.toISOString() },
+    points,
+  };
+}
+
+export const readTimeseries = workspaceRoute({
+  id: 'getAnalyticsTimeseries',
+  method: 'GET',
+  path: '/api/analytics/timeseries',
+  tag: 'Analytics',
+  summary: 'The metrics for each hour, day or week',
+  description: 'A contact counts once in each interval. Intervals without messages are there, with zeros.',
+  query: SeriesQuery,
+  responses: {
+    200: z.object({
+      success: z.literal(true),
+      interval: Interval,
+      timezone: z.string(),
+      filter: AnalyticsQuery,
+      series: z.array(Point),
+    }),
+  },
+  async handler({ db, caller, query, now }) {
+    const { points, ...rest } = await series(db, query, caller.workspace.timezone, now);
+    return { status: 200, body: { success: true, ...rest, series: points } };
+  },
+});
+
+export const exportTimeseries = workspaceRoute({
+  id: 'exportAnalytics',
+  method: 'GET',
+  path: '/api/analytics/export',
+  tag: 'Analytics',
+  summary: 'The same series as CSV (`text/csv`), one line per interval',
+  query: SeriesQuery,
+  produces: 'text/csv',
+  responses: { 200: z.string() },
+  async handler({ db, caller, query, now }) {
+    const { points } = await series(db, query, caller.workspace.timezone, now);
+    const columns = Object.keys(Point.shape) as (keyof z.output<typeof Point>)[];
+    // Dates and numbers only: there is nothing to quote.
+    const lines = [columns.join(','), ...points.map((point) => columns.map((name) => point[name]).join(','))];
+    const headers = { 'Content-Disposition': 'attachment; filename="analytics.csv"' };
+    return { status: 200, body: `${lines.join('\r\n')}\r\n`, headers };
+  },
+});

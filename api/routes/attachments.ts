@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { findStoredAttachment, insertUpload } from '#db/attachments.ts';
+import { withTenant } from '#db/pool.ts';
+import { linkExpiry, linkName, UPLOAD_LINK_DAYS } from '#domain/attachment.ts';
+import { ALLOWED_EXTENSIONS } from '#domain/attachment-type.ts';
+import { isId, newId, WorkspaceId } from '#domain/ids.ts';
+import { storageKey } from '#providers/storage/storage.ts';
+import { receiveFile } from '../attachment-upload.ts';
+import { ApiError } from '../http/errors.ts';
+import { replayed } from '../http/idempotency.ts';
+import { publicRoute, untransactedRoute } from '../http/route.ts';
+
+const Upload = z.object({
+  url: z.url().meta({ description: 'A signed link, valid for a year; it needs no other credential.' }),
+  name: z.string(),
+  size: z.int().meta({ description: 'Bytes.' }),
+  contentType: z
+    .string()
+    .nullable()
+    .meta({ description: 'As the client reported it; null when it did not.' }),
+  workspaceId: WorkspaceId,
+});
+
+/** Specification §2.10, §4.3. */
+export const uploadAttachment = untransactedRoute({
+  id: 'uploadAttachment',
+  method: 'POST',
+  path: '/api/attachments/upload',
+  tag: 'Attachments',
+  summary: 'Upload a file of up to 25 MB for use in attachmentUrls',
+  description: `Allowed are ${ALLOWED_EXTENSIONS.join(', ')}. Audio of a message with \`voiceNote: true\` is made into a voice note when it is sent.`,
+  consumes: ['multipart/form-data'],
+  idempotent: true,
+  responses: { 200: Upload },
+  errors: ['VALIDATION_ERROR', 'INCOMPLETE_BODY'],
+  async handler({ caller, raw, header, now, pools, storage, secrets, links }) {
+    const workspaceId = caller.workspace.id;
+    const id = newId(now);
+    const key = storageKey(workspaceId, id);
+    const file = await receiveFile(raw, storage, key);
+    const { name, size, contentType, reportedType, fingerprint } = file;
+    const request = { route: 'uploadAttachment', key: header('idempotency-key'), hash: fingerprint };
+    let fresh = false;
+    try {
+      const { body } = await withTenant(pools, workspaceId, (db) =>
+        replayed(db, request, secrets, async () => {
+          fresh = true;
+          await insertUpload(db, { id, name, contentType, size }, now);
+          const url = links.sign(
+            { workspaceId, attachmentId: id, name: linkName(name) },
+            linkExpiry(now, now, UPLOAD_LINK_DAYS),
+          );
+          return { status: 200, body: { url, name, size, contentType: reportedType, workspaceId } };
+        }),
+      );
+      if (!fresh) await storage.delete(key);
+      return {
+        status: 200,
+        body: Upload.parse(body),
+        headers: fresh ? {} : { 'Idempotent-Replayed': 'true' },
+      };
+    } catch (error) {
+      await storage.delete(key);
+      throw error;
+    }
+  },
+});
+
+/** The signature is the credential, and where the tenant comes from (specification §5.6). */
+export const downloadAttachment = publicRoute({
+  id: 'downloadAttachment',
+  method: 'GET',
+  path: '/attachments/{workspaceId}/{attachmentId}/{name}',
+  tag: 'Attachments',
+  summary: 'A file, by its signed link; no Authorization header',
+  async respond(context, { pools, storage, links }) {
+    const { workspaceId = '', attachmentId = '', name = '' } = context['params'] as Record<string, string>;
+    const { expires, signature } = context.query;
+    const link = { expires: String(expires), signature: String(signature) };
+    if (!links.verify({ workspaceId, attachmentId, name }, link, new Date()))
+      throw new ApiError('LINK_NOT_VALID');
+    if (!WorkspaceId.safeParse(workspaceId).success || !isId(attachmentId)) throw new ApiError('NOT_FOUND');
+    const file = await withTenant(pools, workspaceId, (db) => findStoredAttachment(db, attachmentId));
+    const content = file && (await storage.open(storageKey(workspaceId, attachmentId)));
+    if (!content) throw new ApiError('NOT_FOUND', 'The file is no longer there');
+    // Whatever a stranger sent is saved, never shown, under our own origin.
+    context.attachment(file.name);
+    context.set({
+      'Content-Type': file.contentType ?? 'application/octet-stream',
+      'Content-Length': String(file.size),
+      'X-Content-Type-Options': 'nosniff',
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+      'Cache-Control': 'private, max-age=3600',
+    });
+    context.body = content;
+  },
+});

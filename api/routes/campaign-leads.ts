@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { enterLeads, planEntry } from '#db/campaign-entry.ts';
+import { reopenCampaign } from '#db/campaign-status.ts';
+import { type CampaignRow, findCampaign, lockCampaign } from '#db/campaigns.ts';
+import { findLead, insertLeads, joinList, type LeadRow, presentLead } from '#db/leads.ts';
+import { lockList, quickSendsList } from '#db/lists.ts';
+import { type TenantDb, tryOut } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+import { contactOwners } from '#db/workspace-users.ts';
+import { Channel } from '#domain/channel.ts';
+import { Id } from '#domain/ids.ts';
+import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/lead.ts';
+import { renderTemplate } from '#domain/template.ts';
+import { campaignWorkflowId } from '#workflows/messages/wake.ts';
+import { requireLines } from '../campaign-checks.ts';
+import { ApiError, invalid, invalidFields } from '../http/errors.ts';
+import { perMinute, workspaceRoute } from '../http/route.ts';
+import { CampaignParams, campaignNotFound } from './campaigns.ts';
+import { leadNotFound } from './leads.ts';
+
+const CampaignLeadInput = z
+  .object({
+    leadId: Id.optional().meta({ description: 'An existing lead …' }),
+    lead: LeadInput.optional().meta({
+      description: '… or a new one; one whose email or phone the list has is taken as that lead.',
+    }),
+    defaultCountryCode: DefaultCountryCode.optional(),
+  })
+  .refine(({ leadId, lead }) => (leadId === undefined) !== (lead === undefined), {
+    path: ['leadId'],
+    message: 'either leadId or lead is required',
+  })
+  .meta({ id: 'CampaignLeadInput' });
+
+const CampaignLeadResult = z.object({
+  success: z.literal(true),
+  leadId: Id,
+  campaignId: Id,
+  messageCount: z.int(),
+  message: z.string(),
+});
+
+/** When a campaign whose workflow rests looks again after a lead was added: soon enough for an operator's numbers. */
+const LOOK_AFTER_MS = 5 * 60_000;
+
+export const addCampaignLead = workspaceRoute({
+  id: 'addCampaignLead',
+  method: 'POST',
+  path: '/api/campaigns/{id}/leads',
+  tag: 'Campaigns',
+  summary: 'Add a lead to a campaign: it joins its list, and the messages of all steps are scheduled',
+  description:
+    'Entering twice answers with `messageCount` 0. Until the campaign is started, and while it is paused, its messages wait.',
+  limit: perMinute(200),
+  idempotent: true,
+  params: CampaignParams,
+  body: CampaignLeadInput,
+  responses: { 200: CampaignLeadResult, 201: CampaignLeadResult },
+  errors: ['NOT_FOUND', 'INVALID_STATE', 'NO_ACTIVE_LINE'],
+  async handler({ db, caller, params, body, now, waker, afterCommit }) {
+    const stored = await lockCampaign(db, params.id);
+    if (!stored) throw campaignNotFound();
+    if (stored.status === 'archived') throw new ApiError('INVALID_STATE', 'The campaign is archived');
+    if (stored.status === 'active' || stored.status === 'completed') await requireLines(db, stored);
+    const lead = await leadOf(db, stored, body, caller.workspace.country, now);
+    const again = stored.status === 'completed';
+    const campaign: CampaignRow = again ? { ...stored, status: 'active' } : stored;
+    const { admitted, messageCount, wakes } = await enterLeads(db, campaign, [lead], now);
+    const result = { success: true, leadId: lead.id, campaignId: campaign.id, messageCount } as const;
+    if (admitted === 0)
+      return { status: 200, body: { ...result, message: 'The lead is in this campaign already' } };
+    if (messageCount === 0)
+      throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
+    if (again) await reopenCampaign(db, campaign.id);
+    const workflow = campaignWorkflowId(campaign.id);
+    const lookAt = new Date(now.getTime() + LOOK_AFTER_MS);
+    if (campaign.status === 'active' && (await requestWake(db, workflow, lookAt))) wakes.push(workflow);
+    afterCommit(() => wakes.forEach((id) => waker.wake(id, db.workspaceId)));
+    return { status: 201, body: { ...result, message: `${messageCount} messages scheduled` } };
+  },
+});
+
+/** The lead of a request, in the campaign's list afterwards; a campaign without one takes new leads into Quick Sends. */
+async function leadOf(
+  db: TenantDb,
+  { listId }: CampaignRow,
+  { leadId, lead: input, defaultCountryCode }: z.output<typeof CampaignLeadInput>,
+  country: string,
+  now: Date,
+): Promise<LeadRow> {
+  if (leadId !== undefined) {
+    if (listId !== null) await lockList(db, listId);
+    const lead = await findLead(db, leadId);
+    if (!lead) throw leadNotFound();
+    if (listId !== null) await joinList(db, lead, listId);
+    return lead;
+  }
+  const { lead, problems } = normalizeLead(input ?? {}, { country, callingCode: defaultCountryCode });
+  if (problems.length > 0)
+    throw invalidFields(problems.map(({ field, message }) => ({ path: `lead.${field}`, message })));
+  const target = listId ?? (await quickSendsList(db));
+  await lockList(db, target);
+  const ownerOf = await contactOwners(db, [lead.contactOwnerEmail]);
+  const [saved] = await insertLeads(
+    db,
+    target,
+    [{ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }],
+    { source: 'campaign', now },
+  );
+  const row = saved && (await findLead(db, saved.id));
+  if (!row) throw new Error('the lead was not saved');
+  return row;
+}
+
+const StepPreview = z.object({
+  stepIndex: z.int(),
+  messageType: Channel,
+  message: z.string(),
+  subject: z.string().nullable(),
+  attachmentUrls: z.array(z.string()),
+  address: z.string(),
+  scheduledDate: z.iso.datetime(),
+  fromLineId: Id.nullable(),
+});
+
+export const previewCampaign = workspaceRoute({
+  id: 'previewCampaign',
+  method: 'POST',
+  path: '/api/campaigns/{id}/preview',
+  tag: 'Campaigns',
+  summary:
+    'What a lead would get if it entered now: every step rendered, with its planned time and line; nothing is sent',
+  openWhenReadOnly: true,
+  params: CampaignParams,
+  body: z.object({ leadId: Id }),
+  responses: {
+    200: z.object({ success: z.literal(true), campaignId: Id, leadId: Id, steps: z.array(StepPreview) }),
+  },
+  errors: ['NOT_FOUND'],
+  async handler({ db, params, body, now }) {
+    const campaign = await findCampaign(db, params.id);
+    if (!campaign) throw campaignNotFound();
+    const lead = await findLead(db, body.leadId);
+    if (!lead) throw leadNotFound();
+    const planned = await tryOut(db, (inner) => planEntry(inner, campaign, [lead], now));
+    const steps = planned.map(({ stepIndex, channel, address, at, lineId }) => {
+      const step = campaign.steps[stepIndex];
+      return {
+        stepIndex,
+        messageType: channel,
+        message: renderTemplate(step?.message ?? '', presentLead(lead)),
+        subject: step?.subject ?? null,
+        attachmentUrls: step?.attachmentUrls ?? [],
+        address,
+        scheduledDate: at.toISOString(),
+        fromLineId: lineId,
+      };
+    });
+    return { status: 200, body: { success: true, campaignId: campaign.id, leadId: lead.id, steps } };
+  },
+});

@@ -1,0 +1,97 @@
+import { findFallbackAccount } from '#db/fallback-config.ts';
+import { receiveCarrierEvent } from '#db/inbound.ts';
+import { formerOwner } from '#db/line-moves.ts';
+import { rehomeMessages } from '#db/line-rehoming.ts';
+import { findLine } from '#db/lines.ts';
+import { type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { lineHome } from '#db/workspaces.ts';
+import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { isId } from '#domain/ids.ts';
+import { BadSignature, type CallbackRequest, type Carrier } from '#providers/carriers/carrier.ts';
+import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
+import { openConfig } from '#providers/carriers/secret-config.ts';
+import { type SecretBox, secretContext } from '#providers/secret-box.ts';
+import { readRawBody } from '../http/body.ts';
+import { ApiError } from '../http/errors.ts';
+import { publicRoute } from '../http/route.ts';
+
+/** Delivery receipts, reads, replies, reactions and calls, as each carrier signs them (decisions §6). */
+export const receiveCarrierCallback = publicRoute({
+  id: 'carrierCallback',
+  method: 'POST',
+  path: '/callbacks/carriers/{carrier}/{lineId}',
+  tag: 'Callbacks',
+  summary: "A carrier's callback about one line; verified as that carrier signs",
+  async respond(context, { pools, carriers, secrets, config, waker, links }) {
+    const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
+    const home = isId(lineId) ? await lineHome(systemDb(pools), lineId) : null;
+    if (!home || !carriers.names.includes(carrierName)) throw new ApiError('NOT_FOUND');
+    const carrier = carriers.get(carrierName);
+    const rawBody = await readRawBody(context, carrier.callbackLimit);
+    const senders = await withTenant(pools, home.workspaceId, (db) =>
+      sendersAt(db, lineId, carrier, secrets),
+    );
+    if (senders.length === 0) throw new ApiError('NOT_FOUND');
+    const request = { url: config.publicUrl + context.url, headers: singleValued(context.headers), rawBody };
+    // One commit each: when one cannot be taken in, the carrier repeats them all, and the others were seen by then.
+    for (const event of readEvents(carrier, senders, request)) {
+      const owner = await ownerOf(event, lineId, pools);
+      const workspaceId = owner ?? home.workspaceId;
+      const wakes = await withTenant(pools, workspaceId, async (db) => {
+        const wanted = await receiveCarrierEvent(db, lineId, event, { links, now: new Date() });
+        // A fallback that is owed now needs a pacer of that workspace.
+        return owner === null ? wanted : [...(await rehomeMessages(db, lineId)), ...wanted];
+      });
+      for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
+    }
+    context.body = carrier.callbackAnswer?.body ?? { success: true };
+    if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
+  },
+});
+
+/** A line may have moved: what is told of a message sent before concerns the workspace that sent it; else null. */
+async function ownerOf(event: CarrierEvent, lineId: string, pools: Pools): Promise<string | null> {
+  if (event.kind === 'reply' || event.kind === 'call') return null;
+  return formerOwner(systemDb(pools), lineId, event.carrierMessageId);
+}
+
+/** Who may have sent by this carrier through the line: the line itself, and the workspace's account for fallback SMS. */
+async function sendersAt(
+  db: TenantDb,
+  lineId: string,
+  carrier: Carrier,
+  secrets: SecretBox,
+): Promise<unknown[]> {
+  const line = await findLine(db, lineId);
+  if (!line) return [];
+  const account = await findFallbackAccount(db);
+  return [
+    ...(line.carrier === carrier.name
+      ? [
+          openConfig(carrier.config, line.carrierConfig, (sealed) =>
+            secrets.open(sealed, secretContext('line', line.workspaceId, line.id)),
+          ),
+        ]
+      : []),
+    ...(account?.provider === carrier.name
+      ? [fallbackConfig(carrier, account, db.workspaceId, secrets)]
+      : []),
+  ];
+}
+
+/** Read by the first of the senders whose secret it bears. */
+function readEvents(carrier: Carrier, senders: unknown[], request: CallbackRequest): CarrierEvent[] {
+  for (const sender of senders) {
+    try {
+      return carrier.parseCallback(sender, request);
+    } catch (error) {
+      if (!(error instanceof BadSignature)) throw error;
+    }
+  }
+  throw new ApiError('UNAUTHORIZED', 'The signature does not match');
+}
+
+const singleValued = (headers: NodeJS.Dict<string | string[]>): Record<string, string | undefined> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
+  );

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import {
+  findConversation,
+  listConversations,
+  listThread,
+  presentConversations,
+  presentThread,
+  setTags,
+} from '#db/conversations.ts';
+import { notifyPositive } from '#db/notifications.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { normalizeAddress } from '#domain/address.ts';
+import type { WorkspaceCaller } from '#domain/caller.ts';
+import { Conversation, TagsInput, ThreadItem } from '#domain/conversation.ts';
+import { pageBy, PositionQuery } from '../http/cursor.ts';
+import { ApiError } from '../http/errors.ts';
+import { NextCursor } from '../http/page.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+const ConversationParams = z.object({
+  address: z.string().max(320).meta({ description: 'A phone number or an email address.' }),
+});
+
+export const readConversations = workspaceRoute({
+  id: 'listConversations',
+  method: 'GET',
+  path: '/api/conversations',
+  tag: 'Conversations',
+  summary: 'Conversations by their last activity, newest first',
+  query: PositionQuery,
+  responses: {
+    200: z.object({ success: z.literal(true), conversations: z.array(Conversation), nextCursor: NextCursor }),
+  },
+  async handler({ db, query: { limit, cursor } }) {
+    const rows = await listConversations(db, { limit: limit + 1, after: cursor ?? null });
+    const { items, nextCursor } = pageBy(rows, limit, ({ activeAt, address }) => ({
+      at: activeAt ?? new Date(0),
+      key: address,
+    }));
+    return {
+      status: 200,
+      body: { success: true, conversations: await presentConversations(db, items), nextCursor },
+    };
+  },
+});
+
+/** @throws NOT_FOUND when nothing was ever exchanged with the address, nor is waiting for it. */
+async function conversationWith(db: TenantDb, caller: WorkspaceCaller, text: string): Promise<Conversation> {
+  const address = normalizeAddress(text, caller.workspace.country) ?? text.trim().toLowerCase();
+  const row = await findConversation(db, address);
+  const [conversation] = row ? await presentConversations(db, [row]) : [];
+  if (!conversation) throw new ApiError('NOT_FOUND', 'Conversation not found');
+  return conversation;
+}
+
+export const readConversation = workspaceRoute({
+  id: 'getConversation',
+  method: 'GET',
+  path: '/api/conversations/{address}',
+  tag: 'Conversations',
+  summary: 'One conversation with its messages of both directions, newest first',
+  params: ConversationParams,
+  query: PositionQuery,
+  responses: {
+    200: z.object({
+      success: z.literal(true),
+      conversation: Conversation,
+      messages: z.array(ThreadItem),
+      nextCursor: NextCursor,
+    }),
+  },
+  errors: ['NOT_FOUND'],
+  async handler({ db, caller, now, links, params, query: { limit, cursor } }) {
+    const conversation = await conversationWith(db, caller, params.address);
+    const rows = await listThread(db, conversation.address, { limit: limit + 1, after: cursor ?? null });
+    const { items, nextCursor } = pageBy(rows, limit, ({ at, id }) => ({ at, key: id }));
+    return {
+      status: 200,
+      body: { success: true, conversation, messages: await presentThread(db, items, links, now), nextCursor },
+    };
+  },
+});
+
+export const tagConversation = workspaceRoute({
+  id: 'tagConversation',
+  method: 'POST',
+  path: '/api/conversations/{address}/tags',
+  tag: 'Conversations',
+  summary: 'Set the tags of a conversation; those not named are removed',
+  params: ConversationParams,
+  body: TagsInput,
+  responses: { 200: z.object({ success: z.literal(true), conversation: Conversation }) },
+  errors: ['NOT_FOUND'],
+  async handler({ db, caller, params, body, now, waker, afterCommit }) {
+    const conversation = await conversationWith(db, caller, params.address);
+    await setTags(db, conversation.address, body.tags);
+    const wakes = await notifyPositive(db, conversation.address, now);
+    afterCommit(() => wakes.forEach((id) => waker.wake(id, db.workspaceId)));
+    return { status: 200, body: { success: true, conversation: { ...conversation, tags: body.tags } } };
+  },
+});

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { acceptMessages } from '#db/accept-messages.ts';
+import { loadIntakeContext } from '#db/intake.ts';
+import { findLead } from '#db/leads.ts';
+import { findMessage, presentMessage } from '#db/messages.ts';
+import { MAX_BODY_LENGTH, Message, type MessageInput } from '#domain/message.ts';
+import { draftMessage } from '#domain/message-draft.ts';
+import { ApiError, invalid } from '../http/errors.ts';
+import { refused } from '../http/refusal.ts';
+import { perMinute, workspaceRoute } from '../http/route.ts';
+
+export const sendFallbackSms = workspaceRoute({
+  id: 'sendFallbackSms',
+  method: 'POST',
+  path: '/api/fallback-sms',
+  tag: 'Messages',
+  summary: "Send an SMS to a message's recipient through the workspace's fallback account",
+  description:
+    "The text is `message`, else the message's own fallback text, else the workspace's default, else the message. Answers with a message of its own, whose outcome is `fallback` with `fallbackSmsDispatched` once the SMS is accepted.",
+  limit: perMinute(200),
+  idempotent: true,
+  body: z.object({
+    messageId: z.string().max(100),
+    message: z.string().trim().min(1).max(MAX_BODY_LENGTH).optional(),
+  }),
+  responses: { 201: Message },
+  errors: ['FALLBACK_NOT_CONFIGURED', 'NO_ACTIVE_LINE', 'NOT_FOUND'],
+  async handler({ db, caller, body, now, waker, afterCommit }) {
+    const original = await findMessage(db, body.messageId);
+    if (!original) throw new ApiError('NOT_FOUND', 'Message not found');
+    const lead = original.leadId === null ? null : await findLead(db, original.leadId);
+    const phone = original.recipientPhone ?? lead?.phones[0];
+    if (phone === undefined) throw invalid('messageId', 'the recipient has no phone number');
+    const text = body.message ?? original.smsFallbackMessage;
+    const input: MessageInput = {
+      messageType: 'sms',
+      message: original.body === '' ? (text ?? '') : original.body,
+      recipientPhone: phone,
+      forceFallback: true,
+      ...(text !== null && { smsFallbackMessage: text }),
+      ...(original.recipientName !== null && { recipientName: original.recipientName }),
+      ...(lead && { leadId: lead.id }),
+      ...(original.correlationId !== null && { correlationId: original.correlationId }),
+      ...original.crm,
+    };
+    const context = await loadIntakeContext(db, [input], caller.workspace);
+    let draft;
+    try {
+      draft = draftMessage(input, context, {
+        now,
+        source: 'fallback-sms',
+        schedule: now,
+        userId: caller.userId,
+      });
+    } catch (error) {
+      throw refused(error);
+    }
+    const {
+      messages: [message],
+      wakes,
+    } = await acceptMessages(db, [draft], now);
+    if (!message) throw new Error('the message was not inserted');
+    afterCommit(() => wakes.forEach((workflowId) => waker.wake(workflowId, db.workspaceId)));
+    return { status: 201, body: presentMessage(message) };
+  },
+});

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { acceptMessages } from '#db/accept-messages.ts';
+import { lastInbound } from '#db/conversations.ts';
+import { announceAnswered, resolveByAnswer } from '#db/draft-resolution.ts';
+import { loadIntakeContext } from '#db/intake.ts';
+import { findLead } from '#db/leads.ts';
+import { findLine, isUsable } from '#db/lines.ts';
+import { presentMessage } from '#db/messages.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { normalizeAddress } from '#domain/address.ts';
+import type { WorkspaceCaller } from '#domain/caller.ts';
+import type { Channel } from '#domain/channel.ts';
+import { MAX_BODY_LENGTH, Message, type MessageInput } from '#domain/message.ts';
+import { draftMessage } from '#domain/message-draft.ts';
+import { ApiError, invalid } from '../http/errors.ts';
+import { refused } from '../http/refusal.ts';
+import { perMinute, workspaceRoute } from '../http/route.ts';
+
+/** An answer written by a person (decisions §8). */
+const InboxReplyInput = z
+  .object({
+    leadId: z.string().max(100).optional(),
+    phone: z.string().max(40).optional(),
+    email: z.string().max(320).optional(),
+    message: z.string().max(MAX_BODY_LENGTH).optional(),
+    attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
+    fromLineId: z.string().max(100).optional(),
+  })
+  .meta({ id: 'InboxReplyInput' });
+type InboxReplyInput = z.infer<typeof InboxReplyInput>;
+
+export const sendReply = workspaceRoute({
+  id: 'sendReply',
+  method: 'POST',
+  path: '/api/inbox/send-reply',
+  tag: 'Conversations',
+  summary: 'Answer a contact, from the line they wrote to',
+  description:
+    "Names the contact by `leadId`, `phone` or `email`. Of a lead's addresses the one that wrote last is answered; without a `fromLineId` from the line it wrote to, or, when that line can no longer send, from the contact's own. It resolves an open draft of the conversation as approved.",
+  limit: perMinute(30),
+  idempotent: true,
+  body: InboxReplyInput,
+  responses: { 201: Message },
+  errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
+  async handler({ db, caller, body, now, links, waker, afterCommit }) {
+    const input = await answer(db, caller, body);
+    const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
+    let draft;
+    try {
+      draft = draftMessage(input, context, { now, source: 'inbox', schedule: now, userId: caller.userId });
+    } catch (error) {
+      throw refused(error);
+    }
+    const resolved = await resolveByAnswer(
+      db,
+      { address: draft.address, messageId: draft.id, userId: caller.userId },
+      now,
+    );
+    const {
+      messages: [message],
+      wakes,
+    } = await acceptMessages(db, [draft], now);
+    if (!message) throw new Error('the message was not inserted');
+    wakes.push(...(await announceAnswered(db, resolved, now)));
+    afterCommit(() => wakes.forEach((workflowId) => waker.wake(workflowId, db.workspaceId)));
+    return { status: 201, body: presentMessage(message) };
+  },
+});
+
+/** The message that an answer is: to which address, through which line and channel. */
+async function answer(db: TenantDb, caller: WorkspaceCaller, body: InboxReplyInput): Promise<MessageInput> {
+  const addresses = await addressesOf(db, caller, body);
+  const last = await lastInbound(db, addresses);
+  const address = last?.address ?? addresses[0];
+  if (address === undefined) throw invalid('leadId', 'the lead has no phone number or email address');
+  const wrote = last && (await findLine(db, last.lineId));
+  const line =
+    body.fromLineId === undefined
+      ? wrote && isUsable(wrote)
+        ? wrote
+        : null
+      : await findLine(db, body.fromLineId);
+  const channel: Channel =
+    line?.channel ?? (address.includes('@') ? 'email' : (wrote?.channel ?? 'imessage'));
+  const fromLineId = body.fromLineId ?? line?.id;
+  return {
+    messageType: channel,
+    ...(address.includes('@') ? { recipientEmail: address } : { recipientPhone: address }),
+    ...(body.leadId !== undefined && { leadId: body.leadId }),
+    ...(fromLineId !== undefined && { fromLineId }),
+    ...(body.message !== undefined && { message: body.message }),
+    ...(body.attachmentUrls !== undefined && { attachmentUrls: body.attachmentUrls }),
+  };
+}
+
+async function addressesOf(
+  db: TenantDb,
+  caller: WorkspaceCaller,
+  { leadId, phone, email }: InboxReplyInput,
+): Promise<string[]> {
+  const given = phone ?? email;
+  if (given !== undefined) {
+    const address = normalizeAddress(given, caller.workspace.country);
+    if (address === null)
+      throw invalid(phone === undefined ? 'email' : 'phone', 'must be a phone number or an email address');
+    return [address];
+  }
+  if (leadId === undefined) throw invalid('leadId', 'leadId, phone or email is required');
+  const lead = await findLead(db, leadId);
+  if (!lead) throw new ApiError('NOT_FOUND', 'leadId: no such lead in this workspace');
+  return [...lead.phones, ...lead.emails];
+}

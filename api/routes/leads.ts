@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { deleteLead, findLead, insertLeads, listLeads, presentLead, updateLead } from '#db/leads.ts';
+import { lockList, quickSendsList } from '#db/lists.ts';
+import { contactOwners } from '#db/workspace-users.ts';
+import { Id } from '#domain/ids.ts';
+import {
+  DefaultCountryCode,
+  Lead,
+  LeadInput,
+  LeadPatch,
+  type NormalLead,
+  normalizeLead,
+  patchLead,
+} from '#domain/lead.ts';
+import { ApiError, invalidFields, type Issue } from '../http/errors.ts';
+import { NextCursor, page, PageQuery } from '../http/page.ts';
+import { workspaceRoute } from '../http/route.ts';
+import { listNotFound } from './lists.ts';
+
+const LeadParams = z.object({ id: Id });
+const OneLead = z.object({ success: z.literal(true), lead: Lead });
+export const leadNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Lead not found');
+
+/** More complaints than a person reads help nobody. */
+const MAX_ISSUES = 100;
+
+const LeadsInput = z
+  .object({
+    leads: z.array(LeadInput).min(1, 'at least one lead is required').max(10_000),
+    listId: Id.optional().meta({ description: 'Default: Quick Sends.' }),
+    source: z.string().max(200).optional(),
+    defaultCountryCode: DefaultCountryCode.optional().meta({
+      description: 'For phone numbers without a country code; default: the country of the workspace.',
+    }),
+  })
+  .meta({ id: 'LeadsInput' });
+
+export const createLeads = workspaceRoute({
+  id: 'createLeads',
+  method: 'POST',
+  path: '/api/leads',
+  tag: 'Contacts',
+  summary: 'Save one or more leads',
+  description:
+    'A lead that shares an email or phone with one of the list is skipped and counted. A failed call changes nothing.',
+  idempotent: true,
+  body: LeadsInput,
+  responses: {
+    201: z.object({
+      message: z.string(),
+      savedCount: z.int(),
+      duplicateCount: z.int(),
+      totalProcessed: z.int(),
+      listId: Id,
+      leadIds: z.array(Id).meta({
+        description:
+          'One for each lead of the request, in its order; of a duplicate the id of the lead that is there.',
+      }),
+    }),
+  },
+  errors: ['NOT_FOUND'],
+  async handler({ db, caller, body, now }) {
+    const home = { country: caller.workspace.country, callingCode: body.defaultCountryCode };
+    const issues: Issue[] = [];
+    const leads = body.leads.map((input, index) => {
+      const { lead, problems } = normalizeLead(input, home);
+      for (const { field, message } of problems) issues.push({ path: `leads.${index}.${field}`, message });
+      return lead;
+    });
+    if (issues.length > 0) throw invalidFields(issues.slice(0, MAX_ISSUES));
+    const ownerOf = await contactOwners(
+      db,
+      leads.map(({ contactOwnerEmail }) => contactOwnerEmail),
+    );
+    const listId = body.listId ?? (await quickSendsList(db));
+    if (!(await lockList(db, listId))) throw listNotFound();
+    const owned = leads.map((lead): NormalLead => ({
+      ...lead,
+      contactOwnerEmail: ownerOf(lead.contactOwnerEmail),
+    }));
+    const results = await insertLeads(db, listId, owned, { source: body.source ?? 'api', now });
+    const savedCount = results.filter(({ isNew }) => isNew).length;
+    const duplicateCount = results.length - savedCount;
+    return {
+      status: 201,
+      body: {
+        message: `${savedCount} saved, ${duplicateCount} duplicates skipped`,
+        savedCount,
+        duplicateCount,
+        totalProcessed: results.length,
+        listId,
+        leadIds: results.map(({ id }) => id),
+      },
+    };
+  },
+});
+
+export const readLeads = workspaceRoute({
+  id: 'listLeads',
+  method: 'GET',
+  path: '/api/leads',
+  tag: 'Contacts',
+  summary: 'Leads of the workspace, newest first',
+  query: PageQuery.extend({
+    listId: Id.optional(),
+    search: z
+      .string()
+      .trim()
+      .min(1)
+      .max(200)
+      .optional()
+      .meta({ description: 'Part of a name, company, email or phone.' }),
+  }),
+  responses: { 200: z.object({ success: z.literal(true), leads: z.array(Lead), nextCursor: NextCursor }) },
+  async handler({ db, query: { limit, cursor, ...filter } }) {
+    const { items, nextCursor } = page(await listLeads(db, filter, { limit: limit + 1, cursor }), limit);
+    return { status: 200, body: { success: true, leads: items.map(presentLead), nextCursor } };
+  },
+});
+
+export const readLead = workspaceRoute({
+  id: 'getLead',
+  method: 'GET',
+  path: '/api/leads/{id}',
+  tag: 'Contacts',
+  summary: 'One lead',
+  params: LeadParams,
+  responses: { 200: OneLead },
+  errors: ['NOT_FOUND'],
+  async handler({ db, params }) {
+    const lead = await findLead(db, params.id);
+    if (!lead) throw leadNotFound();
+    return { status: 200, body: { success: true, lead: presentLead(lead) } };
+  },
+});
+
+export const changeLead = workspaceRoute({
+  id: 'updateLead',
+  method: 'PATCH',
+  path: '/api/leads/{id}',
+  tag: 'Contacts',
+  summary: "Change a lead's fields",
+  description:
+    '`email` and `phone` replace the first address of their kind, `emails` and `phones` all of them; `customFields` are replaced as a whole.',
+  params: LeadParams,
+  body: LeadPatch,
+  responses: { 200: OneLead },
+  errors: ['NOT_FOUND', 'DUPLICATE_LEAD'],
+  async handler({ db, caller, params, body }) {
+    const lead = await findLead(db, params.id);
+    if (!lead) throw leadNotFound();
+    const { lead: changed, problems } = normalizeLead(patchLead(lead, body), {
+      country: caller.workspace.country,
+      callingCode: body.defaultCountryCode,
+    });
+    if (problems.length > 0)
+      throw invalidFields(problems.map(({ field, message }) => ({ path: field, message })));
+    if (body.contactOwnerEmail !== undefined) {
+      changed.contactOwnerEmail = (await contactOwners(db, [changed.contactOwnerEmail]))(
+        changed.contactOwnerEmail,
+      );
+    }
+    const result = await updateLead(db, lead, changed);
+    if ('taken' in result)
+      throw new ApiError('DUPLICATE_LEAD', `Another lead of the list has ${result.taken}`);
+    return { status: 200, body: { success: true, lead: presentLead(result) } };
+  },
+});
+
+export const removeLead = workspaceRoute({
+  id: 'deleteLead',
+  method: 'DELETE',
+  path: '/api/leads/{id}',
+  tag: 'Contacts',
+  summary: 'Delete a lead; what waits to be sent to it is canceled',
+  params: LeadParams,
+  responses: { 200: z.object({ success: z.literal(true) }) },
+  errors: ['NOT_FOUND'],
+  async handler({ db, params }) {
+    const lead = await findLead(db, params.id);
+    if (!lead) throw leadNotFound();
+    await deleteLead(db, lead);
+    return { status: 200, body: { success: true } };
+  },
+});

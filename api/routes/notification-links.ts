@@ -1,0 +1,72 @@
+import type { Context } from 'koa';
+import { isMuted, setMuted } from '#db/notifications.ts';
+import { withTenant } from '#db/pool.ts';
+import type { NotificationKind } from '#domain/notification.ts';
+import { html } from '#providers/mail/html.ts';
+import { createTurnOffLinks } from '#providers/turn-off-link.ts';
+import { readRawBody } from '../http/body.ts';
+import { publicRoute } from '../http/route.ts';
+import { showPage } from '../http/small-page.ts';
+import type { Services } from '../services.ts';
+
+const NAMES: Record<NotificationKind, string> = {
+  reply: 'reply alerts',
+  campaign: 'campaign summaries',
+  billing: 'billing emails',
+  system_error: 'error reports',
+};
+
+/** For a person: mail scanners fetch every link, so the page only asks (RFC 8058 §3.2). */
+export const notificationPage = publicRoute({
+  id: 'notificationPage',
+  method: 'GET',
+  path: '/notifications/{token}',
+  tag: 'Email preferences',
+  summary: 'A page that asks whether to turn a kind of notification email off; opening it changes nothing',
+  async respond(context, services) {
+    const target = targetOf(context, services);
+    if (!target) return showPage(context, 404, html`This link is not valid`);
+    const { workspaceId, userId, kind } = target;
+    const muted = await withTenant(services.pools, workspaceId, (db) => isMuted(db, userId, kind));
+    showState(context, kind, muted);
+  },
+});
+
+/** By the mail program with one click (`List-Unsubscribe=One-Click`), or by the page's button, which can also undo it. */
+export const turnOffNotifications = publicRoute({
+  id: 'turnOffNotifications',
+  method: 'POST',
+  path: '/notifications/{token}',
+  tag: 'Email preferences',
+  summary:
+    'Turn a kind of notification email off for the person who got one (RFC 8058); with `state=on`, on again',
+  async respond(context, services) {
+    const target = targetOf(context, services);
+    if (!target) return showPage(context, 404, html`This link is not valid`);
+    const { workspaceId, userId, kind } = target;
+    const muted = new URLSearchParams(await readRawBody(context)).get('state') !== 'on';
+    await withTenant(services.pools, workspaceId, (db) => setMuted(db, userId, kind, muted));
+    showState(context, kind, muted);
+  },
+});
+
+function showState(context: Context, kind: NotificationKind, muted: boolean): void {
+  const name = NAMES[kind];
+  if (muted) {
+    const again = html`<form method="post">
+      <button name="state" value="on">Turn them on again</button>
+    </form>`;
+    return showPage(context, 200, html`You get no ${name} any more`, again);
+  }
+  showPage(
+    context,
+    200,
+    html`Turn ${name} off?`,
+    html`<form method="post"><button name="state" value="off">Turn them off</button></form>`,
+  );
+}
+
+const targetOf = (context: Context, { config, signer }: Services) =>
+  createTurnOffLinks(config.publicUrl, signer).read(
+    (context['params'] as Record<string, string>)['token'] ?? '',
+  );

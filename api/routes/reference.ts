@@ -1,0 +1,52 @@
+import { createReadStream } from 'node:fs';
+import { docsAsset, docsPage, DOCS_CONTENT_SECURITY_POLICY } from '../docs/docs.ts';
+import { openApiDocument } from '../http/openapi.ts';
+import { ApiError } from '../http/errors.ts';
+import { publicRoute, type Route } from '../http/route.ts';
+
+/** The API's own description; made from the list of routes, which these routes are part of. */
+export function referenceRoutes(routes: () => readonly Route[]): Route[] {
+  let document: string | undefined;
+  return [
+    publicRoute({
+      id: 'openapi',
+      method: 'GET',
+      path: '/openapi.json',
+      tag: 'System',
+      summary: 'The OpenAPI document',
+      async respond(context) {
+        document ??= JSON.stringify(openApiDocument(routes()));
+        context.type = 'application/json';
+        context.body = document;
+      },
+    }),
+    publicRoute({
+      id: 'docs',
+      method: 'GET',
+      path: '/docs',
+      tag: 'System',
+      summary: 'The API reference page',
+      hidden: true,
+      async respond(context) {
+        context.set('Content-Security-Policy', DOCS_CONTENT_SECURITY_POLICY);
+        context.type = 'text/html';
+        context.body = docsPage();
+      },
+    }),
+    publicRoute({
+      id: 'docsAsset',
+      method: 'GET',
+      path: '/docs/assets/{name}',
+      tag: 'System',
+      summary: 'What the API reference page loads',
+      hidden: true,
+      async respond(context) {
+        const asset = docsAsset(String(context['params'].name));
+        if (!asset) throw new ApiError('NOT_FOUND');
+        context.type = asset.contentType;
+        context.set('Cache-Control', 'public, max-age=86400');
+        context.body = createReadStream(asset.path);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,105 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { queueMail } from '#db/mails.ts';
+import { deleteInvitation, listInvitations, listTeam, putInvitation, workspaceName } from '#db/team.ts';
+import { normalizeEmail } from '#domain/address.ts';
+import type { WorkspaceCaller } from '#domain/caller.ts';
+import { Id } from '#domain/ids.ts';
+import { Invitation, INVITATION_DAYS, Role, TeamMember } from '#domain/team.ts';
+import { mailSeal } from '#providers/mail/seal.ts';
+import { mailSenderId } from '#workflows/messages/wake.ts';
+import { ApiError, invalid } from '../http/errors.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+/** A link's token is found by its hash; the token itself is in the email alone. */
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+/** A key acts for the workspace; of those signed in, admins do. */
+function refuseMembers({ via, role }: WorkspaceCaller): void {
+  if (via === 'session' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
+}
+
+export const inviteToTeam = workspaceRoute({
+  id: 'inviteToTeam',
+  method: 'POST',
+  path: '/api/team/invite',
+  tag: 'Team',
+  summary: 'Invite somebody to the workspace by email',
+  description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one.`,
+  idempotent: true,
+  body: z
+    .object({ email: z.string().max(320), role: Role.default('org:member') })
+    .meta({ id: 'InvitationInput' }),
+  responses: { 201: z.object({ success: z.literal(true), invitation: Invitation }) },
+  errors: ['ADMIN_REQUIRED', 'CONFLICT'],
+  async handler({ db, caller, body, config, secrets, waker, now, afterCommit }) {
+    refuseMembers(caller);
+    const email = normalizeEmail(body.email);
+    if (email === null) throw invalid('email', 'must be an email address');
+    const team = await listTeam(db);
+    if (team.some((member) => member.email.toLowerCase() === email.toLowerCase())) {
+      throw new ApiError('CONFLICT', 'This person is a member of the workspace');
+    }
+    const token = randomBytes(32).toString('base64url');
+    const expiresAt = new Date(now.getTime() + INVITATION_DAYS * 86_400_000);
+    const invitation = await putInvitation(db, {
+      email,
+      role: body.role,
+      tokenHash: hashToken(token),
+      userId: caller.userId,
+      expiresAt,
+    });
+    const inviter = team.find(({ userId }) => userId === caller.userId)?.name ?? '';
+    const link = `${config.publicUrl}/invitations/${token}`;
+    const names = { workspaceName: await workspaceName(db), invitedBy: inviter === '' ? null : inviter };
+    const data = { ...names, role: body.role, link, expiresAt: invitation.expiresAt };
+    const wake = await queueMail(
+      db,
+      { to: email, template: 'invitation', data },
+      mailSeal(secrets, db.workspaceId),
+      now,
+    );
+    if (wake) afterCommit(() => waker.wake(mailSenderId(db.workspaceId), db.workspaceId));
+    return { status: 201, body: { success: true, invitation } };
+  },
+});
+
+export const readTeam = workspaceRoute({
+  id: 'listTeam',
+  method: 'GET',
+  path: '/api/team/members',
+  tag: 'Team',
+  summary: 'The people of the workspace, its owner first',
+  responses: { 200: z.object({ success: z.literal(true), members: z.array(TeamMember) }) },
+  async handler({ db }) {
+    return { status: 200, body: { success: true, members: await listTeam(db) } };
+  },
+});
+
+export const readInvitations = workspaceRoute({
+  id: 'listInvitations',
+  method: 'GET',
+  path: '/api/team/invitations',
+  tag: 'Team',
+  summary: 'Who was invited, newest first',
+  responses: { 200: z.object({ success: z.literal(true), invitations: z.array(Invitation) }) },
+  async handler({ db }) {
+    return { status: 200, body: { success: true, invitations: await listInvitations(db) } };
+  },
+});
+
+export const withdrawInvitation = workspaceRoute({
+  id: 'deleteInvitation',
+  method: 'DELETE',
+  path: '/api/team/invitations/{id}',
+  tag: 'Team',
+  summary: 'Withdraw an invitation that was not accepted; its link is void',
+  params: z.object({ id: Id }),
+  responses: { 200: z.object({ success: z.literal(true) }) },
+  errors: ['ADMIN_REQUIRED'],
+  async handler({ db, caller, params }) {
+    refuseMembers(caller);
+    if (!(await deleteInvitation(db, params.id))) throw new ApiError('NOT_FOUND', 'Invitation not found');
+    return { status: 200, body: { success: true } };
+  },
+});

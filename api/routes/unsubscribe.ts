@@ -1,0 +1,55 @@
+import type { Context } from 'koa';
+import { findMessage } from '#db/messages.ts';
+import { emitOptedOut, isOptedOut, optOut } from '#db/opt-outs.ts';
+import { withTenant } from '#db/pool.ts';
+import { html } from '#providers/mail/html.ts';
+import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { publicRoute } from '../http/route.ts';
+import { showPage } from '../http/small-page.ts';
+import type { Services } from '../services.ts';
+
+/** For a person: mail scanners fetch every link, so the page only asks (RFC 8058 §3.2). */
+export const unsubscribePage = publicRoute({
+  id: 'unsubscribePage',
+  method: 'GET',
+  path: '/unsubscribe/{token}',
+  tag: 'Opt-outs',
+  summary: 'A page that asks whether to unsubscribe; opening it changes nothing',
+  async respond(context, services) {
+    const found = await recipientOf(context, services);
+    if (!found) return showPage(context, 404, html`This link is not valid`);
+    const done = await withTenant(services.pools, found.workspaceId, (db) => isOptedOut(db, found.address));
+    if (done) return showPage(context, 200, html`You are unsubscribed`);
+    showPage(context, 200, html`Unsubscribe?`, html`<form method="post"><button>Unsubscribe</button></form>`);
+  },
+});
+
+/** By the mail program with one click, or by the page's button; the body (`List-Unsubscribe=One-Click`) adds nothing. */
+export const unsubscribe = publicRoute({
+  id: 'unsubscribe',
+  method: 'POST',
+  path: '/unsubscribe/{token}',
+  tag: 'Opt-outs',
+  summary: 'Opt the recipient of an email out of the workspace (RFC 8058)',
+  async respond(context, services) {
+    const found = await recipientOf(context, services);
+    if (!found) return showPage(context, 404, html`This link is not valid`);
+    const { workspaceId, address } = found;
+    const now = new Date();
+    const wake = await withTenant(services.pools, workspaceId, async (db) => {
+      const { failed } = await optOut(db, address, 'unsubscribe', now);
+      return emitOptedOut(db, failed, now);
+    });
+    if (wake) services.waker.wake(webhookDispatcherId(workspaceId), workspaceId);
+    showPage(context, 200, html`You are unsubscribed`);
+  },
+});
+
+async function recipientOf(context: Context, { config, signer, pools }: Services) {
+  const { token = '' } = context['params'] as Record<string, string>;
+  const target = createUnsubscribeLinks(config.publicUrl, signer).read(token);
+  if (!target) return null;
+  const message = await withTenant(pools, target.workspaceId, (db) => findMessage(db, target.messageId));
+  return message && { workspaceId: target.workspaceId, address: message.address };
+}

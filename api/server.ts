@@ -1,0 +1,127 @@
+import { createServer, type Server } from 'node:http';
+import type { JWK } from 'jose';
+import pg from 'pg';
+import { createPools } from '#db/pool.ts';
+import { type Config, readConfig } from '#domain/config.ts';
+import { createCarriers } from '#providers/carriers/registry.ts';
+import { createEgress } from '#providers/egress.ts';
+import { createLogger } from '#providers/log.ts';
+import { createPayments } from '#providers/payments/provider.ts';
+import { createSecretBox } from '#providers/secret-box.ts';
+import { createSigner } from '#providers/signer.ts';
+import { createSignedLinks } from '#providers/storage/signed-link.ts';
+import { createStorage } from '#providers/storage/storage.ts';
+import { createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { announceReady, exitWithParent } from '#standalone/child.ts';
+import { createSessionVerifier } from './auth/session-token.ts';
+import { createDripIntake } from './drip-intake.ts';
+import { createApp } from './http/app.ts';
+import { createMetrics } from './http/metrics.ts';
+import { createRateLimits } from './http/rate-limits.ts';
+import { routes } from './routes.ts';
+import { metricsPage } from './routes/system.ts';
+import type { Services } from './services.ts';
+
+export interface RunningApi {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts one API process; any number of them may run side by side. */
+export async function startApi(config: Config): Promise<RunningApi> {
+  const logger = createLogger('api', config.logLevel);
+  const pools = await createPools(config.databaseUrl, { size: config.databasePoolSize });
+  const rateLimitPool = new pg.Pool({
+    connectionString: config.databaseUrl,
+    max: 3,
+    options: '-c role=linepace_system',
+  });
+  rateLimitPool.on('error', (error) => logger.warn({ error }, 'a rate limit connection was lost'));
+  const temporal = createTemporalClient(config.temporal);
+  const waker = createWaker(temporal, logger);
+  const metrics = createMetrics();
+  const egress = createEgress({ allowPrivate: config.webhooks.allowPrivate, httpsOnly: config.production });
+  const signer = createSigner(config.signingKeys);
+  const links = createSignedLinks(config.publicUrl, signer);
+  const services: Services = {
+    config,
+    logger,
+    pools,
+    waker,
+    egress,
+    metrics,
+    temporal: temporal.connection,
+    sessions: createSessionVerifier(sessionOptions(config)),
+    secrets: createSecretBox(config.encryptionKeys),
+    signer,
+    storage: await createStorage(config.storage),
+    links,
+    carriers: createCarriers({ simulator: config.simulator, twilioUrl: config.twilioUrl }),
+    payments: createPayments(config),
+    intake: createDripIntake(pools, waker, links, metrics),
+    rateLimits: createRateLimits(rateLimitPool),
+  };
+  // Metrics with a port of their own are not on the public one.
+  const published = config.metricsPort === null ? routes : routes.filter((route) => route !== metricsPage);
+  const servers = [
+    await listen(createServer(createApp(published, services).callback()), config.host, config.port),
+  ];
+  if (config.metricsPort !== null) {
+    servers.push(
+      await listen(
+        createServer(createApp([metricsPage], services).callback()),
+        config.host,
+        config.metricsPort,
+      ),
+    );
+  }
+  const port = portOf(servers[0]);
+  logger.info({ port }, 'the API listens');
+
+  return {
+    url: `http://localhost:${port}`,
+    async stop() {
+      await Promise.all(servers.map(close));
+      await waker.close();
+      await Promise.all([egress.close(), temporal.connection.close(), rateLimitPool.end()]);
+      await pools.close();
+    },
+  };
+}
+
+const sessionOptions = ({ auth }: Config) => ({
+  jwksUrl: auth.jwksUrl,
+  issuer: auth.issuer,
+  authorizedParties: auth.authorizedParties,
+  localKey: auth.localJwk === null ? null : (JSON.parse(auth.localJwk) as JWK),
+});
+
+function portOf(server: Server | undefined): number {
+  const address = server?.address();
+  if (typeof address !== 'object' || address === null) throw new Error('the server does not listen');
+  return address.port;
+}
+
+async function listen(server: Server, host: string, port: number): Promise<Server> {
+  // Longer than the idle time of usual load balancers, so that they close first.
+  server.keepAliveTimeout = 75_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return server;
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), 5000);
+  await closed;
+  clearTimeout(timer);
+}
+
+if (import.meta.main) {
+  const api = await startApi(readConfig(process.env));
+  exitWithParent(() => api.stop());
+  announceReady();
+}

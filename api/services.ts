@@ -1,0 +1,36 @@
+import type { Logger } from 'pino';
+import type { Pools } from '#db/pool.ts';
+import type { Config } from '#domain/config.ts';
+import type { PaymentProvider } from '#domain/payments.ts';
+import type { Egress } from '#providers/egress.ts';
+import type { SecretBox } from '#providers/secret-box.ts';
+import type { Signer } from '#providers/signer.ts';
+import type { SignedLinks } from '#providers/storage/signed-link.ts';
+import type { Storage } from '#providers/storage/storage.ts';
+import type { CarrierRegistry } from '#providers/carriers/registry.ts';
+import type { Waker } from '#providers/temporal.ts';
+import type { Client } from '@temporalio/client';
+import type { SessionVerifier } from './auth/session-token.ts';
+import type { DripIntake } from './drip-intake.ts';
+import type { RateLimits } from './http/rate-limits.ts';
+import type { Metrics } from './http/metrics.ts';
+
+/** What the process gives to every request. */
+export interface Services {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly pools: Pools;
+  readonly waker: Waker;
+  readonly temporal: Client['connection'];
+  readonly sessions: SessionVerifier;
+  readonly secrets: SecretBox;
+  readonly signer: Signer;
+  readonly storage: Storage;
+  readonly links: SignedLinks;
+  readonly egress: Egress;
+  readonly carriers: CarrierRegistry;
+  readonly payments: PaymentProvider;
+  readonly intake: DripIntake;
+  readonly rateLimits: RateLimits;
+  readonly metrics: Metrics;
+}

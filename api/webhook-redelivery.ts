@@ -1,0 +1,90 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+import { finishDeliveries } from '#db/webhook-deliveries.ts';
+import { insertClaimedDelivery } from '#db/webhook-log.ts';
+import { findWebhook, type WebhookRow } from '#db/webhooks.ts';
+import type { DeliveredEvent } from '#domain/event.ts';
+import type { DeliveryReport } from '#domain/webhook.ts';
+import { DELIVERY_TIMEOUT_MS, postDelivery } from '#providers/webhook-post.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { ApiError } from './http/errors.ts';
+import type { Services } from './services.ts';
+
+/** What is to be sent now, while its caller waits. */
+export interface Redelivery {
+  eventId: string;
+  event: DeliveredEvent;
+  body: string;
+  /** Null: a test ping. */
+  isReplayOf: string | null;
+}
+
+/** Long enough for an endpoint that is just restarting, short beside the time the caller waits anyway. */
+const RETRY_PAUSE_MS = 500;
+
+/**
+ * Sends one delivery to a webhook and waits for the answer: a replay or a test ping (specification §4.13). Claimed
+ * before it is sent, like every delivery; recorded afterwards; no transaction is open in between.
+ * @param find what to send, out of the same transaction that claims it.
+ * @throws NOT_FOUND, WEBHOOK_INACTIVE.
+ */
+export async function redeliver(
+  services: Services,
+  workspaceId: string,
+  webhookId: string,
+  find: (db: TenantDb) => Promise<Redelivery>,
+  now: Date,
+): Promise<DeliveryReport> {
+  const { pools, waker } = services;
+  const claimed = await withTenant(pools, workspaceId, async (db) => {
+    const webhook = await findWebhook(db, webhookId);
+    if (!webhook) throw new ApiError('NOT_FOUND', 'Webhook not found');
+    const redelivery = await find(db);
+    if (!webhook.isActive) throw new ApiError('WEBHOOK_INACTIVE');
+    const id = await insertClaimedDelivery(db, { webhookId, ...redelivery }, now);
+    // The dispatcher looks after what is claimed: should this process end now, it is recorded as interrupted.
+    return { id, webhook, redelivery, wake: await requestWake(db, webhookDispatcherId(workspaceId), now) };
+  });
+  if (claimed.wake) waker.wake(webhookDispatcherId(workspaceId), workspaceId);
+
+  const { id, redelivery, webhook } = claimed;
+  const result = await postWithRetry(services, id, webhook, redelivery, now);
+  await withTenant(pools, workspaceId, (db) => finishDeliveries(db, [{ id, ...result }]));
+  return { deliveryId: id, isReplayOf: redelivery.isReplayOf, ...result };
+}
+
+/** A second attempt follows only a first that certainly was not received, within the time one delivery has. */
+async function postWithRetry(
+  services: Services,
+  id: string,
+  webhook: WebhookRow,
+  redelivery: Redelivery,
+  now: Date,
+) {
+  const started = performance.now();
+  const elapsed = (): number => Math.round(performance.now() - started);
+  const { previousSecretUntil, previousSecretSealed } = webhook;
+  const delivery = {
+    ...redelivery,
+    id,
+    webhookId: webhook.id,
+    url: webhook.url,
+    secretSealed: webhook.secretSealed,
+    previousSecretSealed: previousSecretUntil && previousSecretUntil > now ? previousSecretSealed : null,
+  };
+  const post = () =>
+    postDelivery(services, webhook.workspaceId, delivery, {
+      replay: redelivery.isReplayOf !== null,
+      timeoutMs: DELIVERY_TIMEOUT_MS - elapsed(),
+    });
+  let result = await post();
+  let attemptCount = 1;
+  if (result.retryable && elapsed() + RETRY_PAUSE_MS < DELIVERY_TIMEOUT_MS) {
+    await pause(RETRY_PAUSE_MS);
+    result = await post();
+    attemptCount = 2;
+  }
+  const { success, responseStatus, error } = result;
+  return { success, responseStatus, error, latencyMs: elapsed(), attemptCount };
+}

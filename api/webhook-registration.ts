@@ -1,0 +1,39 @@
+import type { TenantDb } from '#db/pool.ts';
+import { insertWebhook, presentWebhook } from '#db/webhooks.ts';
+import { newId } from '#domain/ids.ts';
+import { newWebhookSecret } from '#domain/webhook-signature.ts';
+import type { Webhook, WebhookInput } from '#domain/webhook.ts';
+import { UrlNotAllowed } from '#providers/egress.ts';
+import { secretContext } from '#providers/secret-box.ts';
+import { ApiError } from './http/errors.ts';
+import type { Services } from './services.ts';
+
+/** @throws URL_NOT_ALLOWED for an address that deliveries must not go to (decisions §9). */
+export async function checkWebhookUrl(url: string, { egress }: Pick<Services, 'egress'>): Promise<void> {
+  try {
+    await egress.checkUrl(url);
+  } catch (error) {
+    if (!(error instanceof UrlNotAllowed)) throw error;
+    throw new ApiError('URL_NOT_ALLOWED', `url: ${error.message}`, {
+      issues: [{ path: 'url', message: error.message }],
+    });
+  }
+}
+
+/** Registers a URL that was checked, with a signing secret of its own: shown in this answer and never again. */
+export async function registerWebhook(
+  db: TenantDb,
+  { name, url, events }: WebhookInput,
+  { secrets }: Pick<Services, 'secrets'>,
+): Promise<Webhook & { secret: string }> {
+  const id = newId();
+  const secret = newWebhookSecret();
+  const row = await insertWebhook(db, {
+    id,
+    name: name ?? '',
+    url,
+    events: [...new Set(events)],
+    secretSealed: secrets.seal(secret, secretContext('webhook', db.workspaceId, id)),
+  });
+  return { ...presentWebhook(row), secret };
+}
