@@ -1,0 +1,327 @@
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import Router from '@koa/router';
+import Koa, { type Context } from 'koa';
+import { koaBody } from 'koa-body';
+import { z } from 'zod';
+
+/** The faults that users of the server report; what happens to messages for a recipient. */
+export type BlueBubblesFault =
+  /** Refused with this status; nothing leaves. */
+  | { kind: 'refused'; status: number }
+  /** 500 although it left, with or without the message in the answer. */
+  | { kind: 'error_though_sent'; code: number | null }
+  /** 500, and the message stands in the database as not delivered. */
+  | { kind: 'not_delivered'; code: number }
+  /** 500 before Messages was asked at all. */
+  | { kind: 'error_unsent'; times: number }
+  | { kind: 'answer_lost' }
+  | { kind: 'answer_late' };
+
+export interface SentMessage {
+  guid: string;
+  tempGuid: string | null;
+  to: string;
+  service: string;
+  text: string;
+  file: { name: string; content: string; isAudioMessage: boolean } | null;
+  error: number;
+  /** Whether it reached the network: what counts. */
+  left: boolean;
+  chat: string;
+  createdAt: number;
+}
+
+export interface BlueBubblesStandIn {
+  url: string;
+  /** Everything in its database that is from us, in order. */
+  messages: readonly SentMessage[];
+  webhooks: readonly { url: string; events: string[] }[];
+  /** How often each webhook call is made. */
+  repeats: number;
+  /** The service under which conversations are named: newer systems say `any`. */
+  chatService: string | null;
+  fault(to: string, fault: BlueBubblesFault): void;
+  /** Not on iMessage: the server answers 200 all the same, and nothing leaves. */
+  withoutIMessage(to: string): void;
+  /** Is said not to be on iMessage so many times before it is said to be. */
+  flapping(to: string, denials: number): void;
+  /** No conversation with them exists yet. */
+  stranger(to: string): void;
+  /** Calls all webhooks; waits for their answers. */
+  tell(type: string, data: unknown): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const LATE_MS = 3000;
+const TextRequest = z.object({
+  chatGuid: z.string(),
+  tempGuid: z.string().optional(),
+  message: z.string().min(1),
+  method: z.string(),
+});
+const NewChat = z.object({
+  addresses: z.array(z.string()).min(1),
+  message: z.string(),
+  method: z.string(),
+  service: z.string(),
+  tempGuid: z.string().optional(),
+});
+
+/** Stands in for a BlueBubbles server 1.9 over HTTP, with its known faults. */
+export async function startBlueBubbles(password: string): Promise<BlueBubblesStandIn> {
+  const messages: SentMessage[] = [];
+  const webhooks: { id: number; url: string; events: string[] }[] = [];
+  const faults = new Map<string, BlueBubblesFault>();
+  const without = new Set<string>();
+  const denials = new Map<string, number>();
+  const strangers = new Set<string>();
+  const inFlight = new Set<string>();
+  const stopping = new AbortController();
+  const telling = new Set<Promise<void>>();
+
+  const standIn: BlueBubblesStandIn = {
+    url: '',
+    messages,
+    webhooks,
+    repeats: 1,
+    chatService: null,
+    fault: (to, fault) => void faults.set(to, fault),
+    withoutIMessage: (to) => void without.add(to),
+    flapping: (to, times) => void denials.set(to, times),
+    stranger: (to) => void strangers.add(to),
+    async tell(type, data) {
+      const calls = webhooks.flatMap(({ url }) => Array.from({ length: standIn.repeats }, () => url));
+      const post = (url: string): Promise<unknown> =>
+        fetch(url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ type, data }),
+        }).catch(() => {});
+      // Not repeated when it fails, and nobody waits for it.
+      await Promise.all(calls.map(post));
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.allSettled(telling);
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+
+  const serialized = ({ guid, to, service, text, error, left, chat, createdAt }: SentMessage) => ({
+    guid,
+    text,
+    error,
+    isFromMe: true,
+    itemType: 0,
+    handle: { address: to, service, country: 'us' },
+    chats: [{ guid: chat }],
+    attachments: [],
+    dateCreated: createdAt,
+    dateDelivered: left && service !== 'SMS' ? createdAt + 1 : null,
+    isDelivered: left && service !== 'SMS' && error === 0,
+    dateRead: null,
+  });
+
+  function report(message: SentMessage): void {
+    const data = { ...serialized(message), ...(message.tempGuid && { tempGuid: message.tempGuid }) };
+    const told = standIn
+      .tell('new-message', { ...data, dateDelivered: null })
+      .then(() => standIn.tell('updated-message', data))
+      .finally(() => telling.delete(told));
+    telling.add(told);
+  }
+
+  async function send(
+    context: Context,
+    request: {
+      to: string;
+      service: string;
+      text: string;
+      tempGuid: string | undefined;
+      file: SentMessage['file'];
+    },
+    answer: (message: object) => object,
+  ): Promise<void> {
+    const { to, service, text, file, tempGuid = null } = request;
+    if (tempGuid !== null && inFlight.has(tempGuid))
+      return fail(
+        context,
+        400,
+        'Validation Error',
+        `Message is already queued to be sent! (Temp GUID: ${tempGuid})`,
+      );
+    const fault = faults.get(to);
+    if (fault?.kind === 'refused')
+      return fail(context, fault.status, 'Validation Error', 'The message was refused');
+    if (fault?.kind === 'error_unsent' && fault.times > 0) {
+      fault.times -= 1;
+      return fail(context, 500, 'Server Error', 'Messages did not respond');
+    }
+    const error =
+      fault?.kind === 'not_delivered'
+        ? fault.code
+        : fault?.kind === 'error_though_sent'
+          ? (fault.code ?? 0)
+          : 0;
+    const left = fault?.kind !== 'not_delivered' && !(service === 'iMessage' && without.has(to));
+    const chat = `${standIn.chatService ?? service};-;${to}`;
+    const message: SentMessage = {
+      guid: randomUUID(),
+      tempGuid,
+      to,
+      service,
+      text,
+      file,
+      error,
+      left,
+      chat,
+      createdAt: Date.now(),
+    };
+    messages.push(message);
+    strangers.delete(to);
+    if (left) report(message);
+    if (fault?.kind === 'answer_lost') {
+      context.respond = false;
+      context.req.socket.destroy();
+      return;
+    }
+    if (fault?.kind === 'answer_late') {
+      if (tempGuid !== null) inFlight.add(tempGuid);
+      await pause(LATE_MS, undefined, { signal: stopping.signal });
+      if (tempGuid !== null) inFlight.delete(tempGuid);
+    }
+    if (fault?.kind === 'error_though_sent' || fault?.kind === 'not_delivered') {
+      const data = error === 0 ? null : serialized(message);
+      return fail(
+        context,
+        500,
+        'iMessage Error',
+        'Failed to send message! See attached message error code.',
+        data,
+      );
+    }
+    const data = { ...serialized(message), ...(tempGuid !== null && { tempGuid }) };
+    context.body = { status: 200, message: 'Message sent!', data: answer(data) };
+  }
+
+  const routes = new Router({ prefix: '/api/v1' });
+  routes.use(async (context, next) => {
+    const { guid, password: given, token } = context.query;
+    if ([guid, given, token].includes(password)) return next();
+    fail(context, 401, 'Authentication Error', 'Unauthorized');
+  });
+  routes.get('/ping', (context) => {
+    context.body = { status: 200, message: 'Ping received!', data: 'pong' };
+  });
+  routes.get('/handle/availability/imessage', (context) => {
+    const address = String(context.query['address']);
+    const left = denials.get(address) ?? 0;
+    denials.set(address, left - 1);
+    context.body = {
+      status: 200,
+      message: 'Success',
+      data: { available: left <= 0 && !without.has(address) },
+    };
+  });
+  routes.post('/message/text', async (context) => {
+    const { chatGuid, message, tempGuid } = TextRequest.parse(context.request.body);
+    const { to, service } = partsOf(chatGuid);
+    if (strangers.has(to))
+      return fail(context, 500, 'iMessage Error', `Chat with GUID ${chatGuid} does not exist!`);
+    await send(context, { to, service, text: message, tempGuid, file: null }, (data) => data);
+  });
+  routes.post('/chat/new', async (context) => {
+    const { addresses, message, service, tempGuid } = NewChat.parse(context.request.body);
+    const to = addresses[0] ?? '';
+    const opened = (data: object): object => ({
+      guid: `${service};-;${to}`,
+      participants: [{ address: to }],
+      messages: [data],
+    });
+    await send(context, { to, service, text: message, tempGuid, file: null }, opened);
+  });
+  routes.post('/message/attachment', async (context) => {
+    const fields = z
+      .object({
+        chatGuid: z.string(),
+        tempGuid: z.string().optional(),
+        name: z.string(),
+        isAudioMessage: z.string().optional(),
+      })
+      .parse(context.request.body);
+    const upload = [context.request.files?.['attachment'] ?? []].flat()[0];
+    if (!upload || upload.size === 0)
+      return fail(context, 400, 'Validation Error', 'Attachment not provided or was empty!');
+    const content = await readFile(upload.filepath, 'utf8');
+    const file = { name: fields.name, content, isAudioMessage: fields.isAudioMessage === 'true' };
+    const { to, service } = partsOf(fields.chatGuid);
+    await send(context, { to, service, text: '', tempGuid: fields.tempGuid, file }, (data) => data);
+  });
+  routes.post('/message/query', (context) => {
+    const query = z
+      .object({
+        after: z.number().default(0),
+        limit: z.number().max(1000).default(100),
+        offset: z.number().default(0),
+        sort: z.enum(['ASC', 'DESC']).default('DESC'),
+      })
+      .parse(context.request.body);
+    const found = messages.filter(({ createdAt }) => createdAt >= query.after).map(serialized);
+    const sorted = query.sort === 'DESC' ? found.toReversed() : found;
+    context.body = {
+      status: 200,
+      message: 'Success',
+      data: sorted.slice(query.offset, query.offset + query.limit),
+    };
+  });
+  routes.get('/webhook', (context) => {
+    context.body = { status: 200, message: 'Success', data: webhooks };
+  });
+  routes.post('/webhook', (context) => {
+    const webhook = z.object({ url: z.url(), events: z.array(z.string()) }).parse(context.request.body);
+    webhooks.push({ id: webhooks.length + 1, ...webhook });
+    context.body = { status: 200, message: 'Webhook created!', data: webhooks.at(-1) };
+  });
+  routes.get('/attachment/:guid/download', (context) => {
+    context.type = 'image/png';
+    context.body = `the file ${context.params['guid']}`;
+  });
+
+  const app = new Koa();
+  app.use(async (context, next) => {
+    try {
+      await next();
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      if (!(error instanceof z.ZodError)) throw error;
+      fail(context, 400, 'Validation Error', error.message);
+    }
+  });
+  app.use(koaBody({ multipart: true }));
+  app.use(routes.routes());
+  const server = createServer(app.callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return standIn;
+}
+
+function partsOf(chatGuid: string): { to: string; service: string } {
+  const [service = '', , to = ''] = chatGuid.split(';');
+  return { to, service };
+}
+
+function fail(context: Context, status: number, type: string, text: string, data?: object | null): void {
+  context.status = status;
+  context.body = {
+    status,
+    message: 'Message Send Error',
+    error: { type, message: text },
+    ...(data !== undefined && { data }),
+  };
+}

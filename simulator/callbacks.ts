@@ -1,0 +1,105 @@
+import { Webhook } from 'standardwebhooks';
+import { Agent, request } from 'undici';
+import { callbackKey, type WireEvent } from '#providers/carriers/simulated-protocol.ts';
+
+/** One thing that the carrier tells of, some time after the one before it. */
+export interface Step {
+  afterMs: number;
+  /** Made when it happens. Its `eventId` is the same however often that is. */
+  event(at: string): WireEvent;
+}
+
+export interface Callbacks {
+  /**
+   * Tells the steps one after the other, each until it is answered with 2xx.
+   * @returns false when one was given up, or everything was stopped.
+   */
+  tell(lineId: string, url: string, steps: Step[]): Promise<boolean>;
+  stop(): Promise<void>;
+}
+
+const ANSWER_MS = 10_000;
+const FIRST_RETRY_MS = 250;
+const LONGEST_RETRY_MS = 15_000;
+/** Longer than any restart; carriers give up after hours. */
+const GIVE_UP_MS = 15 * 60_000;
+
+/** Signed callbacks (Standard Webhooks), repeated with backoff as real carriers do. */
+export function createCallbacks(secret: string, log: (text: string) => void): Callbacks {
+  const signer = new Webhook(callbackKey(secret));
+  const agent = new Agent({ connections: 32, headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS });
+  const waiting = new Map<NodeJS.Timeout, (stopped: Error) => void>();
+  let stopped = false;
+
+  /** One abort signal for all would do, but adding a listener to it takes longer the more there are. */
+  function pause(ms: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      waiting.delete(timer);
+      resolve();
+    }, ms);
+    waiting.set(timer, reject);
+    return promise;
+  }
+
+  async function post(lineId: string, url: string, event: WireEvent): Promise<void> {
+    const body = JSON.stringify({ lineId, events: [event] });
+    const now = new Date();
+    const answer = await request(url, {
+      dispatcher: agent,
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': event.eventId,
+        'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+        'webhook-signature': signer.sign(event.eventId, now, body),
+      },
+    });
+    await answer.body.dump();
+    if (answer.statusCode < 200 || answer.statusCode > 299) throw new Error(`answered ${answer.statusCode}`);
+  }
+
+  async function deliver(lineId: string, url: string, event: WireEvent): Promise<boolean> {
+    const giveUpAt = Date.now() + GIVE_UP_MS;
+    for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(2 * delayMs, LONGEST_RETRY_MS)) {
+      try {
+        await post(lineId, url, event);
+        return true;
+      } catch (error) {
+        if (stopped) return false;
+        if (Date.now() + delayMs > giveUpAt) {
+          log(`callback ${event.eventId} given up: ${error instanceof Error ? error.message : 'no answer'}`);
+          return false;
+        }
+        // Jittered, so that what failed together is not repeated together.
+        await pause(delayMs * (0.75 + Math.random() / 2));
+      }
+    }
+  }
+
+  return {
+    async tell(lineId, url, steps) {
+      try {
+        for (const { afterMs, event } of steps) {
+          if (stopped) return false;
+          await pause(afterMs);
+          if (!(await deliver(lineId, url, event(new Date().toISOString())))) return false;
+        }
+        return true;
+      } catch (error) {
+        if (stopped) return false;
+        throw error;
+      }
+    },
+    async stop() {
+      stopped = true;
+      for (const [timer, reject] of waiting) {
+        clearTimeout(timer);
+        reject(new Error('stopped'));
+      }
+      waiting.clear();
+      await agent.destroy();
+    },
+  };
+}

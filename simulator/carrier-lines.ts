@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import Router from '@koa/router';
+import { getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js/max';
+import type { Context } from 'koa';
+import { AllocateRequest, type ErrorCode, InboundSettings } from '#providers/carriers/simulated-protocol.ts';
+import { behaviourOf } from './behaviour.ts';
+import { isAuthorized } from './carrier.ts';
+import type { SimulatorContext, SimulatorPart } from './part.ts';
+
+/** A line given out, and where its replies are reported once that is set. */
+interface CarrierLine {
+  lineId: string;
+  address: string;
+  callbackUrl: string | null;
+}
+
+/**
+ * Where the simulated carrier gives out lines. The area code or the address wished for chooses, as a recipient's
+ * last digits do: `0002` and `fail@` are refused for good, `0003` fails twice.
+ */
+export function simulateCarrierLines(simulator: SimulatorContext): SimulatorPart {
+  const journal = simulator.openJournal<CarrierLine>('carrier-lines');
+  const lines = new Map(journal.takePast().map((line) => [line.lineId, line]));
+  const refusals = new Map<string, number>();
+  const routes = new Router();
+
+  routes.use('/carrier/lines', async (context, next) => {
+    if (isAuthorized(context.get('authorization'), simulator.secret)) return next();
+    fail(context, 401, 'unauthorized', 'Wrong or missing secret');
+  });
+
+  routes.post('/carrier/lines', (context) => {
+    const wish = AllocateRequest.parse(context.request.body);
+    const known = lines.get(wish.lineId);
+    if (!known) {
+      const behaviour = behaviourOf(wish.channel === 'email' ? (wish.email ?? '') : (wish.areaCode ?? ''));
+      if (behaviour === 'refuse' || !isSupportedCountry(wish.country)) {
+        return fail(context, 422, 'rejected', 'There is no such line to be had');
+      }
+      const before = refusals.get(wish.lineId) ?? 0;
+      if (behaviour === 'fail_twice' && before < 2) {
+        refusals.set(wish.lineId, before + 1);
+        return fail(context, 503, 'temporarily_unavailable', 'Temporarily unavailable');
+      }
+      keep({ lineId: wish.lineId, address: addressFor(wish), callbackUrl: null });
+    }
+    context.status = 201;
+    context.body = { address: lines.get(wish.lineId)?.address };
+  });
+
+  routes.put('/carrier/lines/:lineId/inbound', (context) => {
+    const { callbackUrl } = InboundSettings.parse(context.request.body);
+    const line = lines.get(context.params['lineId'] ?? '');
+    if (!line) return fail(context, 404, 'no_such_line', 'There is no such line');
+    keep({ ...line, callbackUrl });
+    context.status = 204;
+  });
+
+  function keep(line: CarrierLine): void {
+    journal.append(line);
+    lines.set(line.lineId, line);
+  }
+
+  return {
+    routes,
+    async stop() {
+      journal.close();
+    },
+  };
+}
+
+/** Drawn from the line's id; no number whose last digits make the carrier behave. */
+function addressFor({ lineId, channel, email, firstName, areaCode, country }: AllocateRequest): string {
+  const draw = createHash('sha256').update(lineId).digest();
+  if (channel === 'email') {
+    const name = firstName.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+    return email?.toLowerCase() ?? `${name === '' ? 'line' : name}.${lineId.slice(-8)}@lines.example`;
+  }
+  const digits = (offset: number, from: number, count: number): string =>
+    String(from + (draw.readUInt32BE(offset) % count));
+  const lastDigits = digits(0, 1000, 9000);
+  if (country !== 'US' && country !== 'CA') {
+    return `+${isSupportedCountry(country) ? getCountryCallingCode(country) : ''}7${digits(4, 1000, 9000)}${lastDigits}`;
+  }
+  const area = /^[2-9]\d\d$/.test(areaCode ?? '') ? areaCode : '415';
+  return `+1${area}${digits(4, 200, 800)}${lastDigits}`;
+}
+
+function fail(context: Context, status: number, code: ErrorCode, message: string): void {
+  context.status = status;
+  context.body = { error: { code, message } };
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import type { SendRequest } from '#providers/carriers/simulated-protocol.ts';
+import { normalizeRecipient } from './behaviour.ts';
+import type { Journal } from './journal.ts';
+
+/** A message that the carrier took from us. */
+export interface Sent extends SendRequest {
+  id: string;
+  acceptedAt: string;
+}
+
+/** `POST /simulated/carrier/inbound` (decisions §12): a contact writes. */
+export const InboundRequest = z.object({
+  lineId: z.string().min(1).max(100),
+  from: z.string().min(1).max(320),
+  text: z.string().max(100_000).default(''),
+  attachments: z
+    .array(
+      z.object({ name: z.string().min(1).max(255), contentType: z.string().max(255), base64: z.base64() }),
+    )
+    .max(50)
+    .default([]),
+  autoReply: z.boolean().default(false),
+  /** The carrier's id of the message it answers, or ours. */
+  replyTo: z.string().max(100).optional(),
+});
+
+/** `POST /simulated/carrier/call` (decisions §12): a call takes place. */
+export const CallRequest = z.object({
+  lineId: z.string().min(1).max(100),
+  from: z.string().min(1).max(40),
+  to: z.string().min(1).max(40),
+  seconds: z.number().min(0).max(86_400),
+  answered: z.boolean(),
+  recording: z.boolean().default(false),
+});
+
+export interface Inbound extends z.infer<typeof InboundRequest> {
+  id: string;
+}
+export interface Call extends z.infer<typeof CallRequest> {
+  id: string;
+  endedAt: string;
+}
+
+/** What callbacks are told about. */
+export type Told =
+  | { kind: 'sent'; sent: Sent }
+  | { kind: 'inbound'; inbound: Inbound }
+  | { kind: 'call'; call: Call };
+
+export type CarrierEntry =
+  | Told
+  | { kind: 'told'; id: string }
+  | { kind: 'line'; lineId: string; down: boolean };
+
+export const idOf = (told: Told): string =>
+  told.kind === 'sent' ? told.sent.id : told.kind === 'inbound' ? told.inbound.id : told.call.id;
+
+export interface CarrierLog {
+  add(told: Told): void;
+  /** Everything about it was told: after a restart it is not told again. */
+  finish(id: string): void;
+  /** What an earlier process had not told in full. */
+  takeUnfinished(): Told[];
+  /** Oldest first; a message taken twice is there twice. `to` as `normalizeRecipient` gives it. */
+  sent(filter: { to?: string | undefined; lineId?: string | undefined }): Sent[];
+  sentByReference(clientReference: string): Sent | undefined;
+  /** The carrier's id for either its own or ours of a message. */
+  carrierIdOf(reference: string): string;
+  inbound(id: string): Inbound | undefined;
+  setDown(lineId: string, down: boolean): void;
+  isDown(lineId: string): boolean;
+}
+
+/** What the carrier knows, in memory and in its journal. */
+export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
+  const all: Sent[] = [];
+  const byRecipient = new Map<string, Sent[]>();
+  const byReference = new Map<string, Sent>();
+  const idsByMessage = new Map<string, string>();
+  const inbounds = new Map<string, Inbound>();
+  const down = new Set<string>();
+  const unfinished = new Map<string, Told>();
+
+  function apply(entry: CarrierEntry): void {
+    if (entry.kind === 'sent') {
+      const { sent } = entry;
+      const recipient = normalizeRecipient(sent.to);
+      const toThem = byRecipient.get(recipient);
+      if (toThem) toThem.push(sent);
+      else byRecipient.set(recipient, [sent]);
+      all.push(sent);
+      byReference.set(sent.clientReference, sent);
+      idsByMessage.set(sent.messageReference, sent.id);
+    }
+    if (entry.kind === 'inbound') inbounds.set(entry.inbound.id, entry.inbound);
+    if (entry.kind === 'line' && entry.down) down.add(entry.lineId);
+    if (entry.kind === 'line' && !entry.down) down.delete(entry.lineId);
+  }
+
+  for (const entry of journal.takePast()) {
+    apply(entry);
+    if (entry.kind === 'told') unfinished.delete(entry.id);
+    else if (entry.kind !== 'line') unfinished.set(idOf(entry), entry);
+  }
+
+  function record(entry: CarrierEntry): void {
+    journal.append(entry);
+    apply(entry);
+  }
+
+  return {
+    add: record,
+    finish: (id) => record({ kind: 'told', id }),
+    takeUnfinished() {
+      const left = [...unfinished.values()];
+      unfinished.clear();
+      return left;
+    },
+    sent({ to, lineId }) {
+      const found = to === undefined ? all : (byRecipient.get(to) ?? []);
+      return lineId === undefined ? found : found.filter((sent) => sent.lineId === lineId);
+    },
+    sentByReference: (clientReference) => byReference.get(clientReference),
+    carrierIdOf: (reference) => idsByMessage.get(reference) ?? reference,
+    inbound: (id) => inbounds.get(id),
+    setDown: (lineId, isDown) => record({ kind: 'line', lineId, down: isDown }),
+    isDown: (lineId) => down.has(lineId),
+  };
+}

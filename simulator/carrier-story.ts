@@ -1,0 +1,139 @@
+import type { WireEvent } from '#providers/carriers/simulated-protocol.ts';
+import { behaviourOf } from './behaviour.ts';
+import type { Step } from './callbacks.ts';
+import type { Call, Inbound, Sent } from './carrier-log.ts';
+import { inboundMediaUrl, RECORDING_URL, sampleMedia } from './carrier-media.ts';
+
+const FILES_IN_A_BURST = 12;
+const BETWEEN_FILES_MS = 1000;
+const ANSWER_MS = 200;
+
+/** What follows a message that was taken: first its receipt, then what its recipient does. */
+export function afterSent(sent: Sent): Step[] {
+  const { id, to } = sent;
+  const delivered: Step = {
+    afterMs: 100 + Math.random() * 200,
+    event: (at) => ({
+      kind: 'receipt',
+      eventId: `${id}-delivered`,
+      carrierMessageId: id,
+      status: 'delivered',
+      at,
+    }),
+  };
+  const then = (event: Step['event']): Step[] => [delivered, { afterMs: ANSWER_MS, event }];
+  switch (behaviourOf(to)) {
+    case 'reply':
+      return then((at) => replyTo(sent, 'Sounds good, tell me more', at));
+    case 'opt_out':
+      return then((at) => replyTo(sent, 'STOP', at));
+    case 'react':
+      return then((at) => ({
+        kind: 'reaction',
+        eventId: `${id}-reaction`,
+        carrierMessageId: id,
+        reaction: 'love',
+        removed: false,
+        from: to,
+        at,
+      }));
+    case 'read':
+      return then((at) => ({ kind: 'read', eventId: `${id}-read`, carrierMessageId: id, at }));
+    case 'reply_with_files':
+      return [
+        ...then((at) => ({ ...replyTo(sent, 'Here are the photos', at), attachments: [sampleMedia(1)] })),
+        ...moreFiles(sent),
+      ];
+    case 'unavailable':
+    case 'refuse':
+    case 'fail_twice':
+    case 'lose_answer':
+    case 'answer_late':
+    case 'deliver':
+      return [delivered];
+  }
+}
+
+function replyTo({ id, to }: Sent, text: string, at: string): Extract<WireEvent, { kind: 'reply' }> {
+  return {
+    kind: 'reply',
+    eventId: `${id}-reply`,
+    carrierMessageId: `${id}-reply`,
+    from: to,
+    text,
+    attachments: [],
+    replyTo: id,
+    autoReply: false,
+    at,
+  };
+}
+
+/** A burst arrives bit by bit: each further file of the reply by itself. */
+function moreFiles({ id }: Sent): Step[] {
+  return Array.from({ length: FILES_IN_A_BURST - 1 }, (_, index) => ({
+    afterMs: BETWEEN_FILES_MS,
+    event: (at) => ({
+      kind: 'reply_attachments',
+      eventId: `${id}-file-${index + 2}`,
+      carrierMessageId: `${id}-reply`,
+      attachments: [sampleMedia(index + 2)],
+      at,
+    }),
+  }));
+}
+
+/** A contact writes by themselves, or answers `replyTo`, the carrier's id of a message. */
+export function afterInbound(
+  { id, from, text, attachments, autoReply }: Inbound,
+  replyTo: string | undefined,
+): Step[] {
+  return [
+    {
+      afterMs: 0,
+      event: (at) => ({
+        kind: 'reply',
+        eventId: id,
+        carrierMessageId: id,
+        from,
+        text,
+        attachments: attachments.map(({ name, contentType }, index) => ({
+          name,
+          contentType,
+          url: inboundMediaUrl(id, index),
+        })),
+        ...(replyTo !== undefined && { replyTo }),
+        autoReply,
+        at,
+      }),
+    },
+  ];
+}
+
+const RINGING_SECONDS = 4;
+/** Every minute that has begun counts. */
+const CENTS_PER_MINUTE = 2;
+
+/** A call is told of step by step within moments; its instants are as far apart as a real one's. */
+export function afterCall({ id, from, to, seconds, answered, recording, endedAt }: Call): Step[] {
+  const before = (secondsBefore: number): string =>
+    new Date(Date.parse(endedAt) - secondsBefore * 1000).toISOString();
+  const step = (status: Extract<WireEvent, { kind: 'call' }>['status'], at: string, ending = {}): Step => ({
+    afterMs: 50,
+    event: () => ({ kind: 'call', eventId: `${id}-${status}`, callId: id, from, to, status, at, ...ending }),
+  });
+  const talked = answered ? seconds : 0;
+  const asked = [
+    step('requested', before(talked + RINGING_SECONDS + 1)),
+    step('ringing', before(talked + RINGING_SECONDS)),
+  ];
+  if (!answered) return [...asked, step('failed', endedAt, { durationSec: 0, hangupCause: 'no_answer' })];
+  const minutes = Math.ceil(seconds / 60);
+  const ending = {
+    durationSec: seconds,
+    hangupCause: 'normal_clearing',
+    billedSec: minutes * 60,
+    billedCents: minutes * CENTS_PER_MINUTE,
+    ...(recording && { recordingUrl: RECORDING_URL }),
+  };
+  return [...asked, step('answered', before(talked)), step('billed', endedAt, ending)];
+}

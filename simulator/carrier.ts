@@ -1,0 +1,208 @@
+import { timingSafeEqual, createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { z } from 'zod';
+import { newId } from '#domain/ids.ts';
+import { type Accepted, type ErrorCode, SendRequest } from '#providers/carriers/simulated-protocol.ts';
+import { behaviourOf, isReachable, Recipient } from './behaviour.ts';
+import { createCallbacks, type Step } from './callbacks.ts';
+import {
+  CallRequest,
+  type CarrierEntry,
+  createCarrierLog,
+  idOf,
+  InboundRequest,
+  type Sent,
+  type Told,
+} from './carrier-log.ts';
+import { findMedia } from './carrier-media.ts';
+import { afterCall, afterInbound, afterSent } from './carrier-story.ts';
+import type { SimulatorContext, SimulatorPart } from './part.ts';
+
+const LATE_ANSWER_MS = 5000;
+/** A retry of a rate-limited send is welcome after this. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** The simulated carrier (decisions §12): its protocol at `/carrier`, what tests see and do at `/simulated/carrier`. */
+export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
+  const journal = simulator.openJournal<CarrierEntry>('carrier');
+  const log = createCarrierLog(journal);
+  const callbacks = createCallbacks(simulator.secret, simulator.log);
+  const stopping = new AbortController();
+  /** Refusals so far of messages that are taken at the third attempt, by message and recipient. */
+  const refusals = new Map<string, number>();
+
+  const urlOf = (lineId: string): string =>
+    `${simulator.callbackBaseUrl}/callbacks/carriers/simulated/${lineId}`;
+
+  /** Where to, and what; the same whenever it is asked, but for the instants. */
+  function storyOf(told: Told): [lineId: string, url: string, steps: Step[]] {
+    if (told.kind === 'sent') return [told.sent.lineId, told.sent.callbackUrl, afterSent(told.sent)];
+    if (told.kind === 'call') return [told.call.lineId, urlOf(told.call.lineId), afterCall(told.call)];
+    const { inbound } = told;
+    const replyTo = inbound.replyTo === undefined ? undefined : log.carrierIdOf(inbound.replyTo);
+    return [inbound.lineId, urlOf(inbound.lineId), afterInbound(inbound, replyTo)];
+  }
+
+  async function tell(told: Told): Promise<void> {
+    if (await callbacks.tell(...storyOf(told))) log.finish(idOf(told));
+  }
+
+  function take(told: Told): void {
+    log.add(told);
+    void tell(told);
+  }
+
+  for (const told of log.takeUnfinished()) void tell(told);
+
+  /** Refuses for now, twice, each message to a recipient that fails twice. */
+  function refuseForNow(context: Context, { messageReference, to }: SendRequest): boolean {
+    const key = `${messageReference} ${to}`;
+    const before = refusals.get(key) ?? 0;
+    if (before === 2) {
+      refusals.delete(key);
+      return false;
+    }
+    refusals.set(key, before + 1);
+    if (before === 0) fail(context, 503, 'temporarily_unavailable', 'Temporarily unavailable');
+    else fail(context, 429, 'rate_limited', 'Too many requests', RETRY_AFTER_SECONDS);
+    return true;
+  }
+
+  const routes = new Router();
+
+  routes.use('/carrier', async (context, next) => {
+    if (isAuthorized(context.get('authorization'), simulator.secret)) return next();
+    const isFile = context.path.startsWith('/carrier/media/');
+    if (isFile) fail(context, 403, 'forbidden', 'This file is private');
+    else fail(context, 401, 'unauthorized', 'Wrong or missing secret');
+  });
+
+  routes.post('/carrier/messages', async (context) => {
+    const message = SendRequest.parse(context.request.body);
+    const known = log.sentByReference(message.clientReference);
+    if (known) return accept(context, known);
+    if (log.isDown(message.lineId))
+      return fail(context, 503, 'line_down', "The line's device does not answer");
+    if (!isReachable(message.to, message.channel)) {
+      return fail(context, 422, 'not_registered', 'The recipient cannot be reached on this channel');
+    }
+    const behaviour = behaviourOf(message.to);
+    // It is the lines that it refuses: a workspace's own SMS account reaches it, which is what that account is for.
+    if (behaviour === 'refuse' && message.account === undefined)
+      return fail(context, 422, 'rejected', 'The recipient does not exist');
+    if (behaviour === 'fail_twice' && refuseForNow(context, message)) return;
+
+    const sent: Sent = { ...message, id: newId(), acceptedAt: new Date().toISOString() };
+    take({ kind: 'sent', sent });
+    if (behaviour === 'lose_answer') {
+      context.respond = false;
+      context.req.socket.destroy();
+      return;
+    }
+    if (behaviour === 'answer_late') await pause(LATE_ANSWER_MS, undefined, { signal: stopping.signal });
+    accept(context, sent);
+  });
+
+  routes.get('/carrier/messages', (context) => {
+    const { clientReference } = z.object({ clientReference: z.string() }).parse(context.query);
+    const sent = log.sentByReference(clientReference);
+    if (!sent) return fail(context, 404, 'not_found', 'No message has this reference');
+    accept(context, sent);
+    context.status = 200;
+  });
+
+  routes.get('/carrier/availability', (context) => {
+    const { address } = z.object({ address: z.string().min(1) }).parse(context.query);
+    context.body = { available: isReachable(address, 'imessage') };
+  });
+
+  routes.get('/carrier/health', (context) => {
+    const { lineId } = z.object({ lineId: z.string() }).parse(context.query);
+    if (log.isDown(lineId)) return fail(context, 503, 'line_down', "The line's device does not answer");
+    context.body = { status: 'ok' };
+  });
+
+  routes.get('/carrier/media/:id', (context) => {
+    const file = findMedia(context.params['id'] ?? '', log.inbound);
+    if (!file) return fail(context, 404, 'not_found', 'There is no such file');
+    context.body = file.content;
+    context.type = file.contentType;
+  });
+
+  routes.get('/simulated/carrier/sent', (context) => {
+    const query = z.object({ to: Recipient.optional(), lineId: z.string().optional() }).parse(context.query);
+    const found = log.sent(query);
+    const messages =
+      query.to === undefined ? found.map((sent) => ({ to: sent.to, ...shown(sent) })) : found.map(shown);
+    context.body = { to: query.to ?? null, count: messages.length, messages };
+  });
+
+  routes.post('/simulated/carrier/inbound', (context) => {
+    const inbound = { ...InboundRequest.parse(context.request.body), id: newId() };
+    take({ kind: 'inbound', inbound });
+    context.status = 202;
+    context.body = { success: true, id: inbound.id };
+  });
+
+  routes.post('/simulated/carrier/call', (context) => {
+    const call = {
+      ...CallRequest.parse(context.request.body),
+      id: newId(),
+      endedAt: new Date().toISOString(),
+    };
+    take({ kind: 'call', call });
+    context.status = 202;
+    context.body = { success: true, callId: call.id };
+  });
+
+  routes.post('/simulated/carrier/lines/:lineId', (context) => {
+    const { down } = z.object({ down: z.boolean() }).parse(context.request.body);
+    const lineId = context.params['lineId'] ?? '';
+    log.setDown(lineId, down);
+    context.body = { success: true, lineId, down };
+  });
+
+  return {
+    routes,
+    async stop() {
+      stopping.abort();
+      await callbacks.stop();
+      journal.close();
+    },
+  };
+}
+
+function accept(context: Context, { id }: Sent): void {
+  context.status = 202;
+  context.body = { id, status: 'accepted' } satisfies Accepted;
+}
+
+function fail(
+  context: Context,
+  status: number,
+  code: ErrorCode,
+  message: string,
+  retryAfterSeconds?: number,
+): void {
+  context.status = status;
+  if (retryAfterSeconds !== undefined) context.set('Retry-After', String(retryAfterSeconds));
+  context.body = { error: { code, message, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) } };
+}
+
+/** A message as `GET /simulated/carrier/sent` shows it. */
+const shown = ({ id, lineId, channel, text, attachments, acceptedAt }: Sent) => ({
+  id,
+  lineId,
+  channel,
+  text,
+  attachments: attachments.map(({ name, contentType, voiceNote }) => ({ name, contentType, voiceNote })),
+  acceptedAt,
+});
+
+/** Whether a request comes from the product. */
+export function isAuthorized(header: string, secret: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(header), digest(`Bearer ${secret}`));
+}

@@ -1,0 +1,45 @@
+import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import path from 'node:path';
+
+/** An append-only file of JSON lines. What `append` returned for survives the end of the process by any means. */
+export interface Journal<Entry> {
+  /** What earlier processes appended, oldest first; handed out once, as it can be large. */
+  takePast(): Entry[];
+  append(entry: Entry): void;
+  close(): void;
+}
+
+/** @param file null keeps nothing. */
+export function openJournal<Entry>(file: string | null): Journal<Entry> {
+  if (file === null) return { takePast: () => [], append: () => {}, close: () => {} };
+  mkdirSync(path.dirname(file), { recursive: true });
+  const { entries, length } = existsSync(file) ? readWhole(file) : { entries: [], length: 0 };
+  const descriptor = openSync(file, 'a');
+  // A line cut short by the end of the machine would spoil the one that follows it.
+  ftruncateSync(descriptor, length);
+  let past = entries as Entry[];
+  let open = true;
+  return {
+    takePast() {
+      const taken = past;
+      past = [];
+      return taken;
+    },
+    append(entry) {
+      // Written at once, without a buffer of this process: only then may the answer go out.
+      if (open) writeSync(descriptor, `${JSON.stringify(entry)}\n`);
+    },
+    close() {
+      if (open) closeSync(descriptor);
+      open = false;
+    },
+  };
+}
+
+/** The complete lines of a file, and how many bytes they take. */
+function readWhole(file: string): { entries: unknown[]; length: number } {
+  const bytes = readFileSync(file);
+  const length = bytes.lastIndexOf('\n') + 1;
+  const lines = bytes.subarray(0, length).toString('utf8').split('\n').slice(0, -1);
+  return { entries: lines.map((line) => JSON.parse(line) as unknown), length };
+}

@@ -1,0 +1,103 @@
+import { buffer } from 'node:stream/consumers';
+import type { AddressInfo } from 'node:net';
+import Router from '@koa/router';
+import PostalMime from 'postal-mime';
+import { SMTPServer } from 'smtp-server';
+import { z } from 'zod';
+import { normalizeRecipient, Recipient } from './behaviour.ts';
+import type { SimulatorContext, SimulatorPart } from './part.ts';
+
+interface ReceivedMail {
+  to: string[];
+  subject: string;
+  text: string;
+  html: string;
+  /** By lower-case name. */
+  headers: Record<string, string>;
+  receivedAt: string;
+}
+
+export interface SimulatedMail extends SimulatorPart {
+  /** For `SMTP_URL`, e.g. `smtp://127.0.0.1:40125`. */
+  smtpUrl: string;
+}
+
+const MAX_MAIL_BYTES = 40 * 1024 * 1024;
+
+/** A mail server that takes everything; what came is read at `GET /simulated/mail` (decisions §12). */
+export async function simulateMail(simulator: SimulatorContext, port: number): Promise<SimulatedMail> {
+  const journal = simulator.openJournal<ReceivedMail>('mail');
+  const all: ReceivedMail[] = [];
+  const byRecipient = new Map<string, ReceivedMail[]>();
+
+  function keep(mail: ReceivedMail): void {
+    all.push(mail);
+    for (const to of new Set(mail.to)) {
+      const theirs = byRecipient.get(to);
+      if (theirs) theirs.push(mail);
+      else byRecipient.set(to, [mail]);
+    }
+  }
+  journal.takePast().forEach(keep);
+
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onAuth: (auth, _session, callback) => callback(null, { user: auth.username ?? 'anyone' }),
+    size: MAX_MAIL_BYTES,
+    // Clients keep idle connections open: they are not waited for.
+    closeTimeout: 500,
+    onData(stream, session, callback) {
+      const to = session.envelope.rcptTo.map(({ address }) => normalizeRecipient(address));
+      receive(buffer(stream), to).then(
+        (mail) => {
+          journal.append(mail);
+          keep(mail);
+          callback();
+        },
+        (error: Error) => callback(error),
+      );
+    },
+  });
+  // A client that breaks off is no matter of the server's.
+  server.on('error', (error) => simulator.log(`mail: ${error.message}`));
+  const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
+  server.server.once('error', reject);
+  server.listen(port, '127.0.0.1', resolve);
+  await listening;
+
+  const routes = new Router();
+  routes.get('/simulated/mail', (context) => {
+    const { to } = z.object({ to: Recipient.optional() }).parse(context.query);
+    const found = to === undefined ? all : (byRecipient.get(to) ?? []);
+    const messages = found.map(({ to: recipients, ...mail }) =>
+      to === undefined ? { to: recipients, ...mail } : mail,
+    );
+    context.body = { to: to ?? null, count: messages.length, messages };
+  });
+
+  return {
+    routes,
+    smtpUrl: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+    async stop() {
+      const { promise: closed, resolve: done } = Promise.withResolvers<void>();
+      server.close(done);
+      await closed;
+      journal.close();
+    },
+  };
+}
+
+async function receive(raw: Promise<Buffer>, to: string[]): Promise<ReceivedMail> {
+  const { subject = '', text = '', html = '', headers } = await PostalMime.parse(await raw);
+  const byName: Record<string, string> = {};
+  for (const { key, value } of headers) byName[key] = key in byName ? `${byName[key]}, ${value}` : value;
+  return {
+    to,
+    subject,
+    text: text.trimEnd(),
+    html: html.trimEnd(),
+    headers: byName,
+    receivedAt: new Date().toISOString(),
+  };
+}

@@ -1,0 +1,132 @@
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import { z } from 'zod';
+import type { SimulatorContext, SimulatorPart } from './part.ts';
+
+const CompletionRequest = z.object({
+  model: z.string(),
+  messages: z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), content: z.string() })).min(1),
+});
+type CompletionRequest = z.infer<typeof CompletionRequest>;
+
+/** What the product sends as the user's message. */
+const DraftData = z.object({
+  contact: z.string(),
+  conversation: z.array(z.object({ from: z.enum(['contact', 'us']), text: z.string() })),
+});
+
+/** How many requests it remembers. */
+const REMEMBERED = 2000;
+/** Roughly, of any text. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/**
+ * A language model that speaks OpenAI's chat completions at `/model/v1` and always answers the same to the same.
+ * What it was asked is read at `GET /simulated/model/requests`. `simulate:timeout`, `simulate:429`, `simulate:quota`,
+ * `simulate:500`, `simulate:garbage`, `simulate:refusal` or `simulate:template` in the system message makes it misbehave.
+ */
+export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
+  const requests: (CompletionRequest & { at: string })[] = [];
+  const hanging = new Set<() => void>();
+  const routes = new Router();
+
+  routes.post('/model/v1/chat/completions', async (context) => {
+    if (context.get('authorization') !== `Bearer ${secret}`) {
+      return refuse(context, 401, 'invalid_api_key', 'Incorrect API key provided');
+    }
+    const request = CompletionRequest.parse(context.request.body);
+    requests.push({ ...request, at: new Date().toISOString() });
+    if (requests.length > REMEMBERED) requests.shift();
+    const system = request.messages.find(({ role }) => role === 'system')?.content ?? '';
+    const fault = /simulate:(\w+)/.exec(system)?.[1] ?? 'none';
+    switch (fault) {
+      case 'timeout':
+        await new Promise<void>((resolve) => {
+          hanging.add(resolve);
+          context.req.socket.once('close', resolve);
+        });
+        return;
+      case '429':
+        context.set('retry-after', '0.05');
+        return refuse(context, 429, 'rate_limit_exceeded', 'Rate limit reached');
+      case 'quota':
+        return refuse(context, 429, 'insufficient_quota', 'You exceeded your current quota');
+      case '500':
+        context.set('retry-after', '0.05');
+        return refuse(context, 500, 'server_error', 'The server had an error');
+      case 'garbage':
+        return complete(context, request, { content: 'Sure! Here is a draft: {"draft": ' });
+      case 'refusal':
+        return complete(context, request, { content: null, refusal: "I can't help with that." });
+      case 'template':
+        return complete(context, request, {
+          content: JSON.stringify({ draft: 'Hi {{ notes }}{% assign a = 1 %}', confidence: 1 }),
+        });
+      default:
+        return complete(context, request, { content: JSON.stringify(draftOf(request)) });
+    }
+  });
+
+  routes.get('/simulated/model/requests', (context) => {
+    const { contains } = z.object({ contains: z.string().optional() }).parse(context.query);
+    const asked = requests.filter(
+      ({ messages }) => contains === undefined || messages.some(({ content }) => content.includes(contains)),
+    );
+    context.body = { count: asked.length, requests: asked };
+  });
+
+  return {
+    routes,
+    async stop() {
+      for (const release of hanging) release();
+    },
+  };
+}
+
+/** Names what the contact wrote, and takes words for their meaning. */
+function draftOf({ messages }: CompletionRequest) {
+  const data = DraftData.parse(JSON.parse(messages.findLast(({ role }) => role === 'user')?.content ?? '{}'));
+  const asked = data.conversation.findLast(({ from }) => from === 'contact')?.text ?? '';
+  const gist = asked.replaceAll(/\s+/g, ' ').trim().slice(0, 80);
+  const wants = /\b(interested|yes|sure|great|love|tell me more|sounds good)\b/i.test(asked);
+  const declines = /\b(not interested|no thanks|stop|leave me|never)\b/i.test(asked);
+  const tags = [
+    ...(declines ? ['not_interested'] : wants ? ['interested'] : []),
+    ...(asked.includes('?') ? ['question'] : []),
+  ];
+  return {
+    draft: `Thank you for your message, ${data.contact}. About "${gist}": we will gladly help. When may we call you?`,
+    confidence: wants || declines ? 0.9 : 0.6,
+    tags,
+    sentiment: declines ? 'negative' : wants ? 'positive' : 'neutral',
+  };
+}
+
+function complete(
+  context: Context,
+  { model, messages }: CompletionRequest,
+  message: { content: string | null; refusal?: string },
+): void {
+  const prompt = messages.reduce((sum, { content }) => sum + content.length, 0);
+  const promptTokens = Math.ceil(prompt / CHARACTERS_PER_TOKEN);
+  const completionTokens = Math.ceil(
+    (message.content ?? message.refusal ?? '').length / CHARACTERS_PER_TOKEN,
+  );
+  context.body = {
+    id: 'chatcmpl-simulated',
+    object: 'chat.completion',
+    created: Math.floor(Date.now() / 1000),
+    model,
+    choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }],
+    usage: {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+    },
+  };
+}
+
+function refuse(context: Context, status: number, code: string, message: string): void {
+  context.status = status;
+  context.body = { error: { message, type: 'invalid_request_error', param: null, code } };
+}

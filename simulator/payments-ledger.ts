@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { SIMULATED_PRICES } from '#providers/payments/simulated.ts';
+import type { Journal } from './journal.ts';
+
+export type Metadata = Record<string, string>;
+
+export interface Customer {
+  id: string;
+  object: 'customer';
+  name: string | null;
+  /** In cents; negative: credit that the next invoices use up. */
+  balance: number;
+  metadata: Metadata;
+}
+
+export interface Invoice {
+  id: string;
+  object: 'invoice';
+  customer: string;
+  status: 'draft' | 'open' | 'paid' | 'void';
+  total: number;
+  amount_due: number;
+  amount_paid: number;
+  lines: { description: string; amount: number }[];
+  metadata: Metadata;
+  hosted_invoice_url: string | null;
+  created: number;
+}
+
+export interface Subscription {
+  id: string;
+  object: 'subscription';
+  customer: string;
+  status: 'active' | 'past_due' | 'canceled';
+  items: { data: { id: string; price: string }[] };
+  metadata: Metadata;
+  created: number;
+}
+
+export interface CreditNote {
+  id: string;
+  object: 'credit_note';
+  invoice: string;
+  amount: number;
+}
+
+/** An item that waits for the customer's next invoice. */
+export interface PendingItem {
+  id: string;
+  object: 'invoiceitem';
+  customer: string;
+  description: string;
+  amount: number;
+  metadata: Metadata;
+}
+
+export interface PaymentEvent {
+  id: string;
+  object: 'event';
+  type: string;
+  created: number;
+  data: { object: Invoice | Subscription };
+}
+
+/** One state of one thing, the later one counts; or what an idempotency key was answered with. */
+export type LedgerEntry =
+  | { is: 'customer'; value: Customer }
+  | { is: 'invoice'; value: Invoice }
+  | { is: 'subscription'; value: Subscription }
+  | { is: 'credit_note'; value: CreditNote }
+  | { is: 'invoiceitem'; value: PendingItem }
+  | { is: 'answer'; value: { id: string; status: number; body: unknown } }
+  | { is: 'declines'; value: { id: string; declines: boolean } }
+  | { is: 'event'; value: { id: string; event: PaymentEvent | null } };
+
+type Value<Is extends LedgerEntry['is']> = Extract<LedgerEntry, { is: Is }>['value'];
+
+/** Everything the simulated payment provider knows. A change is on disk when `put` returns. */
+export function createLedger(journal: Journal<LedgerEntry>) {
+  const tables = new Map<LedgerEntry['is'], Map<string, unknown>>();
+  const table = <Is extends LedgerEntry['is']>(is: Is): Map<string, Value<Is>> => {
+    const found = tables.get(is) ?? new Map<string, unknown>();
+    tables.set(is, found);
+    return found as Map<string, Value<Is>>;
+  };
+  for (const { is, value } of journal.takePast()) table(is).set(value.id, value);
+
+  return {
+    get: <Is extends LedgerEntry['is']>(is: Is, id: string): Value<Is> | undefined => table(is).get(id),
+    all: <Is extends LedgerEntry['is']>(is: Is): Value<Is>[] => [...table(is).values()],
+    put<Is extends LedgerEntry['is']>(is: Is, value: Value<Is>): Value<Is> {
+      journal.append({ is, value } as LedgerEntry);
+      table(is).set(value.id, value);
+      return value;
+    },
+  };
+}
+export type Ledger = ReturnType<typeof createLedger>;
+
+export const newPaymentId = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
+export const unixNow = (): number => Math.floor(Date.now() / 1000);
+
+/** In cents. @returns null for a price nobody made. */
+export const priceOf = (price: string): number | null => SIMULATED_PRICES[price] ?? null;

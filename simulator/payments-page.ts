@@ -1,0 +1,34 @@
+import type { Invoice } from './payments-ledger.ts';
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+const dollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
+
+const STATUS_TEXT: Record<Invoice['status'], string> = {
+  draft: 'Not yet issued.',
+  open: 'Not yet paid.',
+  paid: 'Paid. Thank you.',
+  void: 'Void. Nothing was charged.',
+};
+
+/** The hosted invoice page (decisions §6): one button, which posts to the page's own address. */
+export function payPage({ id, lines, amount_due: due, status }: Invoice, problem?: string): string {
+  const items = lines
+    .map(({ description, amount }) => `<li>${escapeHtml(description)}: ${dollars(amount)}</li>`)
+    .join('');
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Simulated payment</title></head>
+<body>
+<h1>Simulated payment</h1>
+<p>Invoice ${escapeHtml(id)}</p>
+<ul>${items}</ul>
+<p>Due: <strong>${dollars(due)}</strong></p>
+<p>${STATUS_TEXT[status]}</p>
+${problem === undefined ? '' : `<p role="alert">${escapeHtml(problem)}</p>`}
+${status === 'open' ? '<form method="post"><button type="submit">Pay with the saved card</button></form>' : ''}
+</body>
+</html>
+`;
+}

@@ -1,0 +1,276 @@
+import type Router from '@koa/router';
+import type { Context } from 'koa';
+import { z } from 'zod';
+import {
+  type Invoice,
+  type Ledger,
+  newPaymentId,
+  priceOf,
+  type Subscription,
+  unixNow,
+} from './payments-ledger.ts';
+
+export interface StripeRoutesOptions {
+  ledger: Ledger;
+  /** Tells the product; nobody waits for it here, so that it may well come before the answer. */
+  emit: (type: string, object: Invoice | Subscription) => Promise<void>;
+  declines: (workspaceId: string | undefined) => boolean;
+  apiKey: string;
+  payUrl: (invoiceId: string) => string;
+}
+
+const Metadata = z.record(z.string(), z.string()).default({});
+const CustomerParams = z.object({ name: z.string().optional(), metadata: Metadata });
+const InvoiceParams = z.object({ customer: z.string(), metadata: Metadata });
+const ItemParams = z.object({
+  customer: z.string(),
+  invoice: z.string().optional(),
+  pricing: z.object({ price: z.string() }),
+  description: z.string().default(''),
+  metadata: Metadata,
+});
+const SubscriptionParams = z.object({
+  customer: z.string(),
+  items: z.array(z.object({ price: z.string() })).length(1),
+  metadata: Metadata,
+});
+const SubscriptionChange = z.object({
+  items: z
+    .array(z.object({ id: z.string(), price: z.string() }))
+    .length(1)
+    .optional(),
+  metadata: Metadata,
+});
+const CreditParams = z.object({
+  invoice: z.string(),
+  amount: z.coerce.number().int(),
+  credit_amount: z.coerce.number().int(),
+});
+
+interface StripeAnswer {
+  status: number;
+  body: unknown;
+}
+
+/** An error in Stripe's form. */
+class Refused extends Error {
+  readonly answer: StripeAnswer;
+
+  constructor(status: number, type: string, code: string, message: string) {
+    super(message);
+    this.answer = { status, body: { error: { type, code, message } } };
+  }
+}
+
+const missing = (what: string, id: string): Refused =>
+  new Refused(404, 'invalid_request_error', 'resource_missing', `No such ${what}: '${id}'`);
+const declined = (): Refused => new Refused(402, 'card_error', 'card_declined', 'Your card was declined.');
+
+/** The part of Stripe's API that `providers/payments/stripe.ts` calls: form-encoded in, JSON out, idempotent by key. */
+export function stripeRoutes(
+  routes: Router,
+  { ledger, emit, declines, apiKey, payUrl }: StripeRoutesOptions,
+): void {
+  function found<Is extends 'customer' | 'invoice' | 'subscription'>(is: Is, id: string) {
+    const value = ledger.get(is, id);
+    if (!value) throw missing(is, id);
+    return value;
+  }
+
+  function answer(context: Context, work: () => unknown): void {
+    const key = context.method === 'POST' ? context.get('idempotency-key') : '';
+    if (context.get('authorization') !== `Bearer ${apiKey}`) {
+      return send(
+        context,
+        new Refused(401, 'invalid_request_error', 'api_key_invalid', 'Invalid API key provided').answer,
+      );
+    }
+    const earlier = key === '' ? undefined : ledger.get('answer', key);
+    if (earlier) {
+      context.set('Idempotent-Replayed', 'true');
+      return send(context, earlier);
+    }
+    const given = attempt(work);
+    if (key !== '') ledger.put('answer', { id: key, ...given });
+    send(context, given);
+  }
+
+  const post = (path: string, work: (body: unknown, id: string) => unknown): void => {
+    routes.post(path, (context) =>
+      answer(context, () => work(context.request.body, String(context['params'].id))),
+    );
+  };
+  const get = (path: string, work: (id: string, context: Context) => unknown): void => {
+    routes.get(path, (context) => answer(context, () => work(String(context['params'].id), context)));
+  };
+
+  post('/v1/customers', (body) => {
+    const { name, metadata } = CustomerParams.parse(body);
+    return ledger.put('customer', {
+      id: newPaymentId('cus'),
+      object: 'customer',
+      name: name ?? null,
+      balance: 0,
+      metadata,
+    });
+  });
+
+  post('/v1/invoices', (body) => {
+    const { customer, metadata } = InvoiceParams.parse(body);
+    found('customer', customer);
+    return ledger.put('invoice', {
+      id: newPaymentId('in'),
+      object: 'invoice',
+      customer,
+      status: 'draft',
+      total: 0,
+      amount_due: 0,
+      amount_paid: 0,
+      lines: [],
+      metadata,
+      hosted_invoice_url: null,
+      created: unixNow(),
+    });
+  });
+
+  post('/v1/invoiceitems', (body) => {
+    const { customer, invoice: invoiceId, pricing, description, metadata } = ItemParams.parse(body);
+    found('customer', customer);
+    const amount = priceOf(pricing.price);
+    if (amount === null) throw missing('price', pricing.price);
+    const id = newPaymentId('ii');
+    if (invoiceId === undefined)
+      return ledger.put('invoiceitem', {
+        id,
+        object: 'invoiceitem',
+        customer,
+        description,
+        amount,
+        metadata,
+      });
+    const invoice = found('invoice', invoiceId);
+    ledger.put('invoice', {
+      ...invoice,
+      total: invoice.total + amount,
+      lines: [...invoice.lines, { description, amount }],
+    });
+    return { id, object: 'invoiceitem', customer, invoice: invoiceId, description, amount, metadata };
+  });
+
+  post('/v1/invoices/:id/finalize', (_, id) => {
+    const draft = found('invoice', id);
+    if (draft.status !== 'draft')
+      throw new Refused(
+        400,
+        'invalid_request_error',
+        'invoice_already_finalized',
+        'This invoice is already finalized',
+      );
+    const customer = found('customer', draft.customer);
+    const credit = Math.min(draft.total, -customer.balance);
+    if (credit > 0) ledger.put('customer', { ...customer, balance: customer.balance + credit });
+    const due = draft.total - credit;
+    const status = due === 0 ? 'paid' : 'open';
+    const invoice = ledger.put('invoice', {
+      ...draft,
+      status,
+      amount_due: due,
+      hosted_invoice_url: payUrl(id),
+    });
+    if (status === 'paid') void emit('invoice.paid', invoice);
+    return invoice;
+  });
+
+  post('/v1/invoices/:id/void', (_, id) => {
+    const invoice = found('invoice', id);
+    if (invoice.status !== 'open')
+      throw new Refused(
+        400,
+        'invalid_request_error',
+        'invoice_not_editable',
+        'Only an open invoice can be voided',
+      );
+    const voided = ledger.put('invoice', { ...invoice, status: 'void' });
+    void emit('invoice.voided', voided);
+    return voided;
+  });
+
+  get('/v1/invoices/:id', (id) => found('invoice', id));
+
+  post('/v1/credit_notes', (body) => {
+    const { invoice: invoiceId, amount, credit_amount: credit } = CreditParams.parse(body);
+    const invoice = found('invoice', invoiceId);
+    if (invoice.status !== 'paid' || credit > invoice.total) {
+      throw new Refused(
+        400,
+        'invalid_request_error',
+        'invalid_credit',
+        'The invoice cannot be credited with this amount',
+      );
+    }
+    const customer = found('customer', invoice.customer);
+    ledger.put('customer', { ...customer, balance: customer.balance - credit });
+    return ledger.put('credit_note', {
+      id: newPaymentId('cn'),
+      object: 'credit_note',
+      invoice: invoiceId,
+      amount,
+    });
+  });
+
+  get('/v1/credit_notes', (_, context) => {
+    const data = ledger.all('credit_note').filter(({ invoice }) => invoice === context.query['invoice']);
+    return { object: 'list', data, has_more: false };
+  });
+
+  post('/v1/subscriptions', (body) => {
+    const { customer, items, metadata } = SubscriptionParams.parse(body);
+    found('customer', customer);
+    if (declines(metadata['workspace_id'])) throw declined();
+    const subscription = ledger.put('subscription', {
+      id: newPaymentId('sub'),
+      object: 'subscription',
+      customer,
+      status: 'active',
+      items: { data: items.map(({ price }) => ({ id: newPaymentId('si'), price })) },
+      metadata,
+      created: unixNow(),
+    });
+    void emit('customer.subscription.created', subscription);
+    return subscription;
+  });
+
+  post('/v1/subscriptions/:id', (body, id) => {
+    const { items, metadata } = SubscriptionChange.parse(body);
+    const before = found('subscription', id);
+    if (items && declines(before.metadata['workspace_id'])) throw declined();
+    const subscription = ledger.put('subscription', {
+      ...before,
+      items: items ? { data: items } : before.items,
+      metadata: { ...before.metadata, ...metadata },
+    });
+    void emit('customer.subscription.updated', subscription);
+    return subscription;
+  });
+
+  get('/v1/subscriptions/:id', (id) => found('subscription', id));
+}
+
+function attempt(work: () => unknown): StripeAnswer {
+  try {
+    return { status: 200, body: work() };
+  } catch (error) {
+    if (error instanceof Refused) return error.answer;
+    if (!(error instanceof z.ZodError)) throw error;
+    const message = z.prettifyError(error);
+    return {
+      status: 400,
+      body: { error: { type: 'invalid_request_error', code: 'parameter_invalid', message } },
+    };
+  }
+}
+
+function send(context: Context, { status, body }: StripeAnswer): void {
+  context.status = status;
+  context.body = body;
+}

@@ -1,0 +1,126 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import Koa from 'koa';
+import { koaBody } from 'koa-body';
+import { z } from 'zod';
+import { announceReady, exitWithParent } from '#standalone/child.ts';
+import { simulateCarrier } from './carrier.ts';
+import { simulateCarrierLines } from './carrier-lines.ts';
+import { openJournal } from './journal.ts';
+import { simulateMail } from './mail.ts';
+import { simulateModel } from './model.ts';
+import { simulatePayments } from './payments.ts';
+import type { SimulatorContext } from './part.ts';
+
+export interface SimulatorOptions {
+  /** 0: any free one. */
+  port: number;
+  smtpPort: number;
+  /** Where it remembers what it took, below `simulator/`; null: nowhere. */
+  dataDir: string | null;
+  /** Where the product is reached, e.g. `http://localhost:3000`. */
+  callbackBaseUrl: string;
+  secret: string;
+  log?: (text: string) => void;
+}
+
+export interface RunningSimulator {
+  url: string;
+  /** For `SMTP_URL`. */
+  smtpUrl: string;
+  stop(): Promise<void>;
+}
+
+/** Files of 25 MB in base64, and some. */
+const BODY_LIMIT = '40mb';
+
+/** Starts the providers that the product runs against where no real ones are configured (decisions §12). */
+export async function startSimulator(options: SimulatorOptions): Promise<RunningSimulator> {
+  const { port, smtpPort, dataDir, callbackBaseUrl, secret, log = () => {} } = options;
+  const context: SimulatorContext = {
+    secret,
+    callbackBaseUrl: callbackBaseUrl.replace(/\/$/, ''),
+    openJournal: (name) =>
+      openJournal(dataDir === null ? null : path.join(dataDir, 'simulator', `${name}.jsonl`)),
+    log,
+  };
+  const mail = await simulateMail(context, smtpPort);
+  const parts = [
+    mail,
+    simulateCarrier(context),
+    simulateCarrierLines(context),
+    simulatePayments(context),
+    simulateModel(context),
+  ];
+
+  const app = new Koa();
+  app.on('error', (error: Error) => log(`request failed: ${error.message}`));
+  app.use(explainErrors);
+  app.use(koaBody({ jsonLimit: BODY_LIMIT, includeUnparsed: true }));
+  for (const { routes } of parts) app.use(routes.routes());
+  const server = createServer(app.callback());
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    smtpUrl: mail.smtpUrl,
+    async stop() {
+      await Promise.all(parts.map((part) => part.stop()));
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Bad input gets a `400` that says what is wrong, in the form of the protocol it came by. */
+async function explainErrors(context: Koa.Context, next: Koa.Next): Promise<void> {
+  try {
+    await next();
+  } catch (error) {
+    const bodyStatus = error instanceof Error && 'status' in error ? Number(error.status) : 500;
+    if (!(error instanceof z.ZodError) && bodyStatus >= 500) throw error;
+    const issues =
+      error instanceof z.ZodError
+        ? error.issues.map(({ path: at, message }) => ({ path: at.join('.'), message }))
+        : [{ path: '', message: 'the body cannot be read' }];
+    const message = issues.map((issue) => `${issue.path} ${issue.message}`.trim()).join('; ');
+    context.status = error instanceof z.ZodError ? 400 : bodyStatus;
+    context.body = context.path.startsWith('/carrier/')
+      ? { error: { code: 'invalid_request', message } }
+      : { error: message, code: 'VALIDATION_ERROR', issues };
+  }
+}
+
+const Port = z.coerce.number().int().min(0).max(65_535).default(0);
+const Environment = z.object({
+  SIMULATOR_PORT: Port,
+  SIMULATOR_SMTP_PORT: Port,
+  SIMULATOR_SECRET: z.string().min(16),
+  PUBLIC_URL: z.url().default('http://localhost:3000'),
+  DATA_DIR: z.string().default('.data'),
+  NODE_ENV: z
+    .string()
+    .refine((mode) => mode !== 'production', 'there is no simulator in production')
+    .optional(),
+});
+
+if (import.meta.main) {
+  const given = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''));
+  const env = Environment.parse(given);
+  const simulator = await startSimulator({
+    port: env.SIMULATOR_PORT,
+    smtpPort: env.SIMULATOR_SMTP_PORT,
+    dataDir: env.DATA_DIR,
+    callbackBaseUrl: env.PUBLIC_URL,
+    secret: env.SIMULATOR_SECRET,
+    log: (text) => console.error(text),
+  });
+  console.log(`The simulator listens at ${simulator.url}, its mail server at ${simulator.smtpUrl}`);
+  exitWithParent(() => simulator.stop());
+  announceReady();
+}

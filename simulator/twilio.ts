@@ -1,0 +1,247 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import Router from '@koa/router';
+import Koa, { type Context } from 'koa';
+import { koaBody } from 'koa-body';
+import { z } from 'zod';
+
+/** What happens to the next messages for a recipient. */
+export type TwilioFault =
+  | { kind: 'error'; status: number; code: number | null }
+  /** Taken, and the answer is lost, comes late, or is an error of a gateway. */
+  | { kind: 'answer_lost' }
+  | { kind: 'answer_late' }
+  | { kind: 'gateway_error' };
+
+export interface TwilioMessage {
+  sid: string;
+  to: string;
+  from: string | null;
+  messagingServiceSid: string | null;
+  body: string;
+  media: string[];
+  statusCallback: string | null;
+  createdAt: Date;
+}
+
+export interface TwilioStandIn {
+  url: string;
+  /** Everything it took, in order. */
+  sent: readonly TwilioMessage[];
+  /** Statuses told of on their own; else messages are told to be sent and then delivered. */
+  quiet: boolean;
+  fault(to: string, fault: TwilioFault | null): void;
+  /** Tells of a status of a message, as its StatusCallback asked; the answer's status. */
+  tell(message: TwilioMessage, status: string, more?: Record<string, string>): Promise<number>;
+  /** Posts an inbound message to a number's webhook; the answer. */
+  receive(webhook: string, fields: Record<string, string>): Promise<Response>;
+  /** A form posted as Twilio signs it. */
+  sign(url: string, fields: Record<string, string>): { headers: Record<string, string>; body: string };
+  stop(): Promise<void>;
+}
+
+const SendForm = z.object({
+  To: z.string().default(''),
+  From: z.string().optional(),
+  MessagingServiceSid: z.string().optional(),
+  Body: z.string().default(''),
+  MediaUrl: z.union([z.string(), z.array(z.string())]).optional(),
+  StatusCallback: z.url({ protocol: /^https?$/ }).optional(),
+});
+
+const LATE_MS = 3_000;
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
+
+/** Stands in for Twilio Programmable Messaging, API 2010-04-01, over HTTP, from its documents. */
+export async function startTwilio(account: { sid: string; authToken: string }): Promise<TwilioStandIn> {
+  const sent: TwilioMessage[] = [];
+  const faults = new Map<string, TwilioFault>();
+  const stopping = new AbortController();
+  const telling = new Set<Promise<unknown>>();
+
+  function sign(url: string, fields: Record<string, string>) {
+    const pairs = Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1));
+    const signed = pairs.reduce((text, [name, value]) => text + name + value, url);
+    return {
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-twilio-signature': createHmac('sha1', account.authToken).update(signed).digest('base64'),
+      },
+      body: new URLSearchParams(fields).toString(),
+    };
+  }
+
+  const post = (url: string, fields: Record<string, string>): Promise<Response> =>
+    fetch(url, { method: 'POST', ...sign(url, fields) });
+
+  async function tell(
+    message: TwilioMessage,
+    status: string,
+    more: Record<string, string> = {},
+  ): Promise<number> {
+    if (message.statusCallback === null) return 0;
+    const answer = await post(message.statusCallback, {
+      MessageSid: message.sid,
+      SmsSid: message.sid,
+      MessageStatus: status,
+      SmsStatus: status,
+      To: message.to,
+      From: message.from ?? '',
+      AccountSid: account.sid,
+      ApiVersion: '2010-04-01',
+      ...more,
+    });
+    return answer.status;
+  }
+
+  const standIn: TwilioStandIn = {
+    url: '',
+    sent,
+    quiet: false,
+    fault: (to, fault) => void (fault === null ? faults.delete(to) : faults.set(to, fault)),
+    tell,
+    sign,
+    receive: (webhook, fields) =>
+      post(webhook, {
+        AccountSid: account.sid,
+        NumMedia: '0',
+        NumSegments: '1',
+        ApiVersion: '2010-04-01',
+        ...fields,
+      }),
+    async stop() {
+      stopping.abort();
+      await Promise.allSettled(telling);
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+
+  const routes = new Router({ prefix: '/2010-04-01/Accounts/:account' });
+  const credentials = `Basic ${Buffer.from(`${account.sid}:${account.authToken}`).toString('base64')}`;
+  routes.use(async (context, next) => {
+    if (context.get('authorization') === credentials && accountOf(context) === account.sid) return next();
+    refuse(context, 401, 20003, 'Authenticate');
+  });
+
+  routes.post('/Messages.json', async (context) => {
+    const form = SendForm.parse(context.request.body);
+    const fault = faults.get(form.To);
+    if (fault?.kind === 'error') return refuse(context, fault.status, fault.code, 'The message was refused');
+    if (!/^\+\d{8,15}$/.test(form.To)) return refuse(context, 400, 21211, `Invalid 'To': ${form.To}`);
+    if (form.From === undefined && form.MessagingServiceSid === undefined)
+      return refuse(context, 400, 21603, "A 'From' is required");
+    if (form.Body.length > 1600) return refuse(context, 400, 21617, 'The body exceeds 1600 characters');
+    if (form.Body === '' && form.MediaUrl === undefined)
+      return refuse(context, 400, 21602, 'A body is required');
+    const message: TwilioMessage = {
+      sid: `SM${randomBytes(16).toString('hex')}`,
+      to: form.To,
+      from: form.From ?? null,
+      messagingServiceSid: form.MessagingServiceSid ?? null,
+      body: form.Body,
+      media: [form.MediaUrl ?? []].flat(),
+      statusCallback: form.StatusCallback ?? null,
+      createdAt: new Date(),
+    };
+    sent.push(message);
+    if (!standIn.quiet) {
+      const told = tell(message, 'sent').then(() => tell(message, 'delivered'));
+      const settled = told.catch(() => {}).finally(() => telling.delete(settled));
+      telling.add(settled);
+    }
+    if (fault?.kind === 'answer_lost') {
+      context.respond = false;
+      context.req.socket.destroy();
+      return;
+    }
+    if (fault?.kind === 'gateway_error') return refuse(context, 502, null, 'Bad gateway');
+    if (fault?.kind === 'answer_late') await pause(LATE_MS, undefined, { signal: stopping.signal });
+    context.status = 201;
+    context.body = resource(message);
+  });
+
+  routes.get('/Messages.json', (context) => {
+    const query = z
+      .object({
+        To: z.string().optional(),
+        From: z.string().optional(),
+        PageSize: z.coerce.number().max(1000).default(50),
+      })
+      .parse(context.query);
+    const found = sent.filter(
+      ({ to, from }) =>
+        (query.To === undefined || to === query.To) && (query.From === undefined || from === query.From),
+    );
+    const messages = found.toReversed().slice(0, query.PageSize).map(resource);
+    context.body = { messages, page: 0, page_size: query.PageSize, next_page_uri: null };
+  });
+
+  routes.get('/Messages/:sid/Media/:media', (context) => {
+    context.redirect(`${standIn.url}/store/${context.params['media']}`);
+  });
+
+  const resource = (message: TwilioMessage) => ({
+    sid: message.sid,
+    account_sid: account.sid,
+    api_version: '2010-04-01',
+    status: message.messagingServiceSid === null ? 'queued' : 'accepted',
+    direction: 'outbound-api',
+    to: message.to,
+    from: message.from,
+    messaging_service_sid: message.messagingServiceSid,
+    body: message.body,
+    num_segments: '1',
+    num_media: String(message.media.length),
+    error_code: null,
+    error_message: null,
+    date_created: message.createdAt.toUTCString().replace('GMT', '+0000'),
+    date_sent: null,
+    price: null,
+  });
+
+  const open = new Router();
+  open.get('/2010-04-01/Accounts/:account.json', (context) => {
+    if (context.get('authorization') !== credentials) return refuse(context, 401, 20003, 'Authenticate');
+    context.body = { sid: account.sid, status: 'active' };
+  });
+  open.get('/store/:media', (context) => {
+    // A signed link's store refuses a request that also bears a password.
+    if (context.get('authorization') !== '')
+      return refuse(context, 400, null, 'Only one way to authenticate');
+    context.type = 'image/png';
+    context.body = PNG;
+  });
+
+  const app = new Koa();
+  app.use(async (context, next) => {
+    try {
+      await next();
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      if (!(error instanceof z.ZodError)) throw error;
+      refuse(context, 400, 20001, 'Invalid parameter');
+    }
+  });
+  app.use(koaBody());
+  app.use(open.routes());
+  app.use(routes.routes());
+  const server = createServer(app.callback());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  standIn.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return standIn;
+}
+
+const accountOf = (context: Context): string =>
+  String((context['params'] as Record<string, string>)['account']);
+
+function refuse(context: Context, status: number, code: number | null, message: string): void {
+  context.status = status;
+  context.body =
+    code === null
+      ? message
+      : { code, message, more_info: `https://www.twilio.com/docs/errors/${code}`, status };
+}
