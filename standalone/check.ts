@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+
+interface Outcome {
+  ok: boolean;
+  output: string;
+}
+
+/** Everything that reads the source without running it: types, lint, format, dead code, lock file. */
+const CHECKS: Record<string, () => Promise<Outcome>> = {
+  types: () => run('tsc', '--noEmit', '--pretty', 'false'),
+  lint: () => run('oxlint'),
+  format: () => run('oxfmt', '--check', '.'),
+  'dead code': () => run('knip', '--no-progress'),
+  'lock file': lockFileIsComplete,
+};
+
+function run(program: string, ...args: string[]): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(`node_modules/.bin/${program}`, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
+    }
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ ok: code === 0, output }));
+  });
+}
+
+/**
+ * The lock file has no addresses, which would tie every install to the registry it was made with, and names every
+ * package that another platform needs: `npm ci` refuses one that does not.
+ */
+async function lockFileIsComplete(): Promise<Outcome> {
+  const lock = await readFile('package-lock.json', 'utf8');
+  const { packages } = JSON.parse(lock) as { packages: Record<string, { optionalDependencies?: object }> };
+  const problems = lock.split('\n').filter((line) => line.includes('"resolved"'));
+  for (const [path, { optionalDependencies = {} }] of Object.entries(packages)) {
+    for (const name of Object.keys(optionalDependencies)) {
+      const nested = `${path}/node_modules/${name}`;
+      const found = nested in packages || `node_modules/${name}` in packages;
+      if (!found) problems.push(`${path} wants ${name}, which is missing`);
+    }
+  }
+  return { ok: problems.length === 0, output: problems.slice(0, 10).join('\n') };
+}
+
+const outcomes = await Promise.all(
+  Object.entries(CHECKS).map(async ([name, check]) => {
+    const started = performance.now();
+    const { ok, output } = await check();
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    console.log(`${ok ? '✓' : '✗'} ${name} (${seconds} s)`);
+    if (!ok) console.log(output.trimEnd());
+    return ok;
+  }),
+);
+process.exitCode = outcomes.every(Boolean) ? 0 : 1;

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { JWK } from 'jose';
+import pg from 'pg';
+import { signLocalSession } from '#api/auth/session-token.ts';
+import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
+import { type Config, readConfig } from '#domain/config.ts';
+import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+
+/** What the first start writes to `demo.json` (decisions §1). */
+export interface Demo {
+  baseUrl: string;
+  temporalAddress: string;
+  temporalUiUrl: string;
+  databaseUrl: string;
+  workspaceId: string;
+  workspaceKey: string;
+  agencyKey: string;
+  lineIds: string[];
+  sessionToken: string;
+  coAdminToken: string;
+  otherAgencyKey: string;
+  invoiceAgencyKey: string;
+}
+
+const SESSION_LIFETIME = '365 days';
+
+/** The demo's lines: two phones and an email address, at the simulated carrier. */
+const LINES = [
+  {
+    channel: 'imessage',
+    firstName: 'Dana',
+    lastName: 'Demo',
+    phone: '+14155550111',
+    email: null,
+    limits: [150, 50, 20, 60],
+  },
+  {
+    channel: 'imessage',
+    firstName: 'Robin',
+    lastName: 'Demo',
+    phone: '+14155550112',
+    email: null,
+    limits: [150, 50, 20, 60],
+  },
+  {
+    channel: 'email',
+    firstName: 'Dana',
+    lastName: 'Demo',
+    phone: null,
+    email: 'dana@demo.example',
+    limits: [500, 100, 20, 60],
+  },
+] as const;
+
+/** Makes the demo agency, workspace, people, keys and lines; as one transaction, so a start cut short leaves none. */
+export async function createDemo(config: Config, temporalUiUrl: string): Promise<Demo> {
+  if (config.production) throw new Error('there is no demo data in production');
+  if (config.auth.localJwk === null) throw new Error('the demo signs its session tokens with AUTH_LOCAL_JWK');
+  const localKey = JSON.parse(config.auth.localJwk) as JWK;
+  const client = new pg.Client({ connectionString: config.databaseUrl });
+  await client.connect();
+  const insert = async (table: string, row: Record<string, unknown>): Promise<void> => {
+    const columns = Object.keys(row);
+    const values = columns.map((_, index) => `$${index + 1}`);
+    await client.query(
+      `insert into ${table} (${columns.join(', ')}) values (${values.join(', ')})`,
+      Object.values(row),
+    );
+  };
+  const addKey = async (kind: ApiKeyKind, ownerId: string, userId: string): Promise<string> => {
+    const { key, hash, prefix, last4 } = newApiKey(kind);
+    const owner = kind === 'agency' ? { agency_id: ownerId } : { workspace_id: ownerId };
+    await insert(`${kind}_keys`, {
+      ...owner,
+      id: newId(),
+      name: 'Demo',
+      hash,
+      prefix,
+      last4,
+      created_by_user_id: userId,
+    });
+    return key;
+  };
+  const addUser = async (name: string): Promise<string> => {
+    const id = newUserId();
+    await insert('users', {
+      id,
+      email: `${name.toLowerCase().replaceAll(' ', '.')}.${id.slice(-6)}@demo.example`,
+      name,
+    });
+    return id;
+  };
+  const addAgency = async (
+    name: string,
+    billingMode: 'card' | 'invoice',
+    ownerId: string,
+  ): Promise<string> => {
+    const id = newAgencyId();
+    await insert('agencies', { id, name, billing_mode: billingMode });
+    await insert('agency_members', { agency_id: id, user_id: ownerId, role: 'owner' });
+    return id;
+  };
+
+  try {
+    await client.query('begin');
+    const owner = await addUser('Olivia Owner');
+    const coAdmin = await addUser('Casey Coadmin');
+    const agencyId = await addAgency('Demo agency', 'card', owner);
+    await insert('agency_members', { agency_id: agencyId, user_id: coAdmin, role: 'co_admin' });
+    const otherOwner = await addUser('Otto Other');
+    const otherAgencyId = await addAgency('Other agency', 'card', otherOwner);
+    const invoiceOwner = await addUser('Iris Invoice');
+    const invoiceAgencyId = await addAgency('Invoice agency', 'invoice', invoiceOwner);
+
+    const workspaceId = newWorkspaceId();
+    await insert('workspaces', {
+      id: workspaceId,
+      agency_id: agencyId,
+      name: 'Demo workspace',
+      legal_name: 'Demo workspace Ltd.',
+      timezone: 'UTC',
+      country: 'US',
+      plan: 'growth',
+      subscription_status: 'active',
+      created_by_user_id: owner,
+    });
+    await insert('workspace_members', {
+      workspace_id: workspaceId,
+      user_id: owner,
+      role: 'org:admin',
+      is_owner: true,
+    });
+    await insert('workspace_members', { workspace_id: workspaceId, user_id: coAdmin, role: 'org:member' });
+    const lineIds: string[] = [];
+    for (const { channel, firstName, lastName, phone, email, limits } of LINES) {
+      const id = newId();
+      lineIds.push(id);
+      await insert('lines', {
+        workspace_id: workspaceId,
+        id,
+        channel,
+        first_name: firstName,
+        last_name: lastName,
+        phone,
+        email,
+        provisioning_status: 'active',
+        carrier: 'simulated',
+        daily_total_limit: limits[0],
+        daily_new_limit: limits[1],
+        min_gap_seconds: limits[2],
+        contact_gap_seconds: limits[3],
+        health_status: 'healthy',
+      });
+    }
+    const session = (userId: string, role: string): Promise<string> =>
+      signLocalSession(localKey, config.auth.issuer, {
+        userId,
+        organizationId: workspaceId,
+        role,
+        expiresIn: SESSION_LIFETIME,
+      });
+    const demo: Demo = {
+      baseUrl: config.publicUrl,
+      temporalAddress: config.temporal.address,
+      temporalUiUrl,
+      databaseUrl: config.databaseUrl,
+      workspaceId,
+      workspaceKey: await addKey('workspace', workspaceId, owner),
+      agencyKey: await addKey('agency', agencyId, owner),
+      lineIds,
+      sessionToken: await session(owner, 'org:admin'),
+      coAdminToken: await session(coAdmin, 'org:member'),
+      otherAgencyKey: await addKey('agency', otherAgencyId, otherOwner),
+      invoiceAgencyKey: await addKey('agency', invoiceAgencyId, invoiceOwner),
+    };
+    await client.query('commit');
+    return demo;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Writes a file whole or not at all, for its owner's eyes only. */
+async function writeSecretFile(file: string, text: string): Promise<void> {
+  const partial = `${file}.${randomUUID()}`;
+  await writeFile(partial, text, { mode: 0o600 });
+  await rename(partial, file);
+}
+
+if (import.meta.main) {
+  const config = readConfig(process.env);
+  const file = path.join(process.env['DATA_DIR'] ?? '.data', 'demo.json');
+  const addresses = {
+    baseUrl: config.publicUrl,
+    temporalAddress: config.temporal.address,
+    temporalUiUrl: process.env['TEMPORAL_UI_URL'] ?? '',
+    databaseUrl: config.databaseUrl,
+  };
+  // Ports may differ from one start to the next; the data stays.
+  const demo = existsSync(file)
+    ? { ...(JSON.parse(await readFile(file, 'utf8')) as Demo), ...addresses }
+    : await createDemo(config, addresses.temporalUiUrl);
+  await writeSecretFile(file, `${JSON.stringify(demo, null, 2)}\n`);
+}

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import type { Addresses } from './launcher.ts';
+
+/**
+ * What to do next, once everything runs: where things are, and a line that sends a first message when pasted.
+ * @param demoFile absolute path of `demo.json`.
+ * @param firstStart the key is shown only then; later it is read from the file.
+ */
+export function greeting(
+  { apiUrl, temporalUiUrl }: Addresses,
+  demoFile: string,
+  firstStart: boolean,
+): string {
+  const { workspaceKey } = JSON.parse(readFileSync(demoFile, 'utf8')) as { workspaceKey: string };
+  const key = firstStart ? workspaceKey : `$(node -p "require('${demoFile}').workspaceKey")`;
+  const rows = [
+    ['API', apiUrl],
+    ['API reference', `${apiUrl}/docs`],
+    ...(temporalUiUrl === '' ? [] : [['Temporal Web UI', temporalUiUrl]]),
+    ...(firstStart
+      ? [['Demo key', `${workspaceKey} (shown once; with others in ${demoFile})`]]
+      : [['Demo keys', demoFile]]),
+  ];
+  return [
+    '',
+    ...rows.map(([name = '', value = '']) => `  ${name.padEnd(17)}${value}`),
+    '',
+    'Send a message through a simulated line:',
+    '',
+    `curl -X POST ${apiUrl}/api/messages -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" ` +
+      `-d '{"recipientPhone": "+14155550123", "message": "Hello from Linepace"}'`,
+    '',
+    'Ctrl-C stops it; the data stays.',
+  ].join('\n');
+}

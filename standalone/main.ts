@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { greeting } from './greeting.ts';
+import { createLauncher, type Progress } from './launcher.ts';
+import { readSettings } from './settings.ts';
+
+/** One press of Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
+const SAME_PRESS_MS = 500;
+
+const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
+const progress: Progress = {
+  done: (what, startedAt) => console.log(`✓ ${what} (${seconds(startedAt)})`),
+  note: (line) => console.log(line),
+};
+
+function fail(error: unknown): void {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const startedAt = performance.now();
+  const settings = readSettings(process.env);
+  const launcher = createLauncher(settings, process.env, progress);
+  let stoppingSince: number | null = null;
+
+  const stop = async (): Promise<void> => {
+    if (stoppingSince !== null) {
+      if (performance.now() - stoppingSince < SAME_PRESS_MS) return;
+      launcher.kill();
+      process.exit(130);
+    }
+    stoppingSince = performance.now();
+    console.log('\nStopping; once more to stop at once …');
+    await launcher.stop();
+    console.log(`Stopped (${seconds(stoppingSince)}).`);
+    process.exit();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect']) process.on(signal, () => void stop());
+
+  const demoFile = join(settings.DATA_DIR, 'demo.json');
+  const firstStart = !existsSync(demoFile);
+  try {
+    const addresses = await launcher.start();
+    console.log(`\nLinepace is ready (${seconds(startedAt)}).`);
+    console.log(greeting(addresses, demoFile, firstStart));
+  } catch (error) {
+    // Told to stop meanwhile: that is why.
+    if (stoppingSince !== null) return;
+    fail(error);
+    await launcher.stop();
+    process.exit();
+  }
+}
+
+// Whoever read the output may be gone before everything is stopped.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
+await main().catch((error: unknown) => {
+  fail(error);
+  process.exit();
+});

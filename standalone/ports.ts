@@ -1,0 +1,42 @@
+import { createServer } from 'node:net';
+
+/** A port that is to be free, and the environment variable that moves it. */
+export interface WantedPort {
+  port: number;
+  variable: string;
+  /** What would listen there. */
+  purpose: string;
+}
+
+/** Tries to listen on a port, all interfaces or one; port 0 takes any free one. @throws as the system says. */
+function tryPort(port: number, host?: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ port, host, exclusive: true }, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : port));
+    });
+  });
+}
+
+/** A loopback port that is free now. */
+export const freePort = (): Promise<number> => tryPort(0, '127.0.0.1');
+
+const REASONS: Record<string, string> = { EADDRINUSE: 'is in use', EACCES: 'is not for this user' };
+
+/** @throws one error that names every port that cannot be had, what it is for, and the variable that changes it. */
+export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
+  const problems: string[] = [];
+  for (const { port, variable, purpose } of wanted) {
+    try {
+      await tryPort(port);
+      // A listener on the loopback address alone does not collide with the wildcard on every system.
+      await tryPort(port, '127.0.0.1');
+    } catch (error) {
+      const { code = '', message } = error as NodeJS.ErrnoException;
+      problems.push(`Port ${port} (${purpose}) ${REASONS[code] ?? message}; set ${variable} to another one.`);
+    }
+  }
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+}

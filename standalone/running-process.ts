@@ -1,0 +1,45 @@
+import type { ChildProcess } from 'node:child_process';
+
+/** A process that the launcher or the test bed started. */
+export interface RunningProcess {
+  pid: number;
+  /** Settles, and never rejects, with how it ended: `exit code 1`, `signal SIGKILL`. */
+  ended: Promise<string>;
+  /** Asks it to end, waits, and kills what has not ended in time. */
+  stop(): Promise<void>;
+  /** Kills it at once, without waiting. */
+  kill(): void;
+}
+
+/** Longer than the 10 s that a worker gives its activities under way. */
+const STOP_TIMEOUT_MS = 20_000;
+
+/**
+ * Wraps a child that has been spawned.
+ * @param signal what asks it to end.
+ * @throws when it could not be spawned at all.
+ */
+export async function runningProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<RunningProcess> {
+  const ended = new Promise<string>((resolve) => {
+    child.once('exit', (code, by) => resolve(by === null ? `exit code ${code}` : `signal ${by}`));
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+  // An error after that is a signal or a message that no longer reaches it; its end is told by `ended`.
+  child.on('error', () => {});
+  return {
+    pid: child.pid as number,
+    ended,
+    async stop() {
+      child.kill(signal);
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+      await ended;
+      clearTimeout(timer);
+    },
+    kill() {
+      child.kill('SIGKILL');
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import type { WantedPort } from './ports.ts';
+
+const Port = z.coerce.number().int().min(1).max(65_535);
+
+const Environment = z.object({
+  NODE_ENV: z
+    .string()
+    .refine((value) => value !== 'production', {
+      message:
+        'this start has simulated carriers and payments; in production run `npm run api` and `npm run worker`',
+    })
+    .optional(),
+  PORT: Port.default(3000),
+  TEMPORAL_PORT: Port.default(7233),
+  TEMPORAL_UI_PORT: Port.default(8233),
+  POSTGRES_PORT: Port.default(5433),
+  SIMULATOR_PORT: Port.optional(),
+  SIMULATOR_SMTP_PORT: Port.optional(),
+  DATA_DIR: z.string().default('.data'),
+  DATABASE_URL: z.string().optional(),
+  TEMPORAL_ADDRESS: z.string().optional(),
+});
+
+/** What the environment says about the one-machine start; the services read the rest of it themselves. */
+export type Settings = Omit<z.output<typeof Environment>, 'NODE_ENV'>;
+
+/**
+ * Reads the environment; a variable that is set to nothing counts as unset.
+ * @returns with DATA_DIR absolute.
+ * @throws with every problem listed at once.
+ */
+export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+  const parsed = Environment.safeParse(withoutEmpty(environment));
+  if (!parsed.success) {
+    throw new Error(
+      parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'),
+    );
+  }
+  return { ...parsed.data, DATA_DIR: resolve(parsed.data.DATA_DIR) };
+}
+
+/** The environment without variables that are set to the empty string. */
+export const withoutEmpty = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+
+/** The ports that this start will listen on. */
+export function wantedPorts(settings: Settings): WantedPort[] {
+  const ports: [variable: keyof Settings, purpose: string, used: boolean][] = [
+    ['PORT', 'API', true],
+    ['POSTGRES_PORT', 'PostgreSQL', settings.DATABASE_URL === undefined],
+    ['TEMPORAL_PORT', 'Temporal', settings.TEMPORAL_ADDRESS === undefined],
+    ['TEMPORAL_UI_PORT', 'Temporal Web UI', settings.TEMPORAL_ADDRESS === undefined],
+    ['SIMULATOR_PORT', 'simulated providers', true],
+    ['SIMULATOR_SMTP_PORT', 'simulated mail server', true],
+  ];
+  return ports.flatMap(([variable, purpose, used]) => {
+    const port = settings[variable];
+    return used && typeof port === 'number' ? [{ port, variable, purpose }] : [];
+  });
+}
