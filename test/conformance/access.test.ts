@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { AGENCY_ENDPOINTS } from '#api/auth/authenticate.ts';
+import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
+import { errorCodes } from '#api/http/openapi.ts';
+import type { TenantRoute } from '#api/http/route.ts';
+import { newId } from '#domain/ids.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import type { ApiAnswer } from '#test/support/client.ts';
+import { createAgency, createKey, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+import { call, tenantRoutes } from './requests.ts';
+
+type Kind = 'workspace' | 'admin-session' | 'agency' | 'owner-session';
+const kindOf = ({ access }: TenantRoute): Kind => {
+  if (access === 'workspace-admin-session') return 'admin-session';
+  if (access === 'agency-owner-session') return 'owner-session';
+  return access.startsWith('agency') ? 'agency' : 'workspace';
+};
+
+/** What each kind of endpoint answers to each kind of credential (specification §5, decisions §3); null: it lets in. */
+const RULES: Record<string, Record<Kind, ErrorCode | null>> = {
+  'no credential': all('UNAUTHORIZED'),
+  'an unknown workspace key': all('UNAUTHORIZED'),
+  'an unknown agency key': all('UNAUTHORIZED'),
+  'an unknown session token': all('UNAUTHORIZED'),
+  'a session token with a changed signature': all('UNAUTHORIZED'),
+  'an expired session token': all('UNAUTHORIZED'),
+  'a revoked workspace key': all('UNAUTHORIZED'),
+  'an expired workspace key': all('UNAUTHORIZED'),
+  'a revoked agency key': all('UNAUTHORIZED'),
+  'an expired agency key': all('UNAUTHORIZED'),
+  'another scheme': all('UNAUTHORIZED'),
+  'an agency key by Basic': all('UNAUTHORIZED'),
+  'a session token by Basic': all('UNAUTHORIZED'),
+  'a workspace key': workspaceKey(),
+  'a workspace key by Basic': workspaceKey(),
+  'a workspace key by Basic with a password': workspaceKey(),
+  'an agency key': {
+    workspace: 'AGENCY_KEY_WRONG_ENDPOINT',
+    'admin-session': 'SESSION_REQUIRED',
+    agency: null,
+    'owner-session': 'SESSION_REQUIRED',
+  },
+  'a key of what is no longer an agency': {
+    workspace: 'AGENCY_KEY_WRONG_ENDPOINT',
+    'admin-session': 'SESSION_REQUIRED',
+    agency: 'NOT_AN_AGENCY',
+    'owner-session': 'SESSION_REQUIRED',
+  },
+  'the session of the owner': all(null),
+  'the session of a co-admin who is a member': {
+    workspace: null,
+    'admin-session': 'ADMIN_REQUIRED',
+    agency: null,
+    'owner-session': 'AGENCY_OWNER_REQUIRED',
+  },
+  'the session of a member': {
+    workspace: null,
+    'admin-session': 'ADMIN_REQUIRED',
+    agency: 'NOT_AN_AGENCY',
+    'owner-session': 'NOT_AN_AGENCY',
+  },
+  'the session of the owner of what is no longer an agency': {
+    workspace: null,
+    'admin-session': null,
+    agency: 'NOT_AN_AGENCY',
+    'owner-session': 'NOT_AN_AGENCY',
+  },
+  'a session without a workspace': {
+    workspace: 'UNAUTHORIZED',
+    'admin-session': 'UNAUTHORIZED',
+    agency: 'NOT_AN_AGENCY',
+    'owner-session': 'NOT_AN_AGENCY',
+  },
+  'a session of a workspace that is not there': {
+    workspace: 'UNAUTHORIZED',
+    'admin-session': 'UNAUTHORIZED',
+    agency: 'NOT_AN_AGENCY',
+    'owner-session': 'NOT_AN_AGENCY',
+  },
+};
+
+function all(code: ErrorCode | null): Record<Kind, ErrorCode | null> {
+  return { workspace: code, 'admin-session': code, agency: code, 'owner-session': code };
+}
+function workspaceKey(): Record<Kind, ErrorCode | null> {
+  return {
+    workspace: null,
+    'admin-session': 'SESSION_REQUIRED',
+    agency: 'AGENCY_KEY_REQUIRED',
+    'owner-session': 'SESSION_REQUIRED',
+  };
+}
+
+const REFUSALS = new Set(Object.values(RULES).flatMap((rule) => Object.values(rule)));
+
+let app: TestApp;
+let credentials: Record<string, string | null>;
+
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+  const workspace = await createWorkspace(app);
+  const [agency, former] = await Promise.all([createAgency(app), createAgency(app, { is_active: false })]);
+  const [coAdmin, member] = [`user_${newId()}`, `user_${newId()}`];
+  for (const id of [coAdmin, member]) await insertRow(app, 'users', { id, email: `${id}@example.test` });
+  await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
+  const past = new Date(Date.now() - 1000);
+  const session = async (
+    userId: string,
+    role: string | null,
+    organizationId: string | null = workspace.id,
+    expiresIn = '1 hour',
+  ) => bearer(await signIn(app, { userId, organizationId, role, expiresIn }));
+  const signed = await session(agency.ownerId, 'org:admin');
+  credentials = {
+    'no credential': null,
+    'an unknown workspace key': bearer(`svc_sk_${'x'.repeat(43)}`),
+    'an unknown agency key': bearer(`svcagency_${'x'.repeat(43)}`),
+    'an unknown session token': bearer('not.a.token'),
+    'a session token with a changed signature': `${signed.slice(0, -10)}${signed.slice(-10) === 'AAAAAAAAAA' ? 'BBBBBBBBBB' : 'AAAAAAAAAA'}`,
+    // Beyond the tolerance for clocks that differ.
+    'an expired session token': await session(agency.ownerId, 'org:admin', workspace.id, '-10 minutes'),
+    'a revoked workspace key': bearer(await createKey(app, 'workspace', workspace.id, { revoked_at: past })),
+    'an expired workspace key': bearer(await createKey(app, 'workspace', workspace.id, { expires_at: past })),
+    'a revoked agency key': bearer(await createKey(app, 'agency', agency.id, { revoked_at: past })),
+    'an expired agency key': bearer(await createKey(app, 'agency', agency.id, { expires_at: past })),
+    'another scheme': `Digest ${workspace.key}`,
+    'an agency key by Basic': basic(agency.key),
+    'a session token by Basic': basic(signed.slice('Bearer '.length)),
+    'a workspace key': bearer(workspace.key),
+    'a workspace key by Basic': basic(workspace.key),
+    'a workspace key by Basic with a password': basic(workspace.key, 'ignored'),
+    'an agency key': bearer(agency.key),
+    'a key of what is no longer an agency': bearer(former.key),
+    'the session of the owner': signed,
+    'the session of a co-admin who is a member': await session(coAdmin, 'org:member'),
+    'the session of a member': await session(member, 'org:member'),
+    'the session of the owner of what is no longer an agency': await session(former.ownerId, 'org:admin'),
+    'a session without a workspace': await session(member, null, null),
+    'a session of a workspace that is not there': await session(member, 'org:admin', `org_${newId()}`),
+  };
+});
+afterAll(() => app.stop());
+
+const bearer = (token: string): string => `Bearer ${token}`;
+const basic = (user: string, password = ''): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+describe('every endpoint', () => {
+  it.each(Object.entries(RULES))('knows what to answer to %s', async (name, rules) => {
+    const wrong = await Promise.all(
+      tenantRoutes.map(async (route) => {
+        const expected = rules[kindOf(route)];
+        const answer = await call(app.url, route, credentials[name] ?? null);
+        const problem =
+          expected === null ? problemOfEntry(route, answer) : problemOfRefusal(route, answer, expected);
+        return problem === null ? [] : [`${route.method} ${route.path}: ${problem}`];
+      }),
+    );
+    expect(wrong.flat()).toEqual([]);
+  });
+});
+
+/** Let in: whatever the endpoint says of an empty request, it is not about who asks, unless it declares that it may be. */
+function problemOfEntry(route: TenantRoute, { status, body }: ApiAnswer): string | null {
+  const declared = (route.errors as string[] | undefined)?.includes(body.code) ?? false;
+  return status === 401 || (REFUSALS.has(body.code) && !declared)
+    ? `refused with ${status} ${body.code}`
+    : null;
+}
+
+function problemOfRefusal(
+  route: TenantRoute,
+  { status, body }: ApiAnswer,
+  expected: ErrorCode,
+): string | null {
+  if (status !== ERRORS[expected][0] || body.code !== expected)
+    return `${status} ${body.code} instead of ${expected}`;
+  if (!errorCodes(route).includes(expected)) return `${expected} is not in its document`;
+  if (expected === 'UNAUTHORIZED' && body.error !== 'Unauthorized') return `the text is ${body.error}`;
+  if (expected !== 'AGENCY_KEY_WRONG_ENDPOINT') return null;
+  const lists = JSON.stringify(body.agencyEndpoints) === JSON.stringify(AGENCY_ENDPOINTS);
+  const [prefix = ''] = route.path.split('{');
+  return lists && String(body.requestedPath).startsWith(prefix)
+    ? null
+    : 'the body does not say which endpoints and which path';
+}
+
+it('lists as agency endpoints exactly those that an agency key opens', () => {
+  const open = tenantRoutes
+    .filter((route) => kindOf(route) === 'agency')
+    .map(({ method, path }) => `${method} ${path}`);
+  expect(open.toSorted()).toEqual([...AGENCY_ENDPOINTS].toSorted());
+});
+
+it('notices the revocation of a key with the next request', async () => {
+  const workspace = await createWorkspace(app);
+  const admin = bearer(
+    await signIn(app, { userId: workspace.ownerId, organizationId: workspace.id, role: 'org:admin' }),
+  );
+  const find = (id: string): TenantRoute => tenantRoutes.find((route) => route.id === id) as TenantRoute;
+  const made = await call(app.url, find('createKey'), admin, { body: { name: 'Short-lived' } });
+  const use = () => call(app.url, find('listLines'), bearer(made.body.key));
+  expect((await use()).status).toBe(200);
+  expect((await call(app.url, find('revokeKey'), admin, { path: `/api/keys/${made.body._id}` })).status).toBe(
+    200,
+  );
+  expect((await use()).status).toBe(401);
+});

@@ -1,0 +1,157 @@
+import { blueBubblesCarrier } from '#providers/carriers/bluebubbles.ts';
+import type { CallbackRequest } from '#providers/carriers/carrier.ts';
+import { twilioCarrier } from '#providers/carriers/twilio.ts';
+import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { type CarrierWorld, LINE_ID, startReceiver } from './carrier-worlds.ts';
+
+export type { BlueBubblesFault } from '#simulator/bluebubbles.ts';
+
+const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
+
+export interface TwilioWorld extends CarrierWorld {
+  twilio: TwilioStandIn;
+}
+
+export async function twilioWorld(): Promise<TwilioWorld> {
+  const { origin, received, stop } = await startReceiver();
+  const twilio = await startTwilio(ACCOUNT);
+  const to = {
+    taken: '+14155550100',
+    refused: '+14155550102',
+    later: '+14155550103',
+    answerLost: '+14155550104',
+    answerLate: '+14155550105',
+    unreachable: '+14155550106',
+  };
+  twilio.fault(to.refused, { kind: 'error', status: 400, code: 21408 });
+  twilio.fault(to.later, { kind: 'error', status: 429, code: 20429 });
+  twilio.fault(to.answerLost, { kind: 'answer_lost' });
+  twilio.fault(to.answerLate, { kind: 'answer_late' });
+  twilio.fault(to.unreachable, { kind: 'error', status: 400, code: 21614 });
+  const carrier = twilioCarrier({ baseUrl: twilio.url, timeoutMs: 1000 });
+  const url = `${origin}/callbacks/carriers/twilio/${LINE_ID}`;
+  const { stopServer } = onceStopped(twilio);
+  return {
+    twilio,
+    carrier,
+    config: { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, from: '+14155550111' },
+    secretConfig: { given: { accountSid: ACCOUNT.sid, authToken: 'hunter2' }, secrets: ['hunter2'] },
+    channel: 'sms',
+    to,
+    taken: async (recipient) => twilio.sent.filter((message) => message.to === recipient).length,
+    callbacks: {
+      url,
+      failingOnceUrl: null,
+      received,
+      examples() {
+        const fields = { MessageSid: 'SM1', MessageStatus: 'delivered', AccountSid: ACCOUNT.sid };
+        const { headers, body } = twilio.sign(url, fields);
+        const good: CallbackRequest = { url, headers, rawBody: body };
+        const signature = headers['x-twilio-signature'] ?? '';
+        return {
+          good,
+          forged: [
+            { ...good, headers: {} },
+            { ...good, headers: { 'x-twilio-signature': `${signature.slice(0, -4)}AAA=` } },
+            { ...good, rawBody: body.replace('SM1', 'SM2') },
+            { ...good, url: url.replace(LINE_ID, 'f'.repeat(24)) },
+          ],
+        };
+      },
+    },
+    stopServer,
+    async stop() {
+      await stopServer();
+      await carrier.close();
+      await stop();
+    },
+  };
+}
+
+export interface BlueBubblesWorld extends CarrierWorld {
+  server: BlueBubblesStandIn;
+}
+
+export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWorld> {
+  const { origin, received, stop } = await startReceiver();
+  const server = await startBlueBubbles('the password');
+  const to = {
+    taken: '+14155550100',
+    refused: '+14155550102',
+    later: '+14155550103',
+    answerLost: '+14155550104',
+    answerLate: '+14155550105',
+    unreachable: '+14155550106',
+  };
+  server.fault(to.refused, { kind: 'refused', status: 400 });
+  server.fault(to.later, { kind: 'refused', status: 429 });
+  server.fault(to.answerLost, { kind: 'answer_lost' });
+  server.fault(to.answerLate, { kind: 'answer_late' });
+  server.withoutIMessage(to.unreachable);
+  const carrier = blueBubblesCarrier({
+    timeoutMs,
+    askAgainMs: 5,
+    fetchMedia: async (url) => ({ content: Buffer.from(`content of ${url}`), contentType: 'text/plain' }),
+  });
+  const config = {
+    url: server.url,
+    password: 'the password',
+    callbackSecret: 'a-secret-of-the-line',
+    method: 'apple-script',
+  };
+  const callbackUrl = `${origin}/callbacks/carriers/bluebubbles/${LINE_ID}`;
+  await carrier.configureInbound?.(carrier.config.parse(config), LINE_ID, callbackUrl);
+  const url = `${callbackUrl}?secret=a-secret-of-the-line`;
+  const { stopServer } = onceStopped(server);
+  return {
+    server,
+    carrier,
+    config,
+    secretConfig: {
+      given: { url: 'http://mac.example', password: 'hunter2', callbackSecret: 'correct-horse-battery' },
+      secrets: ['hunter2', 'correct-horse-battery'],
+    },
+    channel: 'imessage',
+    to,
+    taken: async (recipient) => server.messages.filter((message) => message.to === recipient).length,
+    callbacks: {
+      url,
+      failingOnceUrl: null,
+      received,
+      examples() {
+        const data = { guid: 'G1', isFromMe: true, dateDelivered: Date.now() };
+        const good: CallbackRequest = {
+          url,
+          headers: {},
+          rawBody: JSON.stringify({ type: 'updated-message', data }),
+        };
+        return {
+          good,
+          forged: [
+            callbackUrl,
+            `${callbackUrl}?secret=`,
+            `${callbackUrl}?secret=a-secret-of-the-lime`,
+            `${url}x`,
+          ].map((forgedUrl) => ({ ...good, url: forgedUrl })),
+        };
+      },
+    },
+    stopServer,
+    async stop() {
+      await stopServer();
+      await carrier.close();
+      await stop();
+    },
+  };
+}
+
+function onceStopped(server: { stop(): Promise<void> }) {
+  let running = true;
+  return {
+    async stopServer(): Promise<void> {
+      if (running) await server.stop();
+      running = false;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { TenantRoute } from '#api/http/route.ts';
+import { routes } from '#api/routes.ts';
+import { newId } from '#domain/ids.ts';
+import { type ApiAnswer, apiClient } from '#test/support/client.ts';
+
+/** Every endpoint that asks who is calling. */
+export const tenantRoutes = routes.filter((route): route is TenantRoute => route.access !== 'public');
+
+/** The path of a route with its parameters filled in; those not given name nothing. */
+export const pathOf = (route: Pick<TenantRoute, 'path'>, params: Record<string, string> = {}): string =>
+  route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? newId()));
+
+/** One request to a route, with an empty object for a body where it takes one. */
+export async function call(
+  url: string,
+  route: TenantRoute,
+  authorization: string | null,
+  {
+    path = pathOf(route),
+    body = {},
+    headers = {},
+  }: { path?: string; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<ApiAnswer> {
+  const credential = authorization === null ? {} : { authorization };
+  return apiClient(url, '')(route.method, path, route.body ? body : undefined, { ...credential, ...headers });
+}

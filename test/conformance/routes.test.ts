@@ -1,0 +1,295 @@
+import { request as httpRequest } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
+import { errorCodes, openApiDocument } from '#api/http/openapi.ts';
+import type { TenantRoute } from '#api/http/route.ts';
+import { routes } from '#api/routes.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiAnswer, apiClient } from '#test/support/client.ts';
+import { createAgency, createWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+import { call, pathOf, tenantRoutes } from './requests.ts';
+
+let app: TestApp;
+let workspace: { id: string; key: string };
+let keyOf: (route: TenantRoute) => string;
+
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+  const [made, agency] = await Promise.all([createWorkspace(app), createAgency(app)]);
+  workspace = made;
+  const admin = await signIn(app, { userId: made.ownerId, organizationId: made.id, role: 'org:admin' });
+  const owner = await signIn(app, { userId: agency.ownerId });
+  keyOf = ({ access }) => {
+    if (access.endsWith('-session')) return `Bearer ${access.startsWith('agency') ? owner : admin}`;
+    return `Bearer ${access.startsWith('agency') ? agency.key : made.key}`;
+  };
+});
+afterAll(() => app.stop());
+
+const withBody = tenantRoutes.filter(({ body }) => body !== undefined);
+const named = (route: TenantRoute): string => `${route.method} ${route.path}`;
+
+/** Asks all of them at once; the names of those whose answer is not the wanted one, and why. */
+async function wrong(
+  of: readonly TenantRoute[],
+  ask: (route: TenantRoute) => Promise<ApiAnswer>,
+  problem: (answer: ApiAnswer, route: TenantRoute) => string | false | null | undefined,
+): Promise<string[]> {
+  const found = await Promise.all(
+    of.map(async (route) => {
+      const answer = await ask(route);
+      const why = problem(answer, route) || undocumented(answer, route);
+      return why ? [`${named(route)}: ${why}`] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** Every refusal is in the shape of specification §7, with the status of its code, and its code is in the document. */
+function undocumented({ status, body }: ApiAnswer, route: TenantRoute): string | null {
+  if (status < 400) return route.responses[status as never] ? null : `${status} is not in its document`;
+  const code = body.code as ErrorCode;
+  if (typeof body.error !== 'string') return `no error text: ${JSON.stringify(body)}`;
+  if (ERRORS[code]?.[0] !== status) return `${code} with ${status}`;
+  return errorCodes(route).includes(code) ? null : `${code} is not in its document`;
+}
+
+const refused = (status: number, code: ErrorCode) => (answer: ApiAnswer) =>
+  (answer.status !== status || answer.body.code !== code) &&
+  `${answer.status} ${answer.body.code} instead of ${status} ${code}`;
+
+const raw = (route: TenantRoute, body: string, headers: Record<string, string> = {}): Promise<ApiAnswer> =>
+  apiClient(app.url, '')(route.method, pathOf(route), body, { authorization: keyOf(route), ...headers });
+
+describe('every endpoint with a body', () => {
+  it('refuses malformed JSON', async () => {
+    expect(withBody.length).toBeGreaterThan(20);
+    expect(await wrong(withBody, (route) => raw(route, '{"a":'), refused(400, 'INVALID_JSON'))).toEqual([]);
+  });
+
+  it('refuses another content type', async () => {
+    const ask = (route: TenantRoute) =>
+      raw(route, 'a=1', { 'content-type': 'application/x-www-form-urlencoded' });
+    expect(await wrong(withBody, ask, refused(415, 'UNSUPPORTED_MEDIA_TYPE'))).toEqual([]);
+  });
+
+  it('refuses a list, a text and null for an object, and says where', async () => {
+    for (const body of ['[]', '"text"', 'null', '7']) {
+      const problem = (answer: ApiAnswer) =>
+        refused(400, 'VALIDATION_ERROR')(answer) || (!Array.isArray(answer.body.issues) && 'no issues');
+      expect(await wrong(withBody, (route) => raw(route, body), problem), body).toEqual([]);
+    }
+  });
+
+  it('refuses more than 1 MB, told or not told in advance', async () => {
+    const large = JSON.stringify({ message: 'x'.repeat(1024 * 1024) });
+    for (let start = 0; start < withBody.length; start += 8) {
+      expect(
+        await wrong(
+          withBody.slice(start, start + 8),
+          (route) => raw(route, large),
+          refused(413, 'BODY_TOO_LARGE'),
+        ),
+      ).toEqual([]);
+    }
+    const [route] = withBody;
+    if (!route) throw new Error('no route');
+    expect(await chunked(route, large)).toBe(413);
+  });
+});
+
+describe('every endpoint', () => {
+  it('answers only what its document says, to an empty request and to one without sense', async () => {
+    const nothing = (route: TenantRoute) => call(app.url, route, keyOf(route));
+    expect(
+      await wrong(tenantRoutes, nothing, ({ status }) => status >= 500 && status !== 503 && `${status}`),
+    ).toEqual([]);
+    const nonsense = Object.fromEntries(
+      ['limit', 'cursor', 'date', 'days', 'status', 'since', 'interval'].map((name) => [
+        name,
+        "'; drop table messages; --",
+      ]),
+    );
+    const query = new URLSearchParams(nonsense).toString();
+    const body = Object.fromEntries(
+      ['message', 'name', 'email', 'url', 'events', 'leads', 'workspaceId', 'action', 'preferences'].map(
+        (name) => [name, { $ne: null }],
+      ),
+    );
+    const ask = (route: TenantRoute) =>
+      call(app.url, route, keyOf(route), { path: `${pathOf(route)}?${query}`, body });
+    expect(
+      await wrong(tenantRoutes, ask, ({ status }) => status >= 500 && status !== 503 && `${status}`),
+    ).toEqual([]);
+  });
+
+  it('says 404 to an id that is none', async () => {
+    const withId = tenantRoutes.filter(({ path }) => /\{(id|\w+Id)\}/.test(path));
+    expect(withId.length).toBeGreaterThan(20);
+    for (const id of ['1', 'ABCDEFABCDEFABCDEFABCDEF', '../../etc/passwd', "' or 1=1 --", 'é', '%00']) {
+      const ask = (route: TenantRoute) =>
+        call(app.url, route, keyOf(route), {
+          path: route.path.replaceAll(/\{\w+\}/g, encodeURIComponent(id)),
+        });
+      const problem = ({ status, body }: ApiAnswer, route: TenantRoute) => {
+        // The specification says 400 of line requests (§4.7); an id is looked at before or after the body.
+        if (
+          status === 400 &&
+          (route.path.startsWith('/api/line-requests/') || (route.body && body.code === 'VALIDATION_ERROR'))
+        )
+          return null;
+        return status !== 404 && `${status} ${body.code}`;
+      };
+      expect(await wrong(withId, ask, problem), id).toEqual([]);
+    }
+  });
+
+  it('echoes X-Request-Id, and makes one where none, or an unfit one, came', async () => {
+    const ask = (id: string | null) => (route: TenantRoute) =>
+      call(app.url, route, keyOf(route), { headers: id === null ? {} : { 'x-request-id': id } });
+    expect(
+      await wrong(
+        tenantRoutes,
+        ask('trace-1:a.b_c'),
+        ({ headers }) => headers.get('x-request-id') !== 'trace-1:a.b_c' && 'not echoed',
+      ),
+    ).toEqual([]);
+    const made = ({ headers }: ApiAnswer) =>
+      !/^[0-9a-f-]{36}$/.test(headers.get('x-request-id') ?? '') && 'none made';
+    expect(await wrong(tenantRoutes, ask(null), made)).toEqual([]);
+    expect(await wrong(tenantRoutes.slice(0, 3), ask('not fit: <script>'), made)).toEqual([]);
+  });
+
+  it('tells where the caller stands with its rate limit', async () => {
+    const problem = ({ headers }: ApiAnswer, { limit }: TenantRoute) => {
+      const [total, left, reset] = ['limit', 'remaining', 'reset'].map((name) =>
+        headers.get(`ratelimit-${name}`),
+      );
+      if (limit === null) return total !== null && 'has a limit';
+      if (Number(total) !== (limit?.requests ?? 120)) return `a limit of ${total}`;
+      return (
+        !(
+          Number(left) < Number(total) &&
+          Number(left) >= 0 &&
+          Number(reset) >= 0 &&
+          Number(reset) <= (limit?.seconds ?? 60)
+        ) && `${left} left, reset in ${reset}`
+      );
+    };
+    expect(await wrong(tenantRoutes, (route) => call(app.url, route, keyOf(route)), problem)).toEqual([]);
+  });
+
+  it('refuses every other method with 405 and names those it has', async () => {
+    const paths = [...new Set(routes.filter(({ path }) => !path.includes('*')).map(({ path }) => path))];
+    const found = await Promise.all(
+      paths.map(async (path) => {
+        const has = new Set(routes.filter((route) => answers(route.path, path)).map(({ method }) => method));
+        const problems = [];
+        for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+          if (has.has(method)) continue;
+          const { status, headers, body } = await apiClient(app.url, workspace.key)(method, pathOf({ path }));
+          const allow = headers.get('allow')?.split(', ').toSorted().join();
+          if (status !== 405 || body.code !== 'METHOD_NOT_ALLOWED' || allow !== [...has].toSorted().join()) {
+            problems.push(`${method} ${path}: ${status} ${body.code}, Allow: ${headers.get('allow')}`);
+          }
+        }
+        return problems;
+      }),
+    );
+    expect(found.flat()).toEqual([]);
+  });
+});
+
+/** Whether a route takes the path that another one declares: a parameter takes any part. */
+const answers = (pattern: string, path: string): boolean =>
+  new RegExp(
+    `^${pattern
+      .replaceAll('.', '\\.')
+      .replaceAll('{*path}', '.+')
+      .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
+  ).test(path.replaceAll(/[{}]/g, ''));
+
+it('every POST that creates takes an Idempotency-Key', () => {
+  const creating = tenantRoutes.filter(
+    ({ method, responses }) => method === 'POST' && 201 in (responses as object),
+  );
+  expect(creating.length).toBeGreaterThan(12);
+  expect(creating.filter(({ idempotent }) => idempotent !== true).map(named)).toEqual([]);
+});
+
+describe('beside the endpoints', () => {
+  it.each(['/api/nothing', '/', '/api/messages/a/b/c', '/API/MESSAGES', '/api//messages'])(
+    '%s is a 404 in the usual shape',
+    async (path) => {
+      const { status, body, headers } = await apiClient(app.url, workspace.key)('GET', path);
+      expect([status, body.code, typeof body.error]).toEqual([404, 'NOT_FOUND', 'string']);
+      expect(headers.get('x-request-id')).toBeTruthy();
+    },
+  );
+
+  it('the document holds every endpoint, each under a name of its own, with every refusal', () => {
+    const { paths = {} } = openApiDocument(routes);
+    const ids = routes.map(({ id }) => id);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+    const missing = tenantRoutes.flatMap((route) => {
+      const operation = paths[route.path]?.[route.method.toLowerCase() as 'get'];
+      if (!operation) return [named(route)];
+      const documented = JSON.stringify(operation.responses);
+      return errorCodes(route)
+        .filter((code) => !documented.includes(`\`${code}\``))
+        .map((code) => `${named(route)}: ${code}`);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  it('the document describes the parameters that every path names', () => {
+    const { paths = {} } = openApiDocument(routes);
+    const undescribed = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, operation]) => {
+        const { parameters = [] } = operation as { parameters?: { in: string; name: string }[] };
+        const described = new Set(
+          parameters.flatMap((parameter) => (parameter.in === 'path' ? parameter.name : [])),
+        );
+        const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+        return names.filter((name) => !described.has(name)).map((name) => `${method} ${path}: ${name}`);
+      }),
+    );
+    expect(undescribed).toEqual([]);
+  });
+});
+
+it('a workspace that is past due reads, and writes nothing but what is open to it', async () => {
+  const late = await createWorkspace(app, { subscription_status: 'past_due' });
+  const admin = await signIn(app, { userId: late.ownerId, organizationId: late.id, role: 'org:admin' });
+  const own = tenantRoutes.filter(({ access }) => access.startsWith('workspace'));
+  const ask = (route: TenantRoute) =>
+    call(app.url, route, `Bearer ${route.access.endsWith('-session') ? admin : late.key}`);
+  const problem = ({ status, body }: ApiAnswer, route: TenantRoute) => {
+    const closed = route.method !== 'GET' && !route.openWhenReadOnly;
+    if (!closed) return (status === 402 || status >= 500) && status !== 503 && `${status} ${body.code}`;
+    const { error, code, reason } = body;
+    return (
+      (status !== 402 || error !== 'READ_ONLY' || code !== 'READ_ONLY' || reason !== 'past_due') &&
+      `${status} ${JSON.stringify(body)}`
+    );
+  };
+  expect(await wrong(own, ask, problem)).toEqual([]);
+});
+
+/** Sends a body without its length; the status of the answer. */
+function chunked(route: TenantRoute, body: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      authorization: keyOf(route),
+      'content-type': 'application/json',
+      'transfer-encoding': 'chunked',
+    };
+    const request = httpRequest(app.url + pathOf(route), { method: route.method, headers }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
+}

@@ -1,0 +1,308 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { newId } from '#domain/ids.ts';
+import { secretContext, createSecretBox } from '#providers/secret-box.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import {
+  createAgency,
+  createLine,
+  createWorkspace,
+  insertRow,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+let agency: { id: string; key: string; ownerId: string };
+let api: ApiClient;
+let a: TestWorkspace;
+let b: TestWorkspace;
+beforeEach(async () => {
+  agency = await createAgency(app);
+  api = apiClient(app.url, agency.key);
+  [a, b] = await Promise.all([
+    createWorkspace(app, { agency_id: agency.id, name: 'A' }),
+    createWorkspace(app, { agency_id: agency.id, name: 'B' }),
+  ]);
+});
+
+const client = ({ key }: TestWorkspace): ApiClient => apiClient(app.url, key);
+const transfer = (lineId: string, { id }: { id: string }) =>
+  api('POST', '/api/agency/lines', { action: 'transfer', lineId, targetWorkspaceId: id });
+const linesOf = async (workspace: TestWorkspace) =>
+  (await client(workspace)('GET', '/api/lines/by-user')).body.lines;
+const send = async (workspace: TestWorkspace, body: object): Promise<string> => {
+  const answer = await client(workspace)('POST', '/api/messages', { message: 'Hello', ...body });
+  expect(answer.status).toBe(201);
+  return answer.body._id;
+};
+const message = async (workspace: TestWorkspace, id: string) =>
+  (await client(workspace)('GET', `/api/messages/${id}`)).body;
+const reaches = (workspace: TestWorkspace, id: string, status: string) =>
+  eventually(async () => (await message(workspace, id)).status === status);
+
+describe('a line that is transferred', () => {
+  it('belongs to the other workspace alone, and comes back by one more transfer', async () => {
+    const lineId = await createLine(app, a.id);
+    const moved = await transfer(lineId, b);
+    expect(moved.status).toBe(200);
+    expect(moved.body).toMatchObject({
+      success: true,
+      line: { _id: lineId, workspaceId: b.id },
+      fromWorkspaceId: a.id,
+      toWorkspaceId: b.id,
+    });
+    expect(await linesOf(a)).toEqual([]);
+    expect(await linesOf(b)).toEqual([moved.body.line]);
+    expect((await api('GET', '/api/agency/lines')).body).toEqual({ success: true, lines: [moved.body.line] });
+    await reaches(b, await send(b, { recipientPhone: phone() }), 'delivered');
+
+    expect((await transfer(lineId, a)).body).toMatchObject({ fromWorkspaceId: b.id, toWorkspaceId: a.id });
+    await reaches(a, await send(a, { recipientPhone: phone() }), 'delivered');
+    expect(await linesOf(b)).toEqual([]);
+    // Where it is already, it stays.
+    expect((await transfer(lineId, a)).body).toMatchObject({
+      success: true,
+      fromWorkspaceId: a.id,
+      toWorkspaceId: a.id,
+    });
+  });
+
+  it('leaves its unsent messages behind, for another line of their workspace', async () => {
+    const lineId = await createLine(app, a.id);
+    const later = new Date(Date.now() + 3_600_000).toISOString();
+    const [named, open] = [phone(), phone()];
+    const waiting = [
+      await send(a, { recipientPhone: named, fromLineId: lineId, scheduledDate: later }),
+      await send(a, { recipientPhone: open, scheduledDate: later }),
+    ];
+    const second = await createLine(app, a.id);
+    await transfer(lineId, b);
+    for (const id of waiting)
+      expect(await message(a, id)).toMatchObject({
+        status: 'scheduled',
+        fromLineId: second,
+        scheduledDate: later,
+      });
+    expect((await client(b)('GET', '/api/messages')).body.messages).toEqual([]);
+    // Their time has come: they leave through the second line.
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`update messages set scheduled_at = now() where workspace_id = ${a.id}`),
+    );
+    await client(a)('PATCH', `/api/lines/${second}`, { firstName: 'Awake' });
+    for (const id of waiting) await reaches(a, id, 'delivered');
+    expect(await sentTo(app, named)).toMatchObject([{ lineId: second }]);
+  });
+
+  it('leaves them waiting when there is no other line, until there is one', async () => {
+    const lineId = await createLine(app, a.id);
+    const id = await send(a, {
+      recipientPhone: phone(),
+      scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    await transfer(lineId, b);
+    expect(await message(a, id)).toMatchObject({ status: 'scheduled', fromLineId: null });
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`update messages set scheduled_at = now() where workspace_id = ${a.id}`),
+    );
+    const spare = await createLine(app, b.id);
+    await transfer(spare, a);
+    await reaches(a, id, 'delivered');
+    expect((await message(a, id)).fromLineId).toBe(spare);
+  });
+
+  it('keeps what it has used of today, and the contacts it knows, on both sides', async () => {
+    const limits = { daily_total_limit: 4, daily_new_limit: 2 };
+    const lineId = await createLine(app, a.id, 'imessage', limits);
+    const [known, second] = [phone(), phone()];
+    await reaches(a, await send(a, { recipientPhone: known }), 'delivered');
+    await reaches(a, await send(a, { recipientPhone: second }), 'delivered');
+
+    const { usage } = (await transfer(lineId, b)).body.line;
+    expect(usage).toMatchObject({ totalMessages: 2, newMessages: 2 });
+    // No further new conversation today; a known contact is not new.
+    const fresh = await send(b, { recipientPhone: phone() });
+    await reaches(b, await send(b, { recipientPhone: known, message: 'Again' }), 'delivered');
+    await eventually(async () => (await message(b, fresh)).holdReason === 'daily_new_cap');
+
+    // Back at A it has used three of four, counted once each.
+    expect((await transfer(lineId, a)).body.line.usage).toMatchObject({ totalMessages: 3, newMessages: 2 });
+    await reaches(a, await send(a, { recipientPhone: second, message: 'Third' }), 'delivered');
+    const over = await send(a, { recipientPhone: known, message: 'Fifth of the day' });
+    await eventually(async () => (await message(a, over)).holdReason === 'daily_total_cap');
+    expect((await linesOf(a))[0].usage).toMatchObject({ totalMessages: 4, newMessages: 2 });
+  });
+
+  it('is waited for while it is in the middle of a send', async () => {
+    const lineId = await createLine(app, a.id);
+    const slow = phone('0009');
+    const id = await send(a, { recipientPhone: slow });
+    await eventually(async () => (await openAttempts(lineId)) === 1);
+    const moved = await transfer(lineId, b);
+    expect(moved).toMatchObject({ status: 200, body: { line: { usage: { totalMessages: 1 } } } });
+    // Its receipt comes to the line in B, and is of a message of A.
+    await reaches(a, id, 'delivered');
+    expect(await sentTo(app, slow)).toHaveLength(1);
+  });
+
+  it('takes its secrets along, sealed for the other workspace', async () => {
+    const box = createSecretBox(app.config.encryptionKeys);
+    const lineId = newId();
+    const password = box.seal('hunter2', secretContext('line', a.id, lineId));
+    const config = JSON.stringify({ host: 'mail.example', user: 'ada', password });
+    await createLine(app, a.id, 'email', { id: lineId, carrier: 'smtp' });
+    const store = (db: Parameters<Parameters<typeof withSystem>[1]>[0]) =>
+      db.query(
+        sql.type(z.unknown())`update lines set carrier_config = ${config}::jsonb where id = ${lineId}`,
+      );
+    await withSystem(app.pools, store);
+    expect((await transfer(lineId, b)).status).toBe(200);
+    const moved = await withSystem(app.pools, (db) =>
+      db.oneFirst(sql.type(z.object({ carrierConfig: z.record(z.string(), z.unknown()) }))`
+      select carrier_config from lines where id = ${lineId}`),
+    );
+    expect(moved).toMatchObject({ host: 'mail.example', user: 'ada' });
+    expect(box.open(String(moved['password']), secretContext('line', b.id, lineId))).toBe('hunter2');
+  });
+
+  it('lets a fallback go out that is owed when it leaves', async () => {
+    await insertRow(app, 'fallback_configs', {
+      workspace_id: a.id,
+      enabled: true,
+      provider: 'simulated',
+      from_number: '+14155550199',
+    });
+    const lineId = await createLine(app, a.id);
+    const to = phone('0001');
+    const id = await send(a, {
+      recipientPhone: to,
+      sendFallbackSmsOnFailed: true,
+      smsFallbackMessage: 'By SMS',
+    });
+    await transfer(lineId, b);
+    await createLineAndAdopt(a);
+    await eventually(async () => {
+      const { status, fallbackSmsDispatched } = await message(a, id);
+      return status === 'fallback' && fallbackSmsDispatched;
+    });
+    expect(await sentTo(app, to)).toMatchObject([{ channel: 'sms', text: 'By SMS' }]);
+  });
+
+  it('loses nothing when it moves to and fro under load', async () => {
+    const lineId = await createLine(app, a.id);
+    await createLine(app, a.id);
+    await createLine(app, b.id);
+    const numbers = Array.from({ length: 30 }, () => phone());
+    const sends = numbers.map((recipientPhone, index) =>
+      client(index % 2 === 0 ? a : b)('POST', '/api/messages', { recipientPhone, message: 'Once' }).then(
+        ({ status, body }) => ({ status, id: body._id, index }),
+      ),
+    );
+    const moves: number[] = [];
+    for (const target of [b, a, b, a]) moves.push((await transfer(lineId, target)).status);
+    expect(moves).toEqual([200, 200, 200, 200]);
+    const accepted = await Promise.all(sends);
+    expect(new Set(accepted.map(({ status }) => status))).toEqual(new Set([201]));
+    for (const { id, index } of accepted) await reaches(index % 2 === 0 ? a : b, id, 'delivered');
+    for (const { index } of accepted) expect(await sentTo(app, numbers[index] ?? '')).toHaveLength(1);
+  });
+});
+
+describe('a transfer is refused', () => {
+  const codeOf = async (answer: ReturnType<ApiClient>) => {
+    const { status, body } = await answer;
+    return [status, body.code];
+  };
+
+  it('to, from and by another agency', async () => {
+    const other = await createAgency(app);
+    const stranger = await createWorkspace(app, { agency_id: other.id });
+    const [own, foreign] = [await createLine(app, a.id), await createLine(app, stranger.id)];
+    const nobody = await createLine(app, (await createWorkspace(app)).id);
+    expect(await codeOf(transfer(own, stranger))).toEqual([404, 'WORKSPACE_NOT_FOUND']);
+    expect(await codeOf(transfer(own, { id: `org_${newId()}` }))).toEqual([404, 'WORKSPACE_NOT_FOUND']);
+    expect(await codeOf(transfer(foreign, a))).toEqual([404, 'NOT_FOUND']);
+    expect(await codeOf(transfer(nobody, a))).toEqual([404, 'NOT_FOUND']);
+    expect(
+      await codeOf(
+        apiClient(app.url, other.key)('POST', '/api/agency/lines', {
+          action: 'transfer',
+          lineId: own,
+          targetWorkspaceId: stranger.id,
+        }),
+      ),
+    ).toEqual([404, 'NOT_FOUND']);
+    expect((await linesOf(a)).map(({ _id }: { _id: string }) => _id)).toEqual([own]);
+    // A client cannot move lines at all.
+    expect(
+      await codeOf(
+        client(a)('POST', '/api/agency/lines', { action: 'transfer', lineId: own, targetWorkspaceId: b.id }),
+      ),
+    ).toEqual([403, 'AGENCY_KEY_REQUIRED']);
+  });
+
+  it('without a target, of no line, and of one that is not set up', async () => {
+    const lineId = await createLine(app, a.id, 'imessage', { provisioning_status: 'provisioning' });
+    expect(await codeOf(transfer(lineId, b))).toEqual([409, 'CONFLICT']);
+    expect(await codeOf(api('POST', '/api/agency/lines', { action: 'transfer', lineId }))).toEqual([
+      400,
+      'VALIDATION_ERROR',
+    ]);
+    expect(
+      await codeOf(api('POST', '/api/agency/lines', { action: 'transfer', targetWorkspaceId: b.id })),
+    ).toEqual([400, 'VALIDATION_ERROR']);
+    expect(
+      await codeOf(api('POST', '/api/agency/lines', { action: 'sell', lineId, targetWorkspaceId: b.id })),
+    ).toEqual([400, 'VALIDATION_ERROR']);
+    expect(await codeOf(transfer(newId(), b))).toEqual([404, 'NOT_FOUND']);
+  });
+});
+
+describe('deleting a line', () => {
+  it('is for the signed-in owner, neither for a key nor for a co-admin', async () => {
+    const coAdmin = `user_${newId()}`;
+    await insertRow(app, 'users', { id: coAdmin, email: `${coAdmin}@example.test` });
+    await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
+    const [lineId, second] = [await createLine(app, a.id), await createLine(app, a.id)];
+    const id = await send(a, {
+      recipientPhone: phone(),
+      fromLineId: lineId,
+      scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    const remove = async (userId: string | null) => {
+      const by = userId === null ? api : apiClient(app.url, await signIn(app, { userId }));
+      return by('POST', '/api/agency/lines', { action: 'delete', lineId });
+    };
+    expect(await remove(null)).toMatchObject({ status: 403, body: { code: 'AGENCY_DELETE_SESSION_ONLY' } });
+    expect(await api('POST', '/api/agency/lines', { action: 'delete' })).toMatchObject({ status: 403 });
+    expect(await remove(coAdmin)).toMatchObject({ status: 403, body: { code: 'AGENCY_OWNER_REQUIRED' } });
+    expect((await linesOf(a)).length).toBe(2);
+    expect(await remove(agency.ownerId)).toMatchObject({
+      status: 200,
+      body: { success: true, lineId, workspaceId: a.id },
+    });
+    expect((await linesOf(a)).map(({ _id }: { _id: string }) => _id)).toEqual([second]);
+    expect((await message(a, id)).fromLineId).toBe(second);
+    expect((await remove(agency.ownerId)).status).toBe(404);
+  });
+});
+
+const openAttempts = (lineId: string): Promise<number> =>
+  withSystem(app.pools, (db) =>
+    db.oneFirst(sql.type(z.object({ count: z.int() }))`
+    select count(*) from attempts where line_id = ${lineId} and outcome is null`),
+  );
+
+/** A line comes to a workspace, as from the agency: what waited there for any line is its to send. */
+async function createLineAndAdopt(workspace: TestWorkspace): Promise<void> {
+  await transfer(await createLine(app, b.id), workspace);
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
+import { HOSTILE_REPLIES } from '#test/fixtures/hostile-replies.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import {
+  act,
+  autoReplies,
+  copilot,
+  drafted,
+  ended,
+  hears,
+  messagesOf,
+  replyOf,
+  requestsAbout,
+  told,
+} from '#test/support/copilot.ts';
+import { type Receiver, startReceiver } from '#test/support/receiver.ts';
+
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp({ environment: { LLM_TIMEOUT_SECONDS: '1' } });
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await app.stop();
+  await receiver.stop();
+});
+
+describe('a model that fails', () => {
+  it.each([
+    ['timeout', 'did not answer within 1 s'],
+    ['429', 'rate limit is reached'],
+    ['quota', 'insufficient_quota'],
+    ['500', 'answered 500'],
+    ['garbage', 'not the JSON that was asked for'],
+    ['refusal', 'refused to answer'],
+  ])('%s leaves no draft, and tells the operator', async (fault, reason) => {
+    const desk = await copilot(app, receiver, { instructions: `simulate:${fault}` });
+    const contact = phone();
+    await hears(desk, contact, 'Anybody there?');
+    const replyId = await replyOf(desk, contact);
+    expect(await ended(desk, replyId)).toContain(reason);
+    expect(await autoReplies(desk)).toEqual([]);
+    expect((await act(desk, replyId, 'approve')).status).toBe(404);
+    expect(await messagesOf(desk)).toEqual([]);
+  });
+
+  it('cannot have the lead read out by a template', async () => {
+    const desk = await copilot(app, receiver, { instructions: 'simulate:template' });
+    const draft = await drafted(desk);
+    expect(draft.draftMessage).toBe('Hi { { notes }}{ % assign a = 1 %}');
+  });
+});
+
+describe('a hostile contact', () => {
+  it('changes neither what the model is told to do, nor is anything sent', async () => {
+    const instructions = `Only ever be kind, says ${newId()}.`;
+    const desk = await copilot(app, receiver, { instructions });
+    await Promise.all(HOSTILE_REPLIES.map((text) => hears(desk, phone(), text)));
+    const drafts: { inboundText: string }[] = await eventually(async () => {
+      const all = await autoReplies(desk);
+      return all.length === HOSTILE_REPLIES.length && all;
+    });
+    expect(new Set(drafts.map(({ inboundText }) => inboundText))).toEqual(new Set(HOSTILE_REPLIES));
+    const requests = await requestsAbout(desk, instructions);
+    expect(requests).toHaveLength(HOSTILE_REPLIES.length);
+    const [expected] = requests[0]?.messages ?? [];
+    for (const { messages } of requests) {
+      expect(messages.map(({ role }) => role)).toEqual(['system', 'user']);
+      expect(messages[0]).toEqual(expected);
+      const data = JSON.parse(messages[1]?.content ?? '');
+      expect(Object.keys(data)).toEqual(['contact', 'documents', 'conversation']);
+      expect(data.documents).toEqual([]);
+      expect(data.conversation).toHaveLength(1);
+      expect(HOSTILE_REPLIES).toContain(data.conversation[0].text);
+    }
+    expect(await messagesOf(desk)).toEqual([]);
+    expect(told(desk, 'message.sent')).toEqual([]);
+    expect((await desk.call('GET', '/api/knowledge-base')).body).toMatchObject({
+      mode: 'copilot',
+      instructions,
+    });
+  });
+});

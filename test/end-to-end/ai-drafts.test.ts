@@ -1,0 +1,337 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resolveDraft } from '#db/draft-resolution.ts';
+import { withTenant } from '#db/pool.ts';
+import { ApprovalChannel } from '#domain/events/ai-draft.ts';
+import { createLogger } from '#providers/log.ts';
+import { createSigner } from '#providers/signer.ts';
+import { createSignedLinks } from '#providers/storage/signed-link.ts';
+import { createWaker } from '#providers/temporal.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { apiClient } from '#test/support/client.ts';
+import {
+  act,
+  autoReplies,
+  type Copilot,
+  copilot,
+  draftFor,
+  drafted,
+  ended,
+  hears,
+  messagesOf,
+  replyOf,
+  requestsAbout,
+  told,
+} from '#test/support/copilot.ts';
+import { createLead, createLine } from '#test/support/factories.ts';
+import { type Receiver, startReceiver } from '#test/support/receiver.ts';
+import { signIn } from '#test/support/sessions.ts';
+
+let app: TestApp;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await app.stop();
+  await receiver.stop();
+});
+
+describe('a reply in copilot mode', () => {
+  it('is drafted, told of and not sent', async () => {
+    const desk = await copilot(app, receiver, {
+      instructions: 'Be brief.',
+      documents: [{ title: 'Hours', text: 'Open from 9 to 5.' }],
+    });
+    const contact = phone();
+    const leadId = await createLead(app, desk.workspace.id, { phones: [contact] });
+    const draft = await drafted(desk, contact, 'I am interested. Are you open today?');
+    expect(draft).toMatchObject({
+      status: 'drafted',
+      inboundText: 'I am interested. Are you open today?',
+      leadId,
+      confidence: 0.9,
+      tags: ['interested', 'question'],
+      sentiment: 'positive',
+      mode: 'copilot',
+      approvalChannel: null,
+      messageId: null,
+      model: 'simulated',
+    });
+    expect(draft.promptTokens).toBeGreaterThan(100);
+    expect(draft.completionTokens).toBeGreaterThan(10);
+    const event = await eventually(async () => told(desk, 'message.ai_draft')[0]);
+    expect(event).toMatchObject({
+      messageId: draft.replyId,
+      leadId,
+      lead: { firstName: 'Ada', lastName: 'Lovelace', phone: contact },
+      message: draft.draftMessage,
+      data: {
+        replyId: draft.replyId,
+        draftMessage: draft.draftMessage,
+        conversationRecipient: contact,
+        inboundText: 'I am interested. Are you open today?',
+        confidence: 0.9,
+        mode: 'copilot',
+        approveEndpoint: '/api/knowledge-base/auto-replies',
+      },
+    });
+    expect(await messagesOf(desk)).toEqual([]);
+    const { body } = await desk.call('GET', `/api/conversations/${encodeURIComponent(contact)}`);
+    expect(body.conversation.tags).toEqual(['interested', 'question']);
+  });
+
+  it('is sent when it is approved, from the line it came to, and told of once it has left', async () => {
+    const desk = await copilot(app, receiver);
+    await createLine(app, desk.workspace.id);
+    const draft = await drafted(desk);
+    const { status, body } = await act(desk, draft.replyId, 'approve');
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { success: true, replyId: draft.replyId, status: 'approved', messageId: expect.any(String) },
+    });
+    const approved = await eventually(async () => told(desk, 'message.ai_draft_approved')[0]);
+    expect(approved).toMatchObject({
+      messageId: draft.replyId,
+      message: draft.draftMessage,
+      data: { replyId: draft.replyId, approvalChannel: 'api' },
+    });
+    const message = (await desk.call('GET', `/api/messages/${body.messageId}`)).body;
+    expect(message).toMatchObject({
+      source: 'ai-draft',
+      fromLineId: desk.lineId,
+      message: draft.draftMessage,
+    });
+    expect(message.sentAt).not.toBeNull();
+    expect(await draftFor(desk, draft.conversationRecipient, 'approved')).toMatchObject({
+      approvalChannel: 'api',
+      messageId: body.messageId,
+    });
+  });
+
+  it('is sent as it was edited, by the dashboard', async () => {
+    const desk = await copilot(app, receiver);
+    const draft = await drafted(desk);
+    const { id, ownerId } = desk.workspace;
+    const session = apiClient(
+      app.url,
+      await signIn(app, { userId: ownerId, organizationId: id, role: 'org:admin' }),
+    );
+    const { status } = await session('POST', '/api/knowledge-base/auto-replies', {
+      replyId: draft.replyId,
+      action: 'approve',
+      message: 'Yes, until Friday.',
+    });
+    expect(status).toBe(200);
+    const approved = await eventually(async () => told(desk, 'message.ai_draft_approved')[0]);
+    expect(approved).toMatchObject({ message: 'Yes, until Friday.', data: { approvalChannel: 'dashboard' } });
+  });
+
+  it('is not sent when it is rejected or claimed', async () => {
+    const desk = await copilot(app, receiver);
+    const rejected = await drafted(desk);
+    expect((await act(desk, rejected.replyId, 'reject')).body).toEqual({
+      success: true,
+      replyId: rejected.replyId,
+      status: 'rejected',
+    });
+    const claimed = await drafted(desk, phone());
+    expect((await act(desk, claimed.replyId, 'mark_sent')).body).toMatchObject({ status: 'claimed' });
+    const event = await eventually(async () => told(desk, 'message.ai_draft_rejected')[0]);
+    expect(event).toMatchObject({
+      message: rejected.draftMessage,
+      data: { replyId: rejected.replyId, approvalChannel: 'api' },
+    });
+    await ended(desk, rejected.replyId);
+    await ended(desk, claimed.replyId);
+    expect(await messagesOf(desk)).toEqual([]);
+    expect(told(desk, 'message.ai_draft_rejected')).toHaveLength(1);
+    expect(told(desk, 'message.ai_draft_approved')).toEqual([]);
+  });
+});
+
+describe('the first action', () => {
+  it.each(['approve', 'reject', 'mark_sent'] as const)('%s wins over all later ones', async (first) => {
+    const desk = await copilot(app, receiver);
+    const draft = await drafted(desk);
+    const status = { approve: 'approved', reject: 'rejected', mark_sent: 'claimed' }[first];
+    expect((await act(desk, draft.replyId, first)).status).toBe(200);
+    for (const action of ['approve', 'reject', 'mark_sent']) {
+      expect(await act(desk, draft.replyId, action)).toMatchObject({
+        status: 409,
+        body: { code: 'DRAFT_ALREADY_RESOLVED', status, approvalChannel: 'api' },
+      });
+    }
+  });
+
+  it('is one of fifty at the same moment, with no worker running', async () => {
+    const desk = await copilot(app, receiver);
+    const draft = await drafted(desk);
+    await app.stopWorker();
+    const actions = ['approve', 'reject', 'mark_sent'];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        index % 10 === 0
+          ? desk.call('POST', '/api/inbox/send-reply', {
+              phone: draft.conversationRecipient,
+              message: 'By hand',
+            })
+          : act(desk, draft.replyId, actions[index % 3] ?? ''),
+      ),
+    );
+    const byHand = answers.filter(({ status }) => status === 201);
+    const settled = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status === 409);
+    expect([byHand.length, settled.length + refused.length]).toEqual([5, 45]);
+    expect(settled.length).toBeLessThanOrEqual(1);
+    const outcomes = new Set(refused.map(({ body }) => `${body.status} ${body.approvalChannel}`));
+    expect(outcomes.size).toBe(1);
+    const [winner] = settled;
+    expect([...outcomes][0]).toBe(winner ? `${winner.body.status} api` : 'approved inbox_direct_send');
+    await app.startWorker();
+    await ended(desk, draft.replyId);
+    const messages: { source: string }[] = await messagesOf(desk);
+    const queued = messages.filter(({ source }) => source === 'ai-draft');
+    expect(queued).toHaveLength(winner?.body.status === 'approved' ? 1 : 0);
+    expect(messages.filter(({ source }) => source === 'inbox')).toHaveLength(5);
+  });
+
+  it('may be an answer by hand, which is told of once', async () => {
+    const desk = await copilot(app, receiver);
+    const draft = await drafted(desk);
+    const to = draft.conversationRecipient;
+    const answer = await desk.call('POST', '/api/inbox/send-reply', { phone: to, message: 'I call you now' });
+    expect(answer.status).toBe(201);
+    expect((await desk.call('POST', '/api/inbox/send-reply', { phone: to, message: 'Busy?' })).status).toBe(
+      201,
+    );
+    const event = await eventually(async () => told(desk, 'message.ai_draft_approved')[0]);
+    expect(event).toMatchObject({
+      message: draft.draftMessage,
+      data: { approvalChannel: 'inbox_direct_send' },
+    });
+    expect(await act(desk, draft.replyId, 'approve')).toMatchObject({
+      status: 409,
+      body: { status: 'approved', approvalChannel: 'inbox_direct_send' },
+    });
+    expect(await draftFor(desk, to, 'approved')).toMatchObject({ messageId: answer.body._id });
+    await ended(desk, draft.replyId);
+    await eventually(async () => told(desk, 'message.sent').length === 2);
+    expect(told(desk, 'message.ai_draft_approved')).toHaveLength(1);
+  });
+
+  it('names nothing of another workspace, nor what is no draft', async () => {
+    const [desk, other] = [await copilot(app, receiver), await copilot(app, receiver)];
+    const draft = await drafted(desk);
+    expect((await act(other, draft.replyId, 'approve')).status).toBe(404);
+    expect((await act(desk, 'nothing', 'approve')).status).toBe(404);
+    expect((await act(desk, draft.replyId, 'send')).status).toBe(400);
+    expect((await act(desk, draft.replyId, 'reject', { message: 'No' })).status).toBe(400);
+    expect((await draftFor(desk, draft.conversationRecipient)).status).toBe('drafted');
+  });
+});
+
+describe('a contact who goes on writing', () => {
+  it('supersedes the draft', async () => {
+    const desk = await copilot(app, receiver);
+    const first = await drafted(desk, phone(), 'Is it free?');
+    await hears(desk, first.conversationRecipient, 'And how large?');
+    const second = await eventually(async () =>
+      (await autoReplies(desk, '&status=drafted')).find(
+        ({ replyId }: { replyId: string }) => replyId !== first.replyId,
+      ),
+    );
+    expect(second.inboundText).toBe('And how large?');
+    expect(await act(desk, first.replyId, 'approve')).toMatchObject({
+      status: 409,
+      body: { code: 'DRAFT_ALREADY_RESOLVED', status: 'superseded', approvalChannel: null },
+    });
+    await ended(desk, first.replyId);
+  });
+
+  it('is drafted for once, after the last message', async () => {
+    const desk = await copilot(app, receiver, { debounceSeconds: 2 });
+    const contact = phone();
+    for (const text of ['Hello', 'one more thing:', 'are pets allowed?']) await hears(desk, contact, text);
+    const draft = await draftFor(desk, contact);
+    expect(draft.inboundText).toBe('are pets allowed?');
+    expect(await autoReplies(desk)).toHaveLength(1);
+    expect(await requestsAbout(desk, 'one more thing:')).toHaveLength(1);
+  });
+
+  it('is not drafted for once a person has answered', async () => {
+    const desk = await copilot(app, receiver, { debounceSeconds: 600 });
+    const contact = phone();
+    await hears(desk, contact, 'A question for a person?');
+    const replyId = await replyOf(desk, contact);
+    expect(
+      (await desk.call('POST', '/api/inbox/send-reply', { phone: contact, message: 'Here I am' })).status,
+    ).toBe(201);
+    await ended(desk, replyId);
+    expect(await requestsAbout(desk, 'A question for a person?')).toEqual([]);
+    expect((await act(desk, replyId, 'approve')).status).toBe(404);
+  });
+
+  it('is not drafted for by an opt-out, a machine, or where the copilot is off', async () => {
+    const desk = await copilot(app, receiver);
+    const [stopped, machine, normal] = [phone(), phone(), phone()];
+    await hears(desk, stopped, 'STOP');
+    await hears(desk, machine, 'I am out of office', { autoReply: true });
+    const off = await copilot(app, receiver, { mode: 'off' });
+    await hears(off, normal, 'Nobody drafts this');
+    await drafted(desk, normal, 'Somebody drafts this');
+    expect((await autoReplies(desk)).map(({ inboundText }: { inboundText: string }) => inboundText)).toEqual([
+      'Somebody drafts this',
+    ]);
+    for (const text of ['STOP', 'I am out of office', 'Nobody drafts this']) {
+      expect(await requestsAbout(desk, `"text":"${text}"`)).toEqual([]);
+    }
+  });
+});
+
+/** What a channel beside the HTTP API does: decides in a transaction, then wakes what has work. */
+async function decide(
+  { workspace }: Copilot,
+  replyId: string,
+  action: 'approve' | 'reject',
+  channel: ApprovalChannel,
+) {
+  const { publicUrl, signingKeys } = app.config;
+  const resolved = await withTenant(app.pools, workspace.id, (db) =>
+    resolveDraft(
+      db,
+      { replyId, action, channel, userId: null },
+      {
+        workspace: { timezone: 'UTC', country: 'US' },
+        links: createSignedLinks(publicUrl, createSigner(signingKeys)),
+        now: new Date(),
+      },
+    ),
+  );
+  const waker = createWaker(app.temporal, createLogger('test', 'silent'));
+  if (resolved.kind === 'resolved') resolved.wakes.forEach((workflow) => waker.wake(workflow, workspace.id));
+  await waker.close();
+  return resolved;
+}
+
+describe('the channels', () => {
+  it.each(ApprovalChannel.options)('%s settles a draft, and the events say so', async (channel) => {
+    const desk = await copilot(app, receiver);
+    const [approved, rejected] = [await drafted(desk), await drafted(desk)];
+    expect(await decide(desk, approved.replyId, 'approve', channel)).toMatchObject({ status: 'approved' });
+    expect(await decide(desk, rejected.replyId, 'reject', channel)).toMatchObject({ status: 'rejected' });
+    expect(await act(desk, approved.replyId, 'reject')).toMatchObject({
+      status: 409,
+      body: { approvalChannel: channel },
+    });
+    for (const event of ['message.ai_draft_approved', 'message.ai_draft_rejected']) {
+      const [payload] = await eventually(async () => {
+        const events = told(desk, event);
+        return events.length > 0 && events;
+      });
+      expect(payload.data.approvalChannel).toBe(channel);
+    }
+  });
+});

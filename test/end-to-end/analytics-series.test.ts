@@ -1,0 +1,142 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { conversationsOfDay } from '#db/analytics-conversations.ts';
+import { countMessages } from '#db/analytics.ts';
+import { withSystem, withTenant } from '#db/pool.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createWorkspace } from '#test/support/factories.ts';
+import { ADA, BOB, inbound, LINE, NONE, outbound } from '#test/support/message-rows.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+});
+afterAll(() => app.stop());
+
+describe('GET /api/analytics/timeseries', () => {
+  const PATH = '/api/analytics/timeseries';
+  let api: ApiClient;
+
+  beforeAll(async () => {
+    const { id, key } = await createWorkspace(app, { timezone: 'America/New_York' });
+    api = apiClient(app.url, key);
+    await outbound(app, id, ADA, '2026-03-07T12:00:00Z');
+    await outbound(app, id, ADA, '2026-03-08T12:00:00Z');
+    await outbound(app, id, BOB, '2026-03-09T03:30:00Z');
+    await inbound(app, id, BOB, '2026-03-09T04:30:00Z');
+  });
+
+  const series = async (query: string) => (await api('GET', `${PATH}?${query}`)).body.series;
+
+  it('has every day, with zeros where nothing happened, and 23 hours in one of them', async () => {
+    const days = await series('dateFrom=2026-03-06&dateTo=2026-03-09');
+    expect(
+      days.map(({ start, sent, replied }: { start: string; sent: number; replied: number }) => [
+        start,
+        sent,
+        replied,
+      ]),
+    ).toEqual([
+      ['2026-03-06T05:00:00.000Z', 0, 0],
+      ['2026-03-07T05:00:00.000Z', 1, 0],
+      ['2026-03-08T05:00:00.000Z', 2, 0],
+      ['2026-03-09T04:00:00.000Z', 0, 1],
+    ]);
+    expect(days[2]).toEqual({
+      ...NONE,
+      start: '2026-03-08T05:00:00.000Z',
+      end: '2026-03-09T04:00:00.000Z',
+      reached: 2,
+      sent: 2,
+    });
+    expect(await series('interval=hour&dateFrom=2026-03-08&dateTo=2026-03-08')).toHaveLength(23);
+  });
+
+  it('begins weeks on Monday and counts a contact once in each', async () => {
+    const weeks = await series('interval=week&dateFrom=2026-03-02&dateTo=2026-03-09&tz=UTC');
+    expect(
+      weeks.map(({ start, reached, sent }: { start: string; reached: number; sent: number }) => [
+        start,
+        reached,
+        sent,
+      ]),
+    ).toEqual([
+      ['2026-03-02T00:00:00.000Z', 1, 2],
+      ['2026-03-09T00:00:00.000Z', 1, 1],
+    ]);
+  });
+
+  it('adds up to what the whole window has', async () => {
+    const window = 'dateFrom=2026-03-07T10:00:00Z&dateTo=2026-03-09T03:30:00Z';
+    const { sent } = (await api('GET', `/api/analytics?${window}`)).body.metrics;
+    const hours = await series(`interval=hour&${window}`);
+    expect(hours.reduce((sum: number, hour: { sent: number }) => sum + hour.sent, 0)).toBe(sent);
+    expect(sent).toBe(3);
+  });
+
+  it('refuses more points than anyone can read', async () => {
+    expect((await api('GET', `${PATH}?interval=hour&dateFrom=2026-01-01&dateTo=2026-03-01`)).status).toBe(
+      400,
+    );
+    expect((await api('GET', `${PATH}?interval=year`)).status).toBe(400);
+  });
+
+  it('is exported as CSV', async () => {
+    const { status, headers, body } = await api(
+      'GET',
+      '/api/analytics/export?dateFrom=2026-03-07&dateTo=2026-03-08',
+    );
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(headers.get('content-disposition')).toBe('attachment; filename="analytics.csv"');
+    expect(body).toBe(
+      'start,end,reached,sent,fallback,failed,replied,uniqueReplied,repliedPct,positiveReplied,positivePct\r\n' +
+        '2026-03-07T05:00:00.000Z,2026-03-08T05:00:00.000Z,1,1,0,0,0,0,0,0,0\r\n' +
+        '2026-03-08T05:00:00.000Z,2026-03-09T04:00:00.000Z,2,2,0,0,0,0,0,0,0\r\n',
+    );
+  });
+});
+
+it('finds a window of a large workspace by its indexes', async () => {
+  const { id } = await createWorkspace(app);
+  await withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`
+      insert into messages (workspace_id, id, channel, status, address, source, line_id, scheduled_at, created_at, sent_at)
+      select ${id}, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', '+1415' || n, 'api', ${LINE}, at, at, at
+      from generate_series(1, 40000) n, lateral (values (timestamptz '2026-01-01' + n * interval '3 minutes')) t (at)`),
+  );
+  await withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`
+    insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, received_at)
+    select ${id}, lpad(to_hex(n), 24, '0'), ${LINE}, '+1415' || n, n::text, timestamptz '2026-01-01' + n * interval '6 minutes'
+    from generate_series(1, 20000) n`),
+  );
+  await withSystem(app.pools, async (db) => {
+    await db.query(sql.type(z.unknown())`set local role none`);
+    await db.query(sql.type(z.unknown())`analyze`);
+  });
+  const explained: string[] = [];
+  await withTenant(app.pools, id, async (db) => {
+    const query = Object.assign(Object.create(db) as typeof db, {
+      any: async ({ sql: text, values }: { sql: string; values: readonly unknown[] }) => {
+        const rows = await db.any({
+          ...sql.type(z.object({ queryPlan: z.string().optional() }).loose())`select 1`,
+          sql: `explain ${text}`,
+          values: values as never,
+        });
+        explained.push(rows.map((row) => Object.values(row)[0]).join('\n'));
+        return [];
+      },
+    });
+    const [from, to] = [new Date('2026-02-01'), new Date('2026-02-02')];
+    await countMessages(query, { from, to });
+    await conversationsOfDay(query, { start: from, end: to }, { lineId: undefined, limit: 60 });
+  });
+  expect(explained).toHaveLength(3);
+  expect(explained[0]).toMatch(/messages_created/);
+  expect(explained[1]).toMatch(/inbound_messages_received/);
+  expect(explained[2]).toMatch(/messages_sent[^]*inbound_messages_(newest|received)/);
+  expect(explained.join('\n')).not.toMatch(/Seq Scan on (messages|inbound_messages)/);
+});

@@ -1,0 +1,270 @@
+import { request } from 'node:http';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { PNG, upload, uploaded, wav } from '#test/support/files.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  await createLine(app, workspace.id);
+  api = apiClient(app.url, workspace.key);
+});
+afterAll(() => app.stop());
+
+const MB = 1024 * 1024;
+const png = { name: 'photo.png', content: PNG, type: 'image/png' };
+
+describe('uploading a file', () => {
+  it('answers with a link that opens it, for a year and without a credential', async () => {
+    const { status, body } = await upload(app, workspace.key, png);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      url: expect.any(String),
+      name: 'photo.png',
+      size: PNG.length,
+      contentType: 'image/png',
+      workspaceId: workspace.id,
+    });
+    const days = (Number(new URL(body.url).searchParams.get('expires')) * 1000 - Date.now()) / 86_400_000;
+    expect(days).toBeGreaterThan(364);
+    expect(days).toBeLessThan(367);
+    const answer = await fetch(body.url);
+    expect(answer.headers.get('content-type')).toBe('image/png');
+    expect(Buffer.from(await answer.arrayBuffer())).toEqual(PNG);
+  });
+
+  it('takes every allowed extension, whatever its case, and tells that no type was reported', async () => {
+    const allowed = [
+      'mp3',
+      'm4a',
+      'wav',
+      'aac',
+      'ogg',
+      'caf',
+      'png',
+      'jpg',
+      'gif',
+      'webp',
+      'heic',
+      'mp4',
+      'mov',
+      'webm',
+      'PDF',
+    ];
+    for (const extension of allowed) {
+      const { status } = await upload(app, workspace.key, {
+        name: `a file.${extension}`,
+        content: 'unknown content',
+      });
+      expect(status, extension).toBe(200);
+    }
+    const bare = await post('/api/attachments/upload', form('a.mp3', 'x', ''));
+    expect(bare.body.contentType).toBeNull();
+  });
+
+  it.each([
+    ['a file of another kind', { name: 'virus.exe', content: 'MZ' }, 400, /pdf$/],
+    [
+      'a name without an extension',
+      { name: 'pdf', content: 'x' },
+      400,
+      /mp3, m4a, wav, aac, ogg, caf, png, jpg, gif, webp, heic, mp4, mov, webm, pdf$/,
+    ],
+    ['an empty file', { name: 'empty.pdf', content: '' }, 400, /^File is empty\.$/],
+    ['content that is something else', { name: 'photo.jpg', content: PNG }, 400, /image\/png/],
+    ['a file over 25 MB', { name: 'a.mp4', content: Buffer.alloc(26 * MB) }, 413, /26\.0 MB.*under 25 MB/],
+  ])('refuses %s', async (_, file, status, error) => {
+    const answer = await upload(app, workspace.key, file);
+    expect(answer.status).toBe(status);
+    expect(answer.body.error).toMatch(error);
+  });
+
+  it('refuses what is no form, and a form without a file', async () => {
+    const json = await api('POST', '/api/attachments/upload', {});
+    expect([json.status, json.body.error]).toEqual([
+      400,
+      expect.stringMatching(/multipart\/form-data.*file/),
+    ]);
+    const without = await post(
+      '/api/attachments/upload',
+      `--b\r\nContent-Disposition: form-data; name="file"\r\n\r\ntext\r\n--b--\r\n`,
+    );
+    expect([without.status, without.body.error]).toEqual([
+      400,
+      expect.stringMatching(/no file was provided/),
+    ]);
+  });
+
+  it('refuses who may not: nobody, an agency, a workspace that is read-only', async () => {
+    const anonymous = await upload(app, '', png);
+    expect([anonymous.status, anonymous.body.error]).toEqual([401, 'Unauthorized']);
+    expect((await upload(app, (await createAgency(app)).key, png)).status).toBe(403);
+    const late = await createWorkspace(app, { subscription_status: 'past_due' });
+    expect((await upload(app, late.key, png)).status).toBe(402);
+  });
+
+  it('takes 25 MB to the byte, and an endless file no further than that', async () => {
+    expect((await upload(app, workspace.key, { name: 'a.mp4', content: Buffer.alloc(25 * MB) })).status).toBe(
+      200,
+    );
+    let sent = 0;
+    const endless = Readable.from(
+      (function* () {
+        yield Buffer.from(form('a.mp4', '', 'video/mp4').replace(/\r\n--b--\r\n$/, ''));
+        for (; sent < 100 * MB; sent += 65_536) yield Buffer.alloc(65_536);
+      })(),
+    );
+    const status = await new Promise((resolve, reject) => {
+      const call = request(
+        `${app.url}/api/attachments/upload`,
+        { method: 'POST', headers: headers() },
+        (answer) => {
+          answer.resume();
+          resolve(answer.statusCode);
+        },
+      );
+      call.on('error', reject);
+      endless.pipe(call);
+    });
+    expect(status).toBe(413);
+  });
+
+  it('gives the first answer again to a retry with the same Idempotency-Key', async () => {
+    const key = { 'idempotency-key': 'upload-1' };
+    const first = await upload(app, workspace.key, png, key);
+    const again = await upload(app, workspace.key, png, key);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect((await upload(app, workspace.key, { ...png, name: 'other.png' }, key)).status).toBe(409);
+  });
+
+  it('keeps no file in memory, with twelve under way at once', async () => {
+    const before = process.memoryUsage().arrayBuffers;
+    let highest = 0;
+    const timer = setInterval(() => (highest = Math.max(highest, process.memoryUsage().arrayBuffers)), 5);
+    const statuses = await Promise.all(Array.from({ length: 12 }, () => streamed(25)));
+    clearInterval(timer);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    // Held in memory they would be 300 MB, twice: sender and receiver are one process here.
+    expect(highest - before).toBeLessThan(100 * MB);
+  }, 60_000);
+});
+
+describe('attachmentUrls', () => {
+  const send = (url: string, fields = {}) =>
+    api('POST', '/api/messages', { recipientPhone: phone(), attachmentUrls: [url], ...fields });
+
+  it('takes the workspace’s own uploads in messages, drips and campaigns, and hands them to the carrier', async () => {
+    const url = await uploaded(app, workspace.key, png);
+    const to = phone();
+    expect((await send(url, { recipientPhone: to })).status).toBe(201);
+    expect((await api('POST', '/api/drip', { recipientPhone: phone(), attachmentUrls: [url] })).status).toBe(
+      202,
+    );
+    const steps = [{ message: '', attachmentUrls: [url], delay: {} }];
+    expect((await api('POST', '/api/campaigns', { name: 'Pictures', steps })).status).toBe(201);
+    const [sent] = await eventually(async () => {
+      const found = await sentTo(app, to);
+      return found.length > 0 && found;
+    });
+    expect(sent?.attachments).toEqual([{ name: 'photo.png', contentType: 'image/png', voiceNote: false }]);
+  });
+
+  it('takes a link that is spelled another way', async () => {
+    const url = new URL(await uploaded(app, workspace.key, png));
+    const [, path = ''] = /^(.*)photo\.png/.exec(url.href) ?? [];
+    const { signature, expires } = Object.fromEntries(url.searchParams);
+    expect(
+      (
+        await send(
+          `${path.replace('http://', 'HTTP://')}ph%6Fto.png?signature=${signature}&expires=${expires}#top`,
+        )
+      ).status,
+    ).toBe(201);
+  });
+
+  it('refuses links that were changed, have expired, or are another workspace’s', async () => {
+    const url = await uploaded(app, workspace.key, png);
+    const other = await createWorkspace(app);
+    const theirs = await uploaded(app, other.key, png);
+    const expires = new URL(url).searchParams.get('expires') ?? '';
+    const refused = [
+      theirs,
+      theirs.replace(other.id, workspace.id),
+      url.replace('photo', 'image'),
+      `${url.slice(0, -1)}${url.endsWith('A') ? 'B' : 'A'}`,
+      `${url}%`,
+      url.replace(expires, String(Number(expires) + 1)),
+      url.replace('http://localhost', 'http://example.com'),
+      url.replace(/signature=.*/, ''),
+      url.replace(/\?.*/, ''),
+      `${app.url}/attachments`,
+      'photo.png',
+    ];
+    for (const link of refused) {
+      const { status, body } = await send(link);
+      expect([status, body.issues?.[0]?.path], link).toEqual([400, 'attachmentUrls.0']);
+    }
+    expect(
+      (await api('POST', '/api/drip', { recipientPhone: phone(), attachmentUrls: [theirs] })).status,
+    ).toBe(400);
+    const steps = [{ message: 'x', attachmentUrls: [theirs], delay: {} }];
+    expect((await api('POST', '/api/campaigns', { name: 'Theirs', steps })).body.issues[0].path).toBe(
+      'steps.0.attachmentUrls.0',
+    );
+  });
+
+  it('sends an audio file as one where nobody asked for a voice note', async () => {
+    const to = phone();
+    await send(await uploaded(app, workspace.key, { name: 'a.wav', content: wav(1), type: 'audio/wav' }), {
+      recipientPhone: to,
+      attachmentNames: ['Song.wav'],
+    });
+    const [sent] = await eventually(async () => {
+      const found = await sentTo(app, to);
+      return found.length > 0 && found;
+    });
+    expect(sent?.attachments).toEqual([{ name: 'Song.wav', contentType: 'audio/wav', voiceNote: false }]);
+  });
+});
+
+const form = (name: string, content: string, type: string): string =>
+  `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\n${type === '' ? '' : `Content-Type: ${type}\r\n`}\r\n${content}\r\n--b--\r\n`;
+const headers = () => ({
+  authorization: `Bearer ${workspace.key}`,
+  'content-type': 'multipart/form-data; boundary=b',
+});
+
+const post = (path: string, body: string) => api('POST', path, body, headers());
+
+/** Uploads a file of so many MB bit by bit, holding none of it here either. */
+function streamed(size: number): Promise<number | undefined> {
+  const chunk = Buffer.alloc(65_536);
+  const [head = '', tail = ''] = form('a.mov', '@', 'video/quicktime').split('@');
+  const body = Readable.from(
+    (function* () {
+      yield Buffer.from(head);
+      for (let at = 0; at < size * 16; at += 1) yield chunk;
+      yield Buffer.from(tail);
+    })(),
+  );
+  return new Promise((resolve, reject) => {
+    const call = request(
+      `${app.url}/api/attachments/upload`,
+      { method: 'POST', headers: headers() },
+      (answer) => {
+        answer.resume();
+        answer.on('end', () => resolve(answer.statusCode));
+      },
+    );
+    call.on('error', reject);
+    body.pipe(call);
+  });
+}

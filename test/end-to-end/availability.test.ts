@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { systemDb } from '#db/pool.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let lineId: string;
+let call: ApiClient;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  lineId = await createLine(app, workspace.id);
+  call = apiClient(app.url, workspace.key);
+});
+afterAll(() => app.stop());
+
+const setDown = (id: string, down: boolean) => call('POST', `/simulated/carrier/lines/${id}`, { down });
+
+describe('availability', () => {
+  it('tells whether an address has iMessage', async () => {
+    const available = phone();
+    expect(await call('POST', '/api/leads/check-availability', { address: available })).toMatchObject({
+      status: 200,
+      body: { success: true, available: true, address: available },
+    });
+    const { body } = await call('POST', '/api/leads/check-availability', { address: phone('0001') });
+    expect(body).toMatchObject({ available: false });
+    expect(body).not.toHaveProperty('verified');
+    expect((await call('POST', '/api/leads/check-availability', {})).body.issues[0].path).toBe('address');
+    expect((await call('POST', '/api/leads/check-availability', { address: 'x' })).status).toBe(400);
+  });
+
+  it('writes the result back to the lead', async () => {
+    const leadId = await createLead(app, workspace.id, { phones: [phone('0001')] });
+    const checked = await call('GET', `/api/leads/check-availability?id=${leadId}`);
+    expect(checked).toMatchObject({
+      status: 200,
+      body: { success: true, leadId, available: false, status: 'unavailable' },
+    });
+    expect((await call('GET', '/api/leads/check-availability?id=unknown')).status).toBe(404);
+    expect((await call('GET', '/api/leads/check-availability')).status).toBe(400);
+  });
+
+  it('checks many leads in the background', async () => {
+    const leadIds = [
+      await createLead(app, workspace.id, { phones: [phone()] }),
+      await createLead(app, workspace.id, { phones: [phone('0001')] }),
+      await createLead(app, workspace.id, {}),
+    ];
+    const { status, body } = await call('POST', '/api/leads/check-availability', { leadIds });
+    expect(status).toBe(202);
+    expect(body.total).toBe(3);
+    const job = await eventually(async () => {
+      const answer = await call('GET', `/api/leads/check-availability/jobs/${body.jobId}`);
+      return answer.body.status === 'completed' && answer.body;
+    });
+    expect(job).toEqual({
+      success: true,
+      status: 'completed',
+      total: 3,
+      checked: 3,
+      available: 1,
+      unavailable: 1,
+      errors: 1,
+    });
+  });
+
+  it('stops at 70 checks a day and line, and goes round the lines', async () => {
+    const own = await createWorkspace(app);
+    const lines = [await createLine(app, own.id), await createLine(app, own.id)];
+    const ownCall = apiClient(app.url, own.key);
+    const first = await ownCall('GET', `/api/check-availability-rr?address=${encodeURIComponent(phone())}`);
+    const second = await ownCall('POST', '/api/check-availability-rr', { address: phone() });
+    expect([first.body.lineId, second.body.lineId].toSorted()).toEqual(lines.toSorted());
+    await systemDb(app.pools).query(sql.type(z.unknown())`
+      insert into availability_checks (workspace_id, line_id, id, checked_at)
+      select ${own.id}, l, substr(md5(l || n), 1, 24), now() from unnest(${sql.array(lines, 'text')}) l, generate_series(1, 69) n`);
+    expect(await ownCall('POST', '/api/check-availability-rr', { address: phone() })).toMatchObject({
+      status: 200,
+      body: { available: false, verified: false, reason: 'daily_quota_exhausted', lineId: null },
+    });
+    const bare = await createWorkspace(app);
+    expect(
+      (await apiClient(app.url, bare.key)('POST', '/api/leads/check-availability', { address: phone() }))
+        .body,
+    ).toMatchObject({
+      available: false,
+      verified: false,
+      reason: 'no_healthy_line',
+    });
+  });
+});
+
+describe('line health', () => {
+  it('makes a line down after three failed probes, hands over its messages, notifies once, and recovers', async () => {
+    const own = await createWorkspace(app);
+    const failing = await createLine(app, own.id);
+    const ownCall = apiClient(app.url, own.key);
+    const to = phone();
+    const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
+    const { body: pinned } = await ownCall('POST', '/api/messages', {
+      message: 'pinned',
+      recipientPhone: phone(),
+      fromLineId: failing,
+      scheduledDate,
+    });
+    const { body: free } = await ownCall('POST', '/api/messages', {
+      message: 'free',
+      recipientPhone: to,
+      scheduledDate,
+    });
+    const other = await createLine(app, own.id);
+    await setDown(failing, true);
+    const probe = async () => (await ownCall('GET', `/api/lines/check-availability?id=${failing}`)).body;
+    expect(await probe()).toMatchObject({
+      status: 'degraded',
+      failures: [{ check: 'probe', error: expect.any(String) }],
+      shouldNotify: false,
+    });
+    await probe();
+    expect(await probe()).toMatchObject({ status: 'down', shouldNotify: true, notificationSent: true });
+    expect(await probe()).toMatchObject({ status: 'down', shouldNotify: false, notificationSent: false });
+    expect((await ownCall('GET', `/api/messages/${free._id}`)).body.fromLineId).toBe(other);
+    expect((await ownCall('GET', `/api/messages/${pinned._id}`)).body.fromLineId).toBe(failing);
+
+    const held = (
+      await ownCall('POST', '/api/messages', { message: 'held', recipientPhone: to, fromLineId: failing })
+    ).body;
+    await eventually(
+      async () => (await ownCall('GET', `/api/messages/${held._id}`)).body.holdReason === 'line_down',
+    );
+    expect(await sentTo(app, to)).toEqual([]);
+    await setDown(failing, false);
+    expect(await probe()).toMatchObject({ status: 'healthy', failures: [] });
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+    const line = (await ownCall('GET', '/api/lines/by-user')).body.lines.find(
+      ({ _id }: { _id: string }) => _id === failing,
+    );
+    expect(line.healthCheck).toMatchObject({ status: 'healthy' });
+  });
+
+  it('refuses a missing id, an inactive line, and a line of another workspace', async () => {
+    expect((await call('GET', '/api/lines/check-availability')).status).toBe(400);
+    const inactive = await createLine(app, workspace.id, 'imessage', { is_active: false });
+    expect((await call('GET', `/api/lines/check-availability?id=${inactive}`)).status).toBe(400);
+    const foreign = await createLine(app, (await createWorkspace(app)).id);
+    expect((await call('GET', `/api/lines/check-availability?id=${foreign}`)).status).toBe(404);
+    expect((await call('GET', `/api/lines/check-availability?id=${lineId}`)).body.status).toBe('healthy');
+  });
+});

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { newId } from '#domain/ids.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
+import { callBack } from '#test/support/inbound.ts';
+
+let app: TestApp;
+let api: ApiClient;
+let lineId: string;
+const line = '+14155550199';
+beforeAll(async () => {
+  app = await startTestApp();
+  const workspace = await createWorkspace(app);
+  lineId = await createLine(app, workspace.id, 'imessage', { phone: line });
+  api = apiClient(app.url, workspace.key);
+});
+afterAll(() => app.stop());
+
+type CallEvent = Extract<CarrierEvent, { kind: 'call' }>;
+const START = Date.UTC(2026, 2, 1, 12);
+
+/** A step of a call so many seconds after its start. */
+const step = (
+  call: { callId: string; to: string },
+  status: CallEvent['status'],
+  second: number,
+  fields: Partial<CallEvent> = {},
+): CallEvent => ({
+  kind: 'call',
+  eventId: newId(),
+  at: new Date(START + second * 1000),
+  from: line,
+  status,
+  ...call,
+  ...fields,
+});
+
+const read = async (number: string, query = '') => {
+  const { status, body } = await api(
+    'GET',
+    `/api/voice/recordings?number=${encodeURIComponent(number)}${query}`,
+  );
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body;
+};
+
+describe('calls', () => {
+  it('are recorded from the first ring to the recording', async () => {
+    const to = phone();
+    const placed = { lineId, from: line, to, seconds: 90, answered: true, recording: true };
+    await fetch(`${app.url}/simulated/carrier/call`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(placed),
+    });
+    const call = await eventually(async () => (await read(to, '&withRecordingOnly=true')).calls[0]);
+    expect(call).toMatchObject({
+      from: line,
+      to,
+      surface: 'carrier',
+      status: 'billed',
+      durationSec: 90,
+      billedSec: 120,
+      billedCents: 4,
+      hangupCause: 'normal_clearing',
+    });
+    expect(Date.parse(call.endedAt) - Date.parse(call.answeredAt)).toBe(90_000);
+    expect(Date.parse(call.answeredAt)).toBeGreaterThan(Date.parse(call.requestedAt));
+    const recording = await fetch(call.recordingUrl);
+    expect(recording.headers.get('content-type')).toBe('audio/wav');
+    expect(
+      Buffer.from(await recording.arrayBuffer())
+        .subarray(0, 4)
+        .toString(),
+    ).toBe('RIFF');
+  });
+
+  it('only go forward, whatever order they are told in', async () => {
+    const call = { callId: newId(), to: phone() };
+    const steps = [
+      step(call, 'ringing', 1),
+      step(call, 'billed', 40, { durationSec: 30 }),
+      step(call, 'answered', 10),
+      step(call, 'requested', 0),
+      step(call, 'failed', 50, { hangupCause: 'late' }),
+    ];
+    const seen = [];
+    for (const event of steps) {
+      await callBack(app, lineId, event);
+      seen.push((await read(call.to)).calls[0].status);
+    }
+    expect(seen).toEqual(['ringing', 'billed', 'billed', 'billed', 'billed']);
+    const { number, count, calls } = await read(call.to);
+    expect([number, count]).toEqual([call.to, 1]);
+    expect(calls[0]).toEqual({
+      callId: expect.stringMatching(/^[0-9a-f]{24}$/),
+      from: line,
+      to: call.to,
+      surface: 'carrier',
+      status: 'billed',
+      requestedAt: '2026-03-01T12:00:00.000Z',
+      answeredAt: '2026-03-01T12:00:10.000Z',
+      endedAt: '2026-03-01T12:00:40.000Z',
+      durationSec: 30,
+      billedSec: 30,
+      hangupCause: 'late',
+      recordingUrl: null,
+    });
+  });
+
+  it('are listed newest first, by either number, however it is written', async () => {
+    const to = phone();
+    for (const second of [1, 3, 2])
+      await callBack(app, lineId, step({ callId: `call-${second}-${to}`, to }, 'requested', second));
+    const seconds = (body: { calls: { requestedAt: string }[] }) =>
+      body.calls.map(({ requestedAt }) => new Date(requestedAt).getUTCSeconds());
+    expect(seconds(await read(to))).toEqual([3, 2, 1]);
+    expect(seconds(await read(to, '&limit=2'))).toEqual([3, 2]);
+    expect(seconds(await read(to, '&latest=true&limit=50'))).toEqual([3]);
+    expect((await read(to, '&withRecordingOnly=true')).count).toBe(0);
+    expect((await api('GET', `/api/voice/recordings?to=${to}`)).body).toMatchObject({ number: to, count: 3 });
+    expect(seconds(await read(`(${to.slice(2, 5)}) ${to.slice(5, 8)}-${to.slice(8)}`))).toEqual([3, 2, 1]);
+    expect((await read(line, '&limit=1')).calls[0].from).toBe(line);
+  });
+
+  it.each([
+    ['no number', '', 'MISSING_NUMBER'],
+    ['an empty one', '?number=', 'MISSING_NUMBER'],
+    ['one that is none', '?number=12', 'VALIDATION_ERROR'],
+    ['a limit of 0', '?number=%2B14155550100&limit=0', 'VALIDATION_ERROR'],
+    ['a limit of 101', '?number=%2B14155550100&limit=101', 'VALIDATION_ERROR'],
+    ['a limit that is none', '?number=%2B14155550100&limit=x', 'VALIDATION_ERROR'],
+  ])('are refused for %s', async (_, query, code) => {
+    const { status, body } = await api('GET', `/api/voice/recordings${query}`);
+    expect([status, body.code]).toEqual([400, code]);
+  });
+
+  it('are seen by their own workspace only', async () => {
+    const to = phone();
+    await callBack(app, lineId, step({ callId: newId(), to }, 'requested', 0));
+    const other = apiClient(app.url, (await createWorkspace(app)).key);
+    expect((await other('GET', `/api/voice/recordings?to=${to}`)).body.calls).toEqual([]);
+    const anonymous = await apiClient(app.url, '')('GET', `/api/voice/recordings?to=${to}`);
+    expect([anonymous.status, anonymous.body.code]).toEqual([401, 'UNAUTHORIZED']);
+    const agency = apiClient(app.url, (await createAgency(app)).key);
+    expect((await agency('GET', `/api/voice/recordings?to=${to}`)).status).toBe(403);
+  });
+});

@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Message } from '#domain/message.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { campaignWorld, now } from '#test/support/campaigns.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { type Receiver, startReceiver } from '#test/support/receiver.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+let lineId: string;
+let receiver: Receiver;
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+  lineId = await createLine(app, workspace.id);
+  receiver = await startReceiver();
+  await api('POST', '/api/webhooks', {
+    name: 'all',
+    url: receiver.url,
+    events: ['message.sent', 'message.failed'],
+  });
+});
+afterAll(async () => {
+  await app.stop();
+  await receiver.stop();
+});
+
+const { newList, newCampaign, statusOf, progressOf, stepsOf, step, hasLeft } = campaignWorld(() => ({
+  app,
+  workspace,
+  api,
+}));
+
+const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
+
+describe('starting a campaign', () => {
+  it('enters the leads of its list, sends the first step, and plans the rest', async () => {
+    const to = phone();
+    const { listId, leadIds } = await newList([
+      { firstName: 'Ada', phone: to },
+      { firstName: 'Bob', phone: phone() },
+      { firstName: 'Cy', email: 'cy@example.com' },
+    ]);
+    const id = await newCampaign({ listId, start: true });
+    await eventually(async () => (await progressOf(id)).enteredAll);
+    expect((await api('GET', `/api/campaigns/${id}`)).body.progress).toMatchObject({
+      entered: 3,
+      running: 3,
+      finished: 0,
+      stopped: 0,
+    });
+    const first = await step(id, leadIds[0] ?? '', 0, 'sent', 'delivered');
+    expect((await sentTo(app, to)).map(({ text }) => text)).toEqual(['One, Ada']);
+    const second = await step(id, leadIds[0] ?? '', 1, 'scheduled');
+    expect(second).toMatchObject({
+      stepIndex: 1,
+      batchId: first.batchId,
+      holdReason: null,
+      fromLineId: first.fromLineId,
+    });
+    expect(days(new Date().toISOString(), second.scheduledDate ?? '')).toBeCloseTo(2, 2);
+  });
+
+  it('completes when every lead is through, and tells each message of its campaign', async () => {
+    const { listId, leadIds } = await newList([{ phone: phone() }, { phone: phone() }]);
+    const id = await newCampaign({
+      listId,
+      name: 'Quick',
+      steps: [now, { message: 'And two' }, { message: 'And three' }],
+      start: true,
+    });
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    expect(await progressOf(id)).toEqual({
+      entered: 2,
+      running: 0,
+      finished: 2,
+      stopped: 0,
+      enteredAll: true,
+    });
+    for (const leadId of leadIds) {
+      const sent = await eventually(async () => {
+        const told = receiver.deliveries.filter(
+          ({ payload }) => payload.campaignId === id && payload.leadId === leadId,
+        );
+        return told.length === 3 && told;
+      });
+      expect(
+        sent
+          .map(({ payload }) => [payload.campaignName, payload.message.stepIndex, payload.message.campaignId])
+          .toSorted(),
+      ).toEqual([
+        ['Quick', 0, id],
+        ['Quick', 1, id],
+        ['Quick', 2, id],
+      ]);
+    }
+  });
+
+  it('needs a line, a fresh draft, and something to send', async () => {
+    const lonely = apiClient(app.url, (await createWorkspace(app)).key);
+    const { campaign } = (await lonely('POST', '/api/campaigns', { name: 'x', steps: [now] })).body;
+    expect(await lonely('POST', `/api/campaigns/${campaign._id}/start`)).toMatchObject({
+      status: 400,
+      body: { code: 'NO_ACTIVE_LINE' },
+    });
+    const id = await newCampaign({ start: true });
+    expect(await api('POST', `/api/campaigns/${id}/start`)).toMatchObject({
+      status: 409,
+      body: { code: 'INVALID_STATE' },
+    });
+    for (const steps of [
+      [],
+      [{ message: ' ' }],
+      [{ message: '{{ oops' }],
+      [{ message: 'x', delay: { days: -1 } }],
+      [{ message: 'x', attachmentUrls: ['https://elsewhere.example/a.png'] }],
+    ]) {
+      expect((await api('POST', '/api/campaigns', { name: 'x', steps })).status).toBe(400);
+    }
+    expect(
+      (await api('POST', '/api/campaigns', { name: 'x', steps: [now], listId: '0123456789abcdef01234567' }))
+        .status,
+    ).toBe(404);
+    expect((await lonely('GET', `/api/campaigns/${id}`)).status).toBe(404);
+    expect((await lonely('POST', `/api/campaigns/${id}/pause`)).status).toBe(404);
+  });
+});
+
+describe('POST /api/campaigns/{id}/leads', () => {
+  it('adds a new lead to the list and schedules every step; entering twice changes nothing', async () => {
+    const { listId } = await newList([{ phone: phone() }]);
+    const id = await newCampaign({ listId, start: true });
+    const lead = { firstName: 'Eve', phone: phone() };
+    const added = await api('POST', `/api/campaigns/${id}/leads`, { lead });
+    expect(added).toMatchObject({ status: 201, body: { success: true, campaignId: id, messageCount: 2 } });
+    const again = await api('POST', `/api/campaigns/${id}/leads`, { lead });
+    expect(again.body).toMatchObject({ success: true, leadId: added.body.leadId, messageCount: 0 });
+    expect(
+      (await api('POST', `/api/campaigns/${id}/leads`, { leadId: added.body.leadId })).body.messageCount,
+    ).toBe(0);
+    expect((await api('GET', `/api/leads/${added.body.leadId}`)).body.lead.listId).toBe(listId);
+    expect(await stepsOf(id, added.body.leadId)).toHaveLength(2);
+  });
+
+  it('repeats the answer to a retry, and takes the same key on another campaign as another request', async () => {
+    const {
+      leadIds: [leadId],
+    } = await newList([{ phone: phone() }]);
+    const [one, two] = [await newCampaign(), await newCampaign()];
+    const add = (id: string) =>
+      api('POST', `/api/campaigns/${id}/leads`, { leadId }, { 'idempotency-key': 'enters' });
+    const first = await add(one);
+    expect((await add(one)).body).toEqual(first.body);
+    expect((await add(two)).body).toMatchObject({ campaignId: two, messageCount: 2 });
+  });
+
+  it('lets an existing lead join the list besides its own', async () => {
+    const { listId } = await newList([{ phone: phone() }]);
+    const own = await newList([{ phone: phone() }]);
+    const id = await newCampaign({ listId, start: true });
+    const [leadId] = own.leadIds;
+    expect((await api('POST', `/api/campaigns/${id}/leads`, { leadId })).body.messageCount).toBe(2);
+    const ids = (await api('GET', `/api/leads?listId=${listId}`)).body.leads.map(
+      ({ _id }: { _id: string }) => _id,
+    );
+    expect(ids).toContain(leadId);
+    const lists = (await api('GET', '/api/lists')).body.lists;
+    expect(lists.find(({ _id }: { _id: string }) => _id === listId).leadCount).toBe(2);
+    expect((await api('GET', `/api/leads?listId=${own.listId}`)).body.leads).toHaveLength(1);
+  });
+
+  it('waits for the start of a draft, and runs a completed campaign again', async () => {
+    const id = await newCampaign({ steps: [now] });
+    const first = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } })).body;
+    expect(first.messageCount).toBe(1);
+    const other = (
+      await api('POST', '/api/messages', {
+        message: 'Wakes the line',
+        recipientPhone: phone(),
+        fromLineId: lineId,
+      })
+    ).body;
+    await hasLeft(other._id);
+    expect((await stepsOf(id, first.leadId))[0]?.status).toBe('pending');
+    expect((await api('PATCH', `/api/campaigns/${id}`, { steps: [now, now] })).status).toBe(409);
+    expect((await api('PATCH', `/api/campaigns/${id}`, { name: 'Renamed' })).body.campaign.name).toBe(
+      'Renamed',
+    );
+    await api('POST', `/api/campaigns/${id}/start`);
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } });
+    await eventually(
+      async () => (await progressOf(id)).finished === 2 && (await statusOf(id)) === 'completed',
+    );
+  });
+
+  it('names what is wrong', async () => {
+    const id = await newCampaign({ steps: [{ message: 'x', messageType: 'sms' }], start: true });
+    const { leadIds } = await newList([{ email: 'only@example.com' }]);
+    const url = `/api/campaigns/${id}/leads`;
+    expect((await api('POST', url, { leadId: leadIds[0] })).status).toBe(400);
+    expect((await api('POST', url, {})).status).toBe(400);
+    expect((await api('POST', url, { leadId: leadIds[0], lead: { phone: phone() } })).status).toBe(400);
+    expect((await api('POST', url, { lead: { phone: 'none' } })).body.issues[0].path).toBe('lead.phone');
+    expect((await api('POST', url, { leadId: '0123456789abcdef01234567' })).status).toBe(404);
+    expect((await progressOf(id)).entered).toBe(0);
+  });
+});
+
+describe('preview', () => {
+  it('shows what a lead would get, with times and line, and leaves no trace', async () => {
+    const { listId, leadIds } = await newList([{ firstName: 'Ada', phone: phone() }]);
+    const id = await newCampaign({ listId, stickinessPolicy: 'round_robin' });
+    const preview = () => api('POST', `/api/campaigns/${id}/preview`, { leadId: leadIds[0] });
+    const { status, body } = await preview();
+    expect(status).toBe(200);
+    expect(
+      body.steps.map(({ stepIndex, message }: { stepIndex: number; message: string }) => [
+        stepIndex,
+        message,
+      ]),
+    ).toEqual([
+      [0, 'One, Ada'],
+      [1, 'Two'],
+    ]);
+    expect(days(body.steps[0].scheduledDate, body.steps[1].scheduledDate)).toBeCloseTo(2, 3);
+    expect((await preview()).body.steps.map(({ fromLineId }: Message) => fromLineId)).toEqual(
+      body.steps.map(({ fromLineId }: Message) => fromLineId),
+    );
+    expect((await progressOf(id)).entered).toBe(0);
+    expect(await stepsOf(id, leadIds[0] ?? '')).toEqual([]);
+    expect(
+      (await api('POST', `/api/campaigns/${id}/preview`, { leadId: '0123456789abcdef01234567' })).status,
+    ).toBe(404);
+  });
+
+  it('keeps to the send window', async () => {
+    const { leadIds } = await newList([{ phone: phone() }]);
+    const id = await newCampaign({
+      timezone: 'Asia/Tokyo',
+      sendWindowStart: '09:00',
+      sendWindowEnd: '09:01',
+    });
+    const { steps } = (await api('POST', `/api/campaigns/${id}/preview`, { leadId: leadIds[0] })).body;
+    expect(steps.map(({ scheduledDate }: { scheduledDate: string }) => scheduledDate.slice(11, 16))).toEqual([
+      '00:00',
+      '00:00',
+    ]);
+  });
+});

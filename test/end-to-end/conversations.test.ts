@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLead, createLine, createWorkspace } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+interface Setting {
+  workspaceId: string;
+  lineId: string;
+  call: ApiClient;
+}
+
+async function setting(): Promise<Setting> {
+  const { id, key } = await createWorkspace(app);
+  return { workspaceId: id, lineId: await createLine(app, id), call: apiClient(app.url, key) };
+}
+
+const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 12, minute));
+const thread = (address: string, query = ''): string =>
+  `/api/conversations/${encodeURIComponent(address)}${query}`;
+
+async function sent(call: ApiClient, body: object): Promise<string> {
+  const answer = await call('POST', '/api/messages', { message: 'Hello', ...body });
+  expect(answer.status).toBe(201);
+  await eventually(
+    async () => (await call('GET', `/api/messages/${answer.body._id}`)).body.status === 'delivered',
+  );
+  return answer.body._id;
+}
+
+describe('GET /api/replies', () => {
+  it('has one item per conversation, newest first, page by page', async () => {
+    const { lineId, call } = await setting();
+    const contacts = [phone(), phone(), phone()] as const;
+    for (const [index, from] of contacts.entries()) {
+      await callBack(app, lineId, replyEvent(from, `first ${index}`, { at: at(index) }));
+      await callBack(app, lineId, replyEvent(from, `second ${index}`, { at: at(10 + index) }));
+    }
+    const first = (await call('GET', '/api/replies?limit=2')).body;
+    expect(first.replies.map(({ recipientPhone }: { recipientPhone: string }) => recipientPhone)).toEqual([
+      contacts[2],
+      contacts[1],
+    ]);
+    const second = (await call('GET', `/api/replies?limit=2&cursor=${first.nextCursor}`)).body;
+    expect(second).toMatchObject({
+      success: true,
+      nextCursor: null,
+      replies: [{ recipientPhone: contacts[0], respondedAtUtc: at(10).toISOString() }],
+    });
+    expect(second.replies[0].recentReplies.map(({ message }: { message: string }) => message)).toEqual([
+      'second 0',
+      'first 0',
+    ]);
+  });
+
+  it('filters by lead, line and time', async () => {
+    const { workspaceId, lineId, call } = await setting();
+    const otherLine = await createLine(app, workspaceId);
+    const [ada, eve] = [phone(), phone()];
+    const leadId = await createLead(app, workspaceId, { phones: [ada] });
+    await callBack(app, lineId, replyEvent(ada, 'early', { at: at(1) }));
+    await callBack(app, lineId, replyEvent(eve, 'middle', { at: at(2) }));
+    await callBack(app, otherLine, replyEvent(ada, 'late', { at: at(3) }));
+    const ids = async (query: string): Promise<string[]> =>
+      (await call('GET', `/api/replies?${query}`)).body.replies.map(
+        ({ respondedAtUtc }: { respondedAtUtc: string }) => respondedAtUtc,
+      );
+    const [early, middle, late] = [at(1), at(2), at(3)].map((date) => date.toISOString());
+    expect(await ids('')).toEqual([late, middle]);
+    expect(await ids(`leadId=${leadId}`)).toEqual([late]);
+    expect(await ids(`lineId=${lineId}`)).toEqual([middle, early]);
+    expect(await ids(`since=${late}`)).toEqual([late]);
+    expect(await ids(`until=${middle}`)).toEqual([middle, early]);
+    expect(await call('GET', '/api/replies?since=yesterday')).toMatchObject({
+      status: 400,
+      body: { code: 'VALIDATION_ERROR' },
+    });
+  });
+});
+
+describe('conversations', () => {
+  it('are listed by their last activity, and shown with both directions', async () => {
+    const { workspaceId, lineId, call } = await setting();
+    const [ada, eve] = [phone(), phone()];
+    const leadId = await createLead(app, workspaceId, {
+      first_name: 'Ada',
+      last_name: 'Lovelace',
+      phones: [ada],
+    });
+    await callBack(app, lineId, replyEvent(eve, 'Anyone there?', { at: at(1) }));
+    const messageId = await sent(call, { leadId, message: 'Hi {{ firstName }}' });
+
+    const { body } = await call('GET', '/api/conversations');
+    expect(body.conversations).toMatchObject([
+      {
+        address: ada,
+        phone: ada,
+        email: null,
+        leadId,
+        name: 'Ada Lovelace',
+        lineId,
+        lastMessage: 'Hi Ada',
+        lastDirection: 'out',
+        tags: [],
+        optedOut: false,
+        inboxHref: `/inbox/${ada}`,
+      },
+      {
+        address: eve,
+        leadId: null,
+        name: eve,
+        lastMessage: 'Anyone there?',
+        lastDirection: 'in',
+        lastAt: at(1).toISOString(),
+      },
+    ]);
+    const first = (await call('GET', '/api/conversations?limit=1')).body;
+    const second = (await call('GET', `/api/conversations?limit=1&cursor=${first.nextCursor}`)).body;
+    expect([...first.conversations, ...second.conversations]).toEqual(body.conversations);
+    expect(second.nextCursor).toBeNull();
+
+    await callBack(app, lineId, replyEvent(ada, 'Hello back', { at: new Date(Date.now() + 1000) }));
+    const whole = await call('GET', thread(ada));
+    expect(whole.body.conversation).toMatchObject({
+      address: ada,
+      lastMessage: 'Hello back',
+      lastDirection: 'in',
+    });
+    expect(whole.body.messages).toMatchObject([
+      { direction: 'in', message: 'Hello back', originalMessageId: messageId, status: null, lineId },
+      { direction: 'out', message: 'Hi Ada', messageId, status: 'delivered', lineId },
+    ]);
+    const newest = (await call('GET', thread(ada, '?limit=1'))).body;
+    const older = (await call('GET', thread(ada, `?limit=1&cursor=${newest.nextCursor}`))).body;
+    expect([...newest.messages, ...older.messages]).toEqual(whole.body.messages);
+    expect(older.nextCursor).toBeNull();
+  });
+
+  it('carry tags, each once', async () => {
+    const { lineId, call } = await setting();
+    const from = phone();
+    await callBack(app, lineId, replyEvent(from, 'Hello'));
+    const { status, body } = await call('POST', `${thread(from)}/tags`, {
+      tags: ['Interested', 'vip', 'interested'],
+    });
+    expect(status).toBe(200);
+    expect(body.conversation.tags).toEqual(['interested', 'vip']);
+    expect((await call('GET', thread(from))).body.conversation.tags).toEqual(['interested', 'vip']);
+    expect((await call('POST', `${thread(from)}/tags`, { tags: [] })).body.conversation.tags).toEqual([]);
+    expect(await call('POST', `${thread(from)}/tags`, { tags: 'vip' })).toMatchObject({ status: 400 });
+  });
+
+  it("are nobody else's", async () => {
+    const { lineId, call } = await setting();
+    const stranger = await setting();
+    const from = phone();
+    await callBack(app, lineId, replyEvent(from, 'Hello'));
+    expect((await call('GET', thread(from))).status).toBe(200);
+    expect(await stranger.call('GET', thread(from))).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND' },
+    });
+    expect(await stranger.call('POST', `${thread(from)}/tags`, { tags: ['x'] })).toMatchObject({
+      status: 404,
+    });
+    expect((await stranger.call('GET', '/api/replies')).body.replies).toEqual([]);
+    expect((await stranger.call('GET', '/api/conversations')).body.conversations).toEqual([]);
+  });
+});
+
+describe('POST /api/inbox/send-reply', () => {
+  it('answers the address that wrote last, from the line it wrote to', async () => {
+    const { workspaceId, lineId, call } = await setting();
+    const wroteTo = await createLine(app, workspaceId, 'sms');
+    const [old, current] = [phone(), phone()];
+    const leadId = await createLead(app, workspaceId, { phones: [old, current] });
+    await callBack(app, lineId, replyEvent(old, 'long ago', { at: at(1) }));
+    await callBack(app, wroteTo, replyEvent(current, 'now', { at: at(2) }));
+    const { status, body } = await call('POST', '/api/inbox/send-reply', { leadId, message: 'Hi' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      source: 'inbox',
+      fromLineId: wroteTo,
+      messageType: 'sms',
+      recipientPhone: current,
+      leadId,
+    });
+    await eventually(async () => (await sentTo(app, current))[0]?.lineId === wroteTo);
+    expect(await call('POST', '/api/inbox/send-reply', { phone: old, message: 'Hi' })).toMatchObject({
+      status: 201,
+      body: { fromLineId: lineId },
+    });
+    expect(
+      await call('POST', '/api/inbox/send-reply', { phone: current, message: 'Hi', fromLineId: lineId }),
+    ).toMatchObject({ body: { fromLineId: lineId } });
+  });
+
+  it.each([
+    ['no contact', { message: 'x' }, 400, 'VALIDATION_ERROR'],
+    ['no text', { phone: '+14155550177' }, 400, 'VALIDATION_ERROR'],
+    ['an unknown lead', { leadId: '0123456789abcdef01234567', message: 'x' }, 404, 'NOT_FOUND'],
+    [
+      'an unknown line',
+      { phone: '+14155550177', message: 'x', fromLineId: '0123456789abcdef01234567' },
+      404,
+      'NOT_FOUND',
+    ],
+  ])('refuses %s', async (_what, body, status, code) => {
+    const { call } = await setting();
+    expect(await call('POST', '/api/inbox/send-reply', body)).toMatchObject({ status, body: { code } });
+  });
+});
+
+describe('POST /api/fallback-sms', () => {
+  it('sends an SMS to the recipient of a message through the fallback account', async () => {
+    const { call } = await setting();
+    const to = phone();
+    const messageId = await sent(call, {
+      recipientPhone: to,
+      message: 'Hello {{ firstName | default: "there" }}',
+    });
+    expect(await call('POST', '/api/fallback-sms', { messageId })).toMatchObject({
+      status: 400,
+      body: { code: 'FALLBACK_NOT_CONFIGURED' },
+    });
+
+    await call('PATCH', '/api/workspace/fallback-config', {
+      enabled: true,
+      provider: 'simulated',
+      fromNumber: '+14155550100',
+    });
+    for (const message of [undefined, 'Did you see it?']) {
+      const { status, body } = await call('POST', '/api/fallback-sms', { messageId, message });
+      expect(status).toBe(201);
+      expect(body).toMatchObject({ source: 'fallback-sms', recipientPhone: to });
+      await eventually(
+        async () => (await call('GET', `/api/messages/${body._id}`)).body.fallbackSmsDispatched,
+      );
+    }
+    expect((await sentTo(app, to)).map(({ channel, text }) => [channel, text])).toEqual([
+      ['imessage', 'Hello there'],
+      ['sms', 'Hello there'],
+      ['sms', 'Did you see it?'],
+    ]);
+    expect(await call('POST', '/api/fallback-sms', { messageId: '0123456789abcdef01234567' })).toMatchObject({
+      status: 404,
+    });
+  });
+
+  it('never reaches a number that opted out', async () => {
+    const { lineId, call } = await setting();
+    await call('PATCH', '/api/workspace/fallback-config', {
+      enabled: true,
+      provider: 'simulated',
+      fromNumber: '+14155550100',
+    });
+    const to = phone();
+    const messageId = await sent(call, { recipientPhone: to });
+    await callBack(app, lineId, replyEvent(to, 'STOP'));
+    expect(await call('POST', '/api/fallback-sms', { messageId })).toMatchObject({
+      status: 201,
+      body: { status: 'failed', errorMessage: 'recipient_opted_out' },
+    });
+    expect(await sentTo(app, to)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
+import { sealConfig } from '#providers/carriers/secret-config.ts';
+import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { createSecretBox, secretContext } from '#providers/secret-box.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+
+const SECRET = 'a secret of the callback';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+let lineId: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+  lineId = newId();
+  const box = createSecretBox(app.config.encryptionKeys);
+  const given = { url: app.smtpUrl, inboundSecret: SECRET };
+  const config = sealConfig(SmtpConfig, given, (plain) =>
+    box.seal(plain, secretContext('line', workspace.id, lineId)),
+  );
+  await createLine(app, workspace.id, 'email', {
+    id: lineId,
+    carrier: 'smtp',
+    carrier_config: JSON.stringify(config),
+  });
+});
+afterAll(() => app.stop());
+
+const post = async (body: object, secret = SECRET): Promise<number> => {
+  const url = `${app.url}/callbacks/carriers/smtp/${lineId}?secret=${encodeURIComponent(secret)}`;
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  await response.arrayBuffer();
+  return response.status;
+};
+
+const address = (): string => `contact-${newId()}@example.com`;
+const named = (headers: Record<string, string>) =>
+  Object.entries(headers).map(([Name, Value]) => ({ Name, Value }));
+
+/** An email as Postmark tells of it. */
+const inbound = (from: string, text: string, headers: Record<string, string> = {}) => ({
+  FromName: 'Somebody',
+  MessageID: newId(),
+  From: `Somebody <${from}>`,
+  FromFull: { Email: from, Name: 'Somebody', MailboxHash: '' },
+  Subject: 'Re: Hello',
+  Date: new Date().toUTCString(),
+  TextBody: `${text}\n\nOn Monday we wrote:\n> Hello`,
+  StrippedTextReply: text,
+  Headers: named(headers),
+  Attachments: [],
+});
+
+interface Sent {
+  id: string;
+  messageId: string;
+  echoed: string;
+}
+
+/** Sends an email. @returns its id, and its Message-ID as the recipient sees it. */
+async function send(recipientEmail: string): Promise<Sent> {
+  const { status, body } = await api('POST', '/api/messages', {
+    message: 'Hello',
+    messageType: 'email',
+    recipientEmail,
+  });
+  expect(status).toBe(201);
+  const to = encodeURIComponent(recipientEmail);
+  const { headers } = await eventually(
+    async () => (await apiClient(app.url, '')('GET', `/simulated/mail?to=${to}`)).body.messages[0],
+  );
+  await eventually(async () => (await message(body._id)).status === 'sent');
+  return { id: body._id, messageId: headers['message-id'], echoed: headers['x-pm-metadata-message-id'] };
+}
+
+const message = async (id: string) => (await api('GET', `/api/messages/${id}`)).body;
+const thread = async (of: string) =>
+  (await api('GET', `/api/conversations/${encodeURIComponent(of)}`)).body.messages ?? [];
+const inboundOf = async (of: string) =>
+  (await thread(of)).filter(({ direction }: { direction: string }) => direction === 'in');
+
+it('a reply is matched to the message it answers, without what it quotes, once', async () => {
+  const to = address();
+  const first = await send(to);
+  await send(to);
+  const email = inbound(to.toUpperCase(), 'Sounds good', {
+    'Message-ID': '<their-id@example.com>',
+    'In-Reply-To': '<something@else.example>',
+    References: `<x@y.example> ${first.messageId}`,
+  });
+  expect(await post(email)).toBe(200);
+  expect(await post({ ...email, MessageID: newId() })).toBe(200);
+  expect(await inboundOf(to)).toEqual([
+    expect.objectContaining({ message: 'Sounds good', autoReply: false, originalMessageId: first.id }),
+  ]);
+  const { body } = await api('GET', '/api/replies');
+  expect(body.replies.some((reply: { recipientEmail: string }) => reply.recipientEmail === to)).toBe(true);
+});
+
+it('files of an email come along', async () => {
+  const from = address();
+  const Content = Buffer.from('name,age\nAda,36\n').toString('base64');
+  const Attachments = [{ Name: 'ages.csv', Content, ContentType: 'text/csv', ContentLength: 16 }];
+  expect(await post({ ...inbound(from, 'See the file'), Attachments })).toBe(200);
+  const [url] = await eventually(async () => {
+    const [reply] = await inboundOf(from);
+    return reply?.attachmentUrls.length === 1 && reply.attachmentUrls;
+  });
+  const file = await eventually(async () => {
+    const response = await fetch(new URL(url, app.url), {
+      headers: { authorization: `Bearer ${workspace.key}` },
+    });
+    return response.ok && response;
+  });
+  expect(await file.text()).toBe('name,age\nAda,36\n');
+});
+
+it.each([
+  { 'Auto-Submitted': 'auto-replied' },
+  { 'X-Autoreply': 'yes' },
+  { Precedence: 'auto_reply' },
+  { 'Return-Path': '<>' },
+])('what a machine wrote is kept and is no reply: %j', async (headers) => {
+  const from = address();
+  expect(await post(inbound(from, 'I am away', headers))).toBe(200);
+  expect(await inboundOf(from)).toEqual([expect.objectContaining({ message: 'I am away', autoReply: true })]);
+});
+
+it('a mail server that returns an email fails its message, and the address gets no more', async () => {
+  const to = address();
+  const { id, messageId } = await send(to);
+  const part = (ContentType: string, text: string) => ({
+    Name: 'part',
+    ContentType,
+    Content: Buffer.from(text).toString('base64'),
+  });
+  const report = (action: string, status: string) => ({
+    ...inbound('mailer-daemon@mx.example.com', 'Delivery status', {
+      'Content-Type': 'multipart/report; report-type=delivery-status; boundary="x"',
+      'Auto-Submitted': 'auto-replied',
+    }),
+    Attachments: [
+      part(
+        'message/delivery-status',
+        `Reporting-MTA: dns; mx.example.com\n\nFinal-Recipient: rfc822; ${to}\nAction: ${action}\nStatus: ${status}\nDiagnostic-Code: smtp; 550 ${status} no such user\n`,
+      ),
+      part('text/rfc822-headers', `Subject: Hello\nMessage-ID: ${messageId}\nTo: ${to}\n`),
+    ],
+  });
+  expect(await post(report('delayed', '4.4.1'))).toBe(200);
+  expect((await message(id)).status).toBe('sent');
+  expect(await post(report('failed', '5.1.1'))).toBe(200);
+  expect(await message(id)).toMatchObject({
+    status: 'failed',
+    errorMessage: 'bounced: 550 5.1.1 no such user',
+  });
+  const { body } = await api('POST', '/api/messages', {
+    message: 'Again',
+    messageType: 'email',
+    recipientEmail: to,
+  });
+  await eventually(async () => (await message(body._id)).errorMessage === 'recipient_opted_out');
+  expect(await thread('mailer-daemon@mx.example.com')).toEqual([]);
+});
+
+it("Postmark's bounces do the same, but for those that may still arrive or lost one message only", async () => {
+  const [hard, soft, slow] = [address(), address(), address()];
+  const bounce = async (to: string, Type: string): Promise<string> => {
+    const { id, echoed } = await send(to);
+    const Metadata = { 'message-id': echoed };
+    const record = { RecordType: 'Bounce', ID: newId(), Type, MessageID: newId(), Email: to };
+    expect(await post({ ...record, Description: `It was a ${Type}`, Metadata })).toBe(200);
+    return id;
+  };
+  const failed = { status: 'failed', errorMessage: 'bounced: It was a HardBounce' };
+  expect(await message(await bounce(hard, 'HardBounce'))).toMatchObject(failed);
+  expect(await message(await bounce(soft, 'SoftBounce'))).toMatchObject({ status: 'failed' });
+  expect(await message(await bounce(slow, 'Transient'))).toMatchObject({ status: 'sent' });
+  const { body } = await api('GET', '/api/opt-outs');
+  const blocked = JSON.stringify(body);
+  expect([hard, soft, slow].map((one) => blocked.includes(one))).toEqual([true, false, false]);
+});
+
+it('nothing is taken without the secret of the line', async () => {
+  const from = address();
+  expect(await post(inbound(from, 'Hello'), 'another secret, as long as')).toBe(401);
+  const bare = await fetch(`${app.url}/callbacks/carriers/smtp/${lineId}`, { method: 'POST', body: '{}' });
+  expect(bare.status).toBe(401);
+  expect(await inboundOf(from)).toEqual([]);
+});

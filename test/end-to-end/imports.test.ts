@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+let key: string;
+let api: ApiClient;
+beforeAll(async () => {
+  app = await startTestApp();
+  ({ key } = await createWorkspace(app));
+  api = apiClient(app.url, key);
+});
+afterAll(() => app.stop());
+
+const newList = async (): Promise<string> =>
+  (await api('POST', '/api/lists', { name: 'Imported' })).body.list._id;
+
+const upload = (listId: string, csv: string, headers: Record<string, string> = {}, query = '') =>
+  api('POST', `/api/lists/${listId}/import${query}`, csv, { 'content-type': 'text/csv', ...headers });
+
+async function imported(listId: string, importId: string) {
+  return eventually(async () => {
+    const { body } = await api('GET', `/api/lists/${listId}/imports/${importId}`);
+    return body.status !== 'running' && body;
+  });
+}
+
+async function importCsv(listId: string, csv: string, query = '') {
+  const { status, body } = await upload(listId, csv, {}, query);
+  expect(status, JSON.stringify(body)).toBe(202);
+  return { importId: body.importId, ...(await imported(listId, body.importId)) };
+}
+
+describe('importing a file', () => {
+  it('saves its rows with several addresses and custom fields, counts duplicates, keeps the refused with reasons', async () => {
+    const listId = await newList();
+    const csv = [
+      '\uFEFFFirst Name,Email,Phone,City',
+      'Ada,ada@example.com; second@example.com,(415) 555-0100,"London, UK"',
+      '"Grace ""Amazing""",grace@example.com,,',
+      'Ada again,ADA@example.com,,',
+      'Nobody,,,',
+      'Wrong,not an address,,',
+      'Long,x@example.com,,Rome,too many',
+      '',
+    ].join('\r\n');
+    const result = await importCsv(listId, csv);
+    expect(result).toMatchObject({
+      status: 'completed',
+      processed: 6,
+      saved: 2,
+      duplicates: 1,
+      rejected: 3,
+      error: null,
+    });
+    const { leads } = (await api('GET', `/api/leads?listId=${listId}`)).body;
+    expect(leads.find(({ firstName }: { firstName: string }) => firstName === 'Ada')).toMatchObject({
+      emails: ['ada@example.com', 'second@example.com'],
+      phones: ['+14155550100'],
+      customFields: { City: 'London, UK' },
+      source: 'import',
+    });
+    const rejected = await api('GET', `/api/lists/${listId}/imports/${result.importId}/rejected`);
+    expect(rejected.headers.get('content-type')).toContain('text/csv');
+    expect(rejected.body).toBe(
+      [
+        'row,reason,First Name,Email,Phone,City',
+        '5,phone: an email address or a phone number is required,Nobody,,,',
+        '6,email: must be an email address,Wrong,not an address,,',
+        '7,has 5 fields where the header has 4,Long,x@example.com,,Rome,too many',
+        '',
+      ].join('\r\n'),
+    );
+    expect(
+      (await api('GET', '/api/lists')).body.lists.find(({ _id }: { _id: string }) => _id === listId)
+        .leadCount,
+    ).toBe(2);
+  });
+
+  it('takes a form, semicolons, and the default country code', async () => {
+    const listId = await newList();
+    const form = new FormData();
+    form.append('note', 'not a file');
+    form.append(
+      'file',
+      new Blob(['phone;Nachname\n0151 23456789;Müller\n'], { type: 'text/csv' }),
+      'leads.csv',
+    );
+    const response = await fetch(`${app.url}/api/lists/${listId}/import?defaultCountryCode=%2B49`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: form,
+    });
+    expect(response.status).toBe(202);
+    const { importId } = (await response.json()) as { importId: string };
+    expect(await imported(listId, importId)).toMatchObject({ status: 'completed', saved: 1 });
+    const { leads } = (await api('GET', `/api/leads?listId=${listId}`)).body;
+    expect(leads[0]).toMatchObject({ phone: '+4915123456789', customFields: { Nachname: 'Müller' } });
+  });
+
+  it('fails with the reason when the file is no such table', async () => {
+    const listId = await newList();
+    expect(await importCsv(listId, 'Ada,Lovelace\nGrace,Hopper\n')).toMatchObject({
+      status: 'failed',
+      error: 'the first row names no email or phone column',
+    });
+    expect(await importCsv(listId, '\n')).toMatchObject({ status: 'failed', error: 'the file is empty' });
+    const broken = await importCsv(listId, 'email,city\na@example.com,Rome\nb@example.com,"never closed\n');
+    expect(broken).toMatchObject({
+      status: 'failed',
+      saved: 1,
+      error: expect.stringMatching(/^row 3: Quote Not Closed/),
+    });
+  });
+
+  it('refuses other content, a form without a file, a list of another workspace', async () => {
+    const listId = await newList();
+    expect((await upload(listId, '{}', { 'content-type': 'application/json' })).status).toBe(415);
+    expect(
+      await upload(listId, '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n', {
+        'content-type': 'multipart/form-data; boundary=x',
+      }),
+    ).toMatchObject({
+      status: 400,
+      body: { code: 'VALIDATION_ERROR' },
+    });
+    expect((await upload(listId, 'x', { 'content-type': 'multipart/form-data' })).status).toBe(400);
+    const stranger = apiClient(app.url, (await createWorkspace(app)).key);
+    expect(
+      (await stranger('POST', `/api/lists/${listId}/import`, 'email\na@b.co', { 'content-type': 'text/csv' }))
+        .status,
+    ).toBe(404);
+    expect((await stranger('GET', `/api/lists/${listId}/export`)).status).toBe(404);
+  });
+
+  it('refuses a file over 100 MB while it arrives', async () => {
+    const listId = await newList();
+    const megabyte = Buffer.alloc(1024 * 1024, 'a');
+    let sent = 0;
+    const body = new ReadableStream({
+      pull: (controller) => (sent++ < 101 ? controller.enqueue(megabyte) : controller.close()),
+    });
+    const response = await fetch(`${app.url}/api/lists/${listId}/import`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'text/csv' },
+      body,
+      duplex: 'half',
+    });
+    expect(response.status).toBe(413);
+    expect(await response.json()).toEqual({
+      error: 'The file is larger than 100 MB',
+      code: 'BODY_TOO_LARGE',
+    });
+  });
+
+  it('answers a repeated Idempotency-Key with the first import', async () => {
+    const listId = await newList();
+    const headers = { 'idempotency-key': 'import-1' };
+    const first = await upload(listId, 'email\none@example.com\n', headers);
+    const second = await upload(listId, 'email\none@example.com\n', headers);
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect((await upload(listId, 'email\ntwo@example.com\n', headers)).body.code).toBe(
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+  });
+
+  it('goes on behind the last saved batch when its worker is replaced', async () => {
+    const listId = await newList();
+    const rows = Array.from({ length: 6000 }, (_, index) => `person${index}@example.com`);
+    const { importId } = (await upload(listId, `email\n${rows.join('\n')}\n`)).body;
+    await eventually(
+      async () => (await api('GET', `/api/lists/${listId}/imports/${importId}`)).body.processed > 0,
+    );
+    await app.stopWorker();
+    await app.startWorker();
+    expect(await imported(listId, importId)).toMatchObject({
+      status: 'completed',
+      processed: 6000,
+      saved: 6000,
+      duplicates: 0,
+    });
+  });
+});
+
+describe('exporting a list', () => {
+  it('gives a file that can be imported again, with formulas disarmed', async () => {
+    const listId = await newList();
+    const leads = [
+      {
+        firstName: '=HYPERLINK("http://evil")',
+        emails: ['a@example.com', 'b@example.com'],
+        phone: '+14155550100',
+        customFields: { city: 'Rome', '@cell': '-1' },
+      },
+      { firstName: 'Müller, Jürgen', phone: '+14155550101', notes: 'two\nlines' },
+    ];
+    await api('POST', '/api/leads', { listId, leads });
+    const { status, body, headers } = await api('GET', `/api/lists/${listId}/export`);
+    expect(status).toBe(200);
+    expect(headers.get('content-disposition')).toBe('attachment; filename="leads.csv"');
+    expect(body.split('\r\n')[0]).toBe(
+      "firstName,lastName,email,phone,companyName,jobTitle,notes,contactOwnerEmail,status,createdAt,'@cell,city",
+    );
+    expect(body).toContain(`"'=HYPERLINK(""http://evil"")",,"a@example.com;b@example.com",+14155550100`);
+    const copy = await newList();
+    expect(await importCsv(copy, body)).toMatchObject({ saved: 2, rejected: 0 });
+    const names = (await api('GET', `/api/leads?listId=${copy}&search=rgen`)).body.leads;
+    expect(names[0]).toMatchObject({
+      firstName: 'Müller, Jürgen',
+      notes: 'two\nlines',
+      phones: ['+14155550101'],
+    });
+  });
+});

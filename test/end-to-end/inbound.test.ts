@@ -1,0 +1,312 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type SystemDb, withSystem } from '#db/pool.ts';
+import { newId } from '#domain/ids.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
+import { type ReceivedDelivery, type Receiver, startReceiver, verify } from '#test/support/receiver.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let lineId: string;
+let call: ApiClient;
+let receiver: Receiver;
+let secret: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  lineId = await createLine(app, workspace.id);
+  call = apiClient(app.url, workspace.key);
+  receiver = await startReceiver();
+  const events = ['message.sent', 'message.failed', 'message.opened', 'message.reply', 'message.reaction'];
+  const { body } = await call('POST', '/api/webhooks', { name: 'all', url: receiver.url, events });
+  secret = body.secret;
+});
+afterAll(async () => {
+  await app.stop();
+  await receiver.stop();
+});
+
+async function send(to: string, fields: object = {}): Promise<string> {
+  const { status, body } = await call('POST', '/api/messages', {
+    message: 'Hello',
+    recipientPhone: to,
+    ...fields,
+  });
+  expect(status).toBe(201);
+  return body._id;
+}
+
+const told = (
+  event: string,
+  matches: (payload: ReceivedDelivery['payload']) => boolean,
+): ReceivedDelivery[] =>
+  receiver.deliveries.filter(({ payload }) => payload.event === event && matches(payload));
+
+/** The one delivery of an event about an address. */
+async function delivery(
+  event: string,
+  matches: (payload: ReceivedDelivery['payload']) => boolean,
+): Promise<ReceivedDelivery> {
+  return eventually(async () => told(event, matches)[0]);
+}
+
+const from = (address: string) => (payload: ReceivedDelivery['payload']) =>
+  payload.data.reply.recipientPhone === address;
+
+async function repliesOf(address: string) {
+  const { status, body } = await call('GET', '/api/replies?limit=200');
+  expect(status).toBe(200);
+  return body.replies.filter((reply: { recipientPhone: string }) => reply.recipientPhone === address);
+}
+
+describe('a reply', () => {
+  it('is stored, told with all it belongs to, and read as it was told', async () => {
+    const to = phone('0005');
+    const leadId = await createLead(app, workspace.id, {
+      first_name: 'Grace',
+      last_name: 'Hopper',
+      phones: [to],
+    });
+    const messageId = await send(to, {
+      leadId,
+      message: 'Hi {{ firstName }}',
+      batchId: 'b-1',
+      stepIndex: 2,
+      crmAContactId: 'crm-7',
+    });
+    const reply = await delivery('message.reply', from(to));
+    verify(secret, reply);
+    expect(reply.payload).toMatchObject({
+      event: 'message.reply',
+      workspaceId: workspace.id,
+      message: 'Sounds good, tell me more',
+      leadId,
+      firstName: 'Grace',
+      lastName: 'Hopper',
+      phone: to,
+      lead: { _id: leadId, phones: [to] },
+      fromLineId: lineId,
+      recipientName: 'Grace Hopper',
+      originalMessageId: messageId,
+      originalMessage: 'Hi Grace',
+      crmAContactId: 'crm-7',
+      parentMessages: [{ messageId, message: 'Hi Grace', batchId: 'b-1', stepIndex: 2 }],
+    });
+    expect(reply.payload).not.toHaveProperty('attachmentDownloadUrls');
+    expect(Date.parse(reply.payload.repliedAtUtc)).toBeGreaterThan(Date.now() - 60_000);
+    expect(await repliesOf(to)).toEqual([reply.payload.data.reply]);
+    expect(reply.payload.data.reply).toMatchObject({
+      leadId,
+      messageId: reply.payload.messageId,
+      name: 'Grace Hopper',
+      recipientEmail: null,
+      recentReplies: [{ messageId: reply.payload.messageId, message: 'Sounds good, tell me more' }],
+    });
+  });
+
+  it('is matched to the lead who has its number when nothing was sent before', async () => {
+    const to = phone();
+    await writeIn(app, { lineId, from: to, text: 'Hello?' });
+    const { payload } = await delivery('message.reply', from(to));
+    expect(payload).toMatchObject({ message: 'Hello?', recipientName: to, parentMessages: [] });
+    for (const field of ['leadId', 'lead', 'originalMessageId', 'campaignId', 'attachmentUrls'])
+      expect(payload).not.toHaveProperty(field);
+    expect(await repliesOf(to)).toEqual([expect.objectContaining({ leadId: null, name: to })]);
+  });
+
+  it('changes nothing when it comes again', async () => {
+    const to = phone();
+    const event = replyEvent(to, 'Once');
+    expect(await callBack(app, lineId, event)).toBe(200);
+    expect(await callBack(app, lineId, event, { ...event, eventId: newId() })).toBe(200);
+    await delivery('message.reply', from(to));
+    const after = phone();
+    await callBack(app, lineId, replyEvent(after, 'Later'));
+    await delivery('message.reply', from(after));
+    expect(told('message.reply', from(to))).toHaveLength(1);
+    expect((await repliesOf(to))[0].recentReplies).toHaveLength(1);
+  });
+
+  it("is refused without the carrier's signature", async () => {
+    const response = await fetch(`${app.url}/callbacks/carriers/simulated/${lineId}`, {
+      method: 'POST',
+      body: '{}',
+    });
+    expect(response.status).toBe(401);
+  });
+
+  it('counts by when it was written, not by when it came', async () => {
+    const to = phone();
+    const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 12, minute));
+    const texts = Array.from({ length: 12 }, (_, index) =>
+      replyEvent(to, `reply ${index}`, { at: at(index) }),
+    );
+    for (const event of texts.toReversed()) await callBack(app, lineId, event);
+    const [reply] = await repliesOf(to);
+    expect(reply).toMatchObject({ messageId: expect.any(String), respondedAtUtc: at(11).toISOString() });
+    expect(reply.recentReplies.map(({ message }: { message: string }) => message)).toEqual(
+      Array.from({ length: 10 }, (_, index) => `reply ${11 - index}`),
+    );
+  });
+
+  it('is an automatic answer when the carrier says so: kept, and no reply', async () => {
+    const to = phone();
+    await writeIn(app, { lineId, from: to, text: 'I am out of the office', autoReply: true });
+    const thread = await eventually(async () => {
+      const { status, body } = await call('GET', `/api/conversations/${encodeURIComponent(to)}`);
+      return status === 200 && body;
+    });
+    expect(thread.messages).toEqual([
+      expect.objectContaining({ direction: 'in', autoReply: true, message: 'I am out of the office' }),
+    ]);
+    expect(await repliesOf(to)).toEqual([]);
+    expect(told('message.reply', from(to))).toEqual([]);
+  });
+});
+
+describe('answers', () => {
+  it('go ahead of what a limit on new conversations holds back', async () => {
+    const other = await createWorkspace(app);
+    const ask = apiClient(app.url, other.key);
+    const capped = await createLine(app, other.id, 'imessage', { hourly_new_limit: 1 });
+    const [first, second, third] = [phone(), phone(), phone()];
+    const ids: string[] = [];
+    for (const recipientPhone of [first, second, third]) {
+      ids.push((await ask('POST', '/api/messages', { message: 'Hello', recipientPhone })).body._id);
+    }
+    const message = async (id = '') => (await ask('GET', `/api/messages/${id}`)).body;
+    await eventually(async () => (await message(ids[0])).status === 'delivered');
+    await eventually(async () => (await message(ids[2])).holdReason === 'hourly_new_cap');
+    await writeIn(app, { lineId: capped, from: third, text: 'Are you there?' });
+    await eventually(async () => (await message(ids[2])).status === 'delivered');
+    expect(await message(ids[1])).toMatchObject({ status: 'scheduled', holdReason: 'hourly_new_cap' });
+    const { body } = await ask('GET', '/api/lines/by-user');
+    expect(body.lines[0].usage).toMatchObject({ newMessages: 1, totalMessages: 2 });
+  });
+});
+
+describe('reactions and reads', () => {
+  it('are stored on the message and told', async () => {
+    const to = phone('0006');
+    const messageId = await send(to);
+    const { payload } = await delivery('message.reaction', ({ messageId: id }) => id === messageId);
+    expect(payload).toMatchObject({
+      workspaceId: workspace.id,
+      message: { messageId, reaction: 'love', removed: false, fromPhone: to },
+    });
+    const { body } = await call('GET', `/api/conversations/${encodeURIComponent(to)}`);
+    expect(body.messages[0].reactions).toEqual([expect.objectContaining({ reaction: 'love', from: to })]);
+    expect((await call('GET', `/api/messages/${messageId}`)).body.reactions).toEqual(
+      body.messages[0].reactions,
+    );
+    expect(await repliesOf(to)).toEqual([]);
+  });
+
+  it('end in the same state when they come out of order', async () => {
+    const to = phone();
+    const messageId = await send(to);
+    const carrierMessageId = await eventually(async () => {
+      const { messages } = (await (
+        await fetch(`${app.url}/simulated/carrier/sent?to=${encodeURIComponent(to)}`)
+      ).json()) as { messages: { id: string }[] };
+      return messages[0]?.id;
+    });
+    const reaction = (minute: number, removed: boolean) => ({
+      kind: 'reaction' as const,
+      eventId: newId(),
+      at: new Date(Date.UTC(2026, 0, 1, 12, minute)),
+      carrierMessageId,
+      reaction: 'laugh' as const,
+      removed,
+      from: to,
+    });
+    await eventually(
+      async () => (await call('GET', `/api/messages/${messageId}`)).body.status === 'delivered',
+    );
+    await callBack(app, lineId, reaction(2, true));
+    await callBack(app, lineId, reaction(1, false));
+    const { body } = await call('GET', `/api/conversations/${encodeURIComponent(to)}`);
+    expect(body.messages[0].reactions).toEqual([]);
+    await callBack(app, lineId, reaction(3, false));
+    await eventually(
+      async () => told('message.reaction', ({ messageId: id }) => id === messageId).length === 2,
+    );
+  });
+
+  it('tell that a message was opened', async () => {
+    const to = phone('0010');
+    const messageId = await send(to);
+    const { payload } = await delivery('message.opened', ({ messageId: id }) => id === messageId);
+    expect(payload).toMatchObject({
+      message: { _id: messageId, readAt: expect.any(String) },
+      data: { readAt: expect.any(String) },
+    });
+  });
+});
+
+/** Whether all twelve are there; asked of the database, since the API would refuse to be asked so often. */
+const storedFiles = (db: SystemDb, replyId: string): Promise<boolean> =>
+  db.oneFirst(sql.type(z.object({ all: z.boolean() }))`
+    select count(*) = 12 "all" from attachments where inbound_message_id = ${replyId} and status = 'stored'`);
+
+describe('the files of a reply', () => {
+  it('arrive in part with the event and in full soon after, by links that need no key', async () => {
+    const to = phone('0008');
+    await send(to);
+    const { payload } = await delivery('message.reply', from(to));
+    expect(payload.attachmentDownloadUrls.length).toBeGreaterThan(0);
+    expect(payload.attachmentNames).toHaveLength(payload.attachmentDownloadUrls.length);
+    expect(payload.attachmentUrls).toHaveLength(payload.attachmentDownloadUrls.length);
+
+    const file = await fetch(payload.attachmentDownloadUrls[0]);
+    expect(file.status).toBe(200);
+    expect(file.headers.get('content-type')).toBe('image/png');
+    expect(file.headers.get('content-disposition')).toContain(payload.attachmentNames[0]);
+    expect(file.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(
+      Buffer.from(await file.arrayBuffer())
+        .subarray(1, 4)
+        .toString(),
+    ).toBe('PNG');
+    expect((await fetch(payload.attachmentUrls[0])).status).toBe(403);
+
+    await eventually(() => withSystem(app.pools, (db) => storedFiles(db, payload.messageId)), 28_000);
+    const [full] = await repliesOf(to);
+    expect(full.attachmentNames).toEqual(Array.from({ length: 12 }, (_, index) => `photo-${index + 1}.png`));
+    expect(full.recentReplies[0].attachmentDownloadUrls).toEqual(full.attachmentDownloadUrls);
+    expect(full.attachmentDownloadUrls[0]).toBe(payload.attachmentDownloadUrls[0]);
+    expect((await fetch(full.attachmentDownloadUrls[11])).status).toBe(200);
+    expect(told('message.reply', from(to))).toHaveLength(1);
+  });
+
+  it('wait for their reply when they come before it', async () => {
+    const to = phone();
+    const reply = replyEvent(to, 'With a file');
+    const file = { name: 'photo-2.png', contentType: 'image/png', url: '/carrier/media/photo-2.png' };
+    const more = {
+      kind: 'reply_attachments' as const,
+      eventId: newId(),
+      at: new Date(),
+      carrierMessageId: reply.carrierMessageId,
+      attachments: [file],
+    };
+    await callBack(app, lineId, more);
+    await callBack(app, lineId, reply);
+    const { payload } = await delivery('message.reply', from(to));
+    expect(payload.attachmentNames).toEqual(['photo-2.png']);
+  });
+
+  it('do not hold up the event for ever when they cannot be had', async () => {
+    const to = phone();
+    const file = { name: 'gone.png', contentType: 'image/png', url: '/carrier/media/gone.png' };
+    await callBack(app, lineId, replyEvent(to, 'With a file that is gone', { attachments: [file] }));
+    const { payload } = await delivery('message.reply', from(to));
+    expect(payload).not.toHaveProperty('attachmentDownloadUrls');
+  });
+});

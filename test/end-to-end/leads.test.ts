@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+});
+afterAll(() => app.stop());
+
+async function newList(client: ApiClient = api): Promise<string> {
+  return (await client('POST', '/api/lists', { name: 'Prospects' })).body.list._id;
+}
+
+const leadsOf = async (listId: string) =>
+  (await api('GET', `/api/leads?listId=${listId}&limit=200`)).body.leads;
+
+describe('saving leads', () => {
+  it('goes to Quick Sends without a list, and is counted there', async () => {
+    const saved = await api('POST', '/api/leads', { leads: [{ firstName: 'Ada', phone: '(415) 555-2671' }] });
+    expect(saved.status).toBe(201);
+    const quickSends = (await api('GET', '/api/lists')).body.lists.find(
+      ({ name }: { name: string }) => name === 'Quick Sends',
+    );
+    expect(saved.body).toMatchObject({
+      savedCount: 1,
+      duplicateCount: 0,
+      totalProcessed: 1,
+      listId: quickSends._id,
+    });
+    expect(quickSends.leadCount).toBe(1);
+    const { body } = await api('GET', `/api/leads/${saved.body.leadIds[0]}`);
+    expect(body.lead).toMatchObject({
+      firstName: 'Ada',
+      phone: '+14155552671',
+      phones: ['+14155552671'],
+      listId: quickSends._id,
+    });
+  });
+
+  it('keeps several emails and phones, normalised, with the default country code', async () => {
+    const listId = await newList();
+    const saved = await api('POST', '/api/leads', {
+      listId,
+      defaultCountryCode: '+49',
+      leads: [
+        {
+          email: 'Ada@Example.com ',
+          emails: ['ada@example.com', 'second@example.com'],
+          phone: '0151 23456789',
+          phones: ['+44 20 7183 8750'],
+          customFields: { city: 'London' },
+        },
+      ],
+    });
+    expect(saved.status).toBe(201);
+    expect((await leadsOf(listId))[0]).toMatchObject({
+      email: 'ada@example.com',
+      emails: ['ada@example.com', 'second@example.com'],
+      phones: ['+4915123456789', '+442071838750'],
+      customFields: { city: 'London' },
+    });
+  });
+
+  it('skips and counts duplicates by any email or phone, within the call and with earlier ones', async () => {
+    const listId = await newList();
+    await api('POST', '/api/leads', {
+      listId,
+      leads: [{ phone: '+14155550100', emails: ['one@example.com', 'two@example.com'] }],
+    });
+    const again = await api('POST', '/api/leads', {
+      listId,
+      leads: [
+        { email: 'TWO@example.com' },
+        { phone: '+14155550101', email: 'three@example.com' },
+        { phone: '(415) 555-0101' },
+        { phone: '+14155550100', email: 'new@example.com' },
+      ],
+    });
+    expect(again.body).toMatchObject({ savedCount: 1, duplicateCount: 3, totalProcessed: 4 });
+    expect(again.body.leadIds[2]).toBe(again.body.leadIds[1]);
+    expect(await leadsOf(listId)).toHaveLength(2);
+    const elsewhere = await api('POST', '/api/leads', {
+      listId: await newList(),
+      leads: [{ phone: '+14155550100' }],
+    });
+    expect(elsewhere.body).toMatchObject({ savedCount: 1, duplicateCount: 0 });
+  });
+
+  it('takes an address only for a lead that is saved', async () => {
+    const listId = await newList();
+    await api('POST', '/api/leads', { listId, leads: [{ email: 'known@example.com' }] });
+    const mixed = await api('POST', '/api/leads', {
+      listId,
+      leads: [
+        { email: 'known@example.com', phone: '+14155550160' },
+        { phone: '+14155550160', email: 'fresh@example.com' },
+        { email: 'fresh@example.com' },
+      ],
+    });
+    expect(mixed.body).toMatchObject({ savedCount: 1, duplicateCount: 2 });
+    expect(
+      (await leadsOf(listId)).map(({ _id, phones }: { _id: string; phones: string[] }) => [_id, phones]),
+    ).toContainEqual([mixed.body.leadIds[1], ['+14155550160']]);
+    const again = await api('POST', '/api/leads', { listId, leads: [{ phone: '+14155550160' }] });
+    expect(again.body.leadIds).toEqual([mixed.body.leadIds[1]]);
+  });
+
+  it('stores a lead once when two calls save it at the same moment', async () => {
+    const listId = await newList();
+    const lead = { phone: '+14155550199' };
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => api('POST', '/api/leads', { listId, leads: [lead] })),
+    );
+    expect(answers.map(({ body }) => body.savedCount).toSorted()).toEqual([0, 0, 0, 0, 0, 1]);
+    expect(await leadsOf(listId)).toHaveLength(1);
+  });
+
+  it('changes nothing when one lead of the call is not valid', async () => {
+    const listId = await newList();
+    const refused = await api('POST', '/api/leads', {
+      listId,
+      leads: [
+        { email: 'fine@example.com' },
+        { email: 'not an address' },
+        { phone: '12' },
+        { firstName: 'Nobody' },
+      ],
+    });
+    expect(refused.status).toBe(400);
+    expect(refused.body.issues.map(({ path }: { path: string }) => path)).toEqual([
+      'leads.1.email',
+      'leads.2.phone',
+      'leads.3.phone',
+    ]);
+    expect(await leadsOf(listId)).toHaveLength(0);
+    for (const leads of [undefined, [], 'x', [{ customFields: { age: 5 }, phone: '+14155550100' }]]) {
+      expect((await api('POST', '/api/leads', { listId, leads })).status).toBe(400);
+    }
+  });
+
+  it("takes the owner's email when it is a workspace user's, else the first user's", async () => {
+    const listId = await newList();
+    await api('POST', '/api/leads', {
+      listId,
+      leads: [
+        { phone: '+14155550111', contactOwnerEmail: `${workspace.ownerId.toUpperCase()}@EXAMPLE.TEST` },
+        { phone: '+14155550112', contactOwnerEmail: 'stranger@example.test' },
+        { phone: '+14155550113' },
+      ],
+    });
+    const owner = `${workspace.ownerId}@example.test`;
+    expect(
+      (await leadsOf(listId)).map((lead: { contactOwnerEmail: string }) => lead.contactOwnerEmail),
+    ).toEqual([owner, owner, owner]);
+  });
+
+  it('answers a repeated Idempotency-Key with the first answer', async () => {
+    const listId = await newList();
+    const body = { listId, leads: [{ phone: '+14155550120' }] };
+    const first = await api('POST', '/api/leads', body, { 'idempotency-key': 'leads-1' });
+    const second = await api('POST', '/api/leads', body, { 'idempotency-key': 'leads-1' });
+    expect(second.body).toEqual(first.body);
+    expect(second.body.savedCount).toBe(1);
+  });
+});
+
+describe('reading and changing leads', () => {
+  it('lists newest first by pages, and searches', async () => {
+    const listId = await newList();
+    const leads = Array.from({ length: 7 }, (_, index) => ({
+      firstName: `Person ${index}`,
+      email: `page${index}@example.com`,
+    }));
+    await api('POST', '/api/leads', { listId, leads });
+    const first = await api('GET', `/api/leads?listId=${listId}&limit=5`);
+    const second = await api('GET', `/api/leads?listId=${listId}&limit=5&cursor=${first.body.nextCursor}`);
+    const ids = [...first.body.leads, ...second.body.leads].map(({ _id }: { _id: string }) => _id);
+    expect(new Set(ids).size).toBe(7);
+    expect(ids).toEqual(ids.toSorted().toReversed());
+    expect(second.body.nextCursor).toBeNull();
+    const found = await api('GET', '/api/leads?search=PAGE3%40');
+    expect(found.body.leads.map(({ firstName }: { firstName: string }) => firstName)).toEqual(['Person 3']);
+    expect((await api('GET', '/api/leads?search=page%25')).body.leads).toEqual([]);
+  });
+
+  it('changes fields and addresses, and refuses an address that another lead of the list has', async () => {
+    const listId = await newList();
+    const { body } = await api('POST', '/api/leads', {
+      listId,
+      leads: [{ phone: '+14155550130', email: 'a@example.com' }, { phone: '+14155550131' }],
+    });
+    const [first, second] = body.leadIds as [string, string];
+    const changed = await api('PATCH', `/api/leads/${first}`, {
+      firstName: 'Grace',
+      phone: '+14155550139',
+      customFields: { city: 'Rome' },
+    });
+    expect(changed.body.lead).toMatchObject({
+      firstName: 'Grace',
+      phones: ['+14155550139'],
+      emails: ['a@example.com'],
+      customFields: { city: 'Rome' },
+    });
+    expect(await api('PATCH', `/api/leads/${second}`, { phone: '+14155550139' })).toMatchObject({
+      status: 409,
+      body: { code: 'DUPLICATE_LEAD' },
+    });
+    expect((await api('PATCH', `/api/leads/${second}`, { phone: '+14155550130' })).status).toBe(200);
+    expect((await api('PATCH', `/api/leads/${second}`, { phone: '' })).status).toBe(400);
+  });
+
+  it('deletes a lead and frees its address', async () => {
+    const listId = await newList();
+    const { body } = await api('POST', '/api/leads', { listId, leads: [{ phone: '+14155550140' }] });
+    const leadId = body.leadIds[0];
+    expect((await api('DELETE', `/api/leads/${leadId}`)).status).toBe(200);
+    expect((await api('GET', `/api/leads/${leadId}`)).status).toBe(404);
+    expect(
+      (await api('GET', '/api/lists')).body.lists.find(({ _id }: { _id: string }) => _id === listId)
+        .leadCount,
+    ).toBe(0);
+    expect(
+      (await api('POST', '/api/leads', { listId, leads: [{ phone: '+14155550140' }] })).body.savedCount,
+    ).toBe(1);
+  });
+
+  it("hides another workspace's leads and lists", async () => {
+    const listId = await newList();
+    const { body } = await api('POST', '/api/leads', { listId, leads: [{ phone: '+14155550150' }] });
+    const stranger = apiClient(app.url, (await createWorkspace(app)).key);
+    expect((await stranger('GET', `/api/leads/${body.leadIds[0]}`)).status).toBe(404);
+    expect((await stranger('PATCH', `/api/leads/${body.leadIds[0]}`, { firstName: 'x' })).status).toBe(404);
+    expect((await stranger('DELETE', `/api/leads/${body.leadIds[0]}`)).status).toBe(404);
+    expect(
+      (await stranger('POST', '/api/leads', { listId, leads: [{ phone: '+14155550150' }] })).status,
+    ).toBe(404);
+    expect((await stranger('GET', '/api/leads')).body.leads).toEqual([]);
+  });
+});
+
+describe('sending to a phone number', () => {
+  it('makes it a lead in Quick Sends once, and finds a saved lead by any of its addresses', async () => {
+    await createLine(app, workspace.id);
+    const send = async (fields: Record<string, unknown>) =>
+      (await api('POST', '/api/messages', { message: 'Hi', ...fields })).body;
+    const first = await send({ recipientPhone: '+1 415 555 0170', recipientName: 'Mary Ann Evans' });
+    const { lead } = (await api('GET', `/api/leads/${first.leadId}`)).body;
+    expect(lead).toMatchObject({
+      firstName: 'Mary',
+      lastName: 'Ann Evans',
+      phone: '+14155550170',
+      source: 'message',
+    });
+    expect((await send({ recipientPhone: '+14155550170' })).leadId).toBe(first.leadId);
+    const saved = await api('POST', '/api/leads', {
+      listId: await newList(),
+      leads: [{ phones: ['+14155550171', '+14155550172'], email: 'many@example.com' }],
+    });
+    expect((await send({ recipientPhone: '+14155550172' })).leadId).toBe(saved.body.leadIds[0]);
+    expect((await send({ recipientEmail: 'MANY@example.com' })).leadId).toBe(saved.body.leadIds[0]);
+    expect((await send({ recipientEmail: 'unsaved@example.com' })).leadId).toBeNull();
+  });
+
+  it('cancels what waits for a lead that is deleted', async () => {
+    const { _id, leadId } = (
+      await api('POST', '/api/messages', { message: 'Hi', recipientPhone: '+14155550175' })
+    ).body;
+    await api('DELETE', `/api/leads/${leadId}`);
+    expect((await api('GET', `/api/messages/${_id}`)).body.status).toBe('canceled');
+  });
+});

@@ -1,0 +1,347 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createAgency, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { charged, pay } from '#test/support/payments.ts';
+
+const PATH = '/api/line-requests';
+const NAME = { firstName: 'Ada', lastName: 'Lovelace' };
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+async function workspace(
+  fields: Parameters<typeof createWorkspace>[1] = {},
+): Promise<TestWorkspace & { api: ApiClient }> {
+  const created = await createWorkspace(app, fields);
+  return { ...created, api: apiClient(app.url, created.key) };
+}
+
+const until = (api: ApiClient, id: string, status: string) =>
+  eventually(async () => {
+    const { body } = await api('GET', `${PATH}/${id}`);
+    return body.status === status && body;
+  });
+
+describe('an included line', () => {
+  it('is provisioned at once and ends active, warming up', async () => {
+    const { api } = await workspace();
+    const created = await api('POST', PATH, { ...NAME, areaCode: '212' });
+    expect(created).toMatchObject({
+      status: 201,
+      body: {
+        success: true,
+        status: 'provisioning',
+        paymentStatus: 'not_required',
+        paymentRequired: false,
+        line: { ...NAME, channelType: 'imessage', lineType: 'purchased', provisioningStatus: 'provisioning' },
+      },
+    });
+    expect(created.body).not.toHaveProperty('paymentUrl');
+    const id: string = created.body.line._id;
+    const active = await until(api, id, 'active');
+    expect(active).toMatchObject({
+      success: true,
+      paymentStatus: 'not_required',
+      paymentRequired: false,
+      line: { _id: id },
+    });
+
+    const { lines } = (await api('GET', '/api/lines/by-user')).body;
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatchObject({
+      _id: id,
+      isActive: true,
+      provisioningStatus: 'active',
+      requestSource: 'api',
+      requestedChannelType: 'imessage',
+      requestedLineType: 'purchased',
+      dailyTotalMessagesLimit: 150,
+      dailyNewConversationsLimit: 50,
+      healthCheck: { status: 'healthy' },
+    });
+    expect(lines[0].phone).toMatch(/^\+1212[2-9]\d{6}$/);
+
+    const sent = await api('POST', '/api/messages', { message: 'hello', recipientPhone: '+14155550123' });
+    expect(sent.body).toMatchObject({ fromLineId: id });
+    await eventually(
+      async () => (await api('GET', `/api/messages/${sent.body._id}`)).body.status === 'delivered',
+    );
+  });
+
+  it('is made once for one Idempotency-Key', async () => {
+    const { api } = await workspace();
+    const key = { 'idempotency-key': 'the-line' };
+    const [first, second] = await Promise.all([api('POST', PATH, NAME, key), api('POST', PATH, NAME, key)]);
+    expect(second.body).toEqual(first.body);
+    expect((await api('POST', PATH, { ...NAME, firstName: 'Eve' }, key)).body.code).toBe(
+      'IDEMPOTENCY_KEY_REUSED',
+    );
+    expect((await api('GET', '/api/lines/by-user')).body.lines).toHaveLength(1);
+  });
+
+  it('of the last kind goes to one of two that ask at the same moment', async () => {
+    const { api } = await workspace({ plan: 'starter' });
+    const answers = await Promise.all([
+      api('POST', PATH, NAME),
+      api('POST', PATH, { ...NAME, channelType: 'sms' }),
+    ]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 403]);
+  });
+
+  it('gets over a carrier that cannot just now', async () => {
+    const { api } = await workspace();
+    const { body } = await api('POST', PATH, { ...NAME, areaCode: '0003' });
+    expect(await until(api, body.line._id, 'active')).toMatchObject({ success: true });
+  });
+
+  it('fails when the carrier refuses it for good, uses up nothing, and can be tried again', async () => {
+    const { api } = await workspace({ plan: 'starter' });
+    const { body } = await api('POST', PATH, { ...NAME, areaCode: '0002' });
+    const id: string = body.line._id;
+    expect(await until(api, id, 'failed')).toMatchObject({ paymentStatus: 'not_required' });
+    expect(await api('POST', `${PATH}/${id}`, { action: 'cancel' })).toMatchObject({
+      status: 409,
+      body: { code: 'INVALID_STATE' },
+    });
+
+    const retried = await api('POST', `${PATH}/${id}`, { action: 'retry' });
+    expect(retried).toMatchObject({ status: 200, body: { status: 'provisioning' } });
+    await until(api, id, 'failed');
+    // The failed one holds no line: the included one is still there, and then taken.
+    const next = await api('POST', PATH, NAME);
+    expect(next.body).toMatchObject({ status: 'provisioning', paymentStatus: 'not_required' });
+    expect((await api('POST', `${PATH}/${id}`, { action: 'retry' })).body.code).toBe('FORBIDDEN_LINE_TYPE');
+  });
+});
+
+describe('an add-on in card billing', () => {
+  it('waits for its payment, blocks the next request meanwhile, and goes on when paid', async () => {
+    const { api, id: workspaceId } = await workspace();
+    const created = await api('POST', PATH, { ...NAME, channelType: 'email' });
+    expect(created).toMatchObject({
+      status: 201,
+      body: { status: 'awaiting_payment', paymentStatus: 'pending', paymentRequired: true },
+    });
+    const { paymentUrl, line } = created.body;
+    const blocked = await api('POST', PATH, NAME);
+    expect(blocked).toMatchObject({
+      status: 409,
+      body: { code: 'PAYMENT_PENDING', lineId: line._id, paymentUrl },
+    });
+    const link = await api('POST', `${PATH}/${line._id}`, { action: 'payment_link' });
+    expect(link).toMatchObject({ status: 200, body: { status: 'awaiting_payment', paymentUrl } });
+    expect((await api('GET', '/api/lines/by-user')).body.lines[0]).toMatchObject({
+      paymentLinkUrl: paymentUrl,
+      isActive: false,
+    });
+
+    const page = await (await fetch(paymentUrl)).text();
+    expect(page.match(/<button/g)).toHaveLength(1);
+    expect((await pay(paymentUrl)).status).toBe(200);
+    expect(await until(api, line._id, 'active')).toMatchObject({
+      paymentStatus: 'paid',
+      paymentRequired: false,
+    });
+    await pay(paymentUrl);
+
+    expect((await api('POST', PATH, NAME)).status).toBe(201);
+    const { invoices, creditNotes } = await charged(app, workspaceId);
+    expect(invoices).toMatchObject([{ status: 'paid', total: 1500, amount_paid: 1500 }]);
+    expect(creditNotes).toEqual([]);
+    expect((await api('POST', `${PATH}/${line._id}`, { action: 'payment_link' })).body.code).toBe(
+      'INVALID_STATE',
+    );
+  });
+
+  it('answers a retry with the same Idempotency-Key as the first time, payment link included', async () => {
+    const { api, id } = await workspace();
+    const order = { ...NAME, channelType: 'email' };
+    const key = { 'idempotency-key': 'the-add-on' };
+    const [first, second] = await Promise.all([api('POST', PATH, order, key), api('POST', PATH, order, key)]);
+    expect(first.body.paymentUrl).toMatch(/\/simulated\/pay\//);
+    expect(second.body).toEqual(first.body);
+    await pay(first.body.paymentUrl);
+    await until(api, first.body.line._id, 'active');
+    expect((await api('POST', PATH, order, key)).body).toEqual(first.body);
+    expect((await charged(app, id)).invoices).toHaveLength(1);
+  });
+
+  it('is canceled on demand: the block is released and the invoice void', async () => {
+    const { api, id: workspaceId } = await workspace();
+    const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
+    const canceled = await api('POST', `${PATH}/${body.line._id}`, { action: 'cancel' });
+    expect(canceled).toMatchObject({
+      status: 200,
+      body: { status: 'canceled', paymentStatus: 'canceled', paymentRequired: false },
+    });
+    expect((await api('POST', PATH, NAME)).status).toBe(201);
+    for (const action of ['cancel', 'payment_link', 'retry']) {
+      expect((await api('POST', `${PATH}/${body.line._id}`, { action })).body.code).toBe('INVALID_STATE');
+    }
+    await eventually(async () =>
+      (await charged(app, workspaceId)).invoices.every(({ status }) => status === 'void'),
+    );
+    await pay(body.paymentUrl);
+    expect((await api('GET', `${PATH}/${body.line._id}`)).body).toMatchObject({
+      status: 'canceled',
+      paymentStatus: 'canceled',
+    });
+  });
+
+  it('that the carrier refuses is credited, and the credit pays for the retry', async () => {
+    const { api, id: workspaceId } = await workspace();
+    const { body } = await api('POST', PATH, { ...NAME, channelType: 'email', email: 'fail@lines.example' });
+    await pay(body.paymentUrl);
+    expect(await until(api, body.line._id, 'failed')).toMatchObject({ paymentStatus: 'canceled' });
+    await eventually(async () => (await charged(app, workspaceId)).creditNotes.length === 1);
+
+    const retried = await api('POST', `${PATH}/${body.line._id}`, { action: 'retry' });
+    expect(retried).toMatchObject({ status: 200, body: { status: 'provisioning', paymentStatus: 'paid' } });
+    await until(api, body.line._id, 'failed');
+    const { invoices } = await eventually(async () => {
+      const now = await charged(app, workspaceId);
+      return now.creditNotes.length === 2 && now;
+    });
+    expect(invoices.map(({ total, amount_paid: paid }) => [total, paid])).toEqual([
+      [1500, 1500],
+      [1500, 0],
+    ]);
+  });
+
+  it('goes on without a payment when the plan comes to include it', async () => {
+    const { api, id: workspaceId } = await workspace({ plan: 'growth' });
+    const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
+    await app.pools.system.query(
+      sql.unsafe`update workspaces set line_overrides = '{"email": {"included": 1}}' where id = ${workspaceId}`,
+    );
+    const reconciled = await api('GET', `${PATH}/${body.line._id}`);
+    expect(reconciled.body).toMatchObject({
+      status: 'provisioning',
+      paymentStatus: 'not_required',
+      paymentRequired: false,
+    });
+    await until(api, body.line._id, 'active');
+    await eventually(async () =>
+      (await charged(app, workspaceId)).invoices.every(({ status }) => status === 'void'),
+    );
+  });
+
+  it('waits for a line that is not healthy yet', async () => {
+    const { api } = await workspace();
+    const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
+    const setDown = (down: boolean) => api('POST', `/simulated/carrier/lines/${body.line._id}`, { down });
+    await setDown(true);
+    await pay(body.paymentUrl);
+    await eventually(async () => (await api('GET', '/api/lines/by-user')).body.lines[0].email);
+    expect((await api('GET', `${PATH}/${body.line._id}`)).body.status).toBe('provisioning');
+    await setDown(false);
+    await until(api, body.line._id, 'active');
+  });
+});
+
+describe('in invoice billing', () => {
+  it('an add-on is granted at once and put on the agency invoice, once', async () => {
+    const agency = await createAgency(app, { billing_mode: 'invoice' });
+    const { api, id: workspaceId } = await workspace({ agency_id: agency.id });
+    const created = await api('POST', PATH, { ...NAME, channelType: 'email' });
+    expect(created).toMatchObject({
+      status: 201,
+      body: { status: 'provisioning', paymentStatus: 'invoiced', paymentRequired: false },
+    });
+    await until(api, created.body.line._id, 'active');
+    const { invoices, pendingItems } = await charged(app, workspaceId);
+    expect(invoices).toEqual([]);
+    expect(pendingItems).toMatchObject([
+      { amount: 1500, metadata: { line_request_id: created.body.line._id } },
+    ]);
+  });
+
+  it('an add-on that fails is not invoiced', async () => {
+    const agency = await createAgency(app, { billing_mode: 'invoice' });
+    const { api, id: workspaceId } = await workspace({ agency_id: agency.id });
+    const { body } = await api('POST', PATH, { ...NAME, channelType: 'email', email: 'fail@lines.example' });
+    expect(await until(api, body.line._id, 'failed')).toMatchObject({ paymentStatus: 'canceled' });
+    expect((await charged(app, workspaceId)).pendingItems).toEqual([]);
+  });
+});
+
+describe('refusals', () => {
+  it.each(['none', 'canceled'])('without an active subscription (%s)', async (status) => {
+    const { api } = await workspace({ subscription_status: status });
+    expect(await api('POST', PATH, NAME)).toMatchObject({
+      status: 402,
+      body: { error: 'subscription_required', code: 'SUBSCRIPTION_REQUIRED' },
+    });
+    expect((await api('GET', '/api/lines/by-user')).body.lines).toEqual([]);
+  });
+
+  it('while past due: no requests and no retries, but cancels and reads', async () => {
+    const { api, id } = await workspace();
+    const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
+    await app.pools.system.query(
+      sql.unsafe`update workspaces set subscription_status = 'past_due' where id = ${id}`,
+    );
+    expect(await api('POST', PATH, NAME)).toMatchObject({
+      status: 402,
+      body: { code: 'READ_ONLY', reason: 'past_due' },
+    });
+    const path = `${PATH}/${body.line._id}`;
+    expect((await api('POST', path, { action: 'retry' })).body).toMatchObject({
+      code: 'READ_ONLY',
+      reason: 'past_due',
+    });
+    expect((await api('GET', path)).status).toBe(200);
+    expect((await api('POST', path, { action: 'payment_link' })).body.paymentUrl).toBe(body.paymentUrl);
+    expect((await api('POST', path, { action: 'cancel' })).body.status).toBe('canceled');
+  });
+
+  it('of lines that the plan never allows', async () => {
+    const { api } = await workspace({ plan: 'mini' });
+    expect(await api('POST', PATH, NAME)).toMatchObject({
+      status: 403,
+      body: { error: 'forbidden_line_type', code: 'FORBIDDEN_LINE_TYPE' },
+    });
+  });
+
+  it.each([
+    ['no name', {}],
+    ['an unknown channel', { ...NAME, channelType: 'fax' }],
+    ['an unknown kind of line', { ...NAME, lineType: 'rented' }],
+    ['an address that is none', { ...NAME, email: 'ada' }],
+    ['a text for an area code', { ...NAME, areaCode: 'west' }],
+  ])('of %s', async (_, body) => {
+    const { api } = await workspace();
+    expect(await api('POST', PATH, body)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
+  });
+
+  it('of ids that are none, unknown, or of another workspace', async () => {
+    const { api } = await workspace();
+    const other = await workspace();
+    const { body } = await other.api('POST', PATH, NAME);
+    for (const send of [
+      (id: string) => api('GET', `${PATH}/${id}`),
+      (id: string) => api('POST', `${PATH}/${id}`, { action: 'cancel' }),
+    ]) {
+      expect(await send('nonsense')).toMatchObject({
+        status: 400,
+        body: { error: 'Invalid line request id' },
+      });
+      for (const id of ['6742f1c09b1e8a00d4c3b2a1', body.line._id]) {
+        expect(await send(id)).toMatchObject({ status: 404, body: { error: 'Line request not found' } });
+      }
+    }
+    expect((await api('POST', `${PATH}/${body.line._id}`, { action: 'pay' })).body.code).toBe(
+      'VALIDATION_ERROR',
+    );
+    expect(await apiClient(app.url, '')('GET', `${PATH}/${body.line._id}`)).toMatchObject({
+      status: 401,
+      body: { error: 'Unauthorized' },
+    });
+  });
+});

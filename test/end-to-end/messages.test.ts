@@ -1,0 +1,270 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let lineId: string;
+let call: ApiClient;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  lineId = await createLine(app, workspace.id);
+  call = apiClient(app.url, workspace.key);
+});
+afterAll(() => app.stop());
+
+async function settled(id: string, ...statuses: string[]) {
+  return eventually(async () => {
+    const { body } = await call('GET', `/api/messages/${id}`);
+    return statuses.includes(body.status) && body;
+  }, 40_000);
+}
+
+describe('POST /api/messages', () => {
+  it('sends a message through the line and reports its delivery', async () => {
+    const to = phone();
+    const { status, body } = await call('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      message: 'Hello',
+      messageType: 'imessage',
+      status: 'pending',
+      fromLineId: lineId,
+      recipientPhone: to,
+    });
+
+    const delivered = await settled(body._id, 'delivered');
+    expect(delivered.sentAt).not.toBeNull();
+    expect(await sentTo(app, to)).toEqual([
+      expect.objectContaining({ text: 'Hello', lineId, channel: 'imessage' }),
+    ]);
+  });
+
+  it('renders the template over the lead when it is sent', async () => {
+    const to = phone();
+    const leadId = await createLead(app, workspace.id, { first_name: 'Grace', phones: [to] });
+    const { body } = await call('POST', '/api/messages', {
+      message: 'Hi {{ firstName | default: "there" }}{{ nothing }}',
+      leadId,
+    });
+    await settled(body._id, 'delivered');
+    expect((await sentTo(app, to)).map(({ text }) => text)).toEqual(['Hi Grace']);
+  });
+
+  it('keeps a scheduled message until its time, and lets it be canceled until then', async () => {
+    const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
+    const { body } = await call('POST', '/api/messages', {
+      message: 'Later',
+      recipientPhone: phone(),
+      scheduledDate,
+    });
+    expect(body).toMatchObject({ status: 'scheduled', scheduledDate });
+    const canceled = await call('POST', `/api/messages/${body._id}/cancel`);
+    expect(canceled).toMatchObject({ status: 200, body: { status: 'canceled' } });
+    expect(await call('POST', `/api/messages/${body._id}/cancel`)).toMatchObject({
+      status: 409,
+      body: { code: 'MESSAGE_NOT_CANCELABLE' },
+    });
+  });
+
+  it.each([
+    ['neither message nor attachments', { recipientPhone: '+14155550199' }, 'message'],
+    ['a blank message', { message: '  ', recipientPhone: '+14155550199' }, 'message'],
+    [
+      'an unknown messageType',
+      { message: 'x', recipientPhone: '+14155550199', messageType: 'fax' },
+      'messageType',
+    ],
+    ['no recipient', { message: 'x' }, 'recipientPhone'],
+    ['a number that is none', { message: 'x', recipientPhone: '12' }, 'recipientPhone'],
+    [
+      'an email message without an address',
+      { message: 'x', messageType: 'email', recipientPhone: '+14155550199' },
+      'recipientEmail',
+    ],
+    [
+      'an attachment of somebody else',
+      { message: 'x', recipientPhone: '+14155550199', attachmentUrls: ['https://example.com/a.png'] },
+      'attachmentUrls.0',
+    ],
+    [
+      'three attachments',
+      { recipientPhone: '+14155550199', attachmentUrls: ['a', 'b', 'c'] },
+      'attachmentUrls',
+    ],
+    ['an unknown zone', { message: 'x', recipientPhone: '+14155550199', timezone: 'Mars/Base' }, 'timezone'],
+    [
+      'a send window that is no time',
+      { message: 'x', recipientPhone: '+14155550199', sendWindowStart: '25:00' },
+      'sendWindowStart',
+    ],
+    [
+      'an eighth day',
+      { message: 'x', recipientPhone: '+14155550199', allowedDaysOfWeek: [7] },
+      'allowedDaysOfWeek.0',
+    ],
+    [
+      'a date beyond a year',
+      { message: 'x', recipientPhone: '+14155550199', scheduledDate: '2099-01-01T00:00:00Z' },
+      'scheduledDate',
+    ],
+    ['a NUL character', { message: 'a\u0000b', recipientPhone: '+14155550199' }, 'message'],
+    ['a number as text', { message: 5, recipientPhone: '+14155550199' }, 'message'],
+  ])('refuses %s and names the field', async (_, input, field) => {
+    const { status, body } = await call('POST', '/api/messages', input);
+    expect(status).toBe(400);
+    expect(body.code).toBe('VALIDATION_ERROR');
+    expect(body.issues.map(({ path }: { path: string }) => path)).toContain(field);
+    expect(body.error).toContain(field.split('.')[0]);
+  });
+
+  it('answers 404 for a lead or a line of another workspace', async () => {
+    const other = await createWorkspace(app);
+    const leadId = await createLead(app, other.id, { phones: ['+14155550188'] });
+    const otherLine = await createLine(app, other.id);
+    expect(await call('POST', '/api/messages', { message: 'x', leadId })).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND' },
+    });
+    const named = { message: 'x', recipientPhone: phone(), fromLineId: otherLine };
+    expect(await call('POST', '/api/messages', named)).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND' },
+    });
+  });
+
+  it('answers 400 without an active line, and FALLBACK_NOT_CONFIGURED without a fallback', async () => {
+    const bare = await createWorkspace(app);
+    const bareCall = apiClient(app.url, bare.key);
+    expect(await bareCall('POST', '/api/messages', { message: 'x', recipientPhone: phone() })).toMatchObject({
+      status: 400,
+      body: { code: 'NO_ACTIVE_LINE' },
+    });
+    const wanted = { message: 'x', recipientPhone: phone(), sendFallbackSmsOnFailed: true };
+    expect(await call('POST', '/api/messages', wanted)).toMatchObject({
+      status: 400,
+      body: { code: 'FALLBACK_NOT_CONFIGURED' },
+    });
+  });
+
+  it('repeats the first answer for an Idempotency-Key and sends once', async () => {
+    const to = phone();
+    const headers = { 'idempotency-key': `key-${to}` };
+    const input = { message: 'Once', recipientPhone: to };
+    const [first, second] = await Promise.all([
+      call('POST', '/api/messages', input, headers),
+      call('POST', '/api/messages', input, headers),
+    ]);
+    expect(first.body._id).toBe(second.body._id);
+    expect([first, second].map(({ headers: h }) => h.get('idempotent-replayed')).filter(Boolean)).toEqual([
+      'true',
+    ]);
+    expect(await call('POST', '/api/messages', { ...input, message: 'Other' }, headers)).toMatchObject({
+      status: 409,
+      body: { code: 'IDEMPOTENCY_KEY_REUSED' },
+    });
+    await settled(first.body._id, 'delivered');
+    expect(await sentTo(app, to)).toHaveLength(1);
+  });
+
+  it('limits a workspace to 60 a minute, with the headers that tell', async () => {
+    const busy = await createWorkspace(app);
+    const busyCall = apiClient(app.url, busy.key);
+    const answers = await Promise.all(
+      Array.from({ length: 65 }, () => busyCall('POST', '/api/messages', {})),
+    );
+    const limited = answers.filter(({ status }) => status === 429);
+    expect(limited).toHaveLength(5);
+    expect(limited[0]?.body).toMatchObject({ code: 'RATE_LIMITED', error: 'Rate limit exceeded' });
+    expect(Number(limited[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(limited[0]?.headers.get('ratelimit-limit')).toBe('60');
+  });
+});
+
+describe('what the carrier does', () => {
+  const send = async (to: string, more: Record<string, unknown> = {}) =>
+    (await call('POST', '/api/messages', { message: `To ${to}`, recipientPhone: to, ...more })).body
+      ._id as string;
+
+  it('ends a refused message as failed', async () => {
+    const to = phone('0002');
+    expect(await settled(await send(to), 'failed')).toMatchObject({ errorMessage: expect.any(String) });
+    expect(await sentTo(app, to)).toEqual([]);
+  });
+
+  it('tries again after transient errors, and sends once', async () => {
+    const to = phone('0003');
+    await settled(await send(to), 'delivered');
+    expect(await sentTo(app, to)).toHaveLength(1);
+  }, 60_000);
+
+  it('finds out what became of a message whose answer was lost', async () => {
+    const to = phone('0004');
+    await settled(await send(to), 'sent', 'delivered');
+    expect(await sentTo(app, to)).toHaveLength(1);
+  });
+
+  it('records a fallback for a recipient without iMessage, and sends the SMS that was asked for', async () => {
+    await call('PATCH', '/api/workspace/fallback-config', {
+      enabled: true,
+      provider: 'simulated',
+      fromNumber: '+14155550100',
+    });
+    const plain = phone('0001');
+    expect(await settled(await send(plain), 'fallback')).toMatchObject({ fallbackSmsDispatched: false });
+    expect(await sentTo(app, plain)).toEqual([]);
+
+    const to = phone('0001');
+    const id = await send(to, { smsFallbackEnabled: true, smsFallbackMessage: 'By SMS' });
+    await eventually(
+      async () => (await call('GET', `/api/messages/${id}`)).body.fallbackSmsDispatched === true,
+    );
+    expect(await sentTo(app, to)).toEqual([expect.objectContaining({ channel: 'sms', text: 'By SMS' })]);
+
+    const refused = phone('0002');
+    const refusedId = await send(refused, { sendFallbackSmsOnFailed: true });
+    await eventually(
+      async () => (await call('GET', `/api/messages/${refusedId}`)).body.fallbackSmsDispatched === true,
+    );
+    expect(await sentTo(app, refused)).toEqual([expect.objectContaining({ channel: 'sms' })]);
+
+    const forced = phone();
+    const forcedId = await send(forced, { forceFallback: true });
+    expect(await settled(forcedId, 'fallback')).toBeDefined();
+    await eventually(async () => (await sentTo(app, forced)).length === 1);
+    expect(await sentTo(app, forced)).toEqual([expect.objectContaining({ channel: 'sms' })]);
+  });
+});
+
+describe('GET /api/messages', () => {
+  it('filters, pages newest first, and shows nothing of other workspaces', async () => {
+    const own = await createWorkspace(app);
+    await createLine(app, own.id);
+    const ownCall = apiClient(app.url, own.key);
+    const scheduledDate = new Date(Date.now() + 86_400_000).toISOString();
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) {
+      const { body } = await ownCall('POST', '/api/messages', {
+        message: `m${n}`,
+        recipientPhone: phone(),
+        scheduledDate,
+        correlationId: `c${n % 2}`,
+      });
+      ids.push(body._id);
+    }
+    const first = await ownCall('GET', '/api/messages?limit=3');
+    const second = await ownCall('GET', `/api/messages?limit=3&cursor=${first.body.nextCursor}`);
+    const paged = [...first.body.messages, ...second.body.messages].map(({ _id }) => _id);
+    expect(paged.toSorted()).toEqual(ids.toSorted());
+    expect(paged).toEqual(paged.toSorted().toReversed());
+    expect(second.body.nextCursor).toBeNull();
+    const filtered = await ownCall('GET', '/api/messages?correlationId=c1&status=scheduled');
+    expect(filtered.body.messages).toHaveLength(2);
+    expect((await call('GET', `/api/messages/${ids[0]}`)).status).toBe(404);
+    expect((await ownCall('GET', '/api/messages?limit=0')).status).toBe(400);
+  });
+});

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sql } from 'slonik';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { pay, sendInvoiceEvent, steerPayments } from '#test/support/payments.ts';
+import { startReceiver } from '#test/support/receiver.ts';
+
+let app: TestApp;
+let agency: { id: string; key: string };
+let workspace: TestWorkspace;
+let api: ApiClient;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+beforeEach(async () => {
+  agency = await createAgency(app);
+  workspace = await createWorkspace(app, { agency_id: agency.id });
+  api = apiClient(app.url, workspace.key);
+});
+
+interface Mail {
+  subject: string;
+  text: string;
+}
+
+/** Those that the owner of the workspace got. */
+async function mails(): Promise<Mail[]> {
+  const to = encodeURIComponent(`${workspace.ownerId}@example.test`);
+  return (await apiClient(app.url, '')('GET', `/simulated/mail?to=${to}`)).body.messages;
+}
+const mail = (subject: string): Promise<Mail> =>
+  eventually(async () => (await mails()).find((one) => one.subject === `${subject} (Test)`));
+
+describe('billing', () => {
+  const subscribe = async (plan: string): Promise<string> => {
+    const body = { workspaceId: workspace.id, plan };
+    return (await apiClient(app.url, agency.key)('POST', '/api/agency/billing/subscribe', body)).body
+      .subscriptionId;
+  };
+
+  it('a payment that fails comes with the link to pay, and the paid invoice as well', async () => {
+    const { body } = await api('POST', '/api/line-requests', {
+      firstName: 'Ada',
+      lastName: 'Lovelace',
+      channelType: 'email',
+    });
+    await steerPayments(app, 'settings', { workspaceId: workspace.id, cardDeclines: true });
+    await pay(body.paymentUrl);
+    const failed = await mail('A payment failed');
+    expect(failed.text).toContain('The payment for the line Ada Lovelace did not go through.');
+    expect(failed.text).toContain(`Pay now: ${body.paymentUrl}`);
+    await steerPayments(app, 'settings', { workspaceId: workspace.id, cardDeclines: false });
+    await pay(body.paymentUrl);
+    expect((await mail('Invoice paid')).text).toContain('Ada Lovelace');
+  });
+
+  it('a plan that changes, a subscription past due and one canceled are told', async () => {
+    await subscribe('starter');
+    expect((await mail('Your plan has changed')).text).toContain(
+      'was on the plan growth and is on the plan starter now',
+    );
+    const subscriptionId = await subscribe('starter');
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    expect((await mail('A payment failed')).text).toContain('The payment for your subscription');
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
+    await mail('Your subscription is canceled');
+    expect(await mails()).toHaveLength(3);
+  });
+
+  it('a client in invoice billing is told of no failed payment', async () => {
+    const subscriptionId = await subscribe('starter');
+    await mail('Your plan has changed');
+    await app.pools.system.query(sql.unsafe`
+      update agencies set billing_mode = 'invoice' where id = ${agency.id}`);
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
+    await mail('Your subscription is canceled');
+    expect((await mails()).map(({ subject }) => subject)).not.toContain('A payment failed (Test)');
+  });
+
+  it('nothing is told when the workspace, or its agency for all, wants no billing emails', async () => {
+    await apiClient(app.url, agency.key)('POST', '/api/agency/email-preferences', { enabled: false });
+    const { body } = await api('POST', '/api/line-requests', {
+      firstName: 'Ada',
+      lastName: 'Lovelace',
+      channelType: 'email',
+    });
+    const invoiceId = body.paymentUrl.split('/').at(-1);
+    const fact = { workspaceId: workspace.id, lineId: body.line._id, invoiceId };
+    await sendInvoiceEvent(app, { ...fact, type: 'invoice.payment_failed' });
+    await apiClient(app.url, agency.key)('POST', '/api/agency/email-preferences', { enabled: true });
+    await sendInvoiceEvent(app, { ...fact, type: 'invoice.paid' });
+    await mail('Invoice paid');
+    expect(await mails()).toHaveLength(1);
+  });
+});
+
+describe('errors', () => {
+  it('a webhook that only fails is told of once, and again after it had recovered', async () => {
+    const lineId = await createLine(app, workspace.id);
+    let status = 500;
+    const receiver = await startReceiver((_, response) => void response.writeHead(status).end());
+    try {
+      const { body } = await api('POST', '/api/webhooks', {
+        name: 'CRM',
+        url: receiver.url,
+        events: ['message.reply'],
+      });
+      const failures = async () =>
+        (await api('GET', `/api/webhooks/${body.webhook._id}`)).body.webhook.failureCount;
+      const deliver = async (count: number): Promise<void> => {
+        const before = receiver.deliveries.length;
+        await callBack(app, lineId, ...Array.from({ length: count }, () => replyEvent(phone(), 'Hello')));
+        await eventually(async () => receiver.deliveries.length === before + count);
+      };
+      await deliver(9);
+      await eventually(async () => (await failures()) === 9);
+      expect(await mails()).toEqual([]);
+      await deliver(3);
+      const told = await mail('A webhook is failing: CRM');
+      expect(told.text).toContain('None has ever succeeded.');
+      await deliver(5);
+      await eventually(async () => (await failures()) === 17);
+      status = 200;
+      await deliver(1);
+      status = 500;
+      await deliver(10);
+      const twice = await eventually(async () => {
+        const all = (await mails()).filter(({ subject }) => subject.startsWith('A webhook'));
+        return all.length > 1 && all;
+      });
+      expect(twice).toHaveLength(2);
+    } finally {
+      await receiver.stop();
+    }
+  });
+
+  it('a line that the carrier refuses is told of', async () => {
+    await api('POST', '/api/line-requests', {
+      firstName: 'Grace',
+      lastName: 'Hopper',
+      channelType: 'imessage',
+      country: 'ZZ',
+    });
+    expect((await mail('A line could not be set up')).text).toContain('Grace Hopper');
+  });
+});

@@ -1,0 +1,282 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { wakeWorkflow } from '#providers/temporal.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import {
+  createLead,
+  createLine,
+  createWorkspace,
+  insertRow,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { newUserId } from '#domain/ids.ts';
+import { notifierId } from '#workflows/messages/wake.ts';
+
+interface Mail {
+  subject: string;
+  text: string;
+  html: string;
+  headers: Record<string, string>;
+}
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let lineId: string;
+let api: ApiClient;
+let owner: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+beforeEach(async () => {
+  workspace = await createWorkspace(app, { name: 'Bits & Pieces' });
+  lineId = await createLine(app, workspace.id);
+  api = apiClient(app.url, workspace.key);
+  owner = `${workspace.ownerId}@example.test`;
+});
+
+async function mailsTo(to: string): Promise<Mail[]> {
+  const { body } = await apiClient(app.url, '')('GET', `/simulated/mail?to=${encodeURIComponent(to)}`);
+  return body.messages;
+}
+const firstMailTo = (to: string): Promise<Mail> => eventually(async () => (await mailsTo(to))[0]);
+
+/** Somebody else of the workspace. @returns their address. */
+async function member(role: 'org:admin' | 'org:member'): Promise<string> {
+  const id = newUserId();
+  const email = `${id}@example.test`;
+  await insertRow(app, 'users', { id, email, name: 'Somebody' });
+  await insertRow(app, 'workspace_members', {
+    workspace_id: workspace.id,
+    user_id: id,
+    role,
+    is_owner: false,
+  });
+  return email;
+}
+
+const prefer = async (preferences: object): Promise<void> => {
+  expect((await api('POST', '/api/email-preferences', { preferences })).status).toBe(200);
+};
+const writes = async (from: string, text: string, fields: object = {}): Promise<void> => {
+  expect(await callBack(app, lineId, replyEvent(from, text, fields))).toBe(200);
+};
+
+/** When the alert of a contact's reply is due; null: none waits. */
+const dueAt = (address: string): Promise<Date | null> =>
+  withSystem(app.pools, (db) =>
+    db.maybeOneFirst(sql.type(z.object({ dueAt: z.date() }))`
+      select due_at from notifications where workspace_id = ${workspace.id} and subject = ${address}`),
+  );
+
+/** The time has come for everything that waits. */
+async function comeDue(): Promise<void> {
+  await app.pools.system.query(sql.unsafe`
+    update notifications set due_at = now() where workspace_id = ${workspace.id}`);
+  await wakeWorkflow(app.temporal, notifierId(workspace.id), workspace.id);
+}
+
+const fromNow = (at: Date | null): number => Math.round(((at?.getTime() ?? 0) - Date.now()) / 60_000);
+
+describe('the alert of a reply', () => {
+  it('comes at once in the mode all, as text and HTML, with a link to the conversation', async () => {
+    await prefer({ reply: { mode: 'all' } });
+    const from = phone();
+    await createLead(app, workspace.id, { first_name: 'Grace', last_name: '<Hopper>', phones: [from] });
+    await writes(from, 'Yes & <please>\ncall me');
+    const mail = await firstMailTo(owner);
+    expect(mail.subject).toBe('Grace <Hopper> replied (Bits & Pieces)');
+    const link = `${app.config.publicUrl}/inbox/${encodeURIComponent(from)}`;
+    expect(mail.text).toContain(`Grace <Hopper> (${from})`);
+    expect(mail.text).toContain('Yes & <please>\ncall me');
+    expect(mail.text).toContain(link);
+    expect(mail.html).toContain('Yes &amp; &lt;please&gt;<br />call me');
+    expect(mail.html).toContain(`href="${link}"`);
+    expect(mail.html).not.toContain('<please>');
+  });
+
+  it('comes once, five minutes after the last of a burst, when nothing else is set', async () => {
+    const from = phone();
+    await writes(from, 'First');
+    const first = await dueAt(from);
+    expect(fromNow(first)).toBe(5);
+    await writes(from, 'Second');
+    const second = await dueAt(from);
+    expect(second?.getTime()).toBeGreaterThan(first?.getTime() ?? 0);
+    expect(await mailsTo(owner)).toEqual([]);
+    await comeDue();
+    const mail = await firstMailTo(owner);
+    expect(mail.text).toMatch(/First\n.*Second/);
+    await writes(from, 'Third');
+    await comeDue();
+    const mails = await eventually(async () => {
+      const all = await mailsTo(owner);
+      return all.length === 2 && all;
+    });
+    const third = mails.find(({ text }) => text.includes('Third'));
+    expect(third?.text).not.toContain('Second');
+  });
+
+  it('does not wait for ever for a contact who never stops writing', async () => {
+    const from = phone();
+    await writes(from, 'On');
+    await app.pools.system.query(sql.unsafe`
+      update notifications set since = now() - interval '28 minutes' where workspace_id = ${workspace.id}`);
+    await writes(from, 'and on');
+    expect(fromNow(await dueAt(from))).toBe(2);
+  });
+
+  it('comes in the mode positive_only when the conversation is tagged so, and else never', async () => {
+    await prefer({ reply: { mode: 'positive_only' } });
+    const [keen, cold] = [phone(), phone()];
+    await writes(keen, 'Tell me more');
+    await writes(cold, 'Leave me alone');
+    expect(fromNow(await dueAt(keen))).toBe(60);
+    const tag = (address: string, tags: string[]) =>
+      api('POST', `/api/conversations/${encodeURIComponent(address)}/tags`, { tags });
+    expect((await tag(cold, ['angry'])).status).toBe(200);
+    expect((await tag(keen, ['Interested'])).status).toBe(200);
+    expect((await firstMailTo(owner)).text).toContain('Tell me more');
+    expect(await dueAt(cold)).not.toBeNull();
+    await comeDue();
+    await eventually(async () => (await dueAt(cold)) === null);
+    await writes(keen, 'And the price?');
+    const mails = await eventually(async () => {
+      const all = await mailsTo(owner);
+      return all.length === 2 && all;
+    });
+    expect(mails.some(({ text }) => text.includes('And the price?'))).toBe(true);
+    expect(mails.some(({ text }) => text.includes('alone'))).toBe(false);
+  });
+
+  it('comes in the mode positive_only when the language model finds the reply positive', async () => {
+    await prefer({ reply: { mode: 'positive_only' } });
+    const knowledge = { mode: 'copilot', instructions: '', documents: [], debounceSeconds: 0 };
+    expect((await api('PUT', '/api/knowledge-base', knowledge)).status).toBe(200);
+    await writes(phone(), 'No thanks, never');
+    await writes(phone(), 'Sounds good');
+    expect((await firstMailTo(owner)).text).toContain('Sounds good');
+    expect(await mailsTo(owner)).toHaveLength(1);
+  });
+
+  it('comes in the mode daily_digest at nine in the morning there, with all contacts in one email', async () => {
+    await app.pools.system.query(sql.unsafe`
+      update workspaces set timezone = 'Asia/Tokyo' where id = ${workspace.id}`);
+    await prefer({ reply: { mode: 'daily_digest' } });
+    const [ada, bob] = [phone(), phone()];
+    await writes(ada, 'From Ada');
+    await writes(bob, 'From Bob');
+    await writes(ada, 'Ada again');
+    const due = await dueAt(ada);
+    expect([due?.getUTCHours(), due?.getUTCMinutes()]).toEqual([0, 0]);
+    expect(fromNow(due)).toBeLessThanOrEqual(24 * 60);
+    expect(fromNow(due)).toBeGreaterThanOrEqual(0);
+    await comeDue();
+    const mail = await firstMailTo(owner);
+    expect(mail.subject).toBe('2 contacts replied (Bits & Pieces)');
+    for (const text of ['From Ada', 'From Bob', 'Ada again']) expect(mail.text).toContain(text);
+    await eventually(async () => (await dueAt(ada)) === null);
+    expect(await mailsTo(owner)).toHaveLength(1);
+  });
+
+  it('goes to the owner of the contact alone, and else to the owner and the admins', async () => {
+    await prefer({ reply: { mode: 'all' } });
+    const [admin, plain] = [await member('org:admin'), await member('org:member')];
+    const owned = phone();
+    await createLead(app, workspace.id, {
+      phones: [owned],
+      contact_owner_email: plain.toUpperCase(),
+    });
+    await writes(owned, 'For the owner of the contact');
+    expect((await firstMailTo(plain)).text).toContain('For the owner of the contact');
+    await writes(phone(), 'For the admins');
+    for (const to of [owner, admin]) {
+      const mail = await firstMailTo(to);
+      expect(mail.text).toContain('For the admins');
+      expect(mail.text).not.toContain('For the owner');
+    }
+    expect(await mailsTo(plain)).toHaveLength(1);
+  });
+
+  it('does not come for an automatic answer, nor when the workspace wants none', async () => {
+    await prefer({ reply: { mode: 'all' } });
+    const [machine, before, after] = [phone(), phone(), phone()];
+    await writes(machine, 'Out of office', { autoReply: true });
+    expect(await dueAt(machine)).toBeNull();
+    await prefer({ reply: { mode: 'debounce_5min' } });
+    await writes(before, 'Written before');
+    await prefer({ reply: { enabled: false } });
+    await writes(after, 'Written after');
+    expect(await dueAt(after)).toBeNull();
+    await comeDue();
+    await eventually(async () => (await dueAt(before)) === null);
+    await prefer({ reply: { enabled: true, mode: 'all' } });
+    await writes(phone(), 'On again');
+    expect((await firstMailTo(owner)).text).toContain('On again');
+    expect(await mailsTo(owner)).toHaveLength(1);
+  });
+});
+
+describe('the link that turns notifications off', () => {
+  it('stands in the headers, does nothing when opened, and acts for its reader alone', async () => {
+    await prefer({ reply: { mode: 'all' } });
+    const admin = await member('org:admin');
+    await writes(phone(), 'One');
+    const { headers, text, html } = await firstMailTo(owner);
+    await firstMailTo(admin);
+    const link = /^<(.*)>$/.exec(headers['list-unsubscribe'] ?? '')?.[1] ?? '';
+    expect(headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click');
+    expect(link.startsWith(`${app.config.publicUrl}/notifications/`)).toBe(true);
+    expect(text).toContain(link);
+    expect(html).toContain(`href="${link}"`);
+
+    const page = await fetch(link);
+    expect([page.status, await page.text()]).toEqual([
+      200,
+      expect.stringContaining('Turn reply alerts off?'),
+    ]);
+    await writes(phone(), 'Two');
+    await eventually(async () => (await mailsTo(owner)).length === 2);
+
+    const oneClick = await fetch(link, {
+      method: 'POST',
+      body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }),
+    });
+    expect([oneClick.status, await oneClick.text()]).toEqual([
+      200,
+      expect.stringContaining('You get no reply alerts'),
+    ]);
+    await writes(phone(), 'Three');
+    await eventually(async () => (await mailsTo(admin)).length === 3);
+    expect(await mailsTo(owner)).toHaveLength(2);
+
+    await fetch(link, { method: 'POST', body: new URLSearchParams({ state: 'on' }) });
+    await writes(phone(), 'Four');
+    await eventually(async () => (await mailsTo(owner)).length === 3);
+    expect((await fetch(`${link}x`, { method: 'POST' })).status).toBe(404);
+    expect((await fetch(link.replace('.reply.', '.billing.'), { method: 'POST' })).status).toBe(404);
+  });
+});
+
+it('a campaign that completes is summed up once', async () => {
+  const to = phone();
+  const leadId = await createLead(app, workspace.id, { phones: [to] });
+  const { body } = await api('POST', '/api/campaigns', {
+    name: 'Spring',
+    steps: [{ message: 'Hello', delay: {} }],
+    start: true,
+  });
+  expect((await api('POST', `/api/campaigns/${body.campaign._id}/leads`, { leadId })).status).toBe(201);
+  const mail = await firstMailTo(owner);
+  expect(mail.subject).toBe('Campaign completed: Spring (Bits & Pieces)');
+  expect(mail.text).toContain('1 lead entered. 1 went through all steps');
+  expect(mail.text).toContain('1 message was sent, 0 failed.');
+  expect(mail.headers['list-unsubscribe']).toContain('.campaign.');
+});

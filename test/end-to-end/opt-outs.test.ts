@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { type Receiver, startReceiver } from '#test/support/receiver.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let lineId: string;
+let call: ApiClient;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  lineId = await createLine(app, workspace.id);
+  call = apiClient(app.url, workspace.key);
+  receiver = await startReceiver();
+  await call('POST', '/api/webhooks', {
+    name: 'failures',
+    url: receiver.url,
+    events: ['message.failed', 'message.reply'],
+  });
+});
+afterAll(async () => {
+  await app.stop();
+  await receiver.stop();
+});
+
+const optedOut = async (address: string): Promise<boolean> =>
+  (await call('GET', `/api/opt-outs/${encodeURIComponent(address)}`)).body.optedOut;
+
+async function send(to: string, fields: object = {}) {
+  const { status, body } = await call('POST', '/api/messages', {
+    message: 'Hello',
+    recipientPhone: to,
+    ...fields,
+  });
+  expect(status).toBe(201);
+  return body;
+}
+
+const failure = (messageId: string) =>
+  eventually(async () =>
+    receiver.deliveries.find(
+      ({ payload }) => payload.event === 'message.failed' && payload.messageId === messageId,
+    ),
+  );
+
+describe('a STOP', () => {
+  it('opts the address out: later messages fail without an HTTP error, and never leave', async () => {
+    const to = phone('0007');
+    await send(to, { message: 'first' });
+    await eventually(() => optedOut(to));
+    const refused = await send(to, { message: 'second' });
+    expect(refused).toMatchObject({ status: 'failed', errorMessage: 'recipient_opted_out' });
+    expect((await failure(refused._id)).payload).toMatchObject({
+      data: { error: 'recipient_opted_out' },
+      message: { _id: refused._id },
+    });
+    expect((await sentTo(app, to)).map(({ text }) => text)).toEqual(['first']);
+    // It is a reply as well.
+    await eventually(async () =>
+      receiver.deliveries.find(
+        ({ payload }) => payload.event === 'message.reply' && payload.message === 'STOP',
+      ),
+    );
+  });
+
+  it('fails what waits already', async () => {
+    const to = phone();
+    const waiting = await send(to, { scheduledDate: new Date(Date.now() + 3_600_000).toISOString() });
+    await callBack(app, lineId, replyEvent(to, ' stop '));
+    const { payload } = await failure(waiting._id);
+    expect(payload.message).toMatchObject({ status: 'failed', errorMessage: 'recipient_opted_out' });
+  });
+
+  it('reaches bulk intake too', async () => {
+    const to = phone();
+    await callBack(app, lineId, replyEvent(to, 'UNSUBSCRIBE'));
+    const { status, body } = await call('POST', '/api/drip', { message: 'Drip', recipientPhone: to });
+    expect(status).toBe(202);
+    const { payload } = await eventually(async () =>
+      receiver.deliveries.find((delivery) => delivery.payload.message?.correlationId === body.correlationId),
+    );
+    expect(payload).toMatchObject({
+      event: 'message.failed',
+      message: { errorMessage: 'recipient_opted_out' },
+    });
+  });
+
+  it('holds in this workspace only, and until START', async () => {
+    const to = phone();
+    const other = await createWorkspace(app);
+    await callBack(app, lineId, replyEvent(to, 'Quit'));
+    expect(await optedOut(to)).toBe(true);
+    expect(
+      (await apiClient(app.url, other.key)('GET', `/api/opt-outs/${encodeURIComponent(to)}`)).body.optedOut,
+    ).toBe(false);
+    await callBack(app, lineId, replyEvent(to, 'please start'));
+    expect(await optedOut(to)).toBe(true);
+    await callBack(app, lineId, replyEvent(to, 'start'));
+    expect(await optedOut(to)).toBe(false);
+    expect((await send(to)).status).toBe('pending');
+  });
+
+  it('and START end in the same state in whatever order they come', async () => {
+    const at = (minute: number): { at: Date } => ({ at: new Date(Date.UTC(2026, 0, 1, 12, minute)) });
+    const [left, stayed] = [phone(), phone()];
+    await callBack(app, lineId, replyEvent(left, 'STOP', at(2)), replyEvent(left, 'START', at(1)));
+    await callBack(app, lineId, replyEvent(stayed, 'START', at(2)), replyEvent(stayed, 'STOP', at(1)));
+    expect(await optedOut(left)).toBe(true);
+    expect(await optedOut(stayed)).toBe(false);
+  });
+
+  it('is not meant by a longer text or an automatic answer', async () => {
+    const to = phone();
+    await callBack(
+      app,
+      lineId,
+      replyEvent(to, 'Stop by tomorrow'),
+      replyEvent(to, 'STOP', { autoReply: true }),
+    );
+    expect(await optedOut(to)).toBe(false);
+  });
+});
+
+describe('/api/opt-outs', () => {
+  it('adds, lists and removes addresses', async () => {
+    const own = await createWorkspace(app);
+    const ask = apiClient(app.url, own.key);
+    const added = await ask('POST', '/api/opt-outs', { address: '(415) 555-0134' });
+    expect(added).toMatchObject({
+      status: 201,
+      body: { success: true, optOut: { address: '+14155550134', source: 'api' } },
+    });
+    expect((await ask('POST', '/api/opt-outs', { address: '+14155550134' })).body).toEqual(added.body);
+    await ask('POST', '/api/opt-outs', { address: 'Ada@Example.com' });
+
+    const first = await ask('GET', '/api/opt-outs?limit=1');
+    expect(first.body.optOuts.map(({ address }: { address: string }) => address)).toEqual([
+      'ada@example.com',
+    ]);
+    const second = await ask('GET', `/api/opt-outs?limit=1&cursor=${first.body.nextCursor}`);
+    expect(second.body).toEqual({ success: true, optOuts: [added.body.optOut], nextCursor: null });
+
+    expect(await ask('DELETE', '/api/opt-outs/ada%40example.com')).toMatchObject({
+      status: 200,
+      body: { success: true },
+    });
+    expect(await ask('DELETE', '/api/opt-outs?address=%2B14155550134')).toMatchObject({ status: 200 });
+    await ask('POST', '/api/opt-outs', { address: '+14155550134' });
+    expect(await ask('DELETE', '/api/opt-outs', { address: '+1 415 555 0134' })).toMatchObject({
+      status: 200,
+    });
+    expect(await ask('DELETE', '/api/opt-outs?address=%2B14155550134')).toMatchObject({
+      status: 404,
+      body: { code: 'NOT_FOUND' },
+    });
+    expect((await ask('GET', '/api/opt-outs')).body.optOuts).toEqual([]);
+  });
+
+  it.each([
+    ['POST', '/api/opt-outs', { address: 'nobody' }],
+    ['DELETE', '/api/opt-outs', undefined],
+    ['GET', '/api/opt-outs?cursor=nonsense', undefined],
+  ])('%s %s refuses what is not valid', async (method, path, body) => {
+    expect(await call(method, path, body)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
+  });
+});
+
+describe('one-click unsubscription', () => {
+  interface Mail {
+    headers: Record<string, string>;
+  }
+
+  async function unsubscribeUrl(to: string): Promise<string> {
+    const mail = await eventually(async () => {
+      const answer = await fetch(`${app.url}/simulated/mail?to=${encodeURIComponent(to)}`);
+      return ((await answer.json()) as { messages: Mail[] }).messages[0];
+    });
+    expect(mail.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click');
+    const [, url = ''] = /<(http[^>]+)>/.exec(mail.headers['list-unsubscribe'] ?? '') ?? [];
+    return url;
+  }
+
+  it('acts on POST and only asks on GET', async () => {
+    const smtp = new URL(app.smtpUrl);
+    const config = JSON.stringify({ host: smtp.hostname, port: Number(smtp.port), secure: false });
+    const mailLine = await createLine(app, workspace.id, 'email', {
+      carrier: 'smtp',
+      carrier_config: config,
+    });
+    const to = 'reader@example.com';
+    const { body } = await call('POST', '/api/messages', {
+      messageType: 'email',
+      message: 'News',
+      recipientEmail: to,
+      fromLineId: mailLine,
+    });
+    expect(body.status).toBe('pending');
+    const url = await unsubscribeUrl(to);
+    expect(url).not.toContain(to);
+
+    const page = await fetch(url);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('<form method="post">');
+    expect(await optedOut(to)).toBe(false);
+
+    const form = {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'List-Unsubscribe=One-Click',
+    };
+    expect((await fetch(url, form)).status).toBe(200);
+    expect(await optedOut(to)).toBe(true);
+    expect(await call('GET', '/api/opt-outs')).toMatchObject({
+      body: {
+        optOuts: expect.arrayContaining([expect.objectContaining({ address: to, source: 'unsubscribe' })]),
+      },
+    });
+    const changed = url.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')).replace('org_', 'org_0');
+    expect((await fetch(changed, form)).status).toBe(404);
+  });
+});

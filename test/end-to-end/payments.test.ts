@@ -1,0 +1,253 @@
+import pg from 'pg';
+import { sql } from 'slonik';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createAgency, createWorkspace } from '#test/support/factories.ts';
+import { charged, pay, sendInvoiceEvent, steerPayments } from '#test/support/payments.ts';
+
+const PATH = '/api/line-requests';
+const EMAIL_LINE = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'email' };
+
+let app: TestApp;
+let agency: { id: string; key: string };
+let agencyApi: ApiClient;
+let workspaceId: string;
+let api: ApiClient;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  agency = await createAgency(app);
+  agencyApi = apiClient(app.url, agency.key);
+});
+afterAll(() => app.stop());
+
+beforeEach(async () => {
+  const workspace = await createWorkspace(app, { agency_id: agency.id });
+  workspaceId = workspace.id;
+  api = apiClient(app.url, workspace.key);
+});
+
+const statusOf = async (lineId: string): Promise<string> =>
+  (await api('GET', `${PATH}/${lineId}`)).body.status;
+
+async function requestAddOn(): Promise<{ lineId: string; paymentUrl: string; invoiceId: string }> {
+  const { body } = await api('POST', PATH, EMAIL_LINE);
+  return { lineId: body.line._id, paymentUrl: body.paymentUrl, invoiceId: body.paymentUrl.split('/').at(-1) };
+}
+
+describe('callbacks of the payment provider', () => {
+  it('with a signature that does not match change nothing', async () => {
+    const { lineId, invoiceId } = await requestAddOn();
+    const forged = await sendInvoiceEvent(
+      app,
+      { type: 'invoice.paid', workspaceId, lineId, invoiceId },
+      'another secret',
+    );
+    expect(forged.status).toBe(401);
+    const unsigned = await fetch(`${app.url}/callbacks/payments`, { method: 'POST', body: '{}' });
+    expect(unsigned.status).toBe(401);
+    expect(await statusOf(lineId)).toBe('awaiting_payment');
+  });
+
+  it('that come twice, and at once, count once', async () => {
+    const { lineId, invoiceId } = await requestAddOn();
+    const fact = { id: 'evt_twice', type: 'invoice.paid', workspaceId, lineId, invoiceId } as const;
+    const answers = await Promise.all([1, 2, 3].map(() => sendInvoiceEvent(app, fact)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    await eventually(async () => (await statusOf(lineId)) === 'active');
+    expect((await sendInvoiceEvent(app, fact)).status).toBe(200);
+    expect(
+      (await sendInvoiceEvent(app, { ...fact, id: 'evt_other', type: 'invoice.payment_failed' })).status,
+    ).toBe(200);
+    expect((await api('GET', `${PATH}/${lineId}`)).body).toMatchObject({
+      status: 'active',
+      paymentStatus: 'paid',
+    });
+  });
+
+  it('that a payment failed leave the request waiting, and the next payment goes through', async () => {
+    const { lineId, paymentUrl } = await requestAddOn();
+    await steerPayments(app, 'settings', { workspaceId, cardDeclines: true });
+    expect(await (await pay(paymentUrl)).text()).toContain('declined');
+    expect((await api('GET', `${PATH}/${lineId}`)).body).toMatchObject({
+      status: 'awaiting_payment',
+      paymentStatus: 'failed',
+      paymentUrl,
+    });
+    await steerPayments(app, 'settings', { workspaceId, cardDeclines: false });
+    await pay(paymentUrl);
+    await eventually(async () => (await statusOf(lineId)) === 'active');
+  });
+
+  it('of a payment that came after the cancel give the money back', async () => {
+    await app.stopWorker();
+    const { lineId, paymentUrl } = await requestAddOn();
+    await api('POST', `${PATH}/${lineId}`, { action: 'cancel' });
+    // Nobody has voided the invoice yet: the customer was faster.
+    await pay(paymentUrl);
+    await app.startWorker();
+    await eventually(async () => (await charged(app, workspaceId)).creditNotes.length === 1);
+    expect((await api('GET', `${PATH}/${lineId}`)).body).toMatchObject({
+      status: 'canceled',
+      paymentStatus: 'canceled',
+    });
+    const { invoices, creditNotes } = await charged(app, workspaceId);
+    expect(creditNotes).toMatchObject([{ invoice: invoices[0]?.id, amount: 1500 }]);
+  });
+
+  it('that were lost hold up nobody: reading asks the provider', async () => {
+    const { lineId, paymentUrl, invoiceId } = await requestAddOn();
+    await withoutCallbacks(async () => {
+      await pay(paymentUrl);
+      // The provider is asked every few seconds at most: those are over.
+      await app.pools.system.query(
+        sql.unsafe`update line_invoices set checked_at = now() - interval '1 minute'`,
+      );
+      await eventually(async () => (await statusOf(lineId)) === 'active');
+    });
+    expect((await charged(app, workspaceId)).invoices).toMatchObject([{ id: invoiceId, status: 'paid' }]);
+  });
+
+  it('of a line or round that is not here are taken and mean nothing', async () => {
+    const { lineId, invoiceId } = await requestAddOn();
+    const fact = { type: 'invoice.paid', workspaceId, lineId, invoiceId } as const;
+    expect((await sendInvoiceEvent(app, { ...fact, lineId: '6742f1c09b1e8a00d4c3b2a1' })).status).toBe(200);
+    expect((await sendInvoiceEvent(app, { ...fact, round: 2 })).status).toBe(200);
+    expect(await statusOf(lineId)).toBe('awaiting_payment');
+  });
+
+  it('before the request knows its invoice pay for it all the same', async () => {
+    const { lineId, invoiceId } = await requestAddOn();
+    // As after a crash between the provider's answer and its commit.
+    await app.pools.system.query(sql.unsafe`
+      update line_invoices set status = 'opening', invoice_id = null, payment_url = null where line_id = ${lineId}`);
+    await sendInvoiceEvent(app, { type: 'invoice.paid', workspaceId, lineId, invoiceId });
+    await eventually(async () => (await statusOf(lineId)) === 'active');
+    expect((await charged(app, workspaceId)).invoices).toHaveLength(1);
+  });
+
+  it('never come, since the process died after asking the provider: the same invoice is found again', async () => {
+    const { lineId, paymentUrl } = await requestAddOn();
+    await app.pools.system.query(sql.unsafe`
+      with forgotten as (update lines set payment_link_url = null, payment_provider_invoice_id = null where id = ${lineId})
+      update line_invoices set status = 'opening', invoice_id = null, payment_url = null where line_id = ${lineId}`);
+    expect((await api('POST', `${PATH}/${lineId}`, { action: 'payment_link' })).body.paymentUrl).toBe(
+      paymentUrl,
+    );
+    expect((await charged(app, workspaceId)).invoices).toHaveLength(1);
+  });
+});
+
+describe('subscriptions', () => {
+  const subscribe = (plan: string) =>
+    agencyApi('POST', '/api/agency/billing/subscribe', { workspaceId, plan });
+  const write = () => api('POST', '/api/lists', { name: 'A list' });
+  const account = async () => {
+    const { body } = await agencyApi('GET', '/api/agency/subaccounts');
+    return body.subAccounts.find(({ idpOrgId }: { idpOrgId: string }) => idpOrgId === workspaceId);
+  };
+
+  it('are made by charging the saved card, once however often it is asked', async () => {
+    const first = await subscribe('starter');
+    expect(first).toMatchObject({
+      status: 200,
+      body: { success: true, workspaceId, plan: 'starter', billingMode: 'card' },
+    });
+    expect(first.body.subscriptionId).toMatch(/^sub_/);
+    expect((await subscribe('starter')).body).toEqual(first.body);
+    const changed = await subscribe('growth');
+    expect(changed.body).toEqual({ ...first.body, plan: 'growth' });
+    expect((await charged(app, workspaceId)).subscriptions).toMatchObject([
+      { status: 'active', metadata: { plan: 'growth' } },
+    ]);
+    expect(await account()).toMatchObject({ plan: 'growth', subscriptionStatus: 'active' });
+  });
+
+  it('are not made, and nothing changes, when the card declines', async () => {
+    await steerPayments(app, 'settings', { workspaceId, cardDeclines: true });
+    const before = await account();
+    expect(await subscribe('starter')).toMatchObject({ status: 402, body: { code: 'CARD_DECLINED' } });
+    expect(await account()).toEqual(before);
+    expect((await charged(app, workspaceId)).subscriptions).toEqual([]);
+    await steerPayments(app, 'settings', { workspaceId, cardDeclines: false });
+    expect((await subscribe('starter')).status).toBe(200);
+    await steerPayments(app, 'settings', { workspaceId, cardDeclines: true });
+    expect((await subscribe('growth')).status).toBe(402);
+    expect(await account()).toMatchObject({ plan: 'starter', subscriptionStatus: 'active' });
+  });
+
+  it('past due make the workspace read-only, and active open it again', async () => {
+    const { subscriptionId } = (await subscribe('growth')).body;
+    expect((await write()).status).toBe(201);
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    expect(await write()).toMatchObject({
+      status: 402,
+      body: { error: 'READ_ONLY', code: 'READ_ONLY', reason: 'past_due' },
+    });
+    expect((await api('GET', '/api/lists')).status).toBe(200);
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
+    expect((await api('POST', '/api/lists', { name: 'Another' })).status).toBe(201);
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
+    expect((await api('POST', PATH, EMAIL_LINE)).body.code).toBe('SUBSCRIPTION_REQUIRED');
+    const anew = await subscribe('growth');
+    expect(anew.body.subscriptionId).not.toBe(subscriptionId);
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    expect(await account()).toMatchObject({ subscriptionStatus: 'active' });
+  });
+
+  it('of a better plan let a request go on that waited for its payment', async () => {
+    await subscribe('starter');
+    const { lineId } = await requestAddOn();
+    await app.pools.system.query(
+      sql.unsafe`update workspaces set line_overrides = '{"email": {"included": 1}}' where id = ${workspaceId}`,
+    );
+    expect((await subscribe('growth')).status).toBe(200);
+    await eventually(async () => (await statusOf(lineId)) === 'active');
+  });
+
+  it('do not exist in invoice billing', async () => {
+    const invoiced = await createAgency(app, { billing_mode: 'invoice' });
+    const client = await createWorkspace(app, {
+      agency_id: invoiced.id,
+      plan: null,
+      subscription_status: 'none',
+    });
+    const answer = await apiClient(app.url, invoiced.key)('POST', '/api/agency/billing/subscribe', {
+      workspaceId: client.id,
+      plan: 'mini',
+    });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { subscriptionId: null, billingMode: 'invoice', plan: 'mini' },
+    });
+    expect((await charged(app, client.id)).subscriptions).toEqual([]);
+    const line = await apiClient(app.url, client.key)('POST', PATH, EMAIL_LINE);
+    expect(line.body).toMatchObject({ status: 'provisioning', paymentStatus: 'not_required' });
+  });
+
+  it('of another agency are out of reach', async () => {
+    const other = await createAgency(app);
+    const answer = await apiClient(app.url, other.key)('POST', '/api/agency/billing/subscribe', {
+      workspaceId,
+      plan: 'mini',
+    });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'WORKSPACE_NOT_FOUND' } });
+    expect(
+      (await agencyApi('POST', '/api/agency/billing/subscribe', { workspaceId, plan: 'maxi' })).status,
+    ).toBe(400);
+  });
+});
+
+/** No callback can be taken meanwhile: the database refuses to note it. */
+async function withoutCallbacks(work: () => Promise<void>): Promise<void> {
+  const owner = new pg.Client({ connectionString: app.config.databaseUrl });
+  await owner.connect();
+  try {
+    await owner.query('alter table payment_events add constraint lost check (false) not valid');
+    await work();
+  } finally {
+    await owner.query('alter table payment_events drop constraint lost');
+    await owner.end();
+  }
+}

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Worker, type WorkflowBundle } from '@temporalio/worker';
+import { beforeAll, describe, expect, it } from 'vitest';
+import * as workflows from '#workflows/index.ts';
+import { bundleWorkflows } from '#workers/worker.ts';
+
+/**
+ * Histories of real runs, saved by `SAVE_HISTORIES=1 npm test`, are replayed with the workflows as they are now: a change
+ * that running workflows could not follow fails here and not in production.
+ */
+const FOLDER = new URL('../histories/', import.meta.url);
+const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+let workflowBundle: WorkflowBundle;
+
+beforeAll(async () => {
+  workflowBundle = await bundleWorkflows();
+});
+
+describe('saved histories', () => {
+  it.each(files)('%s replays', async (name) => {
+    const history: unknown = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8'));
+    await Worker.runReplayHistory({ workflowBundle }, history, name);
+  });
+
+  it.each(Object.keys(workflows))('there is one of %s', (type) => {
+    expect(files.some((name) => name === `${type}.json` || name.startsWith(`${type}.`))).toBe(true);
+  });
+
+  it.each(files)('%s holds no address, number or text', (name) => {
+    const text = readFileSync(new URL(name, FOLDER), 'utf8');
+    const payloads = [...text.matchAll(/"data": ?"([A-Za-z0-9+/=]+)"/g)].map(([, data = '']) =>
+      Buffer.from(data, 'base64').toString('utf8'),
+    );
+    for (const payload of payloads)
+      expect(payload).not.toMatch(/\+\d{8,}|@[a-z]|"(body|message|text|name|email|phone)"/i);
+  });
+});

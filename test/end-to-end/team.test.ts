@@ -1,0 +1,233 @@
+import { SMTPServer } from 'smtp-server';
+import { text } from 'node:stream/consumers';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { wakeWorkflow } from '#providers/temporal.ts';
+import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+import { mailSenderId } from '#workflows/messages/wake.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app, { name: 'Bits & <Pieces>' });
+  api = apiClient(app.url, workspace.key);
+});
+afterAll(() => app.stop());
+
+const mailsTo = async (to: string) =>
+  (await apiClient(app.url, '')('GET', `/simulated/mail?to=${encodeURIComponent(to)}`)).body;
+const linkIn = (mail: { text: string }): string => /https?:\S+\/invitations\/\S+/.exec(mail.text)?.[0] ?? '';
+
+describe('an invitation', () => {
+  it('comes by email, as text and as HTML, and makes its reader a member', async () => {
+    const { status, body } = await api('POST', '/api/team/invite', {
+      email: 'Grace@Example.com',
+      role: 'org:admin',
+    });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      success: true,
+      invitation: {
+        _id: expect.stringMatching(/^[0-9a-f]{24}$/),
+        email: 'grace@example.com',
+        role: 'org:admin',
+        expiresAt: expect.any(String),
+        acceptedAt: null,
+        createdAt: expect.any(String),
+      },
+    });
+    const mail = await eventually(async () => (await mailsTo('grace@example.com')).messages[0]);
+    expect(mail.subject).toBe('Join Bits & <Pieces> on Linepace');
+    expect(mail.text).toContain('Bits & <Pieces> as an admin');
+    expect(mail.html).toContain('Bits &amp; &lt;Pieces&gt;');
+    expect(mail.html).not.toContain('<Pieces>');
+    expect(mail.headers['auto-submitted']).toBe('auto-generated');
+    const link = linkIn(mail);
+    expect(link.startsWith(app.config.publicUrl)).toBe(true);
+    expect(mail.html).toContain(`href="${link}"`);
+
+    // A mail scanner opens the link: nothing happens.
+    const page = await fetch(link);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(await page.text()).toContain('Join Bits &amp; &lt;Pieces&gt;?');
+    const members = async () =>
+      (await api('GET', '/api/team/members')).body.members.map(
+        ({ email, role }: { email: string; role: string }) => [email, role],
+      );
+    expect(await members()).toHaveLength(1);
+
+    expect((await fetch(link, { method: 'POST' })).status).toBe(200);
+    expect((await fetch(link, { method: 'POST' })).status).toBe(200);
+    expect(await members()).toEqual([
+      [`${workspace.ownerId}@example.test`, 'org:admin'],
+      ['grace@example.com', 'org:admin'],
+    ]);
+    expect((await api('GET', '/api/team/invitations')).body.invitations[0]).toMatchObject({
+      email: 'grace@example.com',
+      acceptedAt: expect.any(String),
+    });
+    expect(await api('POST', '/api/team/invite', { email: 'grace@example.com' })).toMatchObject({
+      status: 409,
+      body: { code: 'CONFLICT' },
+    });
+  });
+
+  it('replaces an earlier one to the same address', async () => {
+    await api('POST', '/api/team/invite', { email: 'alan@example.com', role: 'org:admin' });
+    await api('POST', '/api/team/invite', { email: 'alan@example.com', role: 'org:member' });
+    const mails = await eventually(async () => {
+      const { count, messages } = await mailsTo('alan@example.com');
+      return count === 2 && messages;
+    });
+    const links: string[] = mails
+      .toSorted((a: { receivedAt: string }, b: { receivedAt: string }) =>
+        a.receivedAt < b.receivedAt ? -1 : 1,
+      )
+      .map(linkIn);
+    expect((await fetch(links[0] ?? '')).status).toBe(404);
+    expect((await fetch(links[1] ?? '')).status).toBe(200);
+    const { invitations } = (await api('GET', '/api/team/invitations')).body;
+    expect(invitations.filter(({ email }: { email: string }) => email === 'alan@example.com')).toMatchObject([
+      { role: 'org:member' },
+    ]);
+  });
+
+  it('is void once it is withdrawn or out of time', async () => {
+    const withdrawn = (await api('POST', '/api/team/invite', { email: 'barbara@example.com' })).body
+      .invitation;
+    expect(withdrawn.role).toBe('org:member');
+    const link = linkIn(await eventually(async () => (await mailsTo('barbara@example.com')).messages[0]));
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`
+      update invitations set expires_at = now() - interval '1 second' where id = ${withdrawn._id}`),
+    );
+    expect((await fetch(link, { method: 'POST' })).status).toBe(404);
+    expect((await api('DELETE', `/api/team/invitations/${withdrawn._id}`)).status).toBe(200);
+    expect((await api('DELETE', `/api/team/invitations/${withdrawn._id}`)).status).toBe(404);
+    expect((await fetch(link)).status).toBe(404);
+    expect((await fetch(`${app.url}/invitations/unknown`)).status).toBe(404);
+  });
+
+  it('is refused with 400 when malformed, and with 403 from a signed-in member', async () => {
+    for (const body of [
+      {},
+      { email: 'nobody' },
+      { email: 'a@example.com', role: 'org:owner' },
+      { email: 5 },
+    ]) {
+      expect(await api('POST', '/api/team/invite', body)).toMatchObject({
+        status: 400,
+        body: { code: 'VALIDATION_ERROR' },
+      });
+    }
+    const as = async (role: string) =>
+      apiClient(
+        app.url,
+        await signIn(app, { userId: workspace.ownerId, organizationId: workspace.id, role }),
+      );
+    expect(
+      (await (await as('org:member'))('POST', '/api/team/invite', { email: 'a@example.com' })).body.code,
+    ).toBe('ADMIN_REQUIRED');
+    expect(
+      (await (await as('org:admin'))('POST', '/api/team/invite', { email: 'a@example.com' })).status,
+    ).toBe(201);
+  });
+
+  it('is not stored where its link could be read', async () => {
+    await api('POST', '/api/team/invite', { email: 'edsger@example.com' });
+    const token =
+      linkIn(await eventually(async () => (await mailsTo('edsger@example.com')).messages[0]))
+        .split('/')
+        .at(-1) ?? '';
+    expect(token.length).toBeGreaterThan(40);
+    const rows = await withSystem(app.pools, (db) =>
+      db.any(sql.type(z.unknown())`
+      select i::text "row" from invitations i union all select m::text from mails m`),
+    );
+    expect(JSON.stringify(rows)).not.toContain(token);
+  });
+});
+
+it('loses no email while the mail server is down, refuses, or is slow to accept', async () => {
+  const port = await freePort();
+  const own = await startTestApp({ environment: { SMTP_URL: `smtp://127.0.0.1:${port}` } });
+  try {
+    const { id, key } = await createWorkspace(own);
+    const ownApi = apiClient(own.url, key);
+    // What waits is tried again after some seconds; here at once.
+    const tryNow = async (): Promise<void> => {
+      await withSystem(own.pools, (db) =>
+        db.query(sql.type(z.unknown())`update mails set next_attempt_at = now() where status = 'pending'`),
+      );
+      await wakeWorkflow(own.temporal, mailSenderId(id), id);
+    };
+    await ownApi('POST', '/api/team/invite', { email: 'first@example.com' });
+    const tries = (): Promise<{ attempts: number; error: string | null }> =>
+      withSystem(own.pools, (db) =>
+        db.one(sql.type(z.object({ attempts: z.int(), error: z.string().nullable() }))`
+        select attempt_count attempts, error from mails order by id limit 1`),
+      );
+    await eventually(async () => (await tries()).attempts >= 1);
+    expect((await tries()).error).toMatch(/ECONNREFUSED|connect/i);
+    expect((await ownApi('POST', '/api/team/invite', { email: 'second@example.com' })).status).toBe(201);
+
+    const received: { to: string; messageId: string }[] = [];
+    let busy = true;
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      closeTimeout: 100,
+      onRcptTo({ address }, _session, callback) {
+        if (address.startsWith('refused'))
+          return callback(Object.assign(new Error('no such mailbox'), { responseCode: 550 }));
+        callback(busy ? Object.assign(new Error('busy'), { responseCode: 450 }) : null);
+      },
+      onData(stream, session, callback) {
+        void text(stream).then((raw) => {
+          const messageId = /^Message-ID: (.*)$/im.exec(raw)?.[1]?.trim() ?? '';
+          received.push({ to: session.envelope.rcptTo[0]?.address ?? '', messageId });
+          callback();
+        });
+      },
+    });
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    await ownApi('POST', '/api/team/invite', { email: 'refused@example.com' });
+    const status = (to: string) =>
+      withSystem(own.pools, (db) =>
+        db.oneFirst(sql.type(z.object({ status: z.string() }))`
+      select status from mails where recipient = ${to}`),
+      );
+    await eventually(async () => (await status('refused@example.com')) === 'failed');
+    await tryNow();
+    await eventually(async () => (await tries()).attempts >= 2);
+    expect(received).toEqual([]);
+    busy = false;
+    await tryNow();
+    for (const to of ['first@example.com', 'second@example.com'])
+      await eventually(async () => (await status(to)) === 'sent');
+    const ofFirst = received.filter(({ to }) => to === 'first@example.com');
+    expect(ofFirst).toHaveLength(1);
+    expect(ofFirst[0]?.messageId).toMatch(/^<[0-9a-f]{24}@[\w.-]+>$/);
+    await new Promise<void>((resolve) => server.close(resolve));
+  } finally {
+    await own.stop();
+  }
+});
+
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net');
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,334 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { systemDb } from '#db/pool.ts';
+import { trimAged } from '#db/retention.ts';
+import { EVENT_NAMES } from '#domain/event.ts';
+import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { type Endpoint, hang, type Received, startEndpoint, verify } from '#test/support/endpoint.ts';
+import { createLead, createLine, createWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+const endpoints: Endpoint[] = [];
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterEach(async () => {
+  await Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close()));
+});
+afterAll(() => app.stop());
+
+async function endpoint(...options: Parameters<typeof startEndpoint>): Promise<Endpoint> {
+  const started = await startEndpoint(...options);
+  endpoints.push(started);
+  return started;
+}
+
+/** A workspace with a line, for each test its own: what one leaves under way is not the next one's matter. */
+async function tenant(): Promise<{
+  id: string;
+  call: ApiClient;
+  send: (to?: string, fields?: object) => Promise<string>;
+}> {
+  const { id, key } = await createWorkspace(app);
+  await createLine(app, id);
+  const call = apiClient(app.url, key);
+  const send = async (to = phone(), fields: object = {}): Promise<string> => {
+    const { status, body } = await call('POST', '/api/messages', {
+      message: 'Hello',
+      recipientPhone: to,
+      ...fields,
+    });
+    expect(status).toBe(201);
+    return body._id ?? body.message?._id ?? body.messageId;
+  };
+  return { id, call, send };
+}
+
+async function register(call: ApiClient, url: string, events: readonly string[] = ['message.sent']) {
+  const { status, body } = await call('POST', '/api/webhooks', { url, events });
+  expect(status).toBe(201);
+  return {
+    id: body.webhook._id as string,
+    secret: body.secret as string,
+    path: `/api/webhooks/${body.webhook._id}`,
+  };
+}
+
+const log = async (call: ApiClient, path: string) =>
+  (await call('GET', `${path}/deliveries`)).body.deliveries;
+const arrivals = (target: Endpoint, count: number): Promise<Received[]> =>
+  eventually(async () => target.received.length >= count && target.received);
+
+describe('events', () => {
+  it('carry what their schemas say, to every subscriber in parallel, signed', async () => {
+    const { id, call, send } = await tenant();
+    const leadId = await createLead(app, id, { phones: ['+12025550199'] });
+    const [one, two] = [await endpoint(), await endpoint()];
+    const [first, second] = [
+      await register(call, one.url, EVENT_NAMES),
+      await register(call, two.url, ['message.sent']),
+    ];
+    const sent = await send(undefined, { leadId, crmAContactId: 'crm-1', correlationId: 'c-1' });
+    const failed = await send(phone('0002'));
+    const fallback = await send(phone('0001'));
+    const opened = await send(phone('0010'));
+    const received = await arrivals(one, 5);
+    const of = (messageId: string, event: string) => {
+      const found = received.filter(({ json }) => json.messageId === messageId && json.event === event);
+      expect(found).toHaveLength(1);
+      return found[0]!;
+    };
+    for (const delivery of received) {
+      const { event } = delivery.json as { event: keyof typeof EVENT_PAYLOADS };
+      // Equal, so that nothing is there that the schema does not tell of.
+      expect(EVENT_PAYLOADS[event].parse(delivery.json)).toEqual(delivery.json);
+      verify(delivery, first.secret);
+      expect(delivery.headers['x-svc-event']).toBe(event);
+      expect(delivery.headers['content-type']).toBe('application/json');
+    }
+    expect(of(sent, 'message.sent').json).toMatchObject({
+      workspaceId: id,
+      leadId,
+      lead: { _id: leadId, firstName: 'Ada' },
+      crmAContactId: 'crm-1',
+      crmBContactId: null,
+      message: { _id: sent, status: 'sent', correlationId: 'c-1' },
+      data: {},
+    });
+    expect(of(failed, 'message.failed').json.data.error).toBe(
+      of(failed, 'message.failed').json.message.errorMessage,
+    );
+    expect(of(fallback, 'message.fallback').json).toMatchObject({
+      message: { status: 'fallback' },
+      data: { reason: expect.any(String) },
+    });
+    const read = of(opened, 'message.opened').json;
+    expect(read.data.readAt).toBe(read.message.readAt);
+
+    await arrivals(two, 2);
+    for (const delivery of two.received) {
+      verify(delivery, second.secret);
+      expect(delivery.json.event).toBe('message.sent');
+      const twin = received.find(
+        ({ headers }) => headers['x-svc-event-id'] === delivery.headers['x-svc-event-id'],
+      )!;
+      expect(delivery.body).toBe(twin.body);
+      expect(delivery.headers['x-svc-delivery-id']).not.toBe(twin.headers['x-svc-delivery-id']);
+    }
+    await eventually(async () => (await call('GET', second.path)).body.webhook.lastSuccessAt !== null);
+  });
+
+  it('are not retried when they fail; failures are counted and logged', async () => {
+    const { call, send } = await tenant();
+    const target = await endpoint(500);
+    const hook = await register(call, target.url);
+    await send();
+    await send();
+    const deliveries = await eventually(async () => {
+      const all = await log(call, hook.path);
+      return (
+        all.length === 2 && all.every(({ success }: { success: boolean | null }) => success === false) && all
+      );
+    });
+    expect(deliveries[0]).toMatchObject({
+      responseStatus: 500,
+      error: 'the endpoint answered 500',
+      attemptCount: 1,
+      event: 'message.sent',
+    });
+    expect(target.received).toHaveLength(2);
+    const { webhook } = (await call('GET', hook.path)).body;
+    expect(webhook).toMatchObject({
+      failureCount: 2,
+      lastSuccessAt: null,
+      lastFailureAt: expect.any(String),
+    });
+  });
+});
+
+describe('replay', () => {
+  it('sends the stored body byte for byte to the present URL with the present secret, and points at the original', async () => {
+    const { call, send } = await tenant();
+    const [before, after] = [await endpoint(500), await endpoint()];
+    const hook = await register(call, before.url);
+    await send(undefined, { message: 'Grüße 👋 "quoted"' });
+    const [original] = await arrivals(before, 1);
+    const originalId = original!.headers['x-svc-delivery-id'];
+    await eventually(async () => (await log(call, hook.path))[0]?.success === false);
+
+    await call('PATCH', hook.path, { url: after.url });
+    const rotated = await call('POST', `${hook.path}/rotate-secret`);
+    const replay = await call('POST', `${hook.path}/deliveries/${originalId}/replay`);
+    expect(replay.status).toBe(200);
+    expect(replay.body).toMatchObject({
+      success: true,
+      isReplayOf: originalId,
+      responseStatus: 204,
+      error: null,
+      attemptCount: 1,
+    });
+    const again = await call('POST', `${hook.path}/deliveries/${replay.body.deliveryId}/replay`);
+    expect(again.body).toMatchObject({ success: true, isReplayOf: originalId });
+    expect(new Set([originalId, replay.body.deliveryId, again.body.deliveryId]).size).toBe(3);
+
+    expect(after.received).toHaveLength(2);
+    for (const [index, { body }] of [replay, again].entries()) {
+      const delivery = after.received[index]!;
+      expect(delivery.body).toBe(original!.body);
+      verify(delivery, rotated.body.secret);
+      expect(delivery.headers).toMatchObject({
+        'x-svc-replay': 'true',
+        'x-svc-event': 'message.sent',
+        'x-svc-event-id': original!.headers['x-svc-event-id'],
+        'x-svc-delivery-id': body.deliveryId,
+      });
+    }
+    const entries = await log(call, hook.path);
+    expect(
+      entries.filter(({ isReplayOf }: { isReplayOf?: string }) => isReplayOf === originalId),
+    ).toHaveLength(2);
+    expect(entries.find(({ id }: { id: string }) => id === originalId)).not.toHaveProperty('isReplayOf');
+  });
+
+  it('answers 502 when the endpoint fails, 404 for what is not there, 409 while inactive', async () => {
+    const { call, send } = await tenant();
+    const target = await endpoint();
+    const [hook, other] = [
+      await register(call, target.url),
+      await register(call, target.url, ['message.reply']),
+    ];
+    await send();
+    await arrivals(target, 1);
+    const [delivery] = await log(call, hook.path);
+    const replay = `deliveries/${delivery.id}/replay`;
+    target.behave(503);
+    const failed = await call('POST', `${hook.path}/${replay}`);
+    expect([failed.status, failed.body.responseStatus, failed.body.success]).toEqual([502, 503, false]);
+    expect((await call('POST', `${other.path}/${replay}`)).status).toBe(404);
+    expect((await call('POST', `${hook.path}/deliveries/${'0'.repeat(24)}/replay`)).status).toBe(404);
+    expect((await call('POST', `${hook.path}/deliveries/nonsense/replay`)).status).toBe(404);
+    await call('PATCH', hook.path, { isActive: false });
+    expect((await call('POST', `${hook.path}/${replay}`)).status).toBe(409);
+    expect((await call('POST', `${hook.path}/deliveries/${'0'.repeat(24)}/replay`)).status).toBe(404);
+    expect(target.received).toHaveLength(2);
+  });
+});
+
+describe('a webhook that is switched off', () => {
+  it('gets nothing more; what waited goes out when it is on again, events in between do not', async () => {
+    const { call, send } = await tenant();
+    const target = await endpoint(hang);
+    const watcher = await endpoint();
+    const hook = await register(call, target.url);
+    await register(call, watcher.url);
+    // More than are sent side by side: the rest waits.
+    for (let index = 0; index < 11; index += 1) await send();
+    await arrivals(watcher, 11);
+    await eventually(async () => target.open() === 8);
+    await call('PATCH', hook.path, { isActive: false });
+    await send();
+    await arrivals(watcher, 12);
+
+    const taken = target.received.length;
+    expect(taken).toBe(8);
+    // Room for more: were it still on, the next ones would come.
+    target.behave(204);
+    target.drop();
+    await eventually(async () => target.open() === 0);
+    await send();
+    await arrivals(watcher, 13);
+    expect(target.received).toHaveLength(8);
+    await call('PATCH', hook.path, { isActive: true });
+    await arrivals(target, 11);
+    await send();
+    await arrivals(target, 12);
+    const events = target.received.map(({ headers }) => headers['x-svc-event-id']);
+    expect(new Set(events).size).toBe(12);
+  });
+
+  it('has nothing left when it is deleted', async () => {
+    const { id, call, send } = await tenant();
+    const target = await endpoint(hang);
+    const hook = await register(call, target.url);
+    for (let index = 0; index < 9; index += 1) await send();
+    await eventually(async () => target.open() === 8);
+    expect((await call('DELETE', hook.path)).status).toBe(200);
+    const left = await systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
+      select count(*) from webhook_deliveries where workspace_id = ${id}`);
+    expect(left).toBe(0);
+    const watcher = await endpoint();
+    await register(call, watcher.url);
+    await send();
+    await arrivals(watcher, 1);
+    expect(target.received).toHaveLength(8);
+  });
+});
+
+describe('hanging endpoints', () => {
+  it('delay no other endpoint, no other workspace and no send', async () => {
+    const [stuck, healthy] = [await tenant(), await tenant()];
+    const black = await endpoint(hang);
+    const fine = await endpoint();
+    const elsewhere = await endpoint();
+    const first = await register(stuck.call, black.url);
+    for (let index = 1; index < 20; index += 1) await register(stuck.call, black.url);
+    await register(stuck.call, fine.url);
+    await register(healthy.call, elsewhere.url);
+    for (let index = 0; index < 10; index += 1) await stuck.send();
+    await eventually(async () => black.open() === 160);
+
+    const started = Date.now();
+    await Promise.all([stuck.send(), healthy.send()]);
+    await Promise.all([arrivals(fine, 11), arrivals(elsewhere, 1)]);
+    expect(Date.now() - started).toBeLessThan(3000);
+    expect(black.open()).toBe(160);
+
+    // The hanging ones are failures in the end, after their 10 seconds.
+    await eventually(async () =>
+      systemDb(app.pools).exists(sql.type(z.unknown())`
+        select from webhook_deliveries where workspace_id = ${stuck.id} and webhook_id = ${first.id} and success = false`),
+    );
+    const entry = (await log(stuck.call, first.path)).find(
+      ({ success }: { success: boolean | null }) => success === false,
+    );
+    expect(entry).toMatchObject({ success: false, responseStatus: null, error: 'timeout', attemptCount: 1 });
+    expect(entry.latencyMs).toBeGreaterThanOrEqual(10_000);
+    expect(entry.latencyMs).toBeLessThan(11_000);
+  });
+});
+
+describe('the log', () => {
+  it('is trimmed by age without waiting for rows in use', async () => {
+    const { id, call, send } = await tenant();
+    const target = await endpoint();
+    const hook = await register(call, target.url);
+    for (let index = 0; index < 4; index += 1) await send();
+    await eventually(
+      async () =>
+        (await log(call, hook.path)).filter(({ success }: { success: boolean }) => success).length === 4,
+    );
+    const [kept, held] = await log(call, hook.path);
+    const db = systemDb(app.pools);
+    await db.query(sql.type(z.unknown())`
+      update webhook_deliveries set created_at = now() - interval '31 days' where workspace_id = ${id} and id <> ${kept.id}`);
+    const other = new pg.Client({ connectionString: app.config.databaseUrl });
+    await other.connect();
+    await other.query('begin');
+    await other.query('select from webhook_deliveries where workspace_id = $1 and id = $2 for update', [
+      id,
+      held.id,
+    ]);
+    await trimAged(db);
+    expect((await log(call, hook.path)).map((entry: { id: string }) => entry.id)).toEqual([kept.id, held.id]);
+    await other.query('rollback');
+    await other.end();
+    await trimAged(db);
+    expect((await log(call, hook.path)).map((entry: { id: string }) => entry.id)).toEqual([kept.id]);
+  });
+});

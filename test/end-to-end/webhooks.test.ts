@@ -1,0 +1,314 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { systemDb } from '#db/pool.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { type Endpoint, startEndpoint, verify } from '#test/support/endpoint.ts';
+import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let call: ApiClient;
+const endpoints: Endpoint[] = [];
+
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+  workspace = await createWorkspace(app);
+  call = apiClient(app.url, workspace.key);
+});
+afterEach(async () => {
+  await Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close()));
+});
+afterAll(() => app.stop());
+
+async function endpoint(...options: Parameters<typeof startEndpoint>): Promise<Endpoint> {
+  const started = await startEndpoint(...options);
+  endpoints.push(started);
+  return started;
+}
+
+async function register(url: string, fields: object = {}, by = call) {
+  const { status, body } = await by('POST', '/api/webhooks', { url, events: ['message.sent'], ...fields });
+  expect(status).toBe(201);
+  return {
+    id: body.webhook._id as string,
+    secret: body.secret as string,
+    path: `/api/webhooks/${body.webhook._id}`,
+  };
+}
+
+describe('managing webhooks', () => {
+  it('registers, shows the secret once, changes, lists and deletes', async () => {
+    const hook = await register('http://127.0.0.1:9/a', {
+      name: 'CRM',
+      events: ['message.sent', 'message.sent', 'message.reply'],
+    });
+    expect(hook.secret).toMatch(/^whsec_/);
+    const { body } = await call('GET', hook.path);
+    expect(body.webhook).toEqual({
+      _id: hook.id,
+      workspaceId: workspace.id,
+      name: 'CRM',
+      url: 'http://127.0.0.1:9/a',
+      events: ['message.sent', 'message.reply'],
+      isActive: true,
+      failureCount: 0,
+      lastSuccessAt: null,
+      lastFailureAt: null,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+
+    const changed = await call('PATCH', hook.path, {
+      name: 'Other',
+      url: 'http://127.0.0.1:9/b',
+      events: ['message.failed'],
+      isActive: false,
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.body.webhook).toMatchObject({
+      name: 'Other',
+      url: 'http://127.0.0.1:9/b',
+      events: ['message.failed'],
+      isActive: false,
+    });
+    const partly = await call('PATCH', hook.path, { isActive: true });
+    expect(partly.body.webhook).toMatchObject({
+      name: 'Other',
+      url: 'http://127.0.0.1:9/b',
+      events: ['message.failed'],
+      isActive: true,
+    });
+
+    expect((await call('DELETE', hook.path)).body).toEqual({ success: true });
+    expect((await call('GET', hook.path)).status).toBe(404);
+    expect((await call('DELETE', hook.path)).status).toBe(404);
+  });
+
+  it('answers a repeated registration with the same secret, which is nowhere in the database as it is', async () => {
+    const input = { url: 'http://127.0.0.1:9/', events: ['message.sent'] };
+    const headers = { 'idempotency-key': 'register-1' };
+    const first = await call('POST', '/api/webhooks', input, headers);
+    const again = await call('POST', '/api/webhooks', input, headers);
+    expect([first.status, again.status, again.headers.get('idempotent-replayed')]).toEqual([
+      201,
+      201,
+      'true',
+    ]);
+    expect(again.body).toEqual(first.body);
+    const stored = await systemDb(app.pools).anyFirst(sql.type(z.object({ row: z.string() }))`
+      select row_to_json(k)::text as row from idempotency_keys k union all select row_to_json(h)::text from webhooks h`);
+    expect(stored.length).toBeGreaterThan(1);
+    expect(stored.join()).not.toContain(first.body.secret);
+  });
+
+  it('lists in pages, newest first', async () => {
+    const own = await createWorkspace(app);
+    const ownCall = apiClient(app.url, own.key);
+    const ids = [];
+    for (const name of ['a', 'b', 'c'])
+      ids.push((await register('http://127.0.0.1:9/', { name }, ownCall)).id);
+    const first = await ownCall('GET', '/api/webhooks?limit=2');
+    const second = await ownCall('GET', `/api/webhooks?limit=2&cursor=${first.body.nextCursor}`);
+    const listed = [...first.body.webhooks, ...second.body.webhooks].map(({ _id }) => _id);
+    expect(listed).toEqual(ids.toSorted().toReversed());
+    expect(second.body.nextCursor).toBeNull();
+  });
+
+  it.each([
+    ['http://10.0.0.1/', 'URL_NOT_ALLOWED'],
+    ['http://169.254.169.254/latest/meta-data', 'URL_NOT_ALLOWED'],
+    ['http://[::ffff:192.168.0.1]/', 'URL_NOT_ALLOWED'],
+    ['http://user:secret@example.com/', 'URL_NOT_ALLOWED'],
+    ['ftp://example.com/', 'VALIDATION_ERROR'],
+    ['not a url', 'VALIDATION_ERROR'],
+  ])('refuses %s at registration and at change', async (url, code) => {
+    const { path } = await register('http://127.0.0.1:9/');
+    const created = await call('POST', '/api/webhooks', { url, events: ['message.sent'] });
+    const changed = await call('PATCH', path, { url });
+    expect([created.status, created.body.code]).toEqual([400, code]);
+    expect([changed.status, changed.body.code]).toEqual([400, code]);
+    expect((await call('GET', path)).body.webhook.url).toBe('http://127.0.0.1:9/');
+  });
+
+  it.each([
+    { url: 'http://127.0.0.1:9/', events: [] },
+    { url: 'http://127.0.0.1:9/', events: ['message.unheard'] },
+    { url: 'http://127.0.0.1:9/', events: ['webhook.ping'] },
+    { url: 'http://127.0.0.1:9/' },
+    { events: ['message.sent'] },
+  ])('refuses %j', async (body) => {
+    const answer = await call('POST', '/api/webhooks', body);
+    expect([answer.status, answer.body.code]).toEqual([400, 'VALIDATION_ERROR']);
+  });
+
+  it('is closed to other workspaces and read-only ones', async () => {
+    const hook = await register('http://127.0.0.1:9/');
+    const stranger = apiClient(app.url, (await createWorkspace(app)).key);
+    const readOnly = await createWorkspace(app, { subscription_status: 'past_due' });
+    const late = apiClient(app.url, readOnly.key);
+    const requests: [string, string, unknown?][] = [
+      ['GET', hook.path],
+      ['PATCH', hook.path, { name: 'x' }],
+      ['DELETE', hook.path],
+      ['POST', `${hook.path}/rotate-secret`],
+      ['POST', `${hook.path}/health-check`],
+      ['GET', `${hook.path}/deliveries`],
+      ['POST', `${hook.path}/deliveries/${'a'.repeat(24)}/replay`],
+    ];
+    for (const [method, path, body] of requests) {
+      expect([path, (await stranger(method, path, body)).status]).toEqual([path, 404]);
+      expect([path, (await apiClient(app.url, '')(method, path, body)).status]).toEqual([path, 401]);
+      expect([path, (await late(method, path, body)).status]).toEqual([path, method === 'GET' ? 404 : 402]);
+    }
+  });
+});
+
+describe('the test ping', () => {
+  it('reaches the endpoint, signed, and is in the log', async () => {
+    const target = await endpoint();
+    const hook = await register(target.url);
+    const { status, body } = await call('POST', `${hook.path}/health-check`);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      success: true,
+      deliveryId: expect.any(String),
+      isReplayOf: null,
+      responseStatus: 204,
+      error: null,
+      latencyMs: expect.any(Number),
+      attemptCount: 1,
+    });
+    const [ping] = target.received;
+    verify(ping!, hook.secret);
+    expect(ping!.headers).toMatchObject({
+      'x-svc-event': 'webhook.ping',
+      'x-svc-delivery-id': body.deliveryId,
+    });
+    expect(ping!.headers['x-svc-replay']).toBeUndefined();
+    expect(ping!.json).toMatchObject({
+      event: 'webhook.ping',
+      workspaceId: workspace.id,
+      data: { webhookId: hook.id },
+    });
+
+    const { body: log } = await call('GET', `${hook.path}/deliveries`);
+    expect(log).toEqual({
+      success: true,
+      nextCursor: null,
+      deliveries: [
+        {
+          id: body.deliveryId,
+          eventId: ping!.headers['x-svc-event-id'],
+          event: 'webhook.ping',
+          success: true,
+          responseStatus: 204,
+          error: null,
+          latencyMs: body.latencyMs,
+          attemptCount: 1,
+          createdAt: expect.any(String),
+        },
+      ],
+    });
+    const { webhook } = (await call('GET', hook.path)).body;
+    expect(webhook).toMatchObject({
+      failureCount: 0,
+      lastSuccessAt: expect.any(String),
+      lastFailureAt: null,
+    });
+  });
+
+  it('answers 502 with what the endpoint answered, follows no redirect, and counts the failure', async () => {
+    const elsewhere = await endpoint();
+    const target = await endpoint((response) => response.writeHead(307, { location: elsewhere.url }).end());
+    const hook = await register(target.url);
+    const { status, body } = await call('POST', `${hook.path}/health-check`);
+    expect(status).toBe(502);
+    expect(body).toMatchObject({
+      success: false,
+      responseStatus: 307,
+      error: 'the endpoint answered 307',
+      attemptCount: 1,
+    });
+    expect(target.received).toHaveLength(1);
+    expect(elsewhere.received).toHaveLength(0);
+    expect((await call('GET', hook.path)).body.webhook).toMatchObject({
+      failureCount: 1,
+      lastSuccessAt: null,
+      lastFailureAt: expect.any(String),
+    });
+  });
+
+  it('reads no more than 64 KB of an answer, however much comes', async () => {
+    let cut = false;
+    const target = await endpoint((response) => {
+      response.writeHead(200);
+      response.once('close', () => (cut = true));
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(16 * 1024)));
+        response.once('drain', more);
+      };
+      more();
+    });
+    const hook = await register(target.url);
+    const { status, body } = await call('POST', `${hook.path}/health-check`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ success: true, responseStatus: 200 });
+    expect(body.latencyMs).toBeLessThan(5000);
+    await expect.poll(() => cut).toBe(true);
+  });
+
+  it('tries a second time when no connection came about, and only then', async () => {
+    const target = await startEndpoint();
+    const hook = await register(target.url);
+    await target.close();
+    const refused = await call('POST', `${hook.path}/health-check`);
+    expect(refused.status).toBe(502);
+    expect(refused.body).toMatchObject({
+      responseStatus: null,
+      error: 'connection refused',
+      attemptCount: 2,
+    });
+    expect(refused.body.latencyMs).toBeGreaterThanOrEqual(500);
+
+    // Taken and then dropped: it may have arrived, so it is not repeated.
+    const dropping = await endpoint((response) => response.destroy(), target.port);
+    const dropped = await call('POST', `${hook.path}/health-check`);
+    expect(dropped.body).toMatchObject({ success: false, responseStatus: null, attemptCount: 1 });
+    expect(dropping.received).toHaveLength(1);
+    expect((await call('GET', hook.path)).body.webhook.failureCount).toBe(2);
+    const { deliveries } = (await call('GET', `${hook.path}/deliveries`)).body;
+    const attempts = deliveries.map(({ attemptCount }: { attemptCount: number }) => attemptCount);
+    expect(attempts.toSorted()).toEqual([1, 2]);
+  });
+
+  it('is refused while the webhook is inactive', async () => {
+    const target = await endpoint();
+    const hook = await register(target.url);
+    await call('PATCH', hook.path, { isActive: false });
+    const { status, body } = await call('POST', `${hook.path}/health-check`);
+    expect([status, body.code]).toEqual([409, 'WEBHOOK_INACTIVE']);
+    expect(target.received).toHaveLength(0);
+    expect((await call('GET', `${hook.path}/deliveries`)).body.deliveries).toEqual([]);
+  });
+});
+
+describe('rotating the secret', () => {
+  it('signs with both secrets for 24 hours, and shows the new one once', async () => {
+    const target = await endpoint();
+    const hook = await register(target.url);
+    const { status, body } = await call('POST', `${hook.path}/rotate-secret`);
+    expect(status).toBe(200);
+    expect(body.secret).toMatch(/^whsec_/);
+    expect(body.secret).not.toBe(hook.secret);
+    expect(Math.abs(Date.parse(body.previousSecretExpiresAt) - Date.now() - 86_400_000)).toBeLessThan(60_000);
+    expect(JSON.stringify((await call('GET', hook.path)).body)).not.toContain(body.secret);
+
+    await call('POST', `${hook.path}/health-check`);
+    const [ping] = target.received;
+    expect(String(ping!.headers['x-svc-signature']).split(' ')).toHaveLength(2);
+    verify(ping!, hook.secret);
+    verify(ping!, body.secret);
+  });
+});

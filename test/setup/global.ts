@@ -1,0 +1,118 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { migrate } from '#db/migrate.ts';
+import { livePid, stopByPidFile, writePidFile } from '#standalone/pid-file.ts';
+import { freePort } from '#standalone/ports.ts';
+import { removeFolder } from '#standalone/postgres-account.ts';
+import { type RunningPostgres, startPostgres } from '#standalone/postgres.ts';
+import type { RunningProcess } from '#standalone/running-process.ts';
+import { findTemporalCli } from '#standalone/temporal-cli.ts';
+import { type RunningTemporal, startTemporal } from '#standalone/temporal.ts';
+import { TEMPLATE_DATABASE } from './database.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Superuser URL of the run's PostgreSQL server; a test takes a database of its own, see `createTestDatabase`. */
+    databaseUrl: string;
+    /** host:port of the run's Temporal server. */
+    temporalAddress: string;
+  }
+}
+
+/** The folders of all test runs of this user, one below it for each. */
+const RUNS = join(tmpdir(), `linepace-test-${userInfo().uid}`);
+
+/** One PostgreSQL and one Temporal server for a whole run, both throwaway. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await removeAbandonedRuns();
+  const folder = mkdtempSync(join(RUNS, 'run-'));
+  chmodSync(folder, 0o755);
+  writePidFile(join(folder, 'owner.pid'), process.pid);
+
+  const servers: RunningProcess[] = [];
+  const killAll = (): void => servers.forEach((server) => server.kill());
+  // A run that is broken off does not come to its teardown.
+  process.once('exit', killAll);
+  const onSpawn = (name: string) => (server: RunningProcess) => {
+    servers.push(server);
+    writePidFile(join(folder, `${name}.pid`), server.pid);
+  };
+  const teardown = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.stop()));
+    process.off('exit', killAll);
+    removeRun(folder);
+  };
+
+  const starts = await Promise.allSettled([
+    startDatabase(folder, onSpawn('postgres')),
+    startWorkflowServer(folder, onSpawn('temporal'), (line) => project.vitest.logger.log(line)),
+  ]);
+  const [postgres, temporal] = starts;
+  if (postgres.status === 'rejected' || temporal.status === 'rejected') {
+    await teardown();
+    throw new AggregateError(
+      starts.flatMap((start) => (start.status === 'rejected' ? [start.reason] : [])),
+      'the servers that the tests need did not start',
+    );
+  }
+  await createTemplate(postgres.value.url).catch(async (error: unknown) => {
+    await teardown();
+    throw error;
+  });
+  project.provide('databaseUrl', postgres.value.url);
+  project.provide('temporalAddress', temporal.value.address);
+  return teardown;
+}
+
+type OnSpawn = (server: RunningProcess) => void;
+
+const startDatabase = async (folder: string, onSpawn: OnSpawn): Promise<RunningPostgres> =>
+  startPostgres({
+    dataDir: join(folder, 'postgres'),
+    port: await freePort(),
+    durable: false,
+    logFile: join(folder, 'postgres.log'),
+    onSpawn,
+  });
+
+const startWorkflowServer = async (
+  folder: string,
+  onSpawn: OnSpawn,
+  log: (line: string) => void,
+): Promise<RunningTemporal> =>
+  startTemporal({
+    program: await findTemporalCli(log),
+    port: await freePort(),
+    uiPort: null,
+    dbFile: null,
+    logFile: join(folder, 'temporal.log'),
+    onSpawn,
+  });
+
+async function createTemplate(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`create database ${TEMPLATE_DATABASE}`);
+  await client.end();
+  await migrate(Object.assign(new URL(url), { pathname: TEMPLATE_DATABASE }).href);
+}
+
+/** What earlier runs left that were killed outright: servers that still run, and their folders. */
+async function removeAbandonedRuns(): Promise<void> {
+  mkdirSync(RUNS, { recursive: true, mode: 0o755 });
+  for (const name of readdirSync(RUNS)) {
+    const folder = join(RUNS, name);
+    if (livePid(join(folder, 'owner.pid')) !== null) continue;
+    await stopByPidFile(join(folder, 'postgres.pid'), 'SIGKILL');
+    await stopByPidFile(join(folder, 'temporal.pid'), 'SIGKILL');
+    removeRun(folder);
+  }
+}
+
+function removeRun(folder: string): void {
+  removeFolder(join(folder, 'postgres'));
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,29 @@
+import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
+
+/**
+ * Ends a run with one line to read by machine, `12 passed, 0 failed`, with `, 3 skipped` behind it if any were.
+ * A file that could not be loaded, and an error outside of all tests, count as one failed test each.
+ */
+export default class SummaryReporter implements Reporter {
+  onTestRunEnd(
+    modules: readonly TestModule[],
+    unhandled: readonly unknown[],
+    reason: TestRunEndReason,
+  ): void {
+    let passed = 0;
+    let skipped = 0;
+    let failed = unhandled.length;
+    for (const module of modules) {
+      failed += module.errors().length;
+      for (const test of module.children.allTests()) {
+        const { state } = test.result();
+        if (state === 'passed') passed++;
+        else if (state === 'failed' || state === 'pending') failed++;
+        else skipped++;
+      }
+    }
+    // An interrupted run, or one that found no test, is not to read as a success.
+    if (reason !== 'passed' && failed === 0) failed = 1;
+    process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
+  }
+}

@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import type { WorkflowBundle } from '@temporalio/worker';
+import { exportJWK, generateKeyPair } from 'jose';
+import { inject } from 'vitest';
+import { type RunningApi, startApi } from '#api/server.ts';
+import { createPools, type Pools } from '#db/pool.ts';
+import { type Config, readConfig } from '#domain/config.ts';
+import { startSimulator } from '#simulator/server.ts';
+import { createTestDatabase } from '#test/setup/database.ts';
+import { saveHistories } from './histories.ts';
+import { bundleWorkflows, type RunningWorker, startWorker } from '#workers/worker.ts';
+
+export interface TestApp {
+  url: string;
+  config: Config;
+  pools: Pools;
+  temporal: Client;
+  simulatorUrl: string;
+  /** The simulator's mail server. */
+  smtpUrl: string;
+  api: RunningApi;
+  worker: RunningWorker | null;
+  /** Stops the worker, or the API, as the tests of crashes and outages need it. */
+  stopWorker(): Promise<void>;
+  startWorker(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+let bundle: Promise<WorkflowBundle> | undefined;
+
+/**
+ * The whole product on a database, a Temporal namespace and a simulator of its own: what a test file needs.
+ * @param options.worker false: only the API, for tests that need nothing sent.
+ */
+export async function startTestApp(
+  options: { worker?: boolean; environment?: Record<string, string> } = {},
+): Promise<TestApp> {
+  const database = await createTestDatabase();
+  const dataDir = await mkdtemp(join(tmpdir(), 'linepace-app-'));
+  const address = inject('temporalAddress');
+  const namespace = `test-${randomBytes(6).toString('hex')}`;
+  const connection = await Connection.connect({ address });
+  await registerNamespace(connection, namespace);
+  const simulatorSecret = randomBytes(32).toString('hex');
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const port = await freePort();
+  const publicUrl = `http://localhost:${port}`;
+  const simulator = await startSimulator({
+    port: 0,
+    smtpPort: 0,
+    dataDir: null,
+    callbackBaseUrl: publicUrl,
+    secret: simulatorSecret,
+  });
+  const config = readConfig({
+    DATABASE_URL: database.url,
+    DATA_DIR: dataDir,
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
+    PORT: String(port),
+    PUBLIC_URL: publicUrl,
+    LOG_LEVEL: 'error',
+    ENCRYPTION_KEYS: `1:${randomBytes(32).toString('base64')}`,
+    SIGNING_KEYS: `1:${randomBytes(32).toString('base64')}`,
+    AUTH_LOCAL_JWK: JSON.stringify({ ...(await exportJWK(privateKey)), kid: 'local', alg: 'ES256' }),
+    SIMULATOR_URL: simulator.url,
+    SIMULATOR_SECRET: simulatorSecret,
+    SMTP_URL: simulator.smtpUrl,
+    WEBHOOK_ALLOW_PRIVATE: '1',
+    ...options.environment,
+  });
+  const pools = await createPools(config.databaseUrl, { size: 4 });
+  const api = await startApi(config);
+  const app: TestApp = {
+    url: api.url,
+    config,
+    pools,
+    temporal: new Client({ connection, namespace }),
+    simulatorUrl: simulator.url,
+    smtpUrl: simulator.smtpUrl,
+    api,
+    worker: null,
+    async startWorker() {
+      bundle ??= bundleWorkflows();
+      app.worker = await startWorker(config, await bundle);
+    },
+    async stopWorker() {
+      await app.worker?.stop();
+      app.worker = null;
+    },
+    async stop() {
+      await saveHistories(app.temporal);
+      await app.stopWorker();
+      await api.stop();
+      await simulator.stop();
+      await pools.close();
+      await connection.close();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+  if (options.worker ?? true) await app.startWorker();
+  return app;
+}
+
+async function registerNamespace(connection: Connection, namespace: string): Promise<void> {
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
+  });
+  const client = new Client({ connection, namespace });
+  // A new namespace is known everywhere once the server's caches have seen it.
+  await eventually(async () => {
+    await client.workflow.count();
+    return true;
+  }, 30_000);
+}
+
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net');
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/**
+ * Asks until the answer is there: undefined, false or an error means not yet. Soon at first, then less often: an
+ * endpoint answers 120 requests a minute.
+ */
+export async function eventually<T>(
+  ask: () => Promise<T | undefined | false>,
+  timeoutMs = 20_000,
+): Promise<T> {
+  const end = Date.now() + timeoutMs;
+  let last: unknown;
+  for (let wait = 50; ; wait = Math.min(600, wait * 1.1)) {
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== false) return answer;
+      last = answer;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms`, { cause: last });
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}

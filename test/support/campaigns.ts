@@ -1,0 +1,67 @@
+import { campaignProgress, type CampaignRow, findCampaign } from '#db/campaigns.ts';
+import { findMessage, listMessages, presentMessage } from '#db/messages.ts';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import type { Message } from '#domain/message.ts';
+import { eventually, type TestApp } from './app.ts';
+import type { ApiClient } from './client.ts';
+import type { TestWorkspace } from './factories.ts';
+
+/** A first step that leaves at once, and a second one that does not during a test. */
+export const now = { message: 'One, {{ firstName }}' };
+export const later = { message: 'Two', delay: { days: 2 } };
+
+/** Making campaigns, and looking at where their leads and messages are. */
+export function campaignWorld(world: () => { app: TestApp; workspace: TestWorkspace; api: ApiClient }) {
+  async function newList(leads: object[]): Promise<{ listId: string; leadIds: string[] }> {
+    const listId = (await world().api('POST', '/api/lists', { name: 'Prospects' })).body.list._id;
+    const { leadIds } = (await world().api('POST', '/api/leads', { listId, leads })).body;
+    return { listId, leadIds };
+  }
+
+  async function newCampaign(fields: object = {}): Promise<string> {
+    const { status, body } = await world().api('POST', '/api/campaigns', {
+      name: 'Spring',
+      steps: [now, later],
+      ...fields,
+    });
+    if (status !== 201) throw new Error(JSON.stringify(body));
+    return body.campaign._id;
+  }
+
+  // Asked of the database where a condition is waited for: the API allows 120 reads a minute.
+  const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+    withTenant(world().app.pools, world().workspace.id, work);
+
+  async function campaignOf(id: string): Promise<CampaignRow> {
+    const row = await tenant((db) => findCampaign(db, id));
+    if (!row) throw new Error('no such campaign');
+    return row;
+  }
+
+  const statusOf = async (id: string) => (await campaignOf(id)).status;
+  const progressOf = async (id: string) => tenant(async (db) => campaignProgress(db, await campaignOf(id)));
+
+  const messagesOf = async (campaignId: string): Promise<Message[]> =>
+    (await tenant((db) => listMessages(db, { campaignId }, { limit: 1000 }))).map(presentMessage);
+
+  /** The messages of a lead in a campaign, step by step. */
+  async function stepsOf(campaignId: string, leadId: string): Promise<Message[]> {
+    const messages = await messagesOf(campaignId);
+    return messages
+      .filter((message) => message.leadId === leadId)
+      .toSorted((a, b) => Number(a.stepIndex) - Number(b.stepIndex));
+  }
+
+  const step = async (campaignId: string, leadId: string, index: number, ...statuses: string[]) =>
+    eventually(async () => {
+      const found = (await stepsOf(campaignId, leadId))[index];
+      return found && statuses.includes(found.status) && found;
+    });
+
+  const hasLeft = (messageId: string) =>
+    eventually(async () =>
+      ['sent', 'delivered'].includes((await tenant((db) => findMessage(db, messageId)))?.status ?? ''),
+    );
+
+  return { newList, newCampaign, tenant, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft };
+}

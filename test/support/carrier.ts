@@ -1,0 +1,28 @@
+import type { TestApp } from './app.ts';
+
+export interface SentMessage {
+  id: string;
+  lineId: string;
+  channel: string;
+  text: string;
+  attachments: { name: string; contentType: string | null; voiceNote: boolean }[];
+  acceptedAt: string;
+}
+
+/** What the carrier accepted for an address: a lost or doubled message shows here. */
+export async function sentTo(app: TestApp, address: string): Promise<SentMessage[]> {
+  const response = await fetch(`${app.url}/simulated/carrier/sent?to=${encodeURIComponent(address)}`);
+  if (!response.ok) throw new Error(`the carrier's log answered ${response.status}`);
+  const { messages } = (await response.json()) as { messages: SentMessage[] };
+  return messages;
+}
+
+let next = 0;
+
+/** A phone number nobody else in this run has; its last four digits choose what the simulated carrier does. */
+export function phone(behaviour = '1111'): string {
+  next += 1;
+  const area = 200 + (next % 700);
+  const exchange = 200 + (Math.floor(next / 700) % 700);
+  return `+1${area}${exchange}${behaviour}`;
+}

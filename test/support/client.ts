@@ -1,0 +1,37 @@
+/** One answer of the API, as a caller sees it. */
+export interface ApiAnswer {
+  status: number;
+  headers: Headers;
+  // Answers are looked into freely by tests; their shape is checked by the conformance suite.
+  // oxlint-disable-next-line no-explicit-any
+  body: any;
+}
+
+export interface ApiClient {
+  (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+}
+
+/** Calls the API over HTTP with a bearer credential; '' for none. */
+export function apiClient(url: string, credential: string): ApiClient {
+  return async (method, path, body, headers = {}) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(credential !== '' && { authorization: `Bearer ${credential}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: parse(text) };
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,95 @@
+import { expect } from 'vitest';
+import { aiDraftId } from '#workflows/messages/wake.ts';
+import { eventually, type TestApp } from './app.ts';
+import { phone } from './carrier.ts';
+import { type ApiAnswer, type ApiClient, apiClient } from './client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from './factories.ts';
+import { callBack, replyEvent } from './inbound.ts';
+import type { Receiver } from './receiver.ts';
+
+/** One workspace with a line, a copilot that drafts at once, and a webhook for all that drafts tell of. */
+export interface Copilot {
+  app: TestApp;
+  receiver: Receiver;
+  workspace: TestWorkspace;
+  lineId: string;
+  call: ApiClient;
+}
+
+const EVENTS = ['message.sent', 'message.ai_draft', 'message.ai_draft_approved', 'message.ai_draft_rejected'];
+
+export async function copilot(app: TestApp, receiver: Receiver, knowledge: object = {}): Promise<Copilot> {
+  const workspace = await createWorkspace(app);
+  const lineId = await createLine(app, workspace.id);
+  const call = apiClient(app.url, workspace.key);
+  await call('POST', '/api/webhooks', { name: 'drafts', url: receiver.url, events: EVENTS });
+  const { status } = await call('PUT', '/api/knowledge-base', {
+    mode: 'copilot',
+    debounceSeconds: 0,
+    ...knowledge,
+  });
+  expect(status).toBe(200);
+  return { app, receiver, workspace, lineId, call };
+}
+
+export async function hears(
+  { app, lineId }: Copilot,
+  from: string,
+  text: string,
+  fields = {},
+): Promise<void> {
+  expect(await callBack(app, lineId, replyEvent(from, text, fields))).toBe(200);
+}
+
+export const autoReplies = async ({ call }: Copilot, query = '') =>
+  (await call('GET', `/api/knowledge-base/auto-replies?limit=200${query}`)).body.autoReplies;
+
+/** The newest draft for a contact that is in a state. */
+export const draftFor = (desk: Copilot, contact: string, status = 'drafted') =>
+  eventually(async () =>
+    (await autoReplies(desk, `&status=${status}`)).find(
+      ({ conversationRecipient }: { conversationRecipient: string }) => conversationRecipient === contact,
+    ),
+  );
+
+export async function drafted(desk: Copilot, contact = phone(), text = 'Is it still free?') {
+  await hears(desk, contact, text);
+  return draftFor(desk, contact);
+}
+
+export const act = (desk: Copilot, replyId: string, action: string, fields = {}): Promise<ApiAnswer> =>
+  desk.call('POST', '/api/knowledge-base/auto-replies', { replyId, action, ...fields });
+
+export const told = (desk: Copilot, event: string) =>
+  desk.receiver.deliveries
+    .map(({ payload }) => payload)
+    .filter((payload) => payload.event === event && payload.workspaceId === desk.workspace.id);
+
+export const messagesOf = async ({ call }: Copilot) =>
+  (await call('GET', '/api/messages?limit=200')).body.messages;
+
+/** Waits for the end of a draft's workflow. @returns what an operator reads of it. */
+export async function ended({ app }: Copilot, replyId: string): Promise<string> {
+  const handle = app.temporal.workflow.getHandle(aiDraftId(replyId));
+  // It is started after the answer to the carrier.
+  await eventually(async () => handle.describe());
+  await handle.result();
+  return JSON.stringify(await handle.query('__temporal_workflow_metadata'));
+}
+
+export async function replyOf(desk: Copilot, contact: string): Promise<string> {
+  const { body } = await desk.call('GET', '/api/replies?limit=200');
+  return body.replies.find(({ recipientPhone }: { recipientPhone: string }) => recipientPhone === contact)
+    .messageId;
+}
+
+export async function requestsAbout(
+  { app }: Copilot,
+  text: string,
+): Promise<{ messages: { role: string; content: string }[] }[]> {
+  const response = await fetch(`${app.url}/simulated/model/requests?contains=${encodeURIComponent(text)}`);
+  const { requests } = (await response.json()) as {
+    requests: { messages: { role: string; content: string }[] }[];
+  };
+  return requests;
+}

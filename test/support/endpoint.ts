@@ -1,0 +1,81 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+
+/** One request as an endpoint received it. */
+export interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** The raw text. */
+  body: string;
+  // Bodies of events are looked into freely; their schemas are checked where that is what a test is about.
+  // oxlint-disable-next-line no-explicit-any
+  json: any;
+  at: number;
+}
+
+/** What an endpoint answers with; 204 unless told otherwise. A status, or a function that does it all. */
+export type Behaviour = number | ((response: ServerResponse) => void);
+
+/** Never answers. */
+export const hang: Behaviour = () => {};
+
+export interface Endpoint {
+  url: string;
+  port: number;
+  received: Received[];
+  /** Requests under way. */
+  open(): number;
+  behave(behaviour: Behaviour): void;
+  /** Breaks every connection, as an endpoint that goes down does. */
+  drop(): void;
+  close(): Promise<void>;
+}
+
+/** A customer's server for webhooks. @param port to come back where an earlier one was. */
+export async function startEndpoint(behaviour: Behaviour = 204, port = 0): Promise<Endpoint> {
+  let current = behaviour;
+  let open = 0;
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const at = Date.now();
+    open += 1;
+    response.once('close', () => (open -= 1));
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8');
+      received.push({ path: request.url ?? '', headers: request.headers, body, json: JSON.parse(body), at });
+      if (typeof current === 'number') response.writeHead(current).end();
+      else current(response);
+    });
+  });
+  await new Promise<void>((resolve, reject) =>
+    server.once('error', reject).listen(port, '127.0.0.1', resolve),
+  );
+  const address = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${address.port}/hook`,
+    port: address.port,
+    received,
+    open: () => open,
+    behave(next) {
+      current = next;
+    },
+    drop: () => server.closeAllConnections(),
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** Verifies with the public library of Standard Webhooks, as a receiver does. @throws when a signature is wrong. */
+export function verify({ body, headers }: Received, secret: string): void {
+  new Webhook(secret).verify(body, {
+    'webhook-id': String(headers['webhook-id']),
+    'webhook-timestamp': String(headers['webhook-timestamp']),
+    'webhook-signature': String(headers['webhook-signature']),
+  });
+}

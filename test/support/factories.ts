@@ -1,0 +1,153 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { type SystemDb, withSystem } from '#db/pool.ts';
+import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
+import type { Channel } from '#domain/channel.ts';
+import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+import type { TestApp } from './app.ts';
+
+export interface TestWorkspace {
+  id: string;
+  key: string;
+  ownerId: string;
+}
+
+type Value = string | number | boolean | null | Date | string[];
+
+async function insert(db: SystemDb, table: string, row: Record<string, Value>): Promise<void> {
+  const columns = Object.keys(row).map((name) => sql.identifier([name]));
+  const values = Object.values(row).map((value) => {
+    if (value instanceof Date) return sql.timestamp(value);
+    return Array.isArray(value) ? sql.array(value, 'text') : sql.fragment`${value}`;
+  });
+  await db.query(sql.type(z.unknown())`
+    insert into ${sql.identifier([table])} (${sql.join(columns, sql.fragment`, `)}) values (${sql.join(values, sql.fragment`, `)})`);
+}
+
+const system = <T>(app: TestApp, work: (db: SystemDb) => Promise<T>): Promise<T> =>
+  withSystem(app.pools, work);
+
+export async function createWorkspace(
+  app: TestApp,
+  fields: Record<string, Value> = {},
+): Promise<TestWorkspace> {
+  const id = newWorkspaceId();
+  const ownerId = newUserId();
+  await system(app, async (db) => {
+    await insert(db, 'users', { id: ownerId, email: `${ownerId}@example.test`, name: 'Owner' });
+    await insert(db, 'workspaces', {
+      id,
+      name: 'Test',
+      timezone: 'UTC',
+      country: 'US',
+      plan: 'growth',
+      subscription_status: 'active',
+      created_by_user_id: ownerId,
+      ...fields,
+    });
+    await insert(db, 'workspace_members', {
+      workspace_id: id,
+      user_id: ownerId,
+      role: 'org:admin',
+      is_owner: true,
+    });
+  });
+  return { id, ownerId, key: await createKey(app, 'workspace', id) };
+}
+
+export async function createAgency(
+  app: TestApp,
+  fields: Record<string, Value> = {},
+): Promise<{ id: string; key: string; ownerId: string }> {
+  const id = newAgencyId();
+  const ownerId = newUserId();
+  await system(app, async (db) => {
+    await insert(db, 'users', { id: ownerId, email: `${ownerId}@example.test`, name: 'Agency owner' });
+    await insert(db, 'agencies', { id, name: 'Agency', ...fields });
+    await insert(db, 'agency_members', { agency_id: id, user_id: ownerId, role: 'owner' });
+  });
+  return { id, ownerId, key: await createKey(app, 'agency', id) };
+}
+
+export async function createKey(
+  app: TestApp,
+  kind: ApiKeyKind,
+  ownerId: string,
+  fields: Record<string, Value> = {},
+): Promise<string> {
+  const { key, hash, prefix, last4 } = newApiKey(kind);
+  const owner = kind === 'agency' ? { agency_id: ownerId } : { workspace_id: ownerId };
+  await system(app, (db) =>
+    insert(db, `${kind}_keys`, { ...owner, id: newId(), name: 'Test', hash, prefix, last4, ...fields }),
+  );
+  return key;
+}
+
+/** A line that may send as fast as it can, unless told otherwise. */
+export async function createLine(
+  app: TestApp,
+  workspaceId: string,
+  channel: Channel = 'imessage',
+  fields: Record<string, Value> = {},
+): Promise<string> {
+  const id = newId();
+  const identity =
+    channel === 'email'
+      ? { email: `${id}@line.example` }
+      : { phone: `+1415555${String(Math.floor(Math.random() * 10_000)).padStart(4, '0')}` };
+  await system(app, (db) =>
+    insert(db, 'lines', {
+      workspace_id: workspaceId,
+      id,
+      channel,
+      first_name: 'Test',
+      last_name: 'Line',
+      ...identity,
+      provisioning_status: 'active',
+      carrier: 'simulated',
+      daily_total_limit: 10_000,
+      daily_new_limit: 10_000,
+      hourly_new_limit: 10_000,
+      min_gap_seconds: 0,
+      contact_gap_seconds: 0,
+      health_status: 'healthy',
+      ...fields,
+    }),
+  );
+  return id;
+}
+
+export async function createLead(
+  app: TestApp,
+  workspaceId: string,
+  fields: Record<string, Value> = {},
+): Promise<string> {
+  const id = newId();
+  const listId = newId();
+  await system(app, async (db) => {
+    await insert(db, 'lead_lists', { workspace_id: workspaceId, id: listId, name: 'List' });
+    await insert(db, 'leads', {
+      workspace_id: workspaceId,
+      id,
+      list_id: listId,
+      first_name: 'Ada',
+      last_name: 'Lovelace',
+      ...fields,
+    });
+    for (const address of [fields['phones'], fields['emails']].flatMap((given) =>
+      Array.isArray(given) ? given : [],
+    )) {
+      await insert(db, 'list_addresses', {
+        workspace_id: workspaceId,
+        list_id: listId,
+        address,
+        lead_id: id,
+      });
+    }
+  });
+  return id;
+}
+
+/** A row of any table, for what no endpoint makes in the state that a test begins with. */
+export const insertRow = (app: TestApp, table: string, row: Record<string, Value>): Promise<void> =>
+  system(app, (db) => insert(db, table, row));

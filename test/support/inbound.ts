@@ -1,0 +1,66 @@
+import { Webhook } from 'standardwebhooks';
+import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { newId } from '#domain/ids.ts';
+import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
+import type { TestApp } from './app.ts';
+
+/** What a contact writes, through the simulated carrier. */
+export async function writeIn(
+  app: TestApp,
+  inbound: {
+    lineId: string;
+    from: string;
+    text?: string;
+    autoReply?: boolean;
+    replyTo?: string;
+    attachments?: object[];
+  },
+): Promise<void> {
+  const response = await fetch(`${app.url}/simulated/carrier/inbound`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(inbound),
+  });
+  if (!response.ok)
+    throw new Error(`the simulated carrier answered ${response.status}: ${await response.text()}`);
+}
+
+/** Events as the simulated carrier signs them, in the order and as often as the test says. @returns the status. */
+export async function callBack(app: TestApp, lineId: string, ...events: CarrierEvent[]): Promise<number> {
+  const body = JSON.stringify({ lineId, events });
+  const id = newId();
+  const at = new Date();
+  const signature = new Webhook(callbackKey(app.config.simulator?.secret ?? '')).sign(id, at, body);
+  const response = await fetch(`${app.url}/callbacks/carriers/simulated/${lineId}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+      'webhook-signature': signature,
+    },
+    body,
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** A reply as the carrier tells of it. */
+export function replyEvent(
+  from: string,
+  text: string,
+  fields: Partial<Extract<CarrierEvent, { kind: 'reply' }>> = {},
+) {
+  const id = newId();
+  return {
+    kind: 'reply' as const,
+    eventId: id,
+    at: new Date(),
+    carrierMessageId: id,
+    from,
+    text,
+    attachments: [],
+    autoReply: false,
+    ...fields,
+  };
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import Stripe from 'stripe';
+import { simulatedWebhookSecret } from '#providers/payments/simulated.ts';
+import type { TestApp } from './app.ts';
+
+/** What the simulated provider has charged for a workspace. */
+export interface Charged {
+  invoices: {
+    id: string;
+    status: string;
+    total: number;
+    amount_due: number;
+    amount_paid: number;
+    metadata: Record<string, string>;
+  }[];
+  creditNotes: { invoice: string; amount: number }[];
+  pendingItems: { description: string; amount: number; metadata: Record<string, string> }[];
+  subscriptions: { id: string; status: string; metadata: Record<string, string> }[];
+}
+
+export async function charged(app: TestApp, workspaceId: string): Promise<Charged> {
+  const response = await fetch(`${app.url}/simulated/payments/workspaces/${workspaceId}`);
+  return (await response.json()) as Charged;
+}
+
+/** Presses the one button of a hosted invoice page. */
+export const pay = (paymentUrl: string): Promise<Response> => fetch(paymentUrl, { method: 'POST' });
+
+export async function steerPayments(app: TestApp, path: string, body: unknown): Promise<Response> {
+  const headers = { 'content-type': 'application/json' };
+  return fetch(`${app.url}/simulated/payments/${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
+}
+
+export interface InvoiceFact {
+  id?: string;
+  type: 'invoice.paid' | 'invoice.voided' | 'invoice.payment_failed';
+  workspaceId: string;
+  lineId: string;
+  round?: number;
+  invoiceId: string;
+}
+
+const STATUS = {
+  'invoice.paid': 'paid',
+  'invoice.voided': 'void',
+  'invoice.payment_failed': 'open',
+} as const;
+
+/** A callback as the provider signs it: signed by Stripe's own code. */
+export async function sendInvoiceEvent(
+  app: TestApp,
+  fact: InvoiceFact,
+  secret = app.config.simulator?.secret ?? '',
+): Promise<Response> {
+  const payload = JSON.stringify({
+    id: fact.id ?? `evt_${randomUUID()}`,
+    object: 'event',
+    type: fact.type,
+    created: Math.floor(Date.now() / 1000),
+    data: {
+      object: {
+        id: fact.invoiceId,
+        object: 'invoice',
+        status: STATUS[fact.type],
+        hosted_invoice_url: `${app.url}/simulated/pay/${fact.invoiceId}`,
+        metadata: {
+          workspace_id: fact.workspaceId,
+          line_request_id: fact.lineId,
+          round: String(fact.round ?? 1),
+        },
+      },
+    },
+  });
+  const signature = Stripe.webhooks.generateTestHeaderString({
+    payload,
+    secret: simulatedWebhookSecret(secret),
+  });
+  return fetch(`${app.url}/callbacks/payments`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+    body: payload,
+  });
+}

@@ -1,0 +1,56 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { Config } from '#domain/config.ts';
+
+export interface AppProcess {
+  pid: number;
+  /** Ends it as a crash does: nothing of it runs any more. */
+  kill(): Promise<void>;
+}
+
+/** A process of the product beside the test's own, on the same database and Temporal namespace; for tests of crashes. */
+export async function startProcess(
+  entry: 'workers/worker.ts' | 'api/server.ts',
+  config: Config,
+  port = 0,
+): Promise<AppProcess> {
+  const child = fork(new URL(`../../${entry}`, import.meta.url), {
+    env: { ...process.env, ...environment(config), PORT: String(port) },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  await ready(child);
+  return {
+    pid: child.pid ?? 0,
+    async kill() {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function ready(child: ChildProcess): Promise<void> {
+  const message = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([code]) => {
+      throw new Error(`the process ended with ${String(code)} before it was ready`);
+    }),
+  ]);
+  if (JSON.stringify(message[0]) !== '{"type":"ready"}')
+    throw new Error(`unexpected ${JSON.stringify(message)}`);
+}
+
+const environment = (config: Config): Record<string, string> => ({
+  DATABASE_URL: config.databaseUrl,
+  TEMPORAL_ADDRESS: config.temporal.address,
+  TEMPORAL_NAMESPACE: config.temporal.namespace,
+  PUBLIC_URL: config.publicUrl,
+  LOG_LEVEL: 'error',
+  ENCRYPTION_KEYS: config.encryptionKeys,
+  SIGNING_KEYS: config.signingKeys,
+  AUTH_LOCAL_JWK: config.auth.localJwk ?? '',
+  SIMULATOR_URL: config.simulator?.url ?? '',
+  SIMULATOR_SECRET: config.simulator?.secret ?? '',
+  WEBHOOK_ALLOW_PRIVATE: config.webhooks.allowPrivate ? '1' : '0',
+});
