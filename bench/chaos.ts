@@ -1,0 +1,190 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Demo } from '#standalone/demo-data.ts';
+import { livePid } from '#standalone/pid-file.ts';
+import { freePort } from '#standalone/ports.ts';
+
+/**
+ * Starts the product on ports and data of its own, drips into it, breaks it meanwhile, and counts by the carrier's own
+ * log what was lost or doubled: `npm run chaos -- --scenario temporal|kills [--drips 2000]`.
+ * `temporal`: the Temporal server answers nobody for two minutes. `kills`: API, worker and PostgreSQL are each ended
+ * with SIGKILL while requests come in, and again while messages go out.
+ */
+const { values } = parseArgs({
+  options: { scenario: { type: 'string', default: 'temporal' }, drips: { type: 'string', default: '2000' } },
+});
+const DRIPS = Number(values.drips);
+const OUTAGE_MS = 120_000;
+/** Drips leave 30 seconds to 5.5 minutes after they came in. */
+const SETTLE_MS = 15 * 60_000;
+const RELAXED = {
+  dailyTotalMessagesLimit: 10_000,
+  dailyNewConversationsLimit: 10_000,
+  hourlyNewConversationsLimit: 10_000,
+  minGapSeconds: 0,
+  contactGapSeconds: 0,
+};
+
+const dataDir = mkdtempSync(path.join(tmpdir(), 'linepace-chaos-'));
+const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
+const product = spawn(process.execPath, ['standalone/main.ts'], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+  env: {
+    ...process.env,
+    DATA_DIR: dataDir,
+    PORT: String(ports[0]),
+    TEMPORAL_PORT: String(ports[1]),
+    TEMPORAL_UI_PORT: String(ports[2]),
+    POSTGRES_PORT: String(ports[3]),
+  },
+});
+product.stdout.on('data', (text: Buffer) =>
+  process.stdout.write(text.toString().replace(/svc_\w+/g, 'svc_…')),
+);
+
+const say = (text: string): void =>
+  void process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+const pidOf = (part: string): number => {
+  const pid = livePid(path.join(dataDir, 'run', `${part}.pid`));
+  if (pid === null) throw new Error(`${part} does not run`);
+  return pid;
+};
+
+try {
+  await until(() => fetch(`http://localhost:${ports[0]}/readyz`).then(({ ok }) => ok), 120_000);
+  await until(async () => readFileSync(path.join(dataDir, 'demo.json')).length > 0, 30_000);
+  process.exitCode = (await run()) ? 0 : 1;
+} finally {
+  product.kill('SIGINT');
+  if (product.exitCode === null) await once(product, 'exit');
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+async function run(): Promise<boolean> {
+  const demo = JSON.parse(readFileSync(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
+  const api = async (method: string, route: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const response = await fetch(demo.baseUrl + route, {
+      method,
+      headers: {
+        authorization: `Bearer ${demo.workspaceKey}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
+      signal: AbortSignal.timeout(30_000),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (response.status >= 500 || response.status === 429) throw new Error(`answered ${response.status}`);
+    return { status: response.status, body: (await response.json()) as Record<string, never> };
+  };
+  for (const lineId of demo.lineIds) await api('PATCH', `/api/lines/${lineId}`, RELAXED);
+
+  const chaos = values.scenario === 'temporal' ? freezeTemporal() : killEverything();
+  const numbers = Array.from(
+    { length: DRIPS },
+    (_, n) => `+1${305 + Math.floor(n / 7000)}${200 + (Math.floor(n / 10) % 700)}${5000 + (n % 4000)}`,
+  );
+  let acceptedFirst = 0;
+  let repeated = 0;
+  const started = Date.now();
+  await inParallel(numbers, 8, async (to) => {
+    // Over a quarter of a minute at least, so that requests are under way when things break.
+    await pause((8 * 15_000) / DRIPS);
+    for (let tries = 0; ; tries++) {
+      try {
+        // Whoever got no answer asks again with the same key: that is what it is for.
+        const { status } = await api(
+          'POST',
+          '/api/drip',
+          { message: `Chaos for ${to}`, recipientPhone: to },
+          { 'idempotency-key': to },
+        );
+        if (status !== 202 && status !== 200) throw new Error(`unexpected ${status}`);
+        if (tries === 0) acceptedFirst += 1;
+        else repeated += 1;
+        return;
+      } catch (error) {
+        if (tries > 100) throw error;
+        await pause(300);
+      }
+    }
+  });
+  say(`${acceptedFirst} drips accepted at once, ${repeated} after asking again, in ${seconds(started)} s`);
+  await chaos;
+
+  const log = async (): Promise<Map<string, number>> => {
+    const { messages } = (await fetch(`${demo.baseUrl}/simulated/carrier/sent`).then((answer) =>
+      answer.json(),
+    )) as { messages: { to?: string; text: string }[] };
+    const counts = new Map<string, number>();
+    for (const { text } of messages) counts.set(text, (counts.get(text) ?? 0) + 1);
+    return counts;
+  };
+  let counts = new Map<string, number>();
+  await until(async () => {
+    counts = await log();
+    say(`${counts.size} of ${DRIPS} at the carrier`);
+    await pause(10_000);
+    return counts.size >= DRIPS;
+  }, SETTLE_MS).catch(() => say('gave up waiting'));
+  // A doubled message would follow soon.
+  await pause(15_000);
+  counts = await log();
+  const lost = DRIPS - counts.size;
+  const doubled = [...counts.values()].filter((count) => count > 1).length;
+  say(
+    `scenario ${values.scenario}: ${DRIPS} drips, ${lost} lost, ${doubled} doubled, ${seconds(started)} s in all`,
+  );
+  return lost === 0 && doubled === 0;
+}
+
+async function freezeTemporal(): Promise<void> {
+  await pause(1000);
+  const pid = pidOf('temporal');
+  process.kill(pid, 'SIGSTOP');
+  say('Temporal stopped');
+  await pause(OUTAGE_MS);
+  process.kill(pid, 'SIGCONT');
+  say('Temporal is back');
+}
+
+async function killEverything(): Promise<void> {
+  for (const wait of [3000, 90_000]) {
+    for (const part of ['api', 'worker', 'postgres']) {
+      await pause(wait === 3000 ? wait : 20_000);
+      await until(async () => pidOf(part) > 0, 60_000);
+      process.kill(pidOf(part), 'SIGKILL');
+      say(`${part} killed`);
+    }
+    await pause(wait);
+  }
+}
+
+function seconds(since: number): number {
+  return Math.round((Date.now() - since) / 1000);
+}
+
+async function inParallel<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  await Promise.all(
+    Array.from({ length: width }, async () => {
+      for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+    }),
+  );
+}
+
+async function until(condition: () => Promise<boolean>, timeoutMs: number): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!(await condition().catch(() => false))) {
+    if (Date.now() > end) throw new Error(`not within ${timeoutMs / 1000} s`);
+    await pause(200);
+  }
+}

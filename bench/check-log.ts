@@ -1,0 +1,115 @@
+import type { PacedLine } from '#domain/pacing.ts';
+import type { SendWindow } from '#domain/send-window.ts';
+import type { Sent } from './line-driver.ts';
+
+/** A rule that a log of sends breaks. */
+export interface Violation {
+  rule:
+    | 'twice'
+    | 'line_gap'
+    | 'contact_gap'
+    | 'send_window'
+    | 'hourly_new_cap'
+    | 'daily_new_cap'
+    | 'daily_total_cap';
+  lineId: string;
+  at: Date;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+interface WallClock {
+  date: string;
+  /** Date, hour and offset: tells the two passes of a repeated hour apart. */
+  hour: string;
+  time: string;
+  weekday: number;
+}
+
+/**
+ * Recounts from nothing but the log whether every cap, gap and window was kept. It shares no code with the rules:
+ * days and hours are read off the wall clock as text. `sends` are in the order in which the sends happened.
+ */
+export function findViolations(lines: readonly PacedLine[], sends: readonly Sent[]): Violation[] {
+  const byId = new Map(lines.map((line) => [line.id, line]));
+  const counts = new Map<string, number>();
+  const met = new Set(
+    sends.filter(({ job }) => job.wroteAt).map(({ lineId, job }) => `${lineId} ${job.address}`),
+  );
+  const seen = new Set<string>();
+  const lineLast = new Map<string, number>();
+  const contactLast = new Map<string, number>();
+  const found: Violation[] = [];
+
+  for (const { lineId, job, at } of sends) {
+    const line = byId.get(lineId)!;
+    const report = (rule: Violation['rule']): number => found.push({ rule, lineId, at });
+    const count = (key: string): number => {
+      const next = (counts.get(`${lineId} ${key}`) ?? 0) + 1;
+      counts.set(`${lineId} ${key}`, next);
+      return next;
+    };
+    const clock = wallClock(line.timezone, at);
+    const time = at.getTime();
+
+    if (seen.has(job.id)) report('twice');
+    seen.add(job.id);
+    if (time - (lineLast.get(lineId) ?? -Infinity) < line.minGapSeconds * 500) report('line_gap');
+    lineLast.set(lineId, time);
+    if (time - (contactLast.get(job.address) ?? -Infinity) < line.contactGapSeconds * 1000)
+      report('contact_gap');
+    contactLast.set(job.address, time);
+    if (job.window && !isWithin(job.window, at)) report('send_window');
+
+    if (count(`total ${clock.date}`) > line.dailyTotal) report('daily_total_cap');
+    if (met.has(`${lineId} ${job.address}`)) continue;
+    met.add(`${lineId} ${job.address}`);
+    if (count(`new ${clock.date}`) > dailyNew(line, clock.date)) report('daily_new_cap');
+    if (count(`new ${clock.hour}`) > (line.hourlyNew ?? (line.channel === 'email' ? 20 : 7)))
+      report('hourly_new_cap');
+  }
+  return found;
+}
+
+function dailyNew(line: PacedLine, date: string): number {
+  if (!line.warmupStartedAt) return line.dailyNew;
+  const first = wallClock(line.timezone, line.warmupStartedAt).date;
+  const days = (Date.parse(date) - Date.parse(first)) / 86_400_000;
+  return Math.min(line.dailyNew, 20 + 2 * Math.max(0, days));
+}
+
+export function isWithin(
+  { timezone, start = '00:00', end = '24:00', days = [0, 1, 2, 3, 4, 5, 6] }: SendWindow,
+  at: Date,
+): boolean {
+  const { time, weekday } = wallClock(timezone, at);
+  const yesterday = weekday === 0 ? 6 : weekday - 1;
+  const startedToday = days.includes(weekday) && time >= start && (end <= start || time < end);
+  const startedYesterday = days.includes(yesterday) && end <= start && time < end;
+  return startedToday || startedYesterday;
+}
+
+export function wallClock(timezone: string, at: Date): WallClock {
+  const format =
+    formats.get(timezone) ??
+    new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      hourCycle: 'h23',
+      weekday: 'short',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      timeZoneName: 'longOffset',
+    });
+  formats.set(timezone, format);
+  const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  const date = `${parts.year}-${parts.month}-${parts.day}`;
+  return {
+    date,
+    hour: `${date} ${parts.hour} ${parts.timeZoneName}`,
+    time: `${parts.hour}:${parts.minute}`,
+    weekday: ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'].indexOf(parts.weekday ?? ''),
+  };
+}

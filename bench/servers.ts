@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair } from 'jose';
+import { migrate } from '#db/migrate.ts';
+import { type Config, readConfig } from '#domain/config.ts';
+import { freePort } from '#standalone/ports.ts';
+import { startPostgres } from '#standalone/postgres.ts';
+import { findTemporalCli } from '#standalone/temporal-cli.ts';
+import { startTemporal } from '#standalone/temporal.ts';
+
+/** Throwaway servers of a benchmark. PostgreSQL is durable, as in production: a commit waits for the disk. */
+export async function startServers(): Promise<{ config: Config; stop(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
+  const [postgres, temporal] = await Promise.all([
+    startPostgres({
+      dataDir: join(folder, 'postgres'),
+      port: await freePort(),
+      logFile: join(folder, 'postgres.log'),
+    }),
+    startTemporal({
+      program: await findTemporalCli(console.log),
+      port: await freePort(),
+      uiPort: null,
+      dbFile: null,
+      logFile: join(folder, 'temporal.log'),
+    }),
+  ]);
+  await migrate(postgres.url);
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+  const config = readConfig({
+    DATABASE_URL: postgres.url,
+    TEMPORAL_ADDRESS: temporal.address,
+    LOG_LEVEL: 'error',
+    ENCRYPTION_KEYS: `1:${randomBytes(32).toString('base64')}`,
+    SIGNING_KEYS: `1:${randomBytes(32).toString('base64')}`,
+    AUTH_LOCAL_JWK: JSON.stringify(await exportJWK(privateKey)),
+    WEBHOOK_ALLOW_PRIVATE: '1',
+  });
+  return {
+    config,
+    async stop() {
+      await Promise.all([postgres.stop(), temporal.stop()]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { type Pools, withSystem } from '#db/pool.ts';
+import { newApiKey } from '#domain/api-key.ts';
+import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+
+/** A workspace of a benchmark with its key, and as many active lines as asked for. */
+export async function createBenchWorkspace(
+  pools: Pools,
+  lines: number,
+): Promise<{ id: string; key: string; lineIds: string[] }> {
+  const id = newWorkspaceId();
+  const userId = newUserId();
+  const { key, hash, prefix, last4 } = newApiKey('workspace');
+  const lineIds = Array.from({ length: lines }, () => newId());
+  await withSystem(pools, async (db) => {
+    const run = (query: Parameters<typeof db.query>[0]) => db.query(query);
+    await run(
+      sql.type(z.unknown())`insert into users (id, email) values (${userId}, ${`${userId}@example.test`})`,
+    );
+    await run(sql.type(z.unknown())`
+      insert into workspaces (id, name, timezone, country, plan, subscription_status, created_by_user_id)
+      values (${id}, 'Bench', 'UTC', 'US', 'growth', 'active', ${userId})`);
+    await run(sql.type(z.unknown())`
+      insert into workspace_members (workspace_id, user_id, role, is_owner) values (${id}, ${userId}, 'org:admin', true)`);
+    await run(sql.type(z.unknown())`
+      insert into workspace_keys (workspace_id, id, name, hash, prefix, last4)
+      values (${id}, ${newId()}, 'Bench', ${hash}, ${prefix}, ${last4})`);
+    for (const lineId of lineIds) {
+      await run(sql.type(z.unknown())`
+        insert into lines (workspace_id, id, channel, phone, provisioning_status, carrier, daily_total_limit, daily_new_limit,
+          min_gap_seconds, contact_gap_seconds)
+        values (${id}, ${lineId}, 'imessage', '+14155550100', 'active', 'simulated', 150, 50, 20, 60)`);
+    }
+  });
+  return { id, key, lineIds };
+}

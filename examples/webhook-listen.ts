@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Webhook } from 'standardwebhooks';
+import { z } from 'zod';
+import { EVENT_NAMES } from '#domain/event.ts';
+
+/**
+ * Shows what a workspace's webhooks receive: registers itself for every event, verifies each delivery with
+ * the public Standard Webhooks library, prints it, and takes its registration back on Ctrl-C.
+ *
+ *   npm run webhook:listen                                       the demo workspace of a running `npm start`
+ *   npm run webhook:listen -- --url https://… --key svc_sk_…     another one
+ *
+ * `--port` fixes the port listened on; `--public-url` is where the service reaches it, when that is not this
+ * machine.
+ */
+const { values: options } = parseArgs({
+  options: {
+    url: { type: 'string' },
+    key: { type: 'string' },
+    port: { type: 'string', default: '0' },
+    'public-url': { type: 'string' },
+  },
+});
+
+const Demo = z.object({ baseUrl: z.string(), workspaceKey: z.string() });
+const Created = z.object({ webhook: z.object({ _id: z.string(), secret: z.string() }) });
+
+function service(): { url: string; key: string } {
+  const { url, key } = options;
+  if (url && key) return { url: url.replace(/\/$/, ''), key };
+  const file = join(process.env['DATA_DIR'] ?? '.data', 'demo.json');
+  try {
+    const demo = Demo.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return { url: url ?? demo.baseUrl, key: key ?? demo.workspaceKey };
+  } catch (error) {
+    throw new Error(`Start the service first (npm start writes ${file}), or give --url and --key`, {
+      cause: error,
+    });
+  }
+}
+
+async function call(method: string, path: string, body?: unknown): Promise<unknown> {
+  const response = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(10_000),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return JSON.parse(text);
+}
+
+/** Prints the delivery and gives the status to answer with. Deliveries that do not verify are refused. */
+function receive(headers: IncomingMessage['headers'], body: string, signingSecret: string): 204 | 400 {
+  const text = (name: string): string => String(headers[name] ?? '');
+  try {
+    const verified = new Webhook(signingSecret).verify(body, {
+      'webhook-id': text('webhook-id'),
+      'webhook-timestamp': text('webhook-timestamp'),
+      'webhook-signature': text('webhook-signature'),
+    });
+    const replay = headers['x-svc-replay'] === 'true' ? ' (replay)' : '';
+    console.log(
+      `\n${text('x-svc-event')}${replay}  event ${text('x-svc-event-id')}  delivery ${text('x-svc-delivery-id')}  verified`,
+    );
+    console.dir(verified, { depth: null });
+    return 204;
+  } catch (error) {
+    console.error(`\nrefused a delivery: ${error instanceof Error ? error.message : String(error)}`);
+    return 400;
+  }
+}
+
+const { url, key } = service();
+const secret = Promise.withResolvers<string>();
+const server = createServer((request, response) => {
+  const answer = async (): Promise<void> => {
+    const body = Buffer.concat(await request.toArray()).toString('utf8');
+    response.writeHead(receive(request.headers, body, await secret.promise)).end();
+  };
+  // The service hung up in the middle: it logs the delivery as failed.
+  answer().catch(() => response.destroy());
+});
+// Listening comes first: a delivery may arrive before the answer that carries the secret.
+const host = options['public-url'] === undefined ? '127.0.0.1' : '0.0.0.0';
+await new Promise<void>((resolve, reject) =>
+  server.once('error', reject).listen(Number(options.port), host, resolve),
+);
+const address = options['public-url'] ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+const created = Created.parse(
+  await call('POST', '/api/webhooks', { name: 'webhook:listen', url: address, events: EVENT_NAMES }),
+);
+secret.resolve(created.webhook.secret);
+console.log(`Listening on ${address} as webhook ${created.webhook._id} of ${url}. Ctrl-C ends it.`);
+
+async function stop(): Promise<void> {
+  server.close();
+  server.closeAllConnections();
+  await call('DELETE', `/api/webhooks/${created.webhook._id}`);
+  console.log('\nThe registration is deleted.');
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    stop().catch((error: unknown) => {
+      console.error(error);
+      process.exitCode = 1;
+    });
+  });
+}
