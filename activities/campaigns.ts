@@ -3,7 +3,7 @@ import { clearLeads, clearMessages, completeCampaign } from '#db/campaign-status
 import { campaignProgress, lockCampaign, setEntered } from '#db/campaigns.ts';
 import { notify } from '#db/notifications.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
-import { setWake } from '#db/wakes.ts';
+import { lockWake, setWake } from '#db/wakes.ts';
 import type { CampaignProgress } from '#domain/campaign.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
@@ -67,6 +67,8 @@ async function advance(
     await setEntered(db, campaignId, leads.at(-1)?.id ?? campaign.enteredTo, leads.length < BATCH);
     return { wakes };
   }
+  // Before the look: a lead that ends while it is made waits with its wake, instead of being slept over.
+  await lockWake(db, campaignWorkflowId(campaignId));
   const progress = await campaignProgress(db, campaign);
   if (progress.running > 0) {
     return rest({ nextAt: new Date(now.getTime() + LOOK_EVERY_MS).toISOString(), reason: told(progress) });

@@ -83,6 +83,11 @@ async function finish(db: TenantDb, step: Step, now: Date): Promise<string[]> {
   return rowCount === 0 ? [] : wakeWhenDone(db, [step.campaignId], now);
 }
 
+/** So few leads under way that the last of them may end side by side, each seeing the other still running. */
+const FEW = 20;
+/** By then they have committed. */
+const LOOK_AGAIN_MS = 2000;
+
 /**
  * The workflow of a campaign looks by itself from time to time; that its last lead has ended it is told at once.
  * @returns the workflows to wake after the commit.
@@ -94,10 +99,15 @@ export async function wakeWhenDone(
 ): Promise<string[]> {
   const wakes: string[] = [];
   for (const campaignId of [...new Set(campaignIds)].toSorted()) {
-    const more = await db.exists(sql.type(Nothing)`
-      select 1 from campaign_leads where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and state = 'running'`);
+    const running = await db.oneFirst(sql.type(z.object({ count: z.int() }))`
+      select count(*) from (
+        select 1 from campaign_leads
+        where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and state = 'running' limit ${FEW}
+      ) few`);
+    if (running === FEW) continue;
+    const at = running === 0 ? now : new Date(now.getTime() + LOOK_AGAIN_MS);
     const workflow = campaignWorkflowId(campaignId);
-    if (!more && (await requestWake(db, workflow, now))) wakes.push(workflow);
+    if (await requestWake(db, workflow, at)) wakes.push(workflow);
   }
   return wakes;
 }

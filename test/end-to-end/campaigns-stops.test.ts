@@ -1,13 +1,16 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { wakeWhenDone } from '#db/campaign-steps.ts';
+import { stopContact } from '#db/campaign-stops.ts';
+import { withSystem, withTenant } from '#db/pool.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { campaignWorld, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { campaignWorkflowId, WAKE } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -47,6 +50,22 @@ describe('what stops a lead', () => {
     expect(await progressOf(id)).toMatchObject({ running: 0, stopped: 1 });
     const steps = await stepsOf(id, leadId);
     expect(steps[1]).toMatchObject({ status: 'canceled', holdReason: 'reply' });
+    await eventually(async () => (await statusOf(id)) === 'completed');
+  });
+
+  it('the last lead, while the campaign is just looking how far it is', async () => {
+    const { id, leadId, to } = await entered();
+    await step(id, leadId, 0, 'delivered');
+    await withTenant(app.pools, workspace.id, async (db) => {
+      await wakeWhenDone(db, await stopContact(db, to, 'reply'), new Date());
+      // The look begins before this is committed, and must not end on what it saw by then.
+      await app.temporal.workflow.getHandle(campaignWorkflowId(id)).signal(WAKE);
+      await eventually(async () =>
+        db.oneFirst(sql.type(z.object({ waitedFor: z.boolean() }))`
+          select exists (select 1 from pg_locks
+            where not granted and transactionid = pg_current_xact_id()::xid) waited_for`),
+      );
+    });
     await eventually(async () => (await statusOf(id)) === 'completed');
   });
 

@@ -17,6 +17,8 @@ export default class SummaryReporter implements Reporter {
       failed += module.errors().length;
       for (const test of module.children.allTests()) {
         const { state } = test.result();
+        const { retryCount = 0, flaky } = test.diagnostic() ?? {};
+        if (flaky) process.stdout.write(`flaky: passed at try ${retryCount + 1}: ${test.fullName}\n`);
         if (state === 'passed') passed++;
         else if (state === 'failed' || state === 'pending') failed++;
         else skipped++;
