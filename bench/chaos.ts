@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import type { Demo } from '#standalone/demo-data.ts';
 import { livePid } from '#standalone/pid-file.ts';
 import { freePort } from '#standalone/ports.ts';
+import { inParallel, until } from './waiting.ts';
 
 /**
  * Starts the product on ports and data of its own, drips into it, breaks it meanwhile, and counts by the carrier's own
@@ -166,25 +167,4 @@ async function killEverything(): Promise<void> {
 
 function seconds(since: number): number {
   return Math.round((Date.now() - since) / 1000);
-}
-
-async function inParallel<T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const queue = [...items];
-  await Promise.all(
-    Array.from({ length: width }, async () => {
-      for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
-    }),
-  );
-}
-
-async function until(condition: () => Promise<boolean>, timeoutMs: number): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  while (!(await condition().catch(() => false))) {
-    if (Date.now() > end) throw new Error(`not within ${timeoutMs / 1000} s`);
-    await pause(200);
-  }
 }

@@ -13,6 +13,7 @@ import { freePort } from '#standalone/ports.ts';
 import { startWorker } from '#workers/worker.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
 import { startServers } from './servers.ts';
+import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace } from './workspace.ts';
 
 /**
@@ -173,27 +174,6 @@ async function report(name: string, workflowId: string, messages: number): Promi
   console.log(
     `${name}: ${list.length} events, ${actions} actions; per message ${(list.length / messages).toFixed(2)} events, ${(actions / messages).toFixed(2)} actions`,
   );
-}
-
-async function inParallel<T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const left = [...items];
-  await Promise.all(
-    Array.from({ length: width }, async () => {
-      for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
-    }),
-  );
-}
-
-async function until(condition: () => Promise<boolean>, timeoutMs = 120_000): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`not within ${timeoutMs / 1000} s`);
-    await pause(200);
-  }
 }
 
 /** A number whose last four digits ask nothing special of the simulated carrier. */

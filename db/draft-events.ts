@@ -4,7 +4,7 @@ import { type ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { crmEcho } from '#domain/events/base.ts';
 import { CrmIds } from '#domain/message.ts';
 import { DraftRow } from './ai-drafts.ts';
-import { emitEvents } from './events.ts';
+import { emitEvents, type NewEvent } from './events.ts';
 import type { MessageRow } from './messages.ts';
 import type { TenantDb } from './pool.ts';
 
@@ -75,8 +75,9 @@ export async function announceDraft(
 }
 
 /** @param message the text that went out, or that would have. */
-export async function announceApproved(
+export async function announceResolved(
   db: TenantDb,
+  event: 'message.ai_draft_approved' | 'message.ai_draft_rejected',
   {
     replyId,
     message,
@@ -85,30 +86,8 @@ export async function announceApproved(
   now: Date,
 ): Promise<boolean> {
   const { common } = await eventContext(db, replyId, now);
-  const event = 'message.ai_draft_approved' as const;
-  return emitEvents(
-    db,
-    [{ event, payload: { event, ...common, message, data: { replyId, approvalChannel } } }],
-    now,
-  );
-}
-
-export async function announceRejected(
-  db: TenantDb,
-  {
-    replyId,
-    message,
-    approvalChannel,
-  }: { replyId: string; message: string; approvalChannel: ApprovalChannel },
-  now: Date,
-): Promise<boolean> {
-  const { common } = await eventContext(db, replyId, now);
-  const event = 'message.ai_draft_rejected' as const;
-  return emitEvents(
-    db,
-    [{ event, payload: { event, ...common, message, data: { replyId, approvalChannel } } }],
-    now,
-  );
+  const payload = { event, ...common, message, data: { replyId, approvalChannel } };
+  return emitEvents(db, [{ event, payload } as NewEvent], now);
 }
 
 /** A message has left: was it a draft, its approval is told of now, with the text that went out. */
@@ -122,5 +101,5 @@ export async function announceSentDraft(
     select * from ai_drafts where workspace_id = ${db.workspaceId} and message_id = ${id}`);
   if (!draft || draft.approvalChannel === null) return false;
   const { replyId, approvalChannel } = draft;
-  return announceApproved(db, { replyId, message: body, approvalChannel }, now);
+  return announceResolved(db, 'message.ai_draft_approved', { replyId, message: body, approvalChannel }, now);
 }

@@ -9,7 +9,7 @@ import type { MessageInput } from '#domain/message.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { acceptMessages } from './accept-messages.ts';
 import { DraftRow, findDraft, giveUpWaiting, lockConversation, wakeDraft } from './ai-drafts.ts';
-import { announceApproved, announceRejected, DRAFT_SOURCE } from './draft-events.ts';
+import { announceResolved, DRAFT_SOURCE } from './draft-events.ts';
 import { loadIntakeContext } from './intake.ts';
 import { findLine, isUsable } from './lines.ts';
 import type { TenantDb } from './pool.ts';
@@ -67,7 +67,7 @@ export async function resolveDraft(
   const text = decision.message ?? settled.draft ?? '';
   const wakes = messageId === null ? [] : await queue(db, settled, { id: messageId, text, userId }, context);
   const rejection = { replyId, message: settled.draft ?? '', approvalChannel: channel };
-  if (action === 'reject' && (await announceRejected(db, rejection, now)))
+  if (action === 'reject' && (await announceResolved(db, 'message.ai_draft_rejected', rejection, now)))
     wakes.push(webhookDispatcherId(db.workspaceId));
   wakes.push(...(await wakeDraft(db, replyId, now)));
   return { kind: 'resolved', status: RESOLVED_AS[action], messageId, wakes };
@@ -109,7 +109,12 @@ export async function announceAnswered(
   const { replyId, draft, approvalChannel } = resolved;
   const told =
     approvalChannel !== null &&
-    (await announceApproved(db, { replyId, message: draft ?? '', approvalChannel }, now));
+    (await announceResolved(
+      db,
+      'message.ai_draft_approved',
+      { replyId, message: draft ?? '', approvalChannel },
+      now,
+    ));
   return [...(told ? [webhookDispatcherId(db.workspaceId)] : []), ...(await wakeDraft(db, replyId, now))];
 }
 
