@@ -41,7 +41,7 @@ import { changeFallbackConfig, readFallbackConfig } from './routes/fallback-conf
 import { sendFallbackSms } from './routes/fallback-sms.ts';
 import { acceptInvitation, invitationPage } from './routes/invitations.ts';
 import { sendReply } from './routes/inbox.ts';
-import { subscribeClient } from './routes/agency-billing.ts';
+import { changeAgencyCard, subscribeClient } from './routes/agency-billing.ts';
 import { agencyKeyRoutes, workspaceKeyRoutes } from './routes/keys.ts';
 import { exportList, readImport, readRejectedRows, startImport } from './routes/imports.ts';
 import { changeLead, createLeads, readLead, readLeads, removeLead } from './routes/leads.ts';
@@ -176,6 +176,7 @@ export const routes: readonly Route[] = [
   createAgencyWebhook,
   removeAgencyWebhook,
   subscribeClient,
+  changeAgencyCard,
   readAgencyMembers,
   readAgencyAdmins,
   createAgencyAdmin,

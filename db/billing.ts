@@ -22,25 +22,34 @@ export interface Billing {
 /** Another change of the workspace's plan is under way. */
 export class SubscriptionBusy extends Error {}
 
-const PayerRow = z.object({
-  agencyId: z.string().nullable(),
-  name: z.string(),
-  customerId: z.string().nullable(),
-});
+const PayerRow = z.object({ id: z.string(), name: z.string(), customerId: z.string().nullable() });
 
 /** The customer at the payment provider who pays for a workspace: its agency, or the workspace itself. */
-export async function payingCustomer({ pools, payments }: Billing, workspaceId: string): Promise<string> {
-  const { agencyId, name, customerId } = await systemDb(pools).one(sql.type(PayerRow)`
-    select a.id agency_id, coalesce(a.name, w.name) "name",
-      case when a.id is null then w.payment_customer_id else a.payment_customer_id end customer_id
-    from workspaces w left join agencies a on a.id = w.agency_id where w.id = ${workspaceId}`);
+export async function payingCustomer(billing: Billing, workspaceId: string): Promise<string> {
+  const agencyId = await systemDb(billing.pools).oneFirst(sql.type(z.object({ id: z.string().nullable() }))`
+    select agency_id id from workspaces where id = ${workspaceId}`);
+  return agencyId === null
+    ? customerOf(billing, 'workspaces', workspaceId)
+    : agencyCustomer(billing, agencyId);
+}
+
+/** The customer at the payment provider who an agency is. */
+export const agencyCustomer = (billing: Billing, agencyId: string): Promise<string> =>
+  customerOf(billing, 'agencies', agencyId);
+
+async function customerOf(
+  { pools, payments }: Billing,
+  payers: 'workspaces' | 'agencies',
+  payerId: string,
+): Promise<string> {
+  const table = sql.identifier([payers]);
+  const { id, name, customerId } = await systemDb(pools).one(sql.type(PayerRow)`
+    select id, name, payment_customer_id customer_id from ${table} where id = ${payerId}`);
   if (customerId !== null) return customerId;
-  const payer = agencyId ?? workspaceId;
-  const created = await payments.createCustomer({ id: payer, name });
-  const table = sql.identifier([agencyId === null ? 'workspaces' : 'agencies']);
+  const created = await payments.createCustomer({ id, name });
   // Two at once made the same customer: its idempotency key is the payer.
   await systemDb(pools).query(sql.type(Nothing)`
-    update ${table} set payment_customer_id = ${created} where id = ${payer} and payment_customer_id is null`);
+    update ${table} set payment_customer_id = ${created} where id = ${id} and payment_customer_id is null`);
   return created;
 }
 

@@ -8,6 +8,10 @@ import type { Plan } from './entitlement.ts';
 export interface PaymentProvider {
   /** @returns the customer's id there. */
   createCustomer(payer: { id: string; name: string }): Promise<string>;
+  /** @returns the address of a hosted page where the customer enters a card; `card` events tell of its end. */
+  openCardPage(page: { customerId: string; returnUrl: string }): Promise<string>;
+  /** Charges the card of a finished page from now on. */
+  useCard(card: { customerId: string; setupId: string }): Promise<void>;
 
   /** A hosted invoice for one round of one line; the same invoice however often it is called. */
   openInvoice(order: LineOrder): Promise<Invoice>;
@@ -72,6 +76,7 @@ export type PaymentEvent =
       round: number;
       invoice: Invoice;
     }
+  | { kind: 'card'; id: string; customerId: string; setupId: string }
   /** Events of a subscription come in any order: what it is now has to be read. */
   | { kind: 'subscription'; id: string; subscriptionId: string };
 

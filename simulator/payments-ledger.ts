@@ -10,7 +10,21 @@ export interface Customer {
   name: string | null;
   /** In cents; negative: credit that the next invoices use up. */
   balance: number;
+  /** The card that is charged; null until one is saved: a simulated customer pays all the same. */
+  invoice_settings: { default_payment_method: string | null };
   metadata: Metadata;
+}
+
+/** A hosted page where a customer saves a card; its setup intent has the same number. */
+export interface CardPage {
+  id: string;
+  object: 'checkout.session';
+  mode: 'setup';
+  status: 'open' | 'complete';
+  customer: string;
+  setup_intent: string;
+  success_url: string;
+  url: string;
 }
 
 export interface Invoice {
@@ -59,12 +73,13 @@ export interface PaymentEvent {
   object: 'event';
   type: string;
   created: number;
-  data: { object: Invoice | Subscription };
+  data: { object: Invoice | Subscription | CardPage };
 }
 
 /** One state of one thing, the later one counts; or what an idempotency key was answered with. */
 export type LedgerEntry =
   | { is: 'customer'; value: Customer }
+  | { is: 'card_page'; value: CardPage }
   | { is: 'invoice'; value: Invoice }
   | { is: 'subscription'; value: Subscription }
   | { is: 'credit_note'; value: CreditNote }

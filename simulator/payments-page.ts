@@ -1,4 +1,4 @@
-import type { Invoice } from './payments-ledger.ts';
+import type { CardPage, Invoice } from './payments-ledger.ts';
 
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
@@ -17,18 +17,31 @@ export function payPage({ id, lines, amount_due: due, status }: Invoice, problem
   const items = lines
     .map(({ description, amount }) => `<li>${escapeHtml(description)}: ${dollars(amount)}</li>`)
     .join('');
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Simulated payment</title></head>
-<body>
-<h1>Simulated payment</h1>
-<p>Invoice ${escapeHtml(id)}</p>
+  return page(`<p>Invoice ${escapeHtml(id)}</p>
 <ul>${items}</ul>
 <p>Due: <strong>${dollars(due)}</strong></p>
 <p>${STATUS_TEXT[status]}</p>
 ${problem === undefined ? '' : `<p role="alert">${escapeHtml(problem)}</p>`}
-${status === 'open' ? '<form method="post"><button type="submit">Pay with the saved card</button></form>' : ''}
+${status === 'open' ? button('Pay with the saved card') : ''}`);
+}
+
+/** The hosted page of `POST /api/agency/billing/card`: a card that needs no number. */
+export function cardPage({ status, success_url: returnUrl }: CardPage): string {
+  return page(
+    status === 'open'
+      ? button('Save a card')
+      : `<p>The card is saved.</p>\n<p><a href="${escapeHtml(returnUrl)}">Back</a></p>`,
+  );
+}
+
+const button = (text: string): string => `<form method="post"><button type="submit">${text}</button></form>`;
+
+const page = (content: string): string => `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Simulated payment</title></head>
+<body>
+<h1>Simulated payment</h1>
+${content}
 </body>
 </html>
 `;
-}

@@ -17,10 +17,13 @@ export interface StripeRoutesOptions {
   declines: (workspaceId: string | undefined) => boolean;
   apiKey: string;
   payUrl: (invoiceId: string) => string;
+  cardUrl: (pageId: string) => string;
 }
 
 const Metadata = z.record(z.string(), z.string()).default({});
 const CustomerParams = z.object({ name: z.string().optional(), metadata: Metadata });
+const CustomerChange = z.object({ invoice_settings: z.object({ default_payment_method: z.string() }) });
+const CardPageParams = z.object({ mode: z.literal('setup'), customer: z.string(), success_url: z.url() });
 const InvoiceParams = z.object({ customer: z.string(), metadata: Metadata });
 const ItemParams = z.object({
   customer: z.string(),
@@ -69,7 +72,7 @@ const declined = (): Refused => new Refused(402, 'card_error', 'card_declined', 
 /** The part of Stripe's API that `providers/payments/stripe.ts` calls: form-encoded in, JSON out, idempotent by key. */
 export function stripeRoutes(
   routes: Router,
-  { ledger, emit, declines, apiKey, payUrl }: StripeRoutesOptions,
+  { ledger, emit, declines, apiKey, payUrl, cardUrl }: StripeRoutesOptions,
 ): void {
   function found<Is extends 'customer' | 'invoice' | 'subscription'>(is: Is, id: string) {
     const value = ledger.get(is, id);
@@ -111,8 +114,42 @@ export function stripeRoutes(
       object: 'customer',
       name: name ?? null,
       balance: 0,
+      invoice_settings: { default_payment_method: null },
       metadata,
     });
+  });
+
+  post('/v1/customers/:id', (body, id) =>
+    ledger.put('customer', { ...found('customer', id), ...CustomerChange.parse(body) }),
+  );
+
+  post('/v1/checkout/sessions', (body) => {
+    const { mode, customer, success_url: returnUrl } = CardPageParams.parse(body);
+    found('customer', customer);
+    const id = newPaymentId('cs');
+    return ledger.put('card_page', {
+      id,
+      object: 'checkout.session',
+      mode,
+      status: 'open',
+      customer,
+      setup_intent: id.replace('cs_', 'seti_'),
+      success_url: returnUrl,
+      url: cardUrl(id),
+    });
+  });
+
+  get('/v1/setup_intents/:id', (id) => {
+    const page = ledger.get('card_page', id.replace('seti_', 'cs_'));
+    if (!page) throw missing('setupintent', id);
+    const saved = page.status === 'complete';
+    return {
+      id,
+      object: 'setup_intent',
+      customer: page.customer,
+      status: saved ? 'succeeded' : 'requires_payment_method',
+      payment_method: saved ? id.replace('seti_', 'pm_') : null,
+    };
   });
 
   post('/v1/invoices', (body) => {

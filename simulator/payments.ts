@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { SimulatorContext, SimulatorPart } from './part.ts';
 import { createPaymentCallbacks } from './payments-callbacks.ts';
 import {
+  type CardPage,
   createLedger,
   type Invoice,
   type LedgerEntry,
@@ -12,7 +13,7 @@ import {
   type Subscription,
   unixNow,
 } from './payments-ledger.ts';
-import { payPage } from './payments-page.ts';
+import { cardPage, payPage } from './payments-page.ts';
 import { stripeRoutes } from './payments-stripe.ts';
 
 /**
@@ -27,7 +28,7 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
 
   const deliver = (event: PaymentEvent): Promise<void> =>
     callbacks.tell(event, () => void ledger.put('event', { id: event.id, event: null }));
-  const emit = (type: string, object: Invoice | Subscription): Promise<void> => {
+  const emit = (type: string, object: Invoice | Subscription | CardPage): Promise<void> => {
     const event: PaymentEvent = {
       id: newPaymentId('evt'),
       object: 'event',
@@ -49,6 +50,7 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
     declines,
     apiKey: `sk_test_${secret}`,
     payUrl: (id) => `${callbackBaseUrl}/simulated/pay/${id}`,
+    cardUrl: (id) => `${callbackBaseUrl}/simulated/card/${id}`,
   });
 
   const invoiceOf = (context: Context): Invoice | undefined => {
@@ -68,6 +70,19 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
     const paid = ledger.put('invoice', { ...invoice, status: 'paid', amount_paid: invoice.amount_due });
     await emit('invoice.paid', paid);
     show(context, paid);
+  });
+
+  const cardPageOf = (context: Context): CardPage | undefined =>
+    ledger.get('card_page', String(context['params'].pageId));
+
+  routes.get('/simulated/card/:pageId', (context) => showCard(context, cardPageOf(context)));
+
+  routes.post('/simulated/card/:pageId', async (context) => {
+    const page = cardPageOf(context);
+    if (page?.status !== 'open') return showCard(context, page);
+    const saved = ledger.put('card_page', { ...page, status: 'complete' });
+    await emit('checkout.session.completed', saved);
+    showCard(context, saved);
   });
 
   routes.post('/simulated/payments/subscriptions/:subscriptionId', async (context) => {
@@ -97,13 +112,17 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
     const ofWorkspace = ({ metadata }: { metadata: Record<string, string> }): boolean =>
       metadata['workspace_id'] === context.params['workspaceId'];
     const invoices = ledger.all('invoice').filter(ofWorkspace);
+    const subscriptions = ledger.all('subscription').filter(ofWorkspace);
     context.body = {
       invoices,
       creditNotes: ledger
         .all('credit_note')
         .filter(({ invoice }) => invoices.some(({ id }) => id === invoice)),
       pendingItems: ledger.all('invoiceitem').filter(ofWorkspace),
-      subscriptions: ledger.all('subscription').filter(ofWorkspace),
+      subscriptions,
+      customers: ledger
+        .all('customer')
+        .filter(({ id }) => [...invoices, ...subscriptions].some(({ customer }) => customer === id)),
     };
   });
 
@@ -120,6 +139,12 @@ function show(context: Context, invoice: Invoice | undefined, problem?: string):
   if (!invoice) return notFound(context, 'There is no such invoice');
   context.type = 'text/html; charset=utf-8';
   context.body = payPage(invoice, problem);
+}
+
+function showCard(context: Context, page: CardPage | undefined): void {
+  if (!page) return notFound(context, 'There is no such page');
+  context.type = 'text/html; charset=utf-8';
+  context.body = cardPage(page);
 }
 
 function notFound(context: Context, error: string): void {

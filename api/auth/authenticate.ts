@@ -110,7 +110,7 @@ async function withSession(
   if (isForAgencies(route)) {
     const caller = await agencyOfUser(systemDb(pools), session.userId);
     if (!caller?.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
-    if (route.access === 'agency-owner-session' && caller.role !== 'owner')
+    if (route.access.endsWith('-owner-session') && caller.role !== 'owner')
       throw new ApiError('AGENCY_OWNER_REQUIRED');
     return caller;
   }

@@ -92,6 +92,7 @@ const SECURITY: Record<TenantRoute['access'], Record<string, string[]>[]> = {
   agency: [{ agencyKey: [] }],
   'agency-untransacted': [{ agencyKey: [] }],
   'agency-owner-session': [{ session: [] }],
+  'agency-untransacted-owner-session': [{ session: [] }],
 };
 
 function requestBody({ body, consumes }: TenantRoute) {
@@ -143,7 +144,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   if (route.access.startsWith('workspace')) codes.add('AGENCY_KEY_WRONG_ENDPOINT');
   if (route.access.endsWith('-session')) codes.add('SESSION_REQUIRED');
   if (route.access === 'workspace-admin-session') codes.add('ADMIN_REQUIRED');
-  if (route.access === 'agency-owner-session') codes.add('AGENCY_OWNER_REQUIRED');
+  if (route.access.endsWith('-owner-session')) codes.add('AGENCY_OWNER_REQUIRED');
   if (route.params) codes.add('NOT_FOUND');
   if (route.query || route.body) codes.add('VALIDATION_ERROR');
   if (route.body)

@@ -66,7 +66,7 @@ async function inTransaction(
   { pools, secrets }: Services,
   handle: (db?: TenantDb | SystemDb) => Promise<Answer>,
 ): Promise<Answer> {
-  if (route.access.endsWith('-untransacted')) return handle();
+  if (route.access.includes('-untransacted')) return handle();
   const key = route.idempotent ? idempotencyKey : '';
   const hash = key === '' ? '' : requestHash(body);
   if (caller.kind === 'agency') {

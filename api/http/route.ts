@@ -122,7 +122,7 @@ export interface AgencyUntransactedRoute<
   R extends Responses = Responses,
   A = Reply<R>,
 > extends Declaration<undefined, undefined, B, R> {
-  access: 'agency-untransacted';
+  access: 'agency-untransacted' | 'agency-untransacted-owner-session';
   handler(context: RequestContext<undefined, undefined, Parsed<B>> & { caller: AgencyCaller }): Promise<A>;
 }
 
@@ -187,7 +187,9 @@ export function agencyUntransactedRoute<
   R extends Responses,
   B extends Schema | undefined = undefined,
   const A extends Reply<R> = Reply<R>,
->(route: Omit<AgencyUntransactedRoute<B, R, A>, 'access'>): AgencyUntransactedRoute<B, R, A> {
+>(
+  route: Omit<AgencyUntransactedRoute<B, R, A>, 'access'> & { access?: 'agency-untransacted-owner-session' },
+): AgencyUntransactedRoute<B, R, A> {
   return { access: 'agency-untransacted', ...route };
 }
 

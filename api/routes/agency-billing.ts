@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findClient } from '#db/agency.ts';
-import { subscribe, SubscriptionBusy } from '#db/billing.ts';
+import { agencyCustomer, subscribe, SubscriptionBusy } from '#db/billing.ts';
 import { systemDb } from '#db/pool.ts';
 import { Plan } from '#domain/entitlement.ts';
 import { WorkspaceId } from '#domain/ids.ts';
@@ -41,6 +41,31 @@ export const subscribeClient = agencyUntransactedRoute({
     });
     for (const id of wakes) waker.wake(id, workspaceId);
     return { status: 200, body: { success: true, workspaceId, plan, subscriptionId, billingMode } };
+  },
+});
+
+export const changeAgencyCard = agencyUntransactedRoute({
+  id: 'changeAgencyCard',
+  method: 'POST',
+  path: '/api/agency/billing/card',
+  tag: 'Agency',
+  summary: "Save or change the agency's card, on a page of the payment provider",
+  description: 'Plans and add-on lines of all its clients are charged to the card that was saved last.',
+  access: 'agency-untransacted-owner-session',
+  body: z.object({
+    /** Where the page leads once the card is saved. */
+    returnUrl: z.url({ protocol: /^https?$/ }).max(2000),
+  }),
+  responses: { 200: z.object({ success: z.literal(true), url: z.string() }) },
+  errors: ['UNAVAILABLE'],
+  async handler({ caller, body, pools, payments }) {
+    try {
+      const customerId = await agencyCustomer({ pools, payments }, caller.agency.id);
+      const url = await payments.openCardPage({ customerId, returnUrl: body.returnUrl });
+      return { status: 200, body: { success: true, url } };
+    } catch (error) {
+      throw refusalOf(error);
+    }
   },
 });
 

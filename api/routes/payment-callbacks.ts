@@ -40,6 +40,11 @@ export const receivePaymentCallback = publicRoute({
       );
       for (const id of refreshed?.wakes ?? []) waker.wake(id, refreshed?.workspaceId ?? '');
     }
+    if (event?.kind === 'card') {
+      await payments.useCard(event).catch((error: unknown) => {
+        throw translatedError(error);
+      });
+    }
     context.body = { success: true };
   },
 });

@@ -20,6 +20,8 @@ const unavailable = (): never => {
 
 const noPayments: PaymentProvider = {
   createCustomer: async () => unavailable(),
+  openCardPage: async () => unavailable(),
+  useCard: async () => unavailable(),
   openInvoice: async () => unavailable(),
   readInvoice: async () => unavailable(),
   voidInvoice: async () => unavailable(),

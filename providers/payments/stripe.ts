@@ -59,6 +59,26 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
         return customer.id;
       }),
 
+    openCardPage: ({ customerId, returnUrl }) =>
+      translated(async () => {
+        const { url } = await stripe.checkout.sessions.create({
+          mode: 'setup',
+          customer: customerId,
+          allowed_payment_method_types: ['card'],
+          success_url: returnUrl,
+        });
+        if (url === null) throw new PaymentsUnavailable('the payment provider gave no page');
+        return url;
+      }),
+
+    useCard: ({ customerId, setupId }) =>
+      translated(async () => {
+        const { payment_method: method } = await stripe.setupIntents.retrieve(setupId);
+        const card = typeof method === 'string' ? method : method?.id;
+        if (card === undefined) return;
+        await stripe.customers.update(customerId, { invoice_settings: { default_payment_method: card } });
+      }),
+
     openInvoice: (order) =>
       translated(async () => {
         const key = keyOf(order);
@@ -221,6 +241,7 @@ const INVOICE_EVENTS: Record<string, Extract<PaymentEvent, { kind: 'invoice' }>[
 };
 
 function readEvent({ id, type, data: { object } }: Stripe.Event): PaymentEvent | null {
+  if (type === 'checkout.session.completed') return readCard(id, object as Stripe.Checkout.Session);
   if (object.object === 'subscription') return { kind: 'subscription', id, subscriptionId: object.id };
   const fact = INVOICE_EVENTS[type];
   if (object.object !== 'invoice' || fact === undefined) return null;
@@ -235,6 +256,13 @@ function readEvent({ id, type, data: { object } }: Stripe.Event): PaymentEvent |
     round: Number(round),
     invoice: readInvoice(object),
   };
+}
+
+function readCard(id: string, session: Stripe.Checkout.Session): PaymentEvent | null {
+  const { mode, customer, setup_intent: setup } = session;
+  return mode === 'setup' && typeof customer === 'string' && typeof setup === 'string'
+    ? { kind: 'card', id, customerId: customer, setupId: setup }
+    : null;
 }
 
 /** Stripe's errors as the product knows them; messages of Stripe may quote the request and stay inside. */

@@ -13,7 +13,7 @@ import { call, tenantRoutes } from './requests.ts';
 type Kind = 'workspace' | 'admin-session' | 'agency' | 'owner-session';
 const kindOf = ({ access }: TenantRoute): Kind => {
   if (access === 'workspace-admin-session') return 'admin-session';
-  if (access === 'agency-owner-session') return 'owner-session';
+  if (access.endsWith('-owner-session')) return 'owner-session';
   return access.startsWith('agency') ? 'agency' : 'workspace';
 };
 

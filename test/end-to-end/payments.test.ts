@@ -5,6 +5,7 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 import { charged, pay, sendInvoiceEvent, steerPayments } from '#test/support/payments.ts';
+import { signIn } from '#test/support/sessions.ts';
 
 const PATH = '/api/line-requests';
 const EMAIL_LINE = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'email' };
@@ -136,6 +137,43 @@ describe('callbacks of the payment provider', () => {
       paymentUrl,
     );
     expect((await charged(app, workspaceId)).invoices).toHaveLength(1);
+  });
+});
+
+describe('the card of an agency', () => {
+  it('is saved on a page of the provider, and charged from then on', async () => {
+    const agency = await createAgency(app);
+    const token = await signIn(app, { userId: agency.ownerId, organizationId: null });
+    const owner = apiClient(app.url, token);
+    const returnUrl = 'https://agency.example/settings';
+    const { status, body } = await owner('POST', '/api/agency/billing/card', { returnUrl });
+    expect(status).toBe(200);
+    expect(await (await fetch(body.url)).text()).toContain('Save a card');
+    expect(await (await pay(body.url)).text()).toContain(`href="${returnUrl}"`);
+
+    const client = await createWorkspace(app, { agency_id: agency.id });
+    const subscribed = await apiClient(app.url, agency.key)('POST', '/api/agency/billing/subscribe', {
+      workspaceId: client.id,
+      plan: 'growth',
+    });
+    expect(subscribed.status).toBe(200);
+    const { customers } = await charged(app, client.id);
+    expect(customers).toMatchObject([
+      {
+        name: expect.any(String),
+        invoice_settings: { default_payment_method: expect.stringMatching(/^pm_/) },
+      },
+    ]);
+  });
+
+  it('needs a page to return to', async () => {
+    const agency = await createAgency(app);
+    const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId, organizationId: null }));
+    for (const returnUrl of [undefined, 'javascript:alert(1)', 'settings'])
+      expect(await owner('POST', '/api/agency/billing/card', { returnUrl })).toMatchObject({
+        status: 400,
+        body: { code: 'VALIDATION_ERROR' },
+      });
   });
 });
 

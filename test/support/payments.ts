@@ -15,6 +15,7 @@ export interface Charged {
   }[];
   creditNotes: { invoice: string; amount: number }[];
   pendingItems: { description: string; amount: number; metadata: Record<string, string> }[];
+  customers: { name: string | null; invoice_settings: { default_payment_method: string | null } }[];
   subscriptions: { id: string; status: string; metadata: Record<string, string> }[];
 }
 
