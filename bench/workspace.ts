@@ -35,3 +35,12 @@ export async function createBenchWorkspace(
   });
   return { id, key, lineIds };
 }
+
+/** Lets every line of a workspace send as fast as it can. */
+export async function unpaced(pools: Pools, workspaceId: string): Promise<void> {
+  await withSystem(pools, (db) =>
+    db.query(sql.type(z.unknown())`
+      update lines set daily_total_limit = 10000, daily_new_limit = 10000, hourly_new_limit = 10000, min_gap_seconds = 0,
+        contact_gap_seconds = 0 where workspace_id = ${workspaceId}`),
+  );
+}

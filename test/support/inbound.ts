@@ -26,7 +26,11 @@ export async function writeIn(
 }
 
 /** Events as the simulated carrier signs them, in the order and as often as the test says. @returns the status. */
-export async function callBack(app: TestApp, lineId: string, ...events: CarrierEvent[]): Promise<number> {
+export async function callBack(
+  app: Pick<TestApp, 'url' | 'config'>,
+  lineId: string,
+  ...events: CarrierEvent[]
+): Promise<number> {
   const body = JSON.stringify({ lineId, events });
   const id = newId();
   const at = new Date();

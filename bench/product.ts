@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { createPools, type Pools } from '#db/pool.ts';
+import type { Config } from '#domain/config.ts';
+import { startSimulator } from '#simulator/server.ts';
+import { freePort } from '#standalone/ports.ts';
+import { startProcess } from '#test/support/process.ts';
+import { startServers } from './servers.ts';
+
+/** The product as it runs in production, API and worker in processes of their own, beside the simulated providers. */
+export interface Product {
+  config: Config;
+  pools: Pools;
+  /** Of each API process. */
+  urls: string[];
+  simulatorUrl: string;
+  /** Ends the worker with SIGKILL. */
+  killWorker(): Promise<void>;
+  startWorker(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startProduct(apis = 1): Promise<Product> {
+  const servers = await startServers();
+  const ports = await Promise.all(Array.from({ length: apis }, () => freePort()));
+  const urls = ports.map((port) => `http://localhost:${port}`);
+  const publicUrl = urls[0] ?? '';
+  const secret = randomBytes(16).toString('hex');
+  const simulator = await startSimulator({
+    port: 0,
+    smtpPort: 0,
+    dataDir: null,
+    callbackBaseUrl: publicUrl,
+    secret,
+  });
+  const config = { ...servers.config, publicUrl, simulator: { url: simulator.url, secret } };
+  const pools = await createPools(config.databaseUrl, { size: 4 });
+  const processes = await Promise.all(ports.map((port) => startProcess('api/server.ts', config, port)));
+  let worker = await startProcess('workers/worker.ts', config);
+  return {
+    config,
+    pools,
+    urls,
+    simulatorUrl: simulator.url,
+    killWorker: () => worker.kill(),
+    async startWorker() {
+      worker = await startProcess('workers/worker.ts', config);
+    },
+    async stop() {
+      await Promise.all([worker, ...processes].map((process) => process.kill()));
+      await Promise.all([simulator.stop(), pools.close()]);
+      await servers.stop();
+    },
+  };
+}
