@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pools } from '#db/pool.ts';
 import type { PaymentProvider } from '#domain/payments.ts';
+import type { MakeVoiceNote } from '#providers/audio/voice-note.ts';
 import type { CarrierRegistry } from '#providers/carriers/registry.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { Mailer } from '#providers/mail/mailer.ts';
@@ -24,6 +25,7 @@ export interface Dependencies {
   signer: Signer;
   storage: Storage;
   links: SignedLinks;
+  makeVoiceNote: MakeVoiceNote;
   /** null: no mail server is configured, and emails wait. */
   mailer: Mailer | null;
   /** null: no language model is configured, and no drafts are made. */

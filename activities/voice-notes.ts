@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { audioWithoutNote, insertVoiceNote, voiceNoteId, voiceNoteUrls } from '#db/voice-notes.ts';
 import { voiceNoteName } from '#domain/voice-note.ts';
-import { makeVoiceNote, UnreadableAudio, VOICE_NOTE_TYPE } from '#providers/audio/voice-note.ts';
+import { MAX_NOTE_BYTES, UnreadableAudio, VOICE_NOTE_TYPE } from '#providers/audio/voice-note.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import type { Dependencies } from './dependencies.ts';
 import { ownFile } from './outbound-files.ts';
@@ -11,16 +11,15 @@ import { ownFile } from './outbound-files.ts';
 const AHEAD_MS = 30_000;
 /** What else a line has to send waits no longer for its voice notes; these are then made meanwhile. */
 const PATIENCE_MS = 30_000;
-/** Well above an hour of a note. */
-const MAX_NOTE_BYTES = 100 * 1024 * 1024;
 
 /** Makes voice notes before their messages are claimed: a claimed message has seconds until its carrier must answer. */
 export function createVoiceNotes({
   pools,
   storage,
   links,
+  makeVoiceNote,
   logger,
-}: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'logger'>) {
+}: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'makeVoiceNote' | 'logger'>) {
   const underway = new Map<string, Promise<void>>();
 
   async function make(workspaceId: string, { id, name }: { id: string; name: string }): Promise<void> {

@@ -59,6 +59,8 @@ const Environment = z.object({
   S3_ENDPOINT: HttpUrl.optional(),
   S3_ACCESS_KEY_ID: z.string().optional(),
   S3_SECRET_ACCESS_KEY: z.string().optional(),
+  FFMPEG_PATH: z.string().optional(),
+  PATH: z.string().default(''),
   MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(1000),
 });
 
@@ -111,6 +113,7 @@ function read(env: z.output<typeof Environment>) {
           ? { baseUrl: env.LLM_BASE_URL, apiKey: env.LLM_API_KEY ?? null, model: env.LLM_MODEL }
           : null,
     },
+    ffmpeg: { path: env.FFMPEG_PATH ?? null, searchPath: env.PATH },
     storage: {
       folder: `${env.DATA_DIR}/attachments`,
       s3:

@@ -11,6 +11,8 @@ import { createActivities } from '#activities/index.ts';
 import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
 import { createPools } from '#db/pool.ts';
 import { type Config, readConfig } from '#domain/config.ts';
+import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
+import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
@@ -71,6 +73,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
   const signer = createSigner(config.signingKeys);
   const storage = await createStorage(config.storage);
   const links = createSignedLinks(config.publicUrl, signer);
+  const ffmpeg = await findFfmpeg(config.ffmpeg.path, config.ffmpeg.searchPath);
   const carriers = createCarriers({
     simulator: config.simulator,
     twilioUrl: config.twilioUrl,
@@ -91,6 +94,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
     signer,
     storage,
     links,
+    makeVoiceNote: createVoiceNoteMaker(ffmpeg),
     publicUrl: config.publicUrl,
   });
   const shared = {
@@ -124,7 +128,10 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
   ];
   const runs = Promise.all(workers.map((worker) => worker.run()));
   await upsertSchedules(temporal);
-  logger.info({ carriers: carriers.names }, 'the worker polls');
+  logger.info(
+    { carriers: carriers.names, ffmpeg: ffmpeg.native ? ffmpeg.command[0] : 'WebAssembly' },
+    'the worker polls',
+  );
 
   const ended = runs.then(async () => {
     await Promise.all([waker.close(), deliverer.close()]);

@@ -2,7 +2,7 @@
  * A process of its own for one file of a stranger: ffmpeg as WebAssembly, which has neither files nor sockets. What it
  * reads and writes is handed over here.
  *
- * Usage: node ffmpeg-sandbox.ts <input> <output>; exits with 3 when the input cannot be read.
+ * Usage: node ffmpeg-sandbox.ts <ffmpeg's arguments>; `input` and `output` are files of the working directory.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -22,31 +22,28 @@ interface FfmpegCore {
   exec(...args: string[]): number;
 }
 
-const UNREADABLE = 3;
+/** A shell's exit code for a program that cannot be started. */
+const NOT_STARTED = 126;
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
 
-/** Opus in Apple's Core Audio Format, mono: what Messages records. Playlists, which name other files, are no input. */
-const ARGUMENTS = [
-  '-nostdin -v error -protocol_whitelist file,pipe -format_whitelist aac,caf,matroska,mov,mp3,ogg,w64,wav -i input',
-  '-map 0:a:0 -map_metadata -1 -ac 1 -ar 48000 -c:a libopus -b:a 32k -f caf output',
-].flatMap((part) => part.split(' '));
-
 limitMemory();
-const [input = '', output = ''] = process.argv.slice(2);
-const core = await loadCore();
+const core = await loadCore().catch((error: unknown) => {
+  console.error(error);
+  process.exit(NOT_STARTED);
+});
 core.setLogger(({ message }) => console.error(message));
 core.setTimeout(-1);
-core.FS.writeFile('input', await readFile(input));
-if (!decoded()) process.exit(UNREADABLE);
-await writeFile(output, core.FS.readFile('output'));
-process.exit(0);
+core.FS.writeFile('input', await readFile('input'));
+const code = run();
+if (code === 0) await writeFile('output', core.FS.readFile('output'));
+process.exit(code);
 
-function decoded(): boolean {
+function run(): number {
   try {
-    return core.exec(...ARGUMENTS) === 0;
+    return core.exec(...process.argv.slice(2));
   } catch (error) {
     console.error(error);
-    return false;
+    return 1;
   }
 }
 

@@ -1,64 +1,89 @@
-import { execFile, type ExecFileException } from 'node:child_process';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { fileTypeFromFile } from 'file-type';
 import pLimit from 'p-limit';
-
-const run = promisify(execFile);
-/** The sandbox's exit code for a file that is no audio. */
-const UNREADABLE = 3;
-const SANDBOX = fileURLToPath(new URL('./ffmpeg-sandbox.ts', import.meta.url));
-
-/** An hour of audio takes about half of it. */
-const TIME_LIMIT_MS = 60_000;
-/** Each takes up to half a gigabyte, and a processor for itself. */
-const AT_ONCE = 2;
+import { type Ffmpeg, type Limits, runFfmpeg } from './ffmpeg.ts';
 
 export const VOICE_NOTE_TYPE = 'audio/x-caf';
+
+/** Well above an hour of a note. */
+export const MAX_NOTE_BYTES = 100 * 1024 * 1024;
+
+/** An hour of audio takes the WebAssembly build about half of the time. */
+const LIMITS: Limits = { seconds: 60, memoryBytes: 1024 ** 3, outputBytes: MAX_NOTE_BYTES };
+/** Each takes up to a gigabyte, and a processor for itself. */
+const AT_ONCE = 2;
+
+/** By what `file-type` finds: the readers that may look at a file. Playlists, which name other files, have none. */
+const READERS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(['mp3', 'mp2', 'mp1', 'aac'].map((type) => [type, 'mp3,aac'])),
+  ...Object.fromEntries(['m4a', 'mp4', 'm4v', 'mov', '3gp', '3g2'].map((type) => [type, 'mov'])),
+  ...Object.fromEntries(['ogg', 'oga', 'ogv', 'ogx', 'opus', 'spx'].map((type) => [type, 'ogg'])),
+  wav: 'wav',
+  caf: 'caf',
+};
+const EVERY_READER = 'aac,caf,mov,mp3,ogg,wav';
+
+const DECODERS = [
+  'aac,alac,flac,mp1,mp1float,mp2,mp2float,mp3,mp3float,opus,libopus,speex,libspeex,vorbis,libvorbis,amrnb,amrwb',
+  'adpcm_ima_qt,adpcm_ima_wav,adpcm_ms,pcm_alaw,pcm_mulaw,pcm_s8,pcm_u8,pcm_s16be,pcm_s16le,pcm_s24be,pcm_s24le',
+  'pcm_s32be,pcm_s32le,pcm_f32be,pcm_f32le,pcm_f64be,pcm_f64le',
+].join(',');
+
+/** Opus in Apple's Core Audio Format, mono: what Messages records. */
+const toNote = (readers: string): string[] =>
+  [
+    '-nostdin -hide_banner -v error -threads 1 -protocol_whitelist file,pipe',
+    `-format_whitelist ${readers} -codec_whitelist ${DECODERS} -i file:input`,
+    '-map 0:a:0 -map_metadata -1 -ac 1 -ar 48000 -c:a libopus -b:a 32k -threads 1 -f caf file:output',
+  ].flatMap((part) => part.split(' '));
+
+/** A shell's exit codes for a program that could not be started at all. */
+const NOT_STARTED = [126, 127];
 
 /** The file is no audio that can be read, now or ever. */
 export class UnreadableAudio extends Error {
   override readonly name = 'UnreadableAudio';
 }
 
-const limit = pLimit(AT_ONCE);
-
 /**
  * Makes an audio file into the native form of a voice note (specification §4.3) and hands that to `store`.
  * @throws UnreadableAudio
  */
-export function makeVoiceNote<T>(audio: Readable, store: (note: Readable) => Promise<T>): Promise<T> {
-  return limit(async () => {
-    const scratch = await mkdtemp(join(tmpdir(), 'linepace-audio-'));
-    const [input, output] = [join(scratch, 'input'), join(scratch, 'output')];
-    try {
-      await pipeline(audio, createWriteStream(input));
-      await transcode(input, output);
-      return await store(createReadStream(output));
-    } finally {
-      await rm(scratch, { recursive: true, force: true });
-    }
-  });
+export type MakeVoiceNote = <T>(audio: Readable, store: (note: Readable) => Promise<T>) => Promise<T>;
+
+export function createVoiceNoteMaker(ffmpeg: Ffmpeg, limits = LIMITS): MakeVoiceNote {
+  const limit = pLimit(AT_ONCE);
+  return (audio, store) =>
+    limit(async () => {
+      const scratch = await mkdtemp(join(tmpdir(), 'linepace-audio-'));
+      try {
+        await pipeline(audio, createWriteStream(join(scratch, 'input')));
+        await transcode(ffmpeg, scratch, limits);
+        return await store(createReadStream(join(scratch, 'output')));
+      } finally {
+        await rm(scratch, { recursive: true, force: true });
+      }
+    });
 }
 
-async function transcode(input: string, output: string): Promise<void> {
-  const options = ['--max-old-space-size=256', '--disable-warning=MODULE_TYPELESS_PACKAGE_JSON'];
-  try {
-    // Nothing of our environment: there are secrets in it.
-    await run(process.execPath, [...options, SANDBOX, input, output], {
-      timeout: TIME_LIMIT_MS,
-      killSignal: 'SIGKILL',
-      env: {},
-    });
-  } catch (error) {
-    const { code, killed, signal, stderr } = error as ExecFileException;
-    // One that could not even begin says nothing about the file; one that was stopped was too much for its limits.
-    if (code !== UNREADABLE && !signal) throw error;
-    throw new UnreadableAudio(killed ? 'it took too long' : (stderr ?? '').trim().slice(0, 500));
-  }
+async function transcode(ffmpeg: Ffmpeg, scratch: string, limits: Limits): Promise<void> {
+  const found = await fileTypeFromFile(join(scratch, 'input'));
+  const readers = found ? READERS[found.ext] : EVERY_READER;
+  if (readers === undefined) throw new UnreadableAudio(`it is ${found?.mime}`);
+  const { code, signal, tookTooLong, stderr } = await runFfmpeg(ffmpeg, toNote(readers), scratch, limits);
+  const reason = stderr.trim().slice(0, 500);
+  if (tookTooLong) throw new UnreadableAudio('it took too long');
+  // One that could not even begin, or had no room, says nothing about the file.
+  if (code !== null && (NOT_STARTED.includes(code) || /No space left on device/i.test(stderr)))
+    throw new Error(`ffmpeg could not run: ${reason}`);
+  // One that was stopped was too much for its limits.
+  if (code !== 0)
+    throw new UnreadableAudio(signal === null ? reason : `it was stopped by ${signal}: ${reason}`);
+  const { size } = await stat(join(scratch, 'output'));
+  if (size > limits.outputBytes) throw new UnreadableAudio('it is too long');
 }

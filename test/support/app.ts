@@ -57,6 +57,7 @@ export async function startTestApp(
     secret: simulatorSecret,
   });
   const config = readConfig({
+    PATH: process.env['PATH'],
     DATABASE_URL: database.url,
     DATA_DIR: dataDir,
     TEMPORAL_ADDRESS: address,
