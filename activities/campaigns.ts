@@ -1,7 +1,7 @@
 import { enterLeads, nextLeads } from '#db/campaign-entry.ts';
 import { clearLeads, clearMessages, completeCampaign } from '#db/campaign-status.ts';
 import { campaignProgress, lockCampaign, setEntered } from '#db/campaigns.ts';
-import { notify } from '#db/notifications.ts';
+import { notify, notifyProgress } from '#db/notifications.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
 import type { CampaignProgress } from '#domain/campaign.ts';
@@ -71,7 +71,9 @@ async function advance(
   await lockWake(db, campaignWorkflowId(campaignId));
   const progress = await campaignProgress(db, campaign);
   if (progress.running > 0) {
-    return rest({ nextAt: new Date(now.getTime() + LOOK_EVERY_MS).toISOString(), reason: told(progress) });
+    const nextAt = new Date(now.getTime() + LOOK_EVERY_MS).toISOString();
+    const { round } = await rest({ nextAt, reason: told(progress) });
+    return { wakes: await notifyProgress(db, campaignId, now), round };
   }
   if (progress.entered === 0) return rest({ nextAt: null, reason: 'no lead has entered yet' });
   await completeCampaign(db, campaignId);

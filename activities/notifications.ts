@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { findEmailPreferences } from '#db/email-preferences.ts';
 import { type MailSeal, queueMail } from '#db/mails.ts';
-import { noticeText } from '#db/notices.ts';
+import { campaignsUnderWay, type NoticeText, noticeText } from '#db/notices.ts';
 import { notificationRecipients, type Recipient } from '#db/notification-recipients.ts';
 import {
   isPositiveConversation,
@@ -52,21 +52,36 @@ export function createNotificationActivities({ pools, secrets, signer, waker, pu
   async function writeNotice(
     db: TenantDb,
     { queue, turnOffLink }: Writer,
-    row: NotificationRow,
-    now: Date,
+    kind: NotificationKind,
+    text: NoticeText | null,
   ): Promise<void> {
-    const text = await noticeText(db, Notice.parse(row.data), now);
     if (!text) return;
     const { name: workspaceName } = await workspaceProfile(db);
     const { once, ...said } = text;
-    for (const person of (await notificationRecipients(db, row.kind))(null)) {
+    for (const person of (await notificationRecipients(db, kind))(null)) {
       await queue({
         to: person.email,
         template: 'notice',
-        data: { ...said, workspaceName, turnOffLink: turnOffLink(person, row.kind) },
+        data: { ...said, workspaceName, turnOffLink: turnOffLink(person, kind) },
         ...(once !== undefined && { dedupeKey: `${once}:${person.userId}` }),
       });
     }
+  }
+
+  /** One email for each, but the campaigns under way share one. */
+  async function writeNotices(
+    db: TenantDb,
+    mails: Writer,
+    rows: readonly NotificationRow[],
+    now: Date,
+  ): Promise<void> {
+    const underWay: string[] = [];
+    for (const { kind, data } of rows) {
+      const notice = Notice.parse(data);
+      if (notice.about === 'campaign_progress') underWay.push(notice.campaignId);
+      else await writeNotice(db, mails, kind, await noticeText(db, notice, now));
+    }
+    await writeNotice(db, mails, 'campaign', await campaignsUnderWay(db, underWay, now));
   }
 
   /** One email for each contact and recipient; as a digest, one for each recipient. */
@@ -108,8 +123,11 @@ export function createNotificationActivities({ pools, secrets, signer, waker, pu
     const preferences = await findEmailPreferences(db);
     const wanted = due.filter(({ kind }) => preferences[kind].enabled);
     const mails = writer(db, mailSeal(secrets, db.workspaceId), now);
-    for (const row of wanted) if (row.kind !== 'reply') await writeNotice(db, mails, row, now);
-    const replies = wanted.filter(({ kind }) => kind === 'reply');
+    const [replies, notices] = [
+      wanted.filter(({ kind }) => kind === 'reply'),
+      wanted.filter(({ kind }) => kind !== 'reply'),
+    ];
+    await writeNotices(db, mails, notices, now);
     await writeReplies(db, mails, replies, preferences.reply.mode);
     return { count: due.length, wake: mails.written.wake };
   }

@@ -16,7 +16,11 @@ export interface NoticeText {
 }
 
 /** Puts a notice into words, with the names as they are now. @returns null when what it is about is gone. */
-export async function noticeText(db: TenantDb, notice: Notice, now: Date): Promise<NoticeText | null> {
+export async function noticeText(
+  db: TenantDb,
+  notice: Exclude<Notice, { about: 'campaign_progress' }>,
+  now: Date,
+): Promise<NoticeText | null> {
   switch (notice.about) {
     case 'campaign_completed':
       return campaignCompleted(db, notice.campaignId, now);
@@ -74,12 +78,11 @@ async function campaignCompleted(db: TenantDb, campaignId: string, now: Date): P
   const campaign = await findCampaign(db, campaignId);
   if (!campaign) return null;
   const { entered, finished, stopped } = await campaignProgress(db, campaign);
-  const sent = await sentBy(db, campaignId);
   return {
     title: `Campaign completed: ${campaign.name}`,
     paragraphs: [
-      `${entered} ${entered === 1 ? 'lead' : 'leads'} entered. ${finished} went through all steps, ${stopped} stopped before (a reply, an opt-out or a failure).`,
-      `${sent.sent} ${sent.sent === 1 ? 'message was' : 'messages were'} sent, ${sent.failed} failed. ${sent.replied} ${sent.replied === 1 ? 'contact' : 'contacts'} replied.`,
+      `${leads(entered)} entered. ${finished} went through all steps, ${stopped} stopped before (a reply, an opt-out or a failure).`,
+      happened(await doneBy(db, campaignId)),
     ],
     action: null,
     // Leads may be added one by one, and each completes the campaign anew: once a day is enough.
@@ -87,15 +90,68 @@ async function campaignCompleted(db: TenantDb, campaignId: string, now: Date): P
   };
 }
 
-async function sentBy(db: TenantDb, campaignId: string) {
-  return db.one(sql.type(z.object({ sent: z.int(), failed: z.int(), replied: z.int() }))`
+const DAY_MS = 86_400_000;
+
+/**
+ * How far campaigns are, in one text.
+ * @returns null when none of them runs any more, or none has done anything for a day: that is no news.
+ */
+export async function campaignsUnderWay(
+  db: TenantDb,
+  campaignIds: readonly string[],
+  now: Date,
+): Promise<NoticeText | null> {
+  const news: { name: string; paragraphs: string[] }[] = [];
+  for (const id of campaignIds) {
+    const campaign = await findCampaign(db, id);
+    if (campaign?.status !== 'active') continue;
+    const today = await doneBy(db, id, new Date(now.getTime() - DAY_MS));
+    if (today.sent + today.failed + today.replied === 0) continue;
+    const { entered, running, finished, stopped } = await campaignProgress(db, campaign);
+    news.push({
+      name: campaign.name,
+      paragraphs: [
+        `${leads(entered)} entered: ${running} under way, ${finished} went through all steps, ${stopped} stopped before (a reply, an opt-out or a failure).`,
+        `In the last 24 hours: ${happened(today)} In all: ${happened(await doneBy(db, id))}`,
+      ],
+    });
+  }
+  const [first] = news;
+  if (!first) return null;
+  if (news.length === 1)
+    return { title: `Campaign progress: ${first.name}`, paragraphs: first.paragraphs, action: null };
+  return {
+    title: `${news.length} campaigns under way`,
+    paragraphs: news.flatMap(({ name, paragraphs: [about, ...rest] }) => [`${name}: ${about}`, ...rest]),
+    action: null,
+  };
+}
+
+const leads = (count: number): string => `${count} ${count === 1 ? 'lead' : 'leads'}`;
+
+const happened = ({ sent, failed, replied }: Done): string =>
+  `${sent} ${sent === 1 ? 'message was' : 'messages were'} sent, ${failed} failed. ${replied} ${replied === 1 ? 'contact' : 'contacts'} replied.`;
+
+const Done = z.object({ sent: z.int(), failed: z.int(), replied: z.int() });
+type Done = z.infer<typeof Done>;
+
+/** What came of a campaign, in all or since a time. What has no time of its own happened when it was last changed. */
+async function doneBy(db: TenantDb, campaignId: string, since?: Date): Promise<Done> {
+  const after = (...columns: string[]) =>
+    since
+      ? sql.fragment`and coalesce(${sql.join(
+          columns.map((name) => sql.identifier([name])),
+          sql.fragment`, `,
+        )}) >= ${sql.timestamp(since)}`
+      : sql.fragment``;
+  return db.one(sql.type(Done)`
     select
       (select count(*) from messages where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId}
-        and status in ('sent', 'delivered', 'fallback')) sent,
+        and status in ('sent', 'delivered', 'fallback') ${after('sent_at', 'updated_at')}) sent,
       (select count(*) from messages where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId}
-        and status = 'failed') failed,
+        and status = 'failed' ${after('updated_at')}) failed,
       (select count(distinct address) from inbound_messages where workspace_id = ${db.workspaceId}
-        and campaign_id = ${campaignId} and not auto_reply) replied`);
+        and campaign_id = ${campaignId} and not auto_reply ${after('received_at')}) replied`);
 }
 
 async function webhookFailing(db: TenantDb, webhookId: string, failures: number): Promise<NoticeText | null> {

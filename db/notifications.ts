@@ -1,6 +1,13 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { isPositive, kindOf, type Notice, NotificationKind, replyDueAt } from '#domain/notification.ts';
+import {
+  isPositive,
+  kindOf,
+  nextDigest,
+  type Notice,
+  NotificationKind,
+  replyDueAt,
+} from '#domain/notification.ts';
 import { notifierId } from '#workflows/messages/wake.ts';
 import { findEmailPreferences } from './email-preferences.ts';
 import { Nothing, type TenantDb } from './pool.ts';
@@ -20,8 +27,24 @@ export async function notify(db: TenantDb, subject: string, notice: Notice, now:
   await db.query(sql.type(Nothing)`
     insert into notifications (workspace_id, kind, subject, data, since, due_at)
     values (${db.workspaceId}, ${kind}, ${subject}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(now)})
-    on conflict (workspace_id, kind, subject) do update set data = excluded.data`);
+    on conflict (workspace_id, kind, subject) do update
+      set data = excluded.data, due_at = least(notifications.due_at, excluded.due_at)`);
   return wakeNotifier(db, now);
+}
+
+/**
+ * Says that a campaign is under way: it is told of in the next digest, unless it completes before, which takes the
+ * place of it. @returns the workflows to wake after the commit.
+ */
+export async function notifyProgress(db: TenantDb, campaignId: string, now: Date): Promise<string[]> {
+  if (!(await findEmailPreferences(db)).campaign.enabled) return [];
+  const notice: Notice = { about: 'campaign_progress', campaignId };
+  const dueAt = nextDigest(await workspaceTimezone(db), now);
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    insert into notifications (workspace_id, kind, subject, data, since, due_at)
+    values (${db.workspaceId}, 'campaign', ${campaignId}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(dueAt)})
+    on conflict (workspace_id, kind, subject) do nothing`);
+  return rowCount === 0 ? [] : wakeNotifier(db, dueAt);
 }
 
 /** A client of an agency in invoice billing is told of no failed payments (specification §4.2). */

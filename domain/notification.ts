@@ -9,6 +9,7 @@ export type NotificationKind = z.infer<typeof NotificationKind>;
 
 /** What is told beside replies. Texts and ids only: names are read when the email is written. */
 export const Notice = z.discriminatedUnion('about', [
+  z.object({ about: z.literal('campaign_progress'), campaignId: z.string() }),
   z.object({ about: z.literal('campaign_completed'), campaignId: z.string() }),
   z.object({
     about: z.literal('payment_failed'),
@@ -24,6 +25,7 @@ export const Notice = z.discriminatedUnion('about', [
 export type Notice = z.infer<typeof Notice>;
 
 const KINDS = {
+  campaign_progress: 'campaign',
   campaign_completed: 'campaign',
   payment_failed: 'billing',
   invoice_paid: 'billing',
@@ -64,8 +66,8 @@ export function replyDueAt(
   }
 }
 
-/** The next 09:00 there: today's when it is still to come. */
-function nextDigest(zone: string, now: Date): Date {
+/** When what is told once a day is due, the next 09:00 there: today's when it is still to come. */
+export function nextDigest(zone: string, now: Date): Date {
   const today = toDate(toZoned(zone, now).withPlainTime(DIGEST_TIME));
   return today > now ? today : nextMorning(zone, now, DIGEST_TIME);
 }

@@ -15,7 +15,7 @@ import {
 } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { newUserId } from '#domain/ids.ts';
-import { notifierId } from '#workflows/messages/wake.ts';
+import { campaignWorkflowId, notifierId } from '#workflows/messages/wake.ts';
 
 interface Mail {
   subject: string;
@@ -279,4 +279,76 @@ it('a campaign that completes is summed up once', async () => {
   expect(mail.text).toContain('1 lead entered. 1 went through all steps');
   expect(mail.text).toContain('1 message was sent, 0 failed.');
   expect(mail.headers['list-unsubscribe']).toContain('.campaign.');
+});
+
+describe('campaigns under way', () => {
+  /** A campaign whose second step is a week away. @returns its id, once its first message was sent. */
+  async function underWay(
+    name: string,
+    steps = [{ message: 'Hello' }, { message: 'Again', delay: { days: 7 } }],
+  ) {
+    const to = phone();
+    const leadId = await createLead(app, workspace.id, { phones: [to] });
+    const { body } = await api('POST', '/api/campaigns', { name, steps, start: true });
+    const id: string = body.campaign._id;
+    expect((await api('POST', `/api/campaigns/${id}/leads`, { leadId })).status).toBe(201);
+    await eventually(async () => {
+      const { messages } = (await api('GET', `/api/messages?campaignId=${id}`)).body;
+      return messages.some(({ status }: { status: string }) => status === 'delivered');
+    });
+    await eventually(() => dueAt(id));
+    return { id, to };
+  }
+
+  it('are told of together, at nine in the morning there', async () => {
+    await app.pools.system.query(sql.unsafe`
+      update workspaces set timezone = 'Asia/Kolkata' where id = ${workspace.id}`);
+    const [spring, summer] = [await underWay('Spring'), await underWay('Summer')];
+    const due = await dueAt(spring.id);
+    expect([due?.getUTCHours(), due?.getUTCMinutes()]).toEqual([3, 30]);
+    await writes(summer.to, 'Tell me more');
+    await prefer({ reply: { enabled: false } });
+    await comeDue();
+    const mail = await firstMailTo(owner);
+    expect(mail.subject).toBe('2 campaigns under way (Bits & Pieces)');
+    expect(mail.text).toContain('Spring: 1 lead entered: 1 under way, 0 went through all steps');
+    expect(mail.text).toMatch(/Summer: .*\n\n.*1 message was sent, 0 failed\. 1 contact replied\./);
+    expect(mail.headers['list-unsubscribe']).toContain('.campaign.');
+    expect(await mailsTo(owner)).toHaveLength(1);
+  });
+
+  it('are told of only while they run and do something, and when the workspace wants it', async () => {
+    const [news, paused, idle] = [await underWay('News'), await underWay('Paused'), await underWay('Idle')];
+    expect((await api('POST', `/api/campaigns/${paused.id}/pause`)).status).toBe(200);
+    await app.pools.system.query(sql.unsafe`
+      update messages set sent_at = sent_at - interval '25 hours' where campaign_id = ${idle.id}`);
+    await comeDue();
+    const mail = await firstMailTo(owner);
+    expect(mail.subject).toBe('Campaign progress: News (Bits & Pieces)');
+    expect(mail.text).toContain('In the last 24 hours: 1 message was sent, 0 failed.');
+    await eventually(async () => (await dueAt(news.id)) === null);
+
+    await prefer({ campaign: { enabled: false } });
+    await app.pools.system.query(sql.unsafe`
+      update workflow_wakes set wake_at = now() where workflow_id = ${campaignWorkflowId(news.id)}`);
+    await wakeWorkflow(app.temporal, campaignWorkflowId(news.id), workspace.id);
+    const looked = async () => {
+      const at = await app.pools.system.oneFirst(sql.type(z.object({ at: z.date() }))`
+        select wake_at "at" from workflow_wakes where workflow_id = ${campaignWorkflowId(news.id)}`);
+      return at.getTime() > Date.now();
+    };
+    await eventually(looked);
+    expect(await dueAt(news.id)).toBeNull();
+    expect(await mailsTo(owner)).toHaveLength(1);
+  });
+
+  it('give way to the news that they are completed', async () => {
+    const { id } = await underWay('Short');
+    await app.pools.system.query(sql.unsafe`
+      update campaign_leads set state = 'finished' where campaign_id = ${id}`);
+    await wakeWorkflow(app.temporal, campaignWorkflowId(id), workspace.id);
+    expect((await firstMailTo(owner)).subject).toBe('Campaign completed: Short (Bits & Pieces)');
+    await eventually(async () => (await dueAt(id)) === null);
+    expect(await mailsTo(owner)).toHaveLength(1);
+  });
 });
