@@ -32,7 +32,8 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
       returning id, event
     )
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
-    select ${db.workspaceId}, substr(w.id, 1, 8) || substr(md5(w.id || h.id), 1, 16), h.id, w.id, w.event
+    -- In the order of their events: by this id deliveries are claimed and listed.
+    select ${db.workspaceId}, substr(w.id, 1, 12) || right(w.id, 4) || left(md5(w.id || h.id), 8), h.id, w.id, w.event
     from written w join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and w.event = any (h.events)
     -- A webhook that is just being deleted drops out here; without the lock it would fail its foreign key, and with it
     -- the transaction that the event tells of.

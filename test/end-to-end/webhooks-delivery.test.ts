@@ -152,6 +152,24 @@ describe('events', () => {
   });
 });
 
+it('lists what was delivered newest first, however close together', async () => {
+  const { call } = await tenant();
+  const target = await endpoint();
+  const hook = await register(call, target.url, ['message.failed']);
+  const failed: string[] = [];
+  await call('POST', '/api/opt-outs', { address: '+12025550142' });
+  for (let i = 0; i < 8; i++) {
+    const { body } = await call('POST', '/api/messages', { message: `${i}`, recipientPhone: '+12025550142' });
+    failed.push(body._id);
+  }
+  await arrivals(target, failed.length);
+  const messageOf = new Map(
+    target.received.map(({ headers, json }) => [headers['x-svc-delivery-id'], json.messageId]),
+  );
+  const logged = (await log(call, hook.path)).map(({ id }: { id: string }) => messageOf.get(id));
+  expect(logged).toEqual(failed.toReversed());
+});
+
 describe('replay', () => {
   it('sends the stored body byte for byte to the present URL with the present secret, and points at the original', async () => {
     const { call, send } = await tenant();
@@ -190,6 +208,11 @@ describe('replay', () => {
       });
     }
     const entries = await log(call, hook.path);
+    expect(entries.map(({ id }: { id: string }) => id)).toEqual([
+      again.body.deliveryId,
+      replay.body.deliveryId,
+      originalId,
+    ]);
     expect(
       entries.filter(({ isReplayOf }: { isReplayOf?: string }) => isReplayOf === originalId),
     ).toHaveLength(2);
