@@ -94,9 +94,12 @@ function outboundFilter({ campaignId, lineId, userId, from, to }: AnalyticsFilte
     lineId !== undefined && sql.fragment`m.line_id = ${lineId}`,
     userId !== undefined && sql.fragment`m.created_by_user_id = ${userId}`,
     from !== undefined && sql.fragment`m.created_at >= ${sql.timestamp(from)}`,
-    to !== undefined && sql.fragment`m.created_at <= ${sql.timestamp(to)}`,
+    to !== undefined && sql.fragment`m.created_at < ${justAfter(to)}`,
   ];
 }
+
+/** Times are shown in whole milliseconds and stored finer: what is shown as `to` belongs in. */
+const justAfter = (to: Date) => sql.timestamp(new Date(to.getTime() + 1));
 
 /** A reply counts for the user who created the message that it answers. */
 function inboundFilter({ campaignId, lineId, userId, from, to }: AnalyticsFilter) {
@@ -109,6 +112,6 @@ function inboundFilter({ campaignId, lineId, userId, from, to }: AnalyticsFilter
         where m.workspace_id = i.workspace_id and m.id = i.original_message_id and m.created_by_user_id = ${userId}
       )`,
     from !== undefined && sql.fragment`i.received_at >= ${sql.timestamp(from)}`,
-    to !== undefined && sql.fragment`i.received_at <= ${sql.timestamp(to)}`,
+    to !== undefined && sql.fragment`i.received_at < ${justAfter(to)}`,
   ];
 }

@@ -106,6 +106,13 @@ describe('GET /api/analytics', () => {
   });
 
   it('takes both bounds in', async () => {
+    const own = await createWorkspace(app);
+    const at = '2026-03-02T12:00:00.123';
+    await outbound(app, own.id, ADA, `${at}Z`, { created_at: `${at}900Z` });
+    await inbound(app, own.id, ADA, `${at}Z`, { received_at: `${at}900Z` });
+    const moment = await apiClient(app.url, own.key)('GET', `/api/analytics?dateFrom=${at}Z&dateTo=${at}Z`);
+    expect(moment.body.metrics).toMatchObject({ sent: 1, replied: 1 });
+
     expect(await metrics('?dateFrom=2026-03-02T12:00:00Z&dateTo=2026-03-03T12:00:00Z')).toMatchObject({
       reached: 3,
       sent: 3,
