@@ -1,6 +1,6 @@
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import type Koa from 'koa';
-import { ApiError, invalid } from './errors.ts';
+import { ApiError } from './errors.ts';
 
 export const BODY_LIMIT = 1024 * 1024;
 
@@ -27,27 +27,20 @@ export async function readBody(context: Koa.Context): Promise<unknown> {
   try {
     await parseJson(context, async () => {});
   } catch (error) {
-    const status = (error as { status?: number }).status;
-    if (status === 413) throw new ApiError('BODY_TOO_LARGE');
-    if (status === 400 || error instanceof SyntaxError) throw new ApiError('INVALID_JSON');
-    throw error;
+    throw refusedBody(error);
   }
-  const { body } = context.request as { body?: unknown };
-  const field = fieldWithNul(body);
-  if (field !== null) throw invalid(field, 'must not contain the NUL character');
-  return body;
+  return (context.request as { body?: unknown }).body;
 }
 
-/** PostgreSQL keeps no NUL in a text: the path of the first value or name that holds one. */
-function fieldWithNul(value: unknown, path: string[] = []): string | null {
-  if (typeof value === 'string') return value.includes('\0') ? path.join('.') : null;
-  if (value === null || typeof value !== 'object') return null;
-  for (const [name, field] of Object.entries(value)) {
-    if (name.includes('\0')) return path.join('.');
-    const found = fieldWithNul(field, [...path, name]);
-    if (found !== null) return found;
-  }
-  return null;
+/** What the parser threw: all but its own defects is about the body. */
+function refusedBody(error: unknown): unknown {
+  const { status, errno } = error as { status?: number; errno?: number };
+  if (status === 413) return new ApiError('BODY_TOO_LARGE');
+  if (status === 415)
+    return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body is in an unknown Content-Encoding');
+  // zlib's errors have a number of their own instead of a status: the body is not in the encoding it names.
+  const unreadable = status === 400 || errno !== undefined || error instanceof SyntaxError;
+  return unreadable ? new ApiError('INVALID_JSON') : error;
 }
 
 /**

@@ -4,7 +4,7 @@ import { claimAgencyKey, storeAgencyAnswer } from '#db/agency-idempotency.ts';
 import { claimIdempotencyKeys, storeAnswers } from '#db/idempotency.ts';
 import type { SystemDb, TenantDb } from '#db/pool.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, invalid } from './errors.ts';
 import type { Answer } from './respond.ts';
 
 export const MAX_KEY_LENGTH = 255;
@@ -73,5 +73,5 @@ export async function replayedForAgency(
 
 function checkLength(key: string): void {
   if (key.length <= MAX_KEY_LENGTH) return;
-  throw new ApiError('VALIDATION_ERROR', `Idempotency-Key: must be at most ${MAX_KEY_LENGTH} characters`);
+  throw invalid('Idempotency-Key', `must be at most ${MAX_KEY_LENGTH} characters`);
 }

@@ -3,9 +3,10 @@ import type { z } from 'zod';
 import { type SystemDb, type TenantDb, withSystem, withTenant } from '#db/pool.ts';
 import type { Caller, WorkspaceCaller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
-import { ApiError, fromZod } from './errors.ts';
+import { ApiError, fromZod, invalidFields } from './errors.ts';
 import { replayed, replayedForAgency, requestHash } from './idempotency.ts';
 import type { TenantRoute } from './route.ts';
+import { unstorable } from './unstorable.ts';
 
 export interface Answer {
   status: number;
@@ -80,6 +81,8 @@ async function inTransaction(
 
 function parse(schema: z.ZodType | undefined, value: unknown, refusal?: () => ApiError): unknown {
   if (!schema) return undefined;
+  const problem = unstorable(value);
+  if (problem) throw refusal?.() ?? invalidFields([problem]);
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw refusal?.() ?? fromZod(parsed.error);

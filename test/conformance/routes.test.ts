@@ -82,6 +82,40 @@ describe('every endpoint with a body', () => {
     }
   });
 
+  it('refuses a body that is not in the encoding it names', async () => {
+    const [route] = withBody;
+    if (!route) throw new Error('no route');
+    const as = (headers: Record<string, string>) =>
+      raw(route, '{}', { 'content-type': 'application/json', ...headers });
+    for (const encoding of ['gzip', 'deflate', 'br']) {
+      expect(await as({ 'content-encoding': encoding }), encoding).toMatchObject({
+        status: 400,
+        body: { code: 'INVALID_JSON' },
+      });
+    }
+    expect(await as({ 'content-encoding': 'rot13' })).toMatchObject({
+      status: 415,
+      body: { code: 'UNSUPPORTED_MEDIA_TYPE' },
+    });
+  });
+
+  it('refuses what cannot be stored or is nested without end, and says where', async () => {
+    const deep = (open: string, close: string): string => open.repeat(50_000) + '1' + close.repeat(50_000);
+    for (const [body, path, of = withBody] of [
+      ['{"message": ["a\\u0000b"]}', 'message.0'],
+      ['{"message": "half a pair: \\ud83d"}', 'message'],
+      ['{"a\\u0000": 1}', ''],
+      [`{"message": ${deep('[', ']')}}`, 'message', withBody.slice(0, 2)],
+      [`{"message": ${deep('{"a":', '}')}}`, 'message', withBody.slice(0, 2)],
+      [deep('[', ']'), '0', withBody.slice(0, 2)],
+    ] as const) {
+      const problem = (answer: ApiAnswer) =>
+        refused(400, 'VALIDATION_ERROR')(answer) ||
+        (answer.body.issues[0].path !== path && JSON.stringify(answer.body));
+      expect(await wrong(of, (route) => raw(route, body), problem), body.slice(0, 40)).toEqual([]);
+    }
+  });
+
   it('refuses more than 1 MB, told or not told in advance', async () => {
     const large = JSON.stringify({ message: 'x'.repeat(1024 * 1024) });
     for (let start = 0; start < withBody.length; start += 8) {
@@ -124,6 +158,18 @@ describe('every endpoint', () => {
     ).toEqual([]);
   });
 
+  it('refuses a NUL character in a query, and names the parameter', async () => {
+    const inQuery = tenantRoutes.filter(({ query }) => query !== undefined);
+    expect(inQuery.length).toBeGreaterThan(15);
+    for (const name of ['id', 'search', 'address', 'correlationId', 'cursor']) {
+      const ask = (route: TenantRoute) =>
+        call(app.url, route, keyOf(route), { path: `${pathOf(route)}?${name}=a%00b` });
+      const problem = (answer: ApiAnswer) =>
+        refused(400, 'VALIDATION_ERROR')(answer) || (answer.body.issues[0].path !== name && 'not named');
+      expect(await wrong(inQuery, ask, problem), name).toEqual([]);
+    }
+  });
+
   it('says 404 to an id that is none', async () => {
     const withId = tenantRoutes.filter(({ path }) => /\{(id|\w+Id)\}/.test(path));
     expect(withId.length).toBeGreaterThan(20);
@@ -153,6 +199,14 @@ describe('every endpoint', () => {
         tenantRoutes,
         ask('trace-1:a.b_c'),
         ({ headers }) => headers.get('x-request-id') !== 'trace-1:a.b_c' && 'not echoed',
+      ),
+    ).toEqual([]);
+    const base64 = `a/b+c=${'x'.repeat(150)}`;
+    expect(
+      await wrong(
+        tenantRoutes.slice(0, 3),
+        ask(base64),
+        ({ headers }) => headers.get('x-request-id') !== base64 && 'not echoed',
       ),
     ).toEqual([]);
     const made = ({ headers }: ApiAnswer) =>

@@ -1,0 +1,29 @@
+import type { Issue } from './errors.ts';
+
+/** Deeper than any field that is read; each level is a stack frame of whoever walks over it. */
+const MAX_DEPTH = 100;
+
+/**
+ * PostgreSQL keeps neither NUL nor half of a surrogate pair in a text.
+ * @returns the path of the first value or name that holds one or is nested too deeply; null when there is none.
+ */
+export function unstorable(value: unknown, path: string[] = []): Issue | null {
+  if (typeof value === 'string') {
+    const message = textProblem(value);
+    return message === null ? null : { path: path.join('.'), message };
+  }
+  if (value === null || typeof value !== 'object') return null;
+  if (path.length === MAX_DEPTH) return { path: path[0] ?? '', message: 'is nested too deeply' };
+  for (const [name, field] of Object.entries(value)) {
+    const message = textProblem(name);
+    if (message !== null) return { path: path.join('.'), message };
+    const found = unstorable(field, [...path, name]);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function textProblem(text: string): string | null {
+  if (text.includes('\0')) return 'must not contain the NUL character';
+  return text.isWellFormed() ? null : 'must be well-formed Unicode';
+}
