@@ -2,15 +2,12 @@ import { findStoredAttachment } from '#db/attachments.ts';
 import type { MessageRow } from '#db/messages.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { findVoiceNote } from '#db/voice-notes.ts';
-import { type LinkReader, linkName } from '#domain/attachment.ts';
+import { CARRIER_LINK_DAYS, type LinkReader, linkName } from '#domain/attachment.ts';
 import { isAudio } from '#domain/attachment-type.ts';
 import type { Channel } from '#domain/channel.ts';
 import { VOICE_NOTE_CHANNEL, voiceNoteName } from '#domain/voice-note.ts';
 import type { OutboundAttachment } from '#providers/carriers/carrier.ts';
 import type { SignedLinks } from '#providers/storage/signed-link.ts';
-
-/** How long a carrier may fetch a file after it was handed the message. */
-const CARRIER_LINK_MS = 7 * 86_400_000;
 
 export type Files =
   | { kind: 'files'; attachments: OutboundAttachment[] }
@@ -31,7 +28,7 @@ export async function outboundFiles(
   channel: Channel,
   links: SignedLinks,
 ): Promise<Files> {
-  const expires = new Date(Date.now() + CARRIER_LINK_MS);
+  const expires = new Date(Date.now() + CARRIER_LINK_DAYS * 86_400_000);
   const linkTo = (attachmentId: string, name: string): string =>
     links.sign({ workspaceId: db.workspaceId, attachmentId, name: linkName(name) }, expires);
   const attachments: OutboundAttachment[] = [];

@@ -2,11 +2,13 @@ import { trimAged } from '#db/retention.ts';
 import { systemDb } from '#db/pool.ts';
 import { overdueWakes } from '#db/wakes.ts';
 import type { Dependencies } from './dependencies.ts';
+import { deleteEndedUploads } from './ended-uploads.ts';
 
 /** Longer than a healthy workflow takes to look at work that is due. */
 const GRACE_SECONDS = 30;
 
-export function createSweepActivities({ pools, waker, logger }: Dependencies) {
+export function createSweepActivities(dependencies: Dependencies) {
+  const { pools, waker, logger } = dependencies;
   return {
     /** Wakes every workflow whose time has passed without its having looked. */
     async wakeOverdue(): Promise<number> {
@@ -17,9 +19,9 @@ export function createSweepActivities({ pools, waker, logger }: Dependencies) {
       return overdue.length;
     },
 
-    /** Deletes what is past its time: idempotency keys, fingerprints, logs; some thousand rows at a time. */
+    /** Deletes what is past its time: idempotency keys, fingerprints, logs, uploads; so many of each at a time. */
     async trim(): Promise<number> {
-      return trimAged(systemDb(pools));
+      return (await trimAged(systemDb(pools))) + (await deleteEndedUploads(dependencies));
     },
   };
 }

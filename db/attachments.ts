@@ -1,6 +1,12 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { type FileLinks, linkExpiry, REPLY_LINK_DAYS, type StoredFile } from '#domain/attachment.ts';
+import {
+  type FileLinks,
+  linkExpiry,
+  REPLY_LINK_DAYS,
+  type StoredFile,
+  uploadKeptUntil,
+} from '#domain/attachment.ts';
 import type { InboundAttachment } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
 import type { ReplyAttachments } from '#domain/reply.ts';
@@ -35,8 +41,9 @@ export async function insertUpload(
   now: Date,
 ): Promise<void> {
   await db.query(sql.type(Nothing)`
-    insert into attachments (workspace_id, id, name, content_type, size, status, created_at)
-    values (${db.workspaceId}, ${id}, ${name}, ${contentType}, ${size}, 'stored', ${sql.timestamp(now)})`);
+    insert into attachments (workspace_id, id, name, content_type, size, status, created_at, kept_until)
+    values (${db.workspaceId}, ${id}, ${name}, ${contentType}, ${size}, 'stored', ${sql.timestamp(now)},
+      ${sql.timestamp(uploadKeptUntil(now))})`);
 }
 
 const InboundFileRow = z.object({

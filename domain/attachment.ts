@@ -24,6 +24,9 @@ export const UPLOAD_LINK_DAYS = 365;
 /** How long the links to a reply's files are valid (specification §2.9). */
 export const REPLY_LINK_DAYS = 30;
 
+/** How long a carrier may fetch a file after it was handed the message. */
+export const CARRIER_LINK_DAYS = 7;
+
 const DAY_MS = 86_400_000;
 
 /**
@@ -34,6 +37,10 @@ export function linkExpiry(createdAt: Date, now: Date, days: number): Date {
   const age = Math.max(0, Math.floor((now.getTime() - createdAt.getTime()) / DAY_MS));
   return new Date(createdAt.getTime() + (age + 1 + days) * DAY_MS);
 }
+
+/** When an upload may be deleted: its link has ended, and so has what a carrier got in the link's last minute. */
+export const uploadKeptUntil = (createdAt: Date): Date =>
+  new Date(linkExpiry(createdAt, createdAt, UPLOAD_LINK_DAYS).getTime() + (CARRIER_LINK_DAYS + 1) * DAY_MS);
 
 /** Messages name files by their links, which must not become too long for that. */
 const LINK_NAME_LENGTH = 100;

@@ -1,0 +1,133 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql } from 'slonik';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { newId } from '#domain/ids.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { PNG, uploaded, wav } from '#test/support/files.ts';
+import { writeIn } from '#test/support/inbound.ts';
+import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+let lineId: string;
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  lineId = await createLine(app, workspace.id);
+  api = apiClient(app.url, workspace.key);
+});
+afterAll(() => app.stop());
+
+const DAY_MS = 86_400_000;
+const photo = (): Promise<string> => uploaded(app, workspace.key, { name: 'photo.png', content: PNG });
+
+async function send(attachmentUrl: string, fields = {}): Promise<{ id: string; to: string }> {
+  const to = phone();
+  const { status, body } = await api('POST', '/api/messages', {
+    recipientPhone: to,
+    attachmentUrls: [attachmentUrl],
+    ...fields,
+  });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return { id: body._id, to };
+}
+
+const inAWeek = { scheduledDate: new Date(Date.now() + 7 * DAY_MS).toISOString() };
+
+/** Lets files grow older by so many days. */
+const age = (days: number) =>
+  withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`
+      update attachments set created_at = created_at - make_interval(days => ${days}), kept_until = kept_until - make_interval(days => ${days})
+      where workspace_id = ${workspace.id}`),
+  );
+
+const sweep = () =>
+  app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
+
+const opens = async (links: Record<string, string>) =>
+  Object.fromEntries(
+    await Promise.all(
+      Object.entries(links).map(async ([name, link]) => [name, (await fetch(link)).status] as const),
+    ),
+  );
+
+const filesStored = async (): Promise<number> =>
+  (await readdir(join(app.config.storage.folder, workspace.id))).length;
+
+it('uploads are deleted once their link has ended, but none that something still needs', async () => {
+  const uploads = {
+    unused: await photo(),
+    scheduled: await photo(),
+    otherwiseSpelled: await photo(),
+    campaign: await photo(),
+    canceled: await photo(),
+    lately: await photo(),
+    voice: await uploaded(app, workspace.key, { name: 'a.wav', content: wav(1) }),
+  };
+  const first = await send(uploads.scheduled, inAWeek);
+  await send(uploads.otherwiseSpelled.replace('photo', 'ph%6Fto').replace('http:', 'HTTP:'), inAWeek);
+  const canceled = await send(uploads.canceled, inAWeek);
+  expect((await api('POST', `/api/messages/${canceled.id}/cancel`)).status).toBe(200);
+  const steps = [{ message: 'Look', attachmentUrls: [uploads.campaign], delay: {} }];
+  expect((await api('POST', '/api/campaigns', { name: 'Pictures', steps })).status).toBe(201);
+  for (const { to } of [await send(uploads.lately), await send(uploads.voice, { voiceNote: true })])
+    await eventually(async () => (await sentTo(app, to)).length > 0);
+  await writeIn(app, {
+    lineId,
+    from: phone(),
+    text: 'Here it is',
+    attachments: [{ name: 'theirs.png', contentType: 'image/png', base64: PNG.toString('base64') }],
+  });
+  const theirs = await eventually(async () => {
+    const { body } = await api('GET', '/api/replies');
+    return body.replies[0]?.attachmentDownloadUrls?.[0] as string | undefined;
+  });
+  const everything = { ...uploads, theirs };
+  const stored = await filesStored();
+
+  // A link ends within 366 days, and a carrier has a week to fetch what was sent in its last minute.
+  await age(373);
+  await sweep();
+  expect(new Set(Object.values(await opens(everything)))).toEqual(new Set([200]));
+
+  await age(2);
+  await sweep();
+  const needed = {
+    scheduled: 200,
+    otherwiseSpelled: 200,
+    campaign: 200,
+    lately: 200,
+    voice: 200,
+    theirs: 200,
+  };
+  expect(await opens(everything)).toEqual({ ...needed, unused: 404, canceled: 404 });
+  expect(await filesStored()).toBe(stored - 2);
+
+  // What was needed is looked at again: a week after it was sent, nobody fetches a file any more.
+  await withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`
+      update messages set sent_at = sent_at - interval '8 days' where workspace_id = ${workspace.id}`),
+  );
+  await api('POST', `/api/messages/${first.id}/cancel`);
+  await age(2);
+  await sweep();
+  const left = { otherwiseSpelled: 200, campaign: 200, theirs: 200 };
+  expect(await opens(everything)).toEqual({
+    ...left,
+    unused: 404,
+    canceled: 404,
+    scheduled: 404,
+    lately: 404,
+    voice: 404,
+  });
+  // The voice note went with its audio.
+  expect(await filesStored()).toBe(Object.keys(left).length);
+});
