@@ -1,5 +1,5 @@
 import { type AttemptRow, insertAttempts, lineHistory } from '#db/attempts.ts';
-import { stopFailed } from '#db/campaign-stops.ts';
+import { stopFailed, wakeWhenDone } from '#db/campaign-stops.ts';
 import { findLine, type LineRow } from '#db/lines.ts';
 import { findLeads, type LeadRow } from '#db/leads.ts';
 import { emitMessageEvents } from '#db/message-events.ts';
@@ -20,7 +20,7 @@ import {
   planLine,
   type QueuedMessage,
 } from '#domain/pacing.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId, webhookDispatcherId } from '#workflows/messages/wake.ts';
 
 /** One message that the rules let go, with its attempt on record. */
 export interface Claim {
@@ -37,7 +37,8 @@ export interface SendPlan {
   /** When the line has something to do again; null: not before it is woken. */
   nextAt: Date | null;
   reason: string;
-  wakeDispatcher: boolean;
+  /** The workflows to wake after the commit. */
+  wakes: string[];
 }
 
 /** Due messages looked at in the ordinary case, and when a cap is reached. */
@@ -65,18 +66,18 @@ export async function planSends(
   const bounds = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
   const history = await lineHistory(db, lineId, bounds);
   const forced = await dueForcedFallbacks(db, lineId, now);
-  const { send, wait, wakeDispatcher } = await applyRules(db, paced(line, timezone), history, now);
+  const { send, wait, wakes } = await applyRules(db, paced(line, timezone), history, now);
   if (send.length === 0) {
     const next: Plan['next'] = wait ?? { at: await nextDueAt(db, lineId), reason: 'scheduled' };
     const nextAt = forced.length > 0 ? now : next.at;
     const reason = operatorsReason(next.at === null && !wait ? 'idle' : next.reason);
     await setWake(db, pacer, nextAt);
-    return { claims: [], forced, nextAt, reason, wakeDispatcher };
+    return { claims: [], forced, nextAt, reason, wakes };
   }
   const claims = await claim(db, line, send, carrierTimeoutMs, now);
   // The round goes on after these, so new work needs no signal; a round that dies is found by the sweep.
   await setWake(db, pacer, now);
-  return { claims, forced, nextAt: now, reason: 'more may be due', wakeDispatcher };
+  return { claims, forced, nextAt: now, reason: 'more may be due', wakes };
 }
 
 const idle = (reason: string): SendPlan => ({
@@ -84,7 +85,7 @@ const idle = (reason: string): SendPlan => ({
   forced: [],
   nextAt: null,
   reason,
-  wakeDispatcher: false,
+  wakes: [],
 });
 
 /** Without its full stop: it stands within a sentence there. */
@@ -94,7 +95,7 @@ interface Ruling {
   send: QueuedMessage[];
   /** What holds the whole line back, when something does. */
   wait: Plan['next'] | null;
-  wakeDispatcher: boolean;
+  wakes: string[];
 }
 
 async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, now: Date): Promise<Ruling> {
@@ -108,20 +109,20 @@ async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, n
   await moveMessages(db, plan.moves);
 
   const refused = queue.filter(({ optedOut }) => optedOut);
-  const wakeDispatcher = await failOptedOut(db, refused, now);
+  const wakes = await failOptedOut(db, refused, now);
   const chosen = new Set(plan.send);
   const send = queue.filter(({ id }) => chosen.has(id));
   const held = queue.length - refused.length - plan.moves.length > 0;
-  if (send.length > 0 || !held) return { send, wait: null, wakeDispatcher };
+  if (send.length > 0 || !held) return { send, wait: null, wakes };
   await explainWait(
     db,
     queue.slice(0, LOOK).map(({ id }) => id),
     plan.next.reason,
   );
-  return { send, wait: plan.next, wakeDispatcher };
+  return { send, wait: plan.next, wakes };
 }
 
-async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<boolean> {
+async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<string[]> {
   const failed: MessageRow[] = [];
   for (const { id } of refused) {
     const message = await advanceMessage(db, id, ['pending', 'scheduled'], {
@@ -130,12 +131,13 @@ async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now
     });
     if (message) failed.push(message);
   }
-  await stopFailed(db, failed);
-  return emitMessageEvents(
+  const wakes = await wakeWhenDone(db, await stopFailed(db, failed), now);
+  const told = await emitMessageEvents(
     db,
     failed.map((message) => ({ event: 'message.failed', message, data: { error: 'recipient_opted_out' } })),
     now,
   );
+  return told ? [...wakes, webhookDispatcherId(db.workspaceId)] : wakes;
 }
 
 async function claim(

@@ -16,7 +16,6 @@ import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { openConfig } from '#providers/carriers/secret-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
-import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Files, outboundFiles } from './outbound-files.ts';
 import { type Claim, planSends, type SendPlan } from './send-plan.ts';
@@ -46,18 +45,17 @@ export function createSender({
   const tenant = <T>(line: SendingLine, work: (db: TenantDb) => Promise<T>): Promise<T> =>
     withTenant(pools, line.workspaceId, work);
 
-  const wakeDispatcher = (line: SendingLine, wanted: boolean): void => {
-    if (wanted) waker.wake(webhookDispatcherId(line.workspaceId), line.workspaceId);
+  const wake = (line: SendingLine, workflows: readonly string[]): void => {
+    for (const workflow of workflows) waker.wake(workflow, line.workspaceId);
   };
 
   async function settle(line: SendingLine, attempt: AttemptRow, outcome: Settled): Promise<void> {
     const now = new Date();
-    const { wanted, followed } = await tenant(line, async (db) => ({
-      wanted: await settleIn(db, line, attempt, outcome, now),
-      followed: await followCampaign(db, attempt.messageId, now),
-    }));
-    wakeDispatcher(line, wanted);
-    for (const workflow of followed) waker.wake(workflow, line.workspaceId);
+    const wakes = await tenant(line, async (db) => [
+      ...(await settleIn(db, line, attempt, outcome, now)),
+      ...(await followCampaign(db, attempt.messageId, now)),
+    ]);
+    wake(line, wakes);
   }
 
   async function settleIn(
@@ -66,12 +64,12 @@ export function createSender({
     attempt: AttemptRow,
     outcome: Settled,
     now: Date,
-  ): Promise<boolean> {
+  ): Promise<string[]> {
     if (attempt.kind === 'fallback') return settleFallback(db, attempt, outcome, now);
     if (outcome.kind !== 'accepted') return settlePrimary(db, attempt, outcome, now);
     await lockCarrierMessage(db, line.lineId, outcome.carrierMessageId);
-    const wake = await settlePrimary(db, attempt, outcome, now);
-    return (await applyWaitingEvents(db, line.lineId, outcome.carrierMessageId, now)) || wake;
+    const wakes = await settlePrimary(db, attempt, outcome, now);
+    return [...wakes, ...(await applyWaitingEvents(db, line.lineId, outcome.carrierMessageId, now))];
   }
 
   /** Calls the carrier; an answer that was lost is asked for once at once, and otherwise left for `reconcile`. */
@@ -236,7 +234,7 @@ export function createSender({
     plan: async (line: SendingLine): Promise<SendPlan> => {
       const { timeoutMs } = carriers.get(line.carrier);
       const plan = await tenant(line, (db) => planSends(db, line.lineId, timeoutMs, new Date()));
-      wakeDispatcher(line, plan.wakeDispatcher);
+      wake(line, plan.wakes);
       return plan;
     },
 
@@ -244,7 +242,7 @@ export function createSender({
     async send(line: SendingLine, plan: SendPlan): Promise<{ retryAt: Date | null }> {
       await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
       for (const messageId of plan.forced) {
-        wakeDispatcher(line, await tenant(line, (db) => forceFallback(db, messageId, new Date())));
+        wake(line, await tenant(line, (db) => forceFallback(db, messageId, new Date())));
       }
       const owed = await tenant(line, (db) => owedFallbacks(db, line.lineId));
       for (const messageId of owed) await sendFallback(line, messageId);

@@ -1,12 +1,11 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { stepDate } from '#domain/campaign-schedule.ts';
-import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { wakeLines } from './campaign-entry.ts';
+import { wakeWhenDone } from './campaign-stops.ts';
 import { campaignWindow, findCampaign } from './campaigns.ts';
 import { MessageRow } from './messages.ts';
 import { Nothing, type TenantDb } from './pool.ts';
-import { requestWake } from './wakes.ts';
 import { workspaceTimezone } from './workspaces.ts';
 
 const Step = MessageRow.pick({ id: true, status: true, sentAt: true }).extend({
@@ -19,7 +18,7 @@ type Step = z.infer<typeof Step>;
 /**
  * What a campaign makes of a message that has just changed its status, in the same transaction: one that left puts
  * the lead's next step into its line's queue, one that is to be tried again is canceled if the lead has stopped
- * meanwhile. Other messages are left alone; for a failed one see `stopFailed`.
+ * meanwhile. Other messages are left alone; a failed one has stopped its lead already (`stopFailed`).
  * @returns the workflows to wake after the commit.
  */
 export async function followCampaign(db: TenantDb, messageId: string, now: Date): Promise<string[]> {
@@ -34,13 +33,12 @@ export async function followCampaign(db: TenantDb, messageId: string, now: Date)
     case 'fallback':
     case 'canceled':
       return releaseNext(db, step, now);
-    case 'failed':
-      return wakeWhenDone(db, [step.campaignId], now);
     case 'pending':
     case 'scheduled':
       await cancelStopped(db, step);
       return [];
     case 'sending':
+    case 'failed':
       return [];
   }
 }
@@ -81,35 +79,6 @@ async function finish(db: TenantDb, step: Step, now: Date): Promise<string[]> {
   const { rowCount } = await db.query(sql.type(Nothing)`
     update campaign_leads set state = 'finished', updated_at = now() where ${ofLead(db, step)} and state = 'running'`);
   return rowCount === 0 ? [] : wakeWhenDone(db, [step.campaignId], now);
-}
-
-/** So few leads under way that the last of them may end side by side, each seeing the other still running. */
-const FEW = 20;
-/** By then they have committed. */
-const LOOK_AGAIN_MS = 2000;
-
-/**
- * The workflow of a campaign looks by itself from time to time; that its last lead has ended it is told at once.
- * @returns the workflows to wake after the commit.
- */
-export async function wakeWhenDone(
-  db: TenantDb,
-  campaignIds: readonly string[],
-  now: Date,
-): Promise<string[]> {
-  const wakes: string[] = [];
-  for (const campaignId of [...new Set(campaignIds)].toSorted()) {
-    const running = await db.oneFirst(sql.type(z.object({ count: z.int() }))`
-      select count(*) from (
-        select 1 from campaign_leads
-        where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and state = 'running' limit ${FEW}
-      ) few`);
-    if (running === FEW) continue;
-    const at = running === 0 ? now : new Date(now.getTime() + LOOK_AGAIN_MS);
-    const workflow = campaignWorkflowId(campaignId);
-    if (await requestWake(db, workflow, at)) wakes.push(workflow);
-  }
-  return wakes;
 }
 
 /** A send that did not leave comes back to the queue of a lead that may have stopped meanwhile. */

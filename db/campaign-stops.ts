@@ -1,7 +1,9 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
+import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import type { MessageRow } from './messages.ts';
 import { Nothing, type TenantDb } from './pool.ts';
+import { requestWake } from './wakes.ts';
 
 /** Why a lead goes no further in its campaigns (decisions §7). */
 export type StopReason = 'reply' | 'opt_out' | 'failed';
@@ -24,15 +26,21 @@ export async function stopContact(db: TenantDb, address: string, reason: StopRea
   );
 }
 
-/** Stops the sequences of which a message has failed for good. */
+/**
+ * Stops the sequences of which a message has failed for good.
+ * @returns the campaigns that were stopped for somebody: see `wakeWhenDone`.
+ */
 export async function stopFailed(
   db: TenantDb,
   failed: readonly Pick<MessageRow, 'campaignId' | 'leadId'>[],
-): Promise<void> {
+): Promise<string[]> {
+  const stopped: string[] = [];
   for (const { campaignId, leadId } of failed) {
     if (campaignId === null || leadId === null) continue;
-    await stop(db, 'failed', sql.fragment`campaign_id = ${campaignId} and lead_id = ${leadId}`);
+    const who = sql.fragment`campaign_id = ${campaignId} and lead_id = ${leadId}`;
+    stopped.push(...(await stop(db, 'failed', who)));
   }
+  return stopped;
 }
 
 const StoppedRow = z.object({ campaignId: z.string(), leadId: z.string() });
@@ -54,11 +62,48 @@ async function stop(db: TenantDb, reason: StopReason, who: FragmentSqlToken): Pr
   return stopped.map(({ campaignId }) => campaignId);
 }
 
-/** Cancels whatever waits to be sent to the leads that `ids` selects, and takes them out of their campaigns. */
-export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken): Promise<void> {
-  await db.query(sql.type(Nothing)`
-    delete from campaign_leads where workspace_id = ${db.workspaceId} and lead_id in (${ids})`);
+/**
+ * Cancels whatever waits to be sent to the leads that `ids` selects, and takes them out of their campaigns.
+ * @returns the campaigns in which one of them was under way: see `wakeWhenDone`.
+ */
+export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken): Promise<string[]> {
+  const left = await db.anyFirst(sql.type(StoppedRow.pick({ campaignId: true }))`
+    with gone as (
+      delete from campaign_leads where workspace_id = ${db.workspaceId} and lead_id in (${ids})
+      returning campaign_id, state
+    )
+    select distinct campaign_id from gone where state = 'running'`);
   await db.query(sql.type(Nothing)`
     update messages set status = 'canceled', hold_reason = 'lead_deleted', held = false, updated_at = now()
     where workspace_id = ${db.workspaceId} and lead_id in (${ids}) and status in ('pending', 'scheduled')`);
+  return [...left];
+}
+
+/** So few leads under way that the last of them may end side by side, each seeing the other still running. */
+const FEW = 20;
+/** By then they have committed. */
+const LOOK_AGAIN_MS = 2000;
+
+/**
+ * The workflow of a campaign looks by itself from time to time; that its last lead has ended it is told at once.
+ * @returns the workflows to wake after the commit.
+ */
+export async function wakeWhenDone(
+  db: TenantDb,
+  campaignIds: readonly string[],
+  now: Date,
+): Promise<string[]> {
+  const wakes: string[] = [];
+  for (const campaignId of [...new Set(campaignIds)].toSorted()) {
+    const running = await db.oneFirst(sql.type(z.object({ count: z.int() }))`
+      select count(*) from (
+        select 1 from campaign_leads
+        where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and state = 'running' limit ${FEW}
+      ) few`);
+    if (running === FEW) continue;
+    const at = running === 0 ? now : new Date(now.getTime() + LOOK_AGAIN_MS);
+    const workflow = campaignWorkflowId(campaignId);
+    if (await requestWake(db, workflow, at)) wakes.push(workflow);
+  }
+  return wakes;
 }

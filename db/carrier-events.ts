@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { CarrierEvent } from '#domain/carrier-event.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { findMessage, MessageRow } from './messages.ts';
 import { carrierOptOut, fail, fallBack } from './outcomes.ts';
@@ -24,14 +25,14 @@ export async function noteCarrierEvent(db: TenantDb, lineId: string, event: Carr
 
 /**
  * Applies a receipt, a read or a reaction. One that came before the answer to its send waits until that is settled.
- * @returns true when the webhook dispatcher has to be woken after the commit.
+ * @returns the workflows to wake after the commit.
  */
 export async function applyMessageEvent(
   db: TenantDb,
   lineId: string,
   event: MessageEvent,
   now: Date,
-): Promise<boolean> {
+): Promise<string[]> {
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
   const attempt = await db.maybeOne(sql.type(
     z.object({ messageId: z.string(), kind: z.string(), address: z.string() }),
@@ -40,19 +41,23 @@ export async function applyMessageEvent(
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
   if (!attempt) {
     await keepWaiting(db, lineId, event);
-    return false;
+    return [];
   }
-  if (event.kind === 'reaction') return applyReaction(db, attempt.messageId, event, now);
+  if (event.kind === 'reaction')
+    return dispatcher(db, await applyReaction(db, attempt.messageId, event, now));
   const ends = event.kind === 'receipt' && (event.optedOut === true || event.deadAddress === true);
-  const wake = ends && (await carrierOptOut(db, attempt.address, now));
+  const wakes = ends ? await carrierOptOut(db, attempt.address, now) : [];
   // What the recipient's phone says of a fallback SMS does not change the message: its outcome was the fallback.
-  if (attempt.kind === 'fallback') return wake;
+  if (attempt.kind === 'fallback') return wakes;
   const told =
     event.kind === 'read'
       ? await markRead(db, attempt.messageId, event.at, now)
       : await applyReceipt(db, attempt.messageId, event, now);
-  return told || wake;
+  return [...wakes, ...told];
 }
+
+const dispatcher = (db: TenantDb, wanted: boolean): string[] =>
+  wanted ? [webhookDispatcherId(db.workspaceId)] : [];
 
 /** Whoever settles a send and whoever applies an event of it take turns: neither can miss the other. */
 export async function lockCarrierMessage(
@@ -101,14 +106,14 @@ export async function applyWaitingEvents(
   lineId: string,
   carrierMessageId: string,
   now: Date,
-): Promise<boolean> {
-  let wake = false;
+): Promise<string[]> {
+  const wakes: string[] = [];
   for (const event of await takeWaitingEvents(db, lineId, carrierMessageId)) {
     if (event.kind === 'receipt' || event.kind === 'read' || event.kind === 'reaction') {
-      wake = (await applyMessageEvent(db, lineId, event, now)) || wake;
+      wakes.push(...(await applyMessageEvent(db, lineId, event, now)));
     }
   }
-  return wake;
+  return wakes;
 }
 
 async function applyReceipt(
@@ -116,13 +121,13 @@ async function applyReceipt(
   messageId: string,
   { status, reason, optedOut, at }: Extract<MessageEvent, { kind: 'receipt' }>,
   now: Date,
-): Promise<boolean> {
+): Promise<string[]> {
   if (status === 'delivered') {
     await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
-    return false;
+    return [];
   }
   const message = await findMessage(db, messageId);
-  if (message?.status !== 'sent') return false;
+  if (message?.status !== 'sent') return [];
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
   if (optedOut) return fail(db, message, cause, now);
   return message.sendFallbackSmsOnFailed
@@ -130,16 +135,13 @@ async function applyReceipt(
     : fail(db, message, cause, now);
 }
 
-async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<boolean> {
+async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<string[]> {
   await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
   const read = await db.maybeOne(sql.type(MessageRow)`
     update messages set read_at = ${sql.timestamp(at)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId} and read_at is null
     returning *`);
-  if (!read) return false;
-  return emitMessageEvents(
-    db,
-    [{ event: 'message.opened', message: read, data: { readAt: at.toISOString() } }],
-    now,
-  );
+  if (!read) return [];
+  const change = { event: 'message.opened' as const, message: read, data: { readAt: at.toISOString() } };
+  return dispatcher(db, await emitMessageEvents(db, [change], now));
 }

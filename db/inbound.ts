@@ -15,8 +15,7 @@ import {
   takeWaitingEvents,
 } from './carrier-events.ts';
 import { applyCall } from './calls.ts';
-import { wakeWhenDone } from './campaign-steps.ts';
-import { stopContact } from './campaign-stops.ts';
+import { stopContact, wakeWhenDone } from './campaign-stops.ts';
 import { contactAddress } from './contact-address.ts';
 import { findLeadsByAddress } from './leads.ts';
 import { applyKeyword, emitOptedOut } from './opt-outs.ts';
@@ -48,10 +47,8 @@ export async function receiveCarrierEvent(
   switch (event.kind) {
     case 'receipt':
     case 'read':
-    case 'reaction': {
-      const wake = await applyMessageEvent(db, lineId, event, context.now);
-      return wake ? [webhookDispatcherId(db.workspaceId)] : [];
-    }
+    case 'reaction':
+      return applyMessageEvent(db, lineId, event, context.now);
     case 'reply':
       return receiveReply(db, lineId, event, context);
     case 'reply_attachments':
@@ -94,7 +91,8 @@ async function receiveReply(
     wakes.push(...(await answersFirst(db, address, event.at, now)));
     wakes.push(...(await wakeWhenDone(db, await stopContact(db, address, 'reply'), now)));
   }
-  const failed = reply.keyword ? await applyKeyword(db, address, reply.keyword, event.at) : [];
+  const ended = reply.keyword && (await applyKeyword(db, address, reply.keyword, event.at));
+  if (ended) wakes.push(...(await wakeWhenDone(db, ended.campaignIds, now)));
   if (files > 0) {
     // Its event tells of the first files: whoever fetches them announces it.
     const fetcher = attachmentFetcherId(db.workspaceId);
@@ -102,7 +100,7 @@ async function receiveReply(
   }
   if (!reply.autoReply) wakes.push(...(await notifyReply(db, address, now)));
   const announced = await announceReplies(db, { replyId: reply.id, links, now });
-  const told = await emitOptedOut(db, failed, now);
+  const told = ended !== null && (await emitOptedOut(db, ended.failed, now));
   return announced || told ? [...wakes, webhookDispatcherId(db.workspaceId)] : wakes;
 }
 

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type LeadList, type LeadListPatch, QUICK_SENDS } from '#domain/lead-list.ts';
-import { cancelMessagesOfLeads } from './campaign-stops.ts';
+import { cancelMessagesOfLeads, wakeWhenDone } from './campaign-stops.ts';
 import { Nothing, type TenantDb } from './pool.ts';
 
 const ListRow = z.object({
@@ -91,15 +91,16 @@ export async function countLeads(db: TenantDb, listId: string, added: number): P
 /**
  * Deletes a list with the leads it owns; what waits to be sent to them is canceled. A lead that is in another list
  * as well stays, in that one.
+ * @returns the workflows to wake after the commit.
  */
-export async function deleteList(db: TenantDb, id: string): Promise<void> {
+export async function deleteList(db: TenantDb, id: string, now: Date): Promise<string[]> {
   await db.query(sql.type(Nothing)`
     update leads l set list_id = other.list_id
     from (select lead_id, min(list_id) list_id from list_addresses
       where workspace_id = ${db.workspaceId} and list_id <> ${id} group by lead_id) other
     where l.workspace_id = ${db.workspaceId} and l.list_id = ${id} and l.id = other.lead_id`);
   const owned = sql.fragment`select id from leads where workspace_id = ${db.workspaceId} and list_id = ${id}`;
-  await cancelMessagesOfLeads(db, owned);
+  const campaignIds = await cancelMessagesOfLeads(db, owned);
   await db.query(
     sql.type(Nothing)`delete from list_addresses where workspace_id = ${db.workspaceId} and list_id = ${id}`,
   );
@@ -109,6 +110,7 @@ export async function deleteList(db: TenantDb, id: string): Promise<void> {
   await db.query(
     sql.type(Nothing)`delete from lead_lists where workspace_id = ${db.workspaceId} and id = ${id}`,
   );
+  return wakeWhenDone(db, campaignIds, now);
 }
 
 /** The list of specification §2.6. */

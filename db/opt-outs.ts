@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
-import { stopContact } from './campaign-stops.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { stopContact, wakeWhenDone } from './campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { MessageRow } from './messages.ts';
 import type { TenantDb } from './pool.ts';
@@ -15,24 +16,40 @@ export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut
   createdAt: createdAt.toISOString(),
 });
 
+/** What an opt-out ended: the campaigns that were stopped for the contact, and the messages that were failed. */
+export interface EndedByOptOut {
+  campaignIds: string[];
+  failed: MessageRow[];
+}
+
 /**
  * Keeps the workspace from writing to an address: ends its campaigns, and fails what else waits for it; one that is opted out stays as it is.
- * @returns the opt-out, and the messages that were failed: `emitOptedOut` tells of them, after all other locks.
+ * @returns the opt-out, and what it ended: `announceOptOut` tells of that, after all other locks.
  */
 export async function optOut(
   db: TenantDb,
   address: string,
   source: OptOutSource,
   at: Date,
-): Promise<{ optOut: OptOutRow; failed: MessageRow[] }> {
+): Promise<{ optOut: OptOutRow; ended: EndedByOptOut }> {
   // The assignment changes nothing: it makes the row that is there already come back.
   const row = await db.one(sql.type(OptOutRow)`
     insert into opt_outs (workspace_id, address, source, created_at)
     values (${db.workspaceId}, ${address}, ${source}, ${sql.timestamp(at)})
     on conflict (workspace_id, address) do update set source = opt_outs.source
     returning address, source, created_at`);
-  await stopContact(db, address, 'opt_out');
-  return { optOut: row, failed: await failOptedOut(db, [address]) };
+  const campaignIds = await stopContact(db, address, 'opt_out');
+  return { optOut: row, ended: { campaignIds, failed: await failOptedOut(db, [address]) } };
+}
+
+/** @returns the workflows to wake after the commit. */
+export async function announceOptOut(
+  db: TenantDb,
+  { campaignIds, failed }: EndedByOptOut,
+  now: Date,
+): Promise<string[]> {
+  const wakes = await wakeWhenDone(db, campaignIds, now);
+  return (await emitOptedOut(db, failed, now)) ? [...wakes, webhookDispatcherId(db.workspaceId)] : wakes;
 }
 
 /** @returns false when the address was not opted out. */
@@ -44,21 +61,21 @@ export async function optIn(db: TenantDb, address: string): Promise<boolean> {
 
 /**
  * What a contact's own word changes. The latest word by the carrier's clock holds, in whatever order they arrive.
- * @returns the messages that were failed.
+ * @returns what it ended; null: nothing.
  */
 export async function applyKeyword(
   db: TenantDb,
   address: string,
   keyword: Keyword,
   at: Date,
-): Promise<MessageRow[]> {
+): Promise<EndedByOptOut | null> {
   const outdated = await db.exists(sql.type(z.unknown())`
     select 1 from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address}
       and keyword is not null and keyword <> ${keyword} and received_at > ${sql.timestamp(at)}`);
-  if (outdated) return [];
-  if (keyword === 'stop') return (await optOut(db, address, 'reply', at)).failed;
+  if (outdated) return null;
+  if (keyword === 'stop') return (await optOut(db, address, 'reply', at)).ended;
   await optIn(db, address);
-  return [];
+  return null;
 }
 
 /** Fails what waits for addresses that have opted out; messages that have left are not touched. */

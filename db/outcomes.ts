@@ -1,11 +1,12 @@
 import type { SendOutcome } from '#domain/send-outcome.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { type AttemptRow, finishAttempt } from './attempts.ts';
-import { stopFailed } from './campaign-stops.ts';
+import { stopFailed, wakeWhenDone } from './campaign-stops.ts';
 import { announceSentDraft } from './draft-events.ts';
 import { findFallbackAccount } from './fallback-config.ts';
-import { emitMessageEvents } from './message-events.ts';
+import { emitMessageEvents, type MessageChange } from './message-events.ts';
 import { findMessage, type MessageRow } from './messages.ts';
-import { emitOptedOut, isOptedOut, optOut } from './opt-outs.ts';
+import { announceOptOut, isOptedOut, optOut } from './opt-outs.ts';
 import type { TenantDb } from './pool.ts';
 import { advanceMessage, forgetOutbound, setFallbackSms } from './sends.ts';
 
@@ -23,22 +24,22 @@ const LONGEST_RETRY_MS = 5 * 60_000;
 /**
  * Writes the outcome of an attempt, the status of its message and the event of that status in one commit.
  * Nothing happens when the attempt was settled before, or the message has moved on.
- * @returns true when the webhook dispatcher has to be woken after the commit.
+ * @returns the workflows to wake after the commit.
  */
 export async function settlePrimary(
   db: TenantDb,
   attempt: AttemptRow,
   outcome: Settled,
   now: Date,
-): Promise<boolean> {
+): Promise<string[]> {
   const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
   if (!(await finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now })))
-    return false;
+    return [];
   if (outcome.kind !== 'accepted' && outcome.kind !== 'unknown') await forgetOutbound(db, attempt);
 
   const message = await findMessage(db, attempt.messageId);
-  if (!message) return false;
+  if (!message) return [];
   switch (outcome.kind) {
     case 'accepted': {
       const sent = await advanceMessage(db, message.id, ['sending'], {
@@ -46,9 +47,9 @@ export async function settlePrimary(
         sentAt: now,
         carrierMessageId: outcome.carrierMessageId,
       });
-      if (!sent) return false;
-      const wake = await emitMessageEvents(db, [{ event: 'message.sent', message: sent, data: {} }], now);
-      return (await announceSentDraft(db, sent, now)) || wake;
+      if (!sent) return [];
+      const told = await tell(db, { event: 'message.sent', message: sent, data: {} }, now);
+      return (await announceSentDraft(db, sent, now)) ? [webhookDispatcherId(db.workspaceId)] : told;
     }
     case 'unavailable':
       return fallBack(
@@ -72,17 +73,17 @@ export async function settlePrimary(
 }
 
 /** The carrier knows of a STOP that we do not: nothing more is to be sent there. */
-export async function carrierOptOut(db: TenantDb, address: string, now: Date): Promise<boolean> {
-  const { failed } = await optOut(db, address, 'carrier', now);
-  return emitOptedOut(db, failed, now);
+export async function carrierOptOut(db: TenantDb, address: string, now: Date): Promise<string[]> {
+  const { ended } = await optOut(db, address, 'carrier', now);
+  return announceOptOut(db, ended, now);
 }
 
-async function refuseOptedOut(db: TenantDb, message: MessageRow, now: Date): Promise<boolean> {
+async function refuseOptedOut(db: TenantDb, message: MessageRow, now: Date): Promise<string[]> {
   const told = await carrierOptOut(db, message.address, now);
-  return (await fail(db, message, 'recipient_opted_out', now)) || told;
+  return [...told, ...(await fail(db, message, 'recipient_opted_out', now))];
 }
 
-async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<boolean> {
+async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<string[]> {
   const reason = 'reason' in outcome ? outcome.reason : 'not sent';
   if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES) {
     if (message.sendFallbackSmsOnFailed) return fallBack(db, message, reason, true, now);
@@ -96,7 +97,7 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
     holdReason: 'carrier_retry',
     countTransientFailure: true,
   });
-  return false;
+  return [];
 }
 
 export async function fail(
@@ -104,13 +105,12 @@ export async function fail(
   message: MessageRow,
   errorMessage: string,
   now: Date,
-): Promise<boolean> {
+): Promise<string[]> {
   const failed = await advanceMessage(db, message.id, OPEN, { to: 'failed', errorMessage });
-  if (failed) await stopFailed(db, [failed]);
-  return (
-    failed !== null &&
-    emitMessageEvents(db, [{ event: 'message.failed', message: failed, data: { error: errorMessage } }], now)
-  );
+  if (!failed) return [];
+  const wakes = await wakeWhenDone(db, await stopFailed(db, [failed]), now);
+  const change = { event: 'message.failed' as const, message: failed, data: { error: errorMessage } };
+  return [...wakes, ...(await tell(db, change, now))];
 }
 
 /** The recipient is out of the primary channel's reach: a business outcome, with an SMS when that was asked for. */
@@ -120,7 +120,7 @@ export async function fallBack(
   reason: string,
   wantsSms: boolean,
   now: Date,
-): Promise<boolean> {
+): Promise<string[]> {
   const possible =
     wantsSms && message.recipientPhone !== null && (await findFallbackAccount(db))?.enabled === true;
   const fallen = await advanceMessage(db, message.id, OPEN, {
@@ -128,15 +128,15 @@ export async function fallBack(
     errorMessage: reason,
     ...(possible && { fallbackSms: 'due' }),
   });
-  if (!fallen) return false;
+  if (!fallen) return [];
   const data = { reason, checkedAddresses: [message.address] };
-  return emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
+  return tell(db, { event: 'message.fallback', message: fallen, data }, now);
 }
 
 /** A message that is not to try the primary channel at all (decisions §4 `forceFallback`). */
-export async function forceFallback(db: TenantDb, messageId: string, now: Date): Promise<boolean> {
+export async function forceFallback(db: TenantDb, messageId: string, now: Date): Promise<string[]> {
   const message = await findMessage(db, messageId);
-  if (!message || !['pending', 'scheduled'].includes(message.status)) return false;
+  if (!message || !['pending', 'scheduled'].includes(message.status)) return [];
   if (message.recipientPhone === null) return fail(db, message, 'no_phone_number_for_sms', now);
   if (await isOptedOut(db, message.recipientPhone)) return fail(db, message, 'recipient_opted_out', now);
   if (!(await findFallbackAccount(db))?.enabled) return fail(db, message, 'fallback_not_configured', now);
@@ -145,23 +145,27 @@ export async function forceFallback(db: TenantDb, messageId: string, now: Date):
 
 /**
  * The outcome of a fallback SMS: its message stays `fallback`, and says whether the SMS was taken.
- * @returns true when the webhook dispatcher has to be woken after the commit.
+ * @returns the workflows to wake after the commit.
  */
 export async function settleFallback(
   db: TenantDb,
   attempt: AttemptRow,
   outcome: Settled,
   now: Date,
-): Promise<boolean> {
+): Promise<string[]> {
   const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
   if (!(await finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now })))
-    return false;
+    return [];
   const tryAgain = outcome.kind === 'transient' || outcome.kind === 'not_sent';
   await setFallbackSms(
     db,
     attempt.messageId,
     outcome.kind === 'accepted' ? 'dispatched' : tryAgain ? 'retry' : 'failed',
   );
-  return outcome.kind === 'refused' && outcome.optedOut === true && carrierOptOut(db, attempt.address, now);
+  return outcome.kind === 'refused' && outcome.optedOut ? carrierOptOut(db, attempt.address, now) : [];
+}
+
+async function tell(db: TenantDb, change: MessageChange, now: Date): Promise<string[]> {
+  return (await emitMessageEvents(db, [change], now)) ? [webhookDispatcherId(db.workspaceId)] : [];
 }

@@ -176,10 +176,11 @@ export const removeLead = workspaceRoute({
   params: LeadParams,
   responses: { 200: z.object({ success: z.literal(true) }) },
   errors: ['NOT_FOUND'],
-  async handler({ db, params }) {
+  async handler({ db, params, now, waker, afterCommit }) {
     const lead = await findLead(db, params.id);
     if (!lead) throw leadNotFound();
-    await deleteLead(db, lead);
+    const wakes = await deleteLead(db, lead, now);
+    afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
     return { status: 200, body: { success: true } };
   },
 });

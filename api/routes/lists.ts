@@ -75,13 +75,14 @@ export const removeList = workspaceRoute({
   params: ListParams,
   responses: { 200: z.object({ success: z.literal(true) }) },
   errors: ['NOT_FOUND', 'QUICK_SENDS_STAYS', 'CONFLICT'],
-  async handler({ db, params }) {
+  async handler({ db, params, now, waker, afterCommit }) {
     if (!(await lockList(db, params.id))) throw listNotFound();
     if ((await findList(db, params.id))?.isQuickSends) throw new ApiError('QUICK_SENDS_STAYS');
     const campaign = await campaignOfList(db, params.id);
     if (campaign !== null)
       throw new ApiError('CONFLICT', `The campaign ${campaign} sends to this list: archive it first`);
-    await deleteList(db, params.id);
+    const wakes = await deleteList(db, params.id, now);
+    afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
     return { status: 200, body: { success: true } };
   },
 });

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { emitOptedOut, isOptedOut, listOptOuts, optIn, optOut, presentOptOut } from '#db/opt-outs.ts';
+import { announceOptOut, isOptedOut, listOptOuts, optIn, optOut, presentOptOut } from '#db/opt-outs.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { TenantDb } from '#db/pool.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { OptOut } from '#domain/opt-out.ts';
-import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { pageBy, PositionQuery } from '../http/cursor.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { NextCursor } from '../http/page.ts';
@@ -50,9 +49,9 @@ export const createOptOut = workspaceRoute({
   body: z.object({ address: Address }),
   responses: { 201: Success.extend({ optOut: OptOut }) },
   async handler({ db, caller, body, now, waker, afterCommit }) {
-    const { optOut: row, failed } = await optOut(db, addressOf(body.address, caller), 'api', now);
-    if (await emitOptedOut(db, failed, now))
-      afterCommit(() => waker.wake(webhookDispatcherId(db.workspaceId), db.workspaceId));
+    const { optOut: row, ended } = await optOut(db, addressOf(body.address, caller), 'api', now);
+    const wakes = await announceOptOut(db, ended, now);
+    afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
     return { status: 201, body: { success: true, optOut: presentOptOut(row) } };
   },
 });

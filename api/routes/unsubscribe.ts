@@ -1,10 +1,9 @@
 import type { Context } from 'koa';
 import { findMessage } from '#db/messages.ts';
-import { emitOptedOut, isOptedOut, optOut } from '#db/opt-outs.ts';
+import { announceOptOut, isOptedOut, optOut } from '#db/opt-outs.ts';
 import { withTenant } from '#db/pool.ts';
 import { html } from '#providers/mail/html.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
-import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { publicRoute } from '../http/route.ts';
 import { showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
@@ -37,11 +36,11 @@ export const unsubscribe = publicRoute({
     if (!found) return showPage(context, 404, html`This link is not valid`);
     const { workspaceId, address } = found;
     const now = new Date();
-    const wake = await withTenant(services.pools, workspaceId, async (db) => {
-      const { failed } = await optOut(db, address, 'unsubscribe', now);
-      return emitOptedOut(db, failed, now);
+    const wakes = await withTenant(services.pools, workspaceId, async (db) => {
+      const { ended } = await optOut(db, address, 'unsubscribe', now);
+      return announceOptOut(db, ended, now);
     });
-    if (wake) services.waker.wake(webhookDispatcherId(workspaceId), workspaceId);
+    for (const workflow of wakes) services.waker.wake(workflow, workspaceId);
     showPage(context, 200, html`You are unsubscribed`);
   },
 });

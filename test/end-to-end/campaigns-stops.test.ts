@@ -1,14 +1,14 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { wakeWhenDone } from '#db/campaign-steps.ts';
-import { stopContact } from '#db/campaign-stops.ts';
+import { stopContact, wakeWhenDone } from '#db/campaign-stops.ts';
 import { withSystem, withTenant } from '#db/pool.ts';
+import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { campaignWorld, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createLine, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { campaignWorkflowId, WAKE } from '#workflows/messages/wake.ts';
 
@@ -24,11 +24,13 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const { newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft } = campaignWorld(() => ({
-  app,
-  workspace,
-  api,
-}));
+const { newList, newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft } = campaignWorld(
+  () => ({
+    app,
+    workspace,
+    api,
+  }),
+);
 
 describe('what stops a lead', () => {
   const entered = async (fields: object = {}, behaviour = '1111') => {
@@ -95,6 +97,44 @@ describe('what stops a lead', () => {
     await api('DELETE', `/api/leads/${leadId}`);
     expect((await progressOf(id)).entered).toBe(0);
     expect((await stepsOf(id, leadId))[1]?.status).toBe('canceled');
+  });
+
+  describe.concurrent('of the last lead under way completes the campaign at once:', () => {
+    const last = async (fields: object = {}) => {
+      // One lead is through already: a campaign whose only lead is deleted has had none.
+      const [gone, to] = [phone(), phone()];
+      const { listId, leadIds } = await newList([{ phone: to }]);
+      const id = await newCampaign({ start: true, ...fields });
+      const enter = async (lead: object) =>
+        (await api('POST', `/api/campaigns/${id}/leads`, lead)).body.leadId as string;
+      await step(id, await enter({ lead: { phone: gone } }), 0, 'delivered');
+      const leadId = await enter({ leadId: leadIds[0] });
+      await callBack(app, lineId, replyEvent(gone, 'No'));
+      return { id, to, listId, leadId };
+    };
+
+    it.each<[string, (lead: { to: string; leadId: string; listId: string }) => Promise<unknown>]>([
+      ['an opt-out', async ({ to }) => api('POST', '/api/opt-outs', { address: to })],
+      ['the word STOP', async ({ to }) => callBack(app, lineId, replyEvent(to, 'STOP'))],
+      ['a hard bounce of what was sent', async ({ to }) => callBack(app, lineId, await bounceOf(to))],
+      ['deleting it', async ({ leadId }) => api('DELETE', `/api/leads/${leadId}`)],
+      ['deleting its list', async ({ listId }) => api('DELETE', `/api/lists/${listId}`)],
+    ])('%s', async (_, end) => {
+      const { id, ...lead } = await last();
+      await step(id, lead.leadId, 0, 'delivered');
+      await asleep(id);
+      await end(lead);
+      await eventually(async () => (await statusOf(id)) === 'completed');
+    });
+
+    it('an opt-out that its line finds when it sends', async () => {
+      const slow = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 10_000 });
+      const { id, to } = await last({ steps: [now], eligibleLineIds: [slow] });
+      await asleep(id);
+      await insertRow(app, 'opt_outs', { workspace_id: workspace.id, address: to, source: 'api' });
+      await api('PATCH', `/api/lines/${slow}`, { minGapSeconds: 0 });
+      await eventually(async () => (await statusOf(id)) === 'completed');
+    });
   });
 
   it('no step leaves after the reply is stored, though many are due at that moment', async () => {
@@ -170,6 +210,26 @@ describe('pausing', () => {
     }
   });
 });
+
+/** The campaign's workflow has looked how far it is, and does not look again soon unless it is woken. */
+const asleep = (id: string) =>
+  eventually(async () =>
+    withSystem(app.pools, (db) =>
+      db.exists(sql.type(z.unknown())`
+        select 1 from workflow_wakes
+        where workflow_id = ${campaignWorkflowId(id)} and wake_at > now() + interval '1 minute'`),
+    ),
+  );
+
+/** What the carrier tells when an address that it had sent to turns out to be dead. */
+async function bounceOf(to: string) {
+  const carrierMessageId = await withSystem(app.pools, (db) =>
+    db.oneFirst(sql.type(z.object({ carrierMessageId: z.string() }))`
+      select carrier_message_id from attempts where address = ${to}`),
+  );
+  const receipt = { kind: 'receipt', status: 'failed', deadAddress: true } as const;
+  return { ...receipt, eventId: newId(), at: new Date(), carrierMessageId };
+}
 
 /** The order in which a line tried its messages. */
 async function attemptOrder(line: string): Promise<string[]> {
