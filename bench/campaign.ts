@@ -1,6 +1,9 @@
-import { parseArgs } from 'node:util';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { sql } from 'slonik';
+import { z } from 'zod';
 import { changeCampaignStatus } from '#db/campaign-status.ts';
 import { stopContact } from '#db/campaign-stops.ts';
 import {
@@ -12,45 +15,77 @@ import {
 } from '#db/campaigns.ts';
 import { insertLeads } from '#db/leads.ts';
 import { insertList, lockList } from '#db/lists.ts';
-import { createPools, type TenantDb, withTenant } from '#db/pool.ts';
+import { createPools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
 import { dueMessages } from '#db/queue.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { normalizeLead } from '#domain/lead.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { startSimulator } from '#simulator/server.ts';
+import { freePort } from '#standalone/ports.ts';
 import { startProcess } from '#test/support/process.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
+import { actionsOf } from './actions.ts';
+import { residentMb } from './memory.ts';
 import { startServers } from './servers.ts';
 import { createBenchWorkspace } from './workspace.ts';
 
 /**
- * What a large campaign costs: entering all leads of a list (every message of every step is a row then), what
- * Temporal has to keep of it, and how long the owner's clicks take while it runs. Nothing is sent: the first step
- * is a day away.
+ * A large campaign from its start to its end, on durable servers, with a worker that is ended with SIGKILL again and
+ * again on the way: `npm run bench:campaign [-- --leads 100000 --steps 5 --lines 100 --kills 5]`. Every lead's messages
+ * are then counted in the database and in the carrier's own log: none may be missing, none doubled.
+ * With `--enter-only` the first step is a day away: it measures entering, and the owner's clicks while all is waiting.
  */
 const { values: options } = parseArgs({
   options: {
     leads: { type: 'string', default: '100000' },
     steps: { type: 'string', default: '5' },
-    lines: { type: 'string', default: '20' },
+    lines: { type: 'string', default: '100' },
+    kills: { type: 'string', default: '5' },
+    'enter-only': { type: 'boolean', default: false },
   },
 });
-const [LEADS, STEPS] = [Number(options.leads), Number(options.steps)];
+const [LEADS, STEPS, LINES, KILLS] = [options.leads, options.steps, options.lines, options.kills].map(
+  Number,
+) as [number, number, number, number];
+const ENTER_ONLY = options['enter-only'];
+const MESSAGES = LEADS * STEPS;
+const REPORT_EVERY_MS = 15_000;
 
-const { config, stop } = await startServers();
+const servers = await startServers();
+const port = await freePort();
+const secret = randomBytes(32).toString('hex');
+const publicUrl = `http://localhost:${port}`;
+const simulator = await startSimulator({
+  port: 0,
+  smtpPort: 0,
+  dataDir: null,
+  callbackBaseUrl: publicUrl,
+  secret,
+});
+const config = { ...servers.config, port, publicUrl, simulator: { url: simulator.url, secret } };
 const pools = await createPools(config.databaseUrl, { size: 4, statementTimeoutMs: 300_000 });
-const { id: workspaceId, lineIds } = await createBenchWorkspace(pools, Number(options.lines));
+const { id: workspaceId, lineIds } = await createBenchWorkspace(pools, LINES);
+await systemDb(pools).query(sql.type(z.unknown())`
+  update lines set daily_total_limit = 10000, daily_new_limit = 10000, hourly_new_limit = 10000,
+    min_gap_seconds = 0, contact_gap_seconds = 0 where workspace_id = ${workspaceId}`);
 const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
 const temporal = createTemporalClient(config.temporal);
 const waker = createWaker(temporal, pino({ level: 'error' }));
 
+const begun = performance.now();
+const secondsSince = (at: number): number => (performance.now() - at) / 1000;
+const say = (text: string): void => console.log(`${secondsSince(begun).toFixed(0).padStart(5)} s  ${text}`);
+
 async function timed<T>(name: string, work: () => Promise<T>): Promise<T> {
   const started = performance.now();
   const result = await work();
-  console.log(`${name}: ${((performance.now() - started) / 1000).toFixed(2)} s`);
+  say(`${name}: ${secondsSince(started).toFixed(2)} s`);
   return result;
 }
 
-const phone = (index: number): string => `+1415${String(2_000_000 + index).padStart(7, '0')}`;
+/** Last digits that ask nothing special of the simulated carrier. */
+const phone = (index: number): string =>
+  `+1415${String(2_000_000 + Math.floor(index / 9000) * 10_000 + 1000 + (index % 9000))}`;
 
 async function fillList(): Promise<string> {
   const { id } = await tenant((db) => insertList(db, { name: 'Bench', description: '', userId: null }));
@@ -71,56 +106,147 @@ async function fillList(): Promise<string> {
   return id;
 }
 
-async function campaignOf(id: string): Promise<CampaignRow> {
-  const row = await tenant((db) => findCampaign(db, id));
+async function campaignOf(campaignId: string): Promise<CampaignRow> {
+  const row = await tenant((db) => findCampaign(db, campaignId));
   if (!row) throw new Error('the campaign is gone');
   return row;
 }
 
-async function act(id: string, action: 'start' | 'pause' | 'resume' | 'archive'): Promise<void> {
+const progressOf = async (campaignId: string) =>
+  tenant(async (db) => campaignProgress(db, await campaignOf(campaignId)));
+
+async function act(campaignId: string, action: 'start' | 'pause' | 'resume' | 'archive'): Promise<void> {
   const { wakes } = await tenant(async (db) =>
-    changeCampaignStatus(db, (await lockCampaign(db, id)) ?? (await campaignOf(id)), action, new Date()),
+    changeCampaignStatus(
+      db,
+      (await lockCampaign(db, campaignId)) ?? (await campaignOf(campaignId)),
+      action,
+      new Date(),
+    ),
   );
   for (const workflow of wakes) waker.wake(workflow, workspaceId);
 }
 
-const worker = await startProcess('workers/worker.ts', config);
+/** The carrier's log by line, so that no single answer of it is enormous. */
+async function* carrierLog(): AsyncGenerator<{ to: string; text: string }> {
+  for (const lineId of lineIds) {
+    const response = await fetch(`${simulator.url}/simulated/carrier/sent?lineId=${lineId}`);
+    yield* ((await response.json()) as { messages: { to: string; text: string }[] }).messages;
+  }
+}
+
+let worker = await startProcess('workers/worker.ts', config);
+let peakMb = 0;
+const watch = setInterval(() => {
+  try {
+    peakMb = Math.max(peakMb, residentMb(worker.pid));
+  } catch {
+    // Killed a moment ago.
+  }
+}, 1000);
+const api = await startProcess('api/server.ts', config, port);
+
 const listId = await timed(`${LEADS} leads in a list`, fillList);
 const steps = Array.from({ length: STEPS }, (_, index) => ({
   message: `Hi {{ firstName }}, step ${index}`,
-  delay: { days: 1 },
+  ...(ENTER_ONLY && { delay: { days: 1 } }),
 }));
 const { id } = await tenant((db) =>
   insertCampaign(db, CampaignInput.parse({ name: 'Bench', steps, listId }), null, new Date()),
 );
 
+/** How much of the whole is done: the worker is killed as it grows. */
+async function done(): Promise<number> {
+  const { count } = await tenant((db) =>
+    db.one(sql.type(z.object({ count: z.int() }))`
+      select count(*) from messages where workspace_id = ${workspaceId} and campaign_id = ${id}
+        and (${ENTER_ONLY} or status in ('sent', 'delivered'))`),
+  );
+  return count;
+}
+
 const started = performance.now();
 await act(id, 'start');
-while (!(await campaignOf(id)).enteredAll) await pause(100);
-const took = (performance.now() - started) / 1000;
-console.log(
-  `entering ${LEADS} leads, ${LEADS * STEPS} messages: ${took.toFixed(1)} s, ${Math.round((LEADS * STEPS) / took)} messages a second`,
+let killed = 0;
+let reportAt = 0;
+let enteredAfter = 0;
+for (;;) {
+  const campaign = await campaignOf(id);
+  if (campaign.enteredAll && enteredAfter === 0) {
+    enteredAfter = secondsSince(started);
+    say(`all ${LEADS} leads have entered after ${enteredAfter.toFixed(1)} s`);
+  }
+  if (ENTER_ONLY ? campaign.enteredAll : campaign.status === 'completed') break;
+  const count = await done();
+  if (performance.now() >= reportAt) {
+    reportAt = performance.now() + REPORT_EVERY_MS;
+    say(
+      `${count} of ${MESSAGES} messages; ${JSON.stringify(await progressOf(id))}; worker ${residentMb(worker.pid)} MB`,
+    );
+  }
+  if (killed < KILLS && count >= (MESSAGES * (killed + 1)) / (KILLS + 1)) {
+    killed += 1;
+    await worker.kill();
+    say(`worker killed for the ${killed}. time, at ${count} messages`);
+    worker = await startProcess('workers/worker.ts', config);
+  }
+  await pause(500);
+}
+const took = secondsSince(started);
+say(
+  `${ENTER_ONLY ? 'entered' : 'entered and sent'} ${LEADS} leads, ${MESSAGES} messages, ${killed} kills: ` +
+    `${took.toFixed(0)} s, ${Math.round(MESSAGES / took)} messages a second; worker at most ${peakMb} MB`,
 );
-await pause(500);
+
+const stored = await tenant((db) =>
+  db.one(sql.type(z.object({ messages: z.int(), distinct: z.int(), leads: z.int(), failed: z.int() }))`
+    select count(*) messages, count(distinct (lead_id, step_index)) "distinct", count(distinct lead_id) leads,
+      count(*) filter (where status in ('failed', 'canceled', 'fallback')) failed
+    from messages where workspace_id = ${workspaceId} and campaign_id = ${id}`),
+);
+say(`in the database: ${JSON.stringify(stored)}`);
+let right = stored.messages === MESSAGES && stored.distinct === MESSAGES && stored.failed === 0;
+
+if (!ENTER_ONLY) {
+  const seen = new Set<string>();
+  const lastStep = new Map<string, number>();
+  let [taken, overtaken] = [0, 0];
+  for await (const { to, text } of carrierLog()) {
+    taken += 1;
+    seen.add(`${to} ${text}`);
+    const step = Number(text.slice(text.lastIndexOf(' ')));
+    if (step < (lastStep.get(to) ?? 0)) overtaken += 1;
+    lastStep.set(to, step);
+  }
+  say(
+    `at the carrier: ${taken} taken, ${MESSAGES - seen.size} missing, ${taken - seen.size} doubled, ${overtaken} before their turn`,
+  );
+  right &&= seen.size === MESSAGES && taken === MESSAGES && overtaken === 0;
+}
+
+await pause(1000);
 const history = await temporal.workflow.getHandle(campaignWorkflowId(id)).describe();
-console.log(`history of its workflow: ${history.historyLength} events`);
+say(`history of the campaign's workflow: ${history.historyLength} events`);
+const actions = await actionsOf(temporal);
+say(`Temporal, all workflows: ${actions} actions, ${(actions / MESSAGES).toFixed(4)} a message`);
 
-console.log(
-  JSON.stringify(
-    await timed('progress', () => tenant(async (db) => campaignProgress(db, await campaignOf(id)))),
-  ),
-);
-const inTwoDays = new Date(Date.now() + 2 * 86_400_000);
-await timed(`the first 300 of a line's queue`, () =>
-  tenant((db) => dueMessages(db, lineIds[0] ?? '', inTwoDays, 300)),
-);
-await timed('a reply stops a lead', () => tenant((db) => stopContact(db, phone(1), 'reply')));
-await timed('pause', () => act(id, 'pause'));
-await timed('resume', () => act(id, 'resume'));
-await timed('archive', () => act(id, 'archive'));
+if (ENTER_ONLY) {
+  say(JSON.stringify(await timed('progress', () => progressOf(id))));
+  const inTwoDays = new Date(Date.now() + 2 * 86_400_000);
+  await timed(`the first 300 of a line's queue`, () =>
+    tenant((db) => dueMessages(db, lineIds[0] ?? '', inTwoDays, 300)),
+  );
+  await timed('a reply stops a lead', () => tenant((db) => stopContact(db, phone(1), 'reply')));
+  await timed('pause', () => act(id, 'pause'));
+  await timed('resume', () => act(id, 'resume'));
+  await timed('archive', () => act(id, 'archive'));
+}
 
-await worker.kill();
+clearInterval(watch);
+await Promise.all([worker.kill(), api.kill()]);
+await simulator.stop();
 await waker.close();
 await temporal.connection.close();
 await pools.close();
-await stop();
+await servers.stop();
+process.exitCode = right ? 0 : 1;

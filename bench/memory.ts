@@ -19,5 +19,6 @@ export async function watchMemory<T>(
   }
 }
 
-const residentMb = (pid: number): number =>
+/** The resident set of a process, in MB. */
+export const residentMb = (pid: number): number =>
   Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024);

@@ -12,6 +12,7 @@ import { startSimulator } from '#simulator/server.ts';
 import { freePort } from '#standalone/ports.ts';
 import { startWorker } from '#workers/worker.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
+import { billableActions } from './actions.ts';
 import { startServers } from './servers.ts';
 import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace } from './workspace.ts';
@@ -160,17 +161,9 @@ async function events(workflowId: string) {
   return list ?? [];
 }
 
-/** Events and billable actions (temporal-notes §2): starts, signals, activities, timers, local activities. */
 async function report(name: string, workflowId: string, messages: number): Promise<void> {
   const list = await events(workflowId);
-  const billable = [
-    'workflowExecutionStarted',
-    'workflowExecutionSignaled',
-    'activityTaskScheduled',
-    'timerStarted',
-    'markerRecorded',
-  ] as const;
-  const actions = list.filter((event) => billable.some((kind) => event[`${kind}EventAttributes`])).length;
+  const actions = billableActions(list);
   console.log(
     `${name}: ${list.length} events, ${actions} actions; per message ${(list.length / messages).toFixed(2)} events, ${(actions / messages).toFixed(2)} actions`,
   );
