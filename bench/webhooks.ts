@@ -2,20 +2,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { pino } from 'pino';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { emitEvents } from '#db/events.ts';
-import { createPools, type Pools, withSystem, withTenant } from '#db/pool.ts';
-import { insertWebhook } from '#db/webhooks.ts';
-import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
-import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
-import { newWebhookSecret } from '#domain/webhook-signature.ts';
-import { createSecretBox, secretContext } from '#providers/secret-box.ts';
-import { createTemporalClient, createWaker, type Waker } from '#providers/temporal.ts';
+import { withTenant } from '#db/pool.ts';
 import { startProcess } from '#test/support/process.ts';
-import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { startServers } from './servers.ts';
+import { createWebhookLoad, quantile, type WebhookLoad } from './webhook-load.ts';
 
 /**
  * What endpoints that hang cost the others: the same events to the same endpoints, without and with hanging ones
@@ -59,65 +51,19 @@ async function startEndpoint(hangs: boolean): Promise<Endpoint> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, arrivals };
 }
 
-interface Bench {
-  pools: Pools;
-  waker: Waker;
-  seal(secret: string, workspaceId: string, webhookId: string): string;
-}
-
-/** A workspace whose webhooks are those endpoints. */
-async function createWorkspace({ pools, seal }: Bench, endpoints: readonly Endpoint[]): Promise<string> {
-  const id = newWorkspaceId();
-  const userId = newUserId();
-  await withSystem(pools, async (db) => {
-    await db.query(
-      sql.type(z.unknown())`insert into users (id, email) values (${userId}, ${`${userId}@example.test`})`,
-    );
-    await db.query(sql.type(z.unknown())`
-      insert into workspaces (id, name, timezone, country, plan, subscription_status, created_by_user_id)
-      values (${id}, 'Bench', 'UTC', 'US', 'growth', 'active', ${userId})`);
-  });
-  await withTenant(pools, id, async (db) => {
-    for (const { url } of endpoints) {
-      const webhookId = newId();
-      const secretSealed = seal(newWebhookSecret(), id, webhookId);
-      await insertWebhook(db, { id: webhookId, name: '', url, events: ['message.sent'], secretSealed });
-    }
-  });
-  return id;
-}
-
-/** Commits one event, as a send does. @returns the message it tells of, and when it was committed. */
-async function emit(
-  { pools, waker }: Bench,
-  workspaceId: string,
-): Promise<{ messageId: string; at: number }> {
-  const messageId = newId();
-  const payload = { ...EVENT_EXAMPLES['message.sent'], workspaceId, messageId };
-  const wake = await withTenant(pools, workspaceId, (db) =>
-    emitEvents(db, [{ event: 'message.sent', payload }], new Date()),
-  );
-  const at = performance.now();
-  if (wake) waker.wake(webhookDispatcherId(workspaceId), workspaceId);
-  return { messageId, at };
-}
-
-const quantile = (values: readonly number[], part: number): number =>
-  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * part)] ?? NaN;
-
 /** Events at a steady pace. @returns the latencies of all deliveries to the endpoints that answer. */
-async function steady(bench: Bench, hanging: readonly Endpoint[]): Promise<number[]> {
+async function steady(load: WebhookLoad, hanging: readonly Endpoint[]): Promise<number[]> {
   const healthy = await Promise.all(Array.from({ length: HEALTHY }, () => startEndpoint(false)));
-  const workspaceId = await createWorkspace(bench, [...healthy, ...hanging]);
+  const workspaceId = await load.createWorkspace([...healthy, ...hanging]);
   const emitted: { messageId: string; at: number }[] = [];
   const started = performance.now();
   for (let index = 0; index < Number(options.events); index += 1) {
     await pause(Math.max(0, started + (index * 1000) / Number(options['per-second']) - performance.now()));
-    emitted.push(await emit(bench, workspaceId));
+    emitted.push(await load.emit(workspaceId));
   }
   await arrived(healthy, emitted.length);
   // What still waits for endpoints that hang is not the next round's burden.
-  await withTenant(bench.pools, workspaceId, (db) =>
+  await withTenant(load.pools, workspaceId, (db) =>
     db.query(sql.type(z.unknown())`delete from webhooks where workspace_id = ${workspaceId}`),
   );
   return healthy.flatMap(({ arrivals }) =>
@@ -126,12 +72,12 @@ async function steady(bench: Bench, hanging: readonly Endpoint[]): Promise<numbe
 }
 
 /** Many events at once. @returns deliveries per second, from the first commit to the last arrival. */
-async function burst(bench: Bench): Promise<number> {
+async function burst(load: WebhookLoad): Promise<number> {
   const healthy = await Promise.all(Array.from({ length: HEALTHY }, () => startEndpoint(false)));
-  const workspaceId = await createWorkspace(bench, healthy);
+  const workspaceId = await load.createWorkspace(healthy);
   const started = performance.now();
   const emitted = await Promise.all(
-    Array.from({ length: Number(options.burst) }, () => emit(bench, workspaceId)),
+    Array.from({ length: Number(options.burst) }, () => load.emit(workspaceId)),
   );
   await arrived(healthy, emitted.length);
   return (healthy.length * emitted.length * 1000) / (performance.now() - started);
@@ -146,28 +92,19 @@ async function arrived(endpoints: readonly Endpoint[], events: number): Promise<
 }
 
 const { config, stop } = await startServers();
-const pools = await createPools(config.databaseUrl);
-const temporal = createTemporalClient(config.temporal);
-const waker = createWaker(temporal, pino({ level: 'error' }));
-const secrets = createSecretBox(config.encryptionKeys);
-const bench: Bench = {
-  pools,
-  waker,
-  seal: (secret, workspaceId, webhookId) =>
-    secrets.seal(secret, secretContext('webhook', workspaceId, webhookId)),
-};
+const load = await createWebhookLoad(config);
 const worker = await startProcess('workers/worker.ts', config);
 try {
-  await steady(bench, []); // Warms up what compiles and connects on first use.
+  await steady(load, []); // Warms up what compiles and connects on first use.
   const hanging = await Promise.all(Array.from({ length: HANGING }, () => startEndpoint(true)));
   const alone: number[] = [];
   const beside: number[] = [];
   // In turns, so that both meet the machine in the same moods.
   for (let round = 0; round < Number(options.rounds); round += 1) {
-    alone.push(...(await steady(bench, [])));
-    beside.push(...(await steady(bench, hanging)));
+    alone.push(...(await steady(load, [])));
+    beside.push(...(await steady(load, hanging)));
   }
-  const speed = await burst(bench);
+  const speed = await burst(load);
   console.log(
     `${HEALTHY} endpoints that answer, ${options.rounds} times ${options.events} events at ${options['per-second']} per second`,
   );
@@ -185,8 +122,7 @@ try {
   console.log(`a burst of ${options.burst} events: ${speed.toFixed(0)} deliveries per second`);
 } finally {
   await worker.kill();
-  await waker.close();
-  await Promise.all([pools.close(), temporal.connection.close()]);
+  await load.close();
   for (const server of servers) {
     server.close();
     server.closeAllConnections();

@@ -1,0 +1,72 @@
+import { pino } from 'pino';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { emitEvents } from '#db/events.ts';
+import { createPools, type Pools, withSystem, withTenant } from '#db/pool.ts';
+import { insertWebhook } from '#db/webhooks.ts';
+import type { Config } from '#domain/config.ts';
+import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
+import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+import { newWebhookSecret } from '#domain/webhook-signature.ts';
+import { createSecretBox, secretContext } from '#providers/secret-box.ts';
+import { createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+
+/** Events for webhooks without the sends that they tell of: what is measured is what comes after. */
+export interface WebhookLoad {
+  pools: Pools;
+  /** A workspace whose webhooks are those endpoints. @returns its id. */
+  createWorkspace(endpoints: readonly { url: string }[]): Promise<string>;
+  /** Commits one event, as a send does. @returns the message it tells of, and when it was committed. */
+  emit(workspaceId: string): Promise<{ messageId: string; at: number }>;
+  close(): Promise<void>;
+}
+
+export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
+  const pools = await createPools(config.databaseUrl);
+  const temporal = createTemporalClient(config.temporal);
+  const waker = createWaker(temporal, pino({ level: 'error' }));
+  const secrets = createSecretBox(config.encryptionKeys);
+  return {
+    pools,
+    async createWorkspace(endpoints) {
+      const id = newWorkspaceId();
+      const userId = newUserId();
+      await withSystem(pools, async (db) => {
+        await db.query(
+          sql.type(
+            z.unknown(),
+          )`insert into users (id, email) values (${userId}, ${`${userId}@example.test`})`,
+        );
+        await db.query(sql.type(z.unknown())`
+          insert into workspaces (id, name, timezone, country, plan, subscription_status, created_by_user_id)
+          values (${id}, 'Bench', 'UTC', 'US', 'growth', 'active', ${userId})`);
+      });
+      await withTenant(pools, id, async (db) => {
+        for (const { url } of endpoints) {
+          const webhookId = newId();
+          const secretSealed = secrets.seal(newWebhookSecret(), secretContext('webhook', id, webhookId));
+          await insertWebhook(db, { id: webhookId, name: '', url, events: ['message.sent'], secretSealed });
+        }
+      });
+      return id;
+    },
+    async emit(workspaceId) {
+      const messageId = newId();
+      const payload = { ...EVENT_EXAMPLES['message.sent'], workspaceId, messageId };
+      const wake = await withTenant(pools, workspaceId, (db) =>
+        emitEvents(db, [{ event: 'message.sent', payload }], new Date()),
+      );
+      const at = performance.now();
+      if (wake) waker.wake(webhookDispatcherId(workspaceId), workspaceId);
+      return { messageId, at };
+    },
+    async close() {
+      await waker.close();
+      await Promise.all([pools.close(), temporal.connection.close()]);
+    },
+  };
+}
+
+export const quantile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * part)] ?? NaN;
