@@ -10,7 +10,8 @@ import {
 import { notify } from '#db/notifications.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { type Carrier, LineRefused } from '#providers/carriers/carrier.ts';
-import { openConfig, sealConfig } from '#providers/carriers/secret-config.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
 import { LINE_REFUSED } from '#workflows/messages/line-request.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -30,11 +31,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, waker, p
   ): Promise<{ request: StoredLineRequest; carrier: Carrier; config: unknown }> {
     const request = await tenant(line, (db) => findLineRequest(db, line.lineId));
     if (request?.provisioningStatus !== 'provisioning') throw refused('the line is not being provisioned');
-    const carrier = carriers.get(request.carrier);
-    const config = openConfig(carrier.config, request.carrierConfig, (sealed) =>
-      secrets.open(sealed, contextOf(line)),
-    );
-    return { request, carrier, config };
+    return { request, ...lineCarrier({ carriers, secrets }, request) };
   }
 
   return {

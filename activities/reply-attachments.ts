@@ -10,8 +10,7 @@ import { findLine } from '#db/lines.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { announceReplies } from '#db/reply-events.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
-import { openConfig } from '#providers/carriers/secret-config.ts';
-import { secretContext } from '#providers/secret-box.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { attachmentFetcherId, webhookDispatcherId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
@@ -45,10 +44,7 @@ export function createReplyAttachmentActivities({
     try {
       const line = await tenant((db) => findLine(db, file.lineId));
       if (!line) throw new Error('its line is no longer in this workspace');
-      const carrier = carriers.get(line.carrier);
-      const config = openConfig(carrier.config, line.carrierConfig, (sealed) =>
-        secrets.open(sealed, secretContext('line', workspaceId, line.id)),
-      );
+      const { carrier, config } = lineCarrier({ carriers, secrets }, line);
       const media = await carrier.openMedia(config, file.sourceUrl, AbortSignal.timeout(FETCH_TIMEOUT_MS));
       const contentType = file.contentType ?? media.contentType;
       const size = await storage.put(

@@ -2,7 +2,7 @@ import { type AttemptRow, carrierIdsAt, insertAttempts, openAttempts } from '#db
 import { followCampaign } from '#db/campaign-steps.ts';
 import { applyWaitingEvents, lockCarrierMessage } from '#db/carrier-events.ts';
 import { findFallbackAccount } from '#db/fallback-config.ts';
-import { findLine, type LineRow } from '#db/lines.ts';
+import { findLine } from '#db/lines.ts';
 import { findMessage, type MessageRow } from '#db/messages.ts';
 import { forceFallback, type Settled, settleFallback, settlePrimary } from '#db/outcomes.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
@@ -13,8 +13,7 @@ import { renderTemplate } from '#domain/template.ts';
 import { findLead, type LeadRow, presentLead } from '#db/leads.ts';
 import type { Carrier, OutboundMessage } from '#providers/carriers/carrier.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
-import { openConfig } from '#providers/carriers/secret-config.ts';
-import { secretContext } from '#providers/secret-box.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Files, outboundFiles } from './outbound-files.ts';
@@ -132,31 +131,19 @@ export function createSender({
       config:
         isFallback && account
           ? fallbackConfig(carrier, account, db.workspaceId, secrets)
-          : await configOf(row, carrier),
+          : lineCarrier({ carriers, secrets }, row).config,
       content: { text: body && render(body, lead), attachmentCount: message?.attachmentUrls.length ?? 0 },
     };
   }
 
-  async function configOf(line: LineRow, carrier: Carrier): Promise<unknown> {
-    return openConfig(carrier.config, line.carrierConfig, (sealed) =>
-      secrets.open(sealed, secretContext('line', line.workspaceId, line.id)),
-    );
-  }
-
   async function sendPrimary(line: SendingLine, { line: row, message, lead, attempt }: Claim): Promise<void> {
-    const carrier = carriers.get(row.carrier);
     const text = render(message.body, lead);
     if (text === null) return settle(line, attempt, { kind: 'refused', reason: 'template_error' });
     const files = await filesOf(line, message, attempt);
     if (files.kind !== 'files') return settle(line, attempt, files);
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
-    await attemptSend(
-      line,
-      carrier,
-      await configOf(row, carrier),
-      attempt,
-      outbound(message, attempt, { text, from, ...files }),
-    );
+    const { carrier, config } = lineCarrier({ carriers, secrets }, row);
+    await attemptSend(line, carrier, config, attempt, outbound(message, attempt, { text, from, ...files }));
   }
 
   async function filesOf(line: SendingLine, message: MessageRow, { channel }: AttemptRow): Promise<Files> {

@@ -8,7 +8,8 @@ import type { AgencyCaller } from '#domain/caller.ts';
 import { Id, WorkspaceId } from '#domain/ids.ts';
 import { Line } from '#domain/line.ts';
 import { secretContext } from '#providers/secret-box.ts';
-import { openConfig, sealConfig } from '#providers/carriers/secret-config.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
@@ -124,15 +125,12 @@ async function hold(
 
 /** A sealed secret opens in its own workspace only. */
 function sealAnew(
-  { carrier, carrierConfig, workspaceId, id }: LineRow,
+  line: LineRow,
   targetId: string,
-  { carriers, secrets }: Pick<Services, 'carriers' | 'secrets'>,
+  services: Pick<Services, 'carriers' | 'secrets'>,
 ): Record<string, unknown> {
-  const { config } = carriers.get(carrier);
-  const open = openConfig(config, carrierConfig, (sealed) =>
-    secrets.open(sealed, secretContext('line', workspaceId, id)),
-  );
-  return sealConfig(config, open as Record<string, unknown>, (plain) =>
-    secrets.seal(plain, secretContext('line', targetId, id)),
+  const { carrier, config } = lineCarrier(services, line);
+  return sealConfig(carrier.config, config as Record<string, unknown>, (plain) =>
+    services.secrets.seal(plain, secretContext('line', targetId, line.id)),
   );
 }

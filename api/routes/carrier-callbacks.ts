@@ -9,11 +9,11 @@ import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { isId } from '#domain/ids.ts';
 import { BadSignature, type CallbackRequest, type Carrier } from '#providers/carriers/carrier.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
-import { openConfig } from '#providers/carriers/secret-config.ts';
-import { type SecretBox, secretContext } from '#providers/secret-box.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { readRawBody } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
+import type { Services } from '../services.ts';
 
 /** Delivery receipts, reads, replies, reactions and calls, as each carrier signs them (decisions §6). */
 export const receiveCarrierCallback = publicRoute({
@@ -29,7 +29,7 @@ export const receiveCarrierCallback = publicRoute({
     const carrier = carriers.get(carrierName);
     const rawBody = await readRawBody(context, carrier.callbackLimit);
     const senders = await withTenant(pools, home.workspaceId, (db) =>
-      sendersAt(db, lineId, carrier, secrets),
+      sendersAt(db, lineId, carrier, { carriers, secrets }),
     );
     if (senders.length === 0) throw new ApiError('NOT_FOUND');
     const request = { url: config.publicUrl + context.url, headers: singleValued(context.headers), rawBody };
@@ -60,19 +60,13 @@ async function sendersAt(
   db: TenantDb,
   lineId: string,
   carrier: Carrier,
-  secrets: SecretBox,
+  { carriers, secrets }: Pick<Services, 'carriers' | 'secrets'>,
 ): Promise<unknown[]> {
   const line = await findLine(db, lineId);
   if (!line) return [];
   const account = await findFallbackAccount(db);
   return [
-    ...(line.carrier === carrier.name
-      ? [
-          openConfig(carrier.config, line.carrierConfig, (sealed) =>
-            secrets.open(sealed, secretContext('line', line.workspaceId, line.id)),
-          ),
-        ]
-      : []),
+    ...(line.carrier === carrier.name ? [lineCarrier({ carriers, secrets }, line).config] : []),
     ...(account?.provider === carrier.name
       ? [fallbackConfig(carrier, account, db.workspaceId, secrets)]
       : []),
