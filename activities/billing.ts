@@ -2,6 +2,7 @@ import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/line-invoices.ts
 import type { StoredLineRequest } from '#db/line-requests.ts';
 import { withTenant } from '#db/pool.ts';
 import { setWake } from '#db/wakes.ts';
+import { NO_CARRIER } from '#domain/line.ts';
 import type { LineRequestView } from '#workflows/messages/line-request.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -26,7 +27,10 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       const request = await invoicesOf(line).reconcile();
       if (!request) return { status: 'canceled', owes: false };
       return {
-        status: request.provisioningStatus,
+        status:
+          request.provisioningStatus === 'provisioning' && request.carrier === NO_CARRIER
+            ? 'unconnected'
+            : request.provisioningStatus,
         owes: owedInvoices(request).length > 0 || isStale(request),
       };
     },

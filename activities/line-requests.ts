@@ -10,7 +10,7 @@ import {
 import { notify } from '#db/notifications.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { type Carrier, LineRefused } from '#providers/carriers/carrier.ts';
-import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
 import { LINE_REFUSED } from '#workflows/messages/line-request.ts';
@@ -64,8 +64,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, waker, p
 
     async configureInbound(line: RequestedLine): Promise<void> {
       const { carrier, config } = await load(line);
-      const callbackUrl = `${publicUrl}/callbacks/carriers/${carrier.name}/${line.lineId}`;
-      await carrier.provisioning?.configureInbound(config, line.lineId, callbackUrl);
+      await carrier.configureInbound?.(config, line.lineId, callbackAddress(publicUrl, carrier, line.lineId));
     },
 
     /** Fails until the line can send. */

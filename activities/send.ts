@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { activityInfo } from '@temporalio/activity';
 import { systemDb } from '#db/pool.ts';
 import { lineHome } from '#db/workspaces.ts';
+import { NO_CARRIER } from '#domain/line.ts';
+import { carrierQueue } from '#workflows/messages/task-queues.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
@@ -21,13 +24,16 @@ export function createSendActivities(dependencies: Dependencies) {
     /** Which carrier's task queue serves a line. */
     async findCarrier({ lineId }: { workspaceId: string; lineId: string }): Promise<string> {
       const home = await lineHome(systemDb(pools), lineId);
-      return home?.carrier ?? 'none';
+      return home?.carrier ?? NO_CARRIER;
     },
 
     /** Sends what a line may send, until nothing more is due in the next moments. */
     async sendDue({ lineId }: { workspaceId: string; lineId: string }): Promise<Round> {
       const home = await lineHome(systemDb(pools), lineId);
       if (!home) return { nextAt: null, reason: 'the line was deleted' };
+      // The pacer begins anew, at the queue of the carrier that the line was connected to meanwhile.
+      if (activityInfo().taskQueue !== carrierQueue(home.carrier))
+        return { nextAt: null, reason: 'the line is at another carrier now', ended: true };
       return withHeartbeat(async (canceled) => {
         const line = { ...home, lineId };
         const end = Date.now() + ROUND_MS;

@@ -51,6 +51,7 @@ import {
   resolveAutoReply,
   writeKnowledgeBase,
 } from './routes/knowledge-base.ts';
+import { connectLineCarrier, readLineCarrier } from './routes/line-carriers.ts';
 import { checkLine } from './routes/line-health.ts';
 import { changeLine, readLines } from './routes/lines.ts';
 import { changeList, createList, readLists, removeList } from './routes/lists.ts';
@@ -100,6 +101,8 @@ export const routes: readonly Route[] = [
   readLines,
   checkLine,
   changeLine,
+  readLineCarrier,
+  connectLineCarrier,
 
   checkLead,
   checkAddresses,

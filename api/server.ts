@@ -56,7 +56,11 @@ export async function startApi(config: Config): Promise<RunningApi> {
     signer,
     storage: await createStorage(config.storage),
     links,
-    carriers: createCarriers({ simulator: config.simulator, twilioUrl: config.twilioUrl }),
+    carriers: createCarriers({
+      simulator: config.simulator,
+      twilioUrl: config.twilioUrl,
+      guard: egress.guard,
+    }),
     payments: createPayments(config),
     intake: createDripIntake(pools, waker, links, metrics),
     rateLimits: createRateLimits(rateLimitPool),
@@ -83,7 +87,12 @@ export async function startApi(config: Config): Promise<RunningApi> {
     async stop() {
       await Promise.all(servers.map(close));
       await waker.close();
-      await Promise.all([egress.close(), temporal.connection.close(), rateLimitPool.end()]);
+      await Promise.all([
+        egress.close(),
+        services.carriers.close(),
+        temporal.connection.close(),
+        rateLimitPool.end(),
+      ]);
       await pools.close();
     },
   };

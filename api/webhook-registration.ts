@@ -3,21 +3,13 @@ import { insertWebhook, presentWebhook } from '#db/webhooks.ts';
 import { newId } from '#domain/ids.ts';
 import { newWebhookSecret } from '#domain/webhook-signature.ts';
 import type { Webhook, WebhookInput } from '#domain/webhook.ts';
-import { UrlNotAllowed } from '#providers/egress.ts';
 import { secretContext } from '#providers/secret-box.ts';
-import { ApiError } from './http/errors.ts';
+import { allowedAddress } from './http/allowed-address.ts';
 import type { Services } from './services.ts';
 
 /** @throws URL_NOT_ALLOWED for an address that deliveries must not go to (decisions §9). */
 export async function checkWebhookUrl(url: string, { egress }: Pick<Services, 'egress'>): Promise<void> {
-  try {
-    await egress.checkUrl(url);
-  } catch (error) {
-    if (!(error instanceof UrlNotAllowed)) throw error;
-    throw new ApiError('URL_NOT_ALLOWED', `url: ${error.message}`, {
-      issues: [{ path: 'url', message: error.message }],
-    });
-  }
+  await allowedAddress('url', egress.guard.checkUrl(url));
 }
 
 /** Registers a URL that was checked, with a signing secret of its own: shown in this answer and never again. */

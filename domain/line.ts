@@ -15,6 +15,9 @@ export const HealthStatus = z.enum(['healthy', 'degraded', 'down', 'unknown']);
 export const LineType = z.enum(['purchased', 'byo']);
 export const RequestSource = z.enum(['api', 'dashboard', 'agency']);
 
+/** In place of a carrier's name: somebody has yet to connect the line to one. */
+export const NO_CARRIER = 'none';
+
 /** A sending identity as `GET /api/lines/by-user` shows it (specification §2.4). */
 export const Line = z
   .object({

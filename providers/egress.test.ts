@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createEgress, UrlNotAllowed, type Egress, type EgressOptions } from './egress.ts';
+import { createEgress, type Egress, type EgressOptions } from './egress.ts';
+import { UrlNotAllowed } from './egress-guard.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -83,7 +84,7 @@ describe('the URL', () => {
     ['empty', ''],
   ])('%s is refused before and at the request: %s', async (_what, url) => {
     const guarded = egress({ resolve: at('93.184.216.34') });
-    await expect(guarded.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
+    await expect(guarded.guard.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
     const result = await guarded.post(url, request);
     expect(result).toMatchObject({ status: null, connected: false, body: '' });
     expect(result.error).toMatch(/^url not allowed: /);
@@ -91,31 +92,31 @@ describe('the URL', () => {
 
   test('http is refused where https is required', async () => {
     const guarded = egress({ httpsOnly: true, resolve: at('93.184.216.34') });
-    await expect(guarded.checkUrl('http://example.com/')).rejects.toThrow('only https is allowed');
-    await expect(guarded.checkUrl('https://example.com/')).resolves.toBeUndefined();
+    await expect(guarded.guard.checkUrl('http://example.com/')).rejects.toThrow('only https is allowed');
+    await expect(guarded.guard.checkUrl('https://example.com/')).resolves.toBeUndefined();
   });
 
   test('a name is refused for any one of its addresses', async () => {
     const url = 'https://example.com/hook';
-    await expect(egress({ resolve: at('93.184.216.34') }).checkUrl(url)).resolves.toBeUndefined();
-    await expect(egress({ resolve: at('10.1.2.3') }).checkUrl(url)).rejects.toThrow(UrlNotAllowed);
-    await expect(egress({ resolve: at('93.184.216.34', '::1') }).checkUrl(url)).rejects.toThrow(
+    await expect(egress({ resolve: at('93.184.216.34') }).guard.checkUrl(url)).resolves.toBeUndefined();
+    await expect(egress({ resolve: at('10.1.2.3') }).guard.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
+    await expect(egress({ resolve: at('93.184.216.34', '::1') }).guard.checkUrl(url)).rejects.toThrow(
       UrlNotAllowed,
     );
   });
 
   test('the refusal does not tell what a name resolves to', async () => {
-    await expect(egress({ resolve: at('10.1.2.3') }).checkUrl('https://example.com/')).rejects.toThrow(
+    await expect(egress({ resolve: at('10.1.2.3') }).guard.checkUrl('https://example.com/')).rejects.toThrow(
       /^[^\d]*$/,
     );
   });
 
   test('a name that does not resolve, or not soon, passes the check at registration', async () => {
     const unknown = egress({ resolve: () => Promise.reject(new Error('no such name')) });
-    await expect(unknown.checkUrl('https://example.com/')).resolves.toBeUndefined();
+    await expect(unknown.guard.checkUrl('https://example.com/')).resolves.toBeUndefined();
     vi.useFakeTimers();
     cleanups.push(async () => vi.useRealTimers());
-    const silent = egress({ resolve: () => new Promise(() => {}) }).checkUrl('https://example.com/');
+    const silent = egress({ resolve: () => new Promise(() => {}) }).guard.checkUrl('https://example.com/');
     await vi.advanceTimersByTimeAsync(2_000);
     await expect(silent).resolves.toBeUndefined();
   });
@@ -131,7 +132,7 @@ describe('with loopback permitted', () => {
         ...(host.includes('example') && { resolve: at('127.0.0.1') }),
       });
       const url = `http://${host}:${port}/`;
-      await expect(open.checkUrl(url)).resolves.toBeUndefined();
+      await expect(open.guard.checkUrl(url)).resolves.toBeUndefined();
       expect(await open.post(url, request)).toMatchObject({
         status: 202,
         error: null,
@@ -148,7 +149,7 @@ describe('with loopback permitted', () => {
     'http://[fd00::1]/',
     'http://[::127.0.0.1]/',
   ])('%s stays refused', async (url) => {
-    await expect(egress({ allowPrivate: true }).checkUrl(url)).rejects.toThrow(UrlNotAllowed);
+    await expect(egress({ allowPrivate: true }).guard.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
   });
 });
 
@@ -158,7 +159,7 @@ describe('the connection', () => {
     const resolve = vi.fn(at('127.0.0.1')).mockImplementationOnce(at('93.184.216.34'));
     const guarded = egress({ resolve });
     const url = `http://rebind.example.com:${server.port}/`;
-    await guarded.checkUrl(url);
+    await guarded.guard.checkUrl(url);
     const result = await guarded.post(url, request);
     expect(result).toMatchObject({
       status: null,

@@ -77,6 +77,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
   const carriers = createCarriers({
     simulator: config.simulator,
     twilioUrl: config.twilioUrl,
+    guard: egress.guard,
     fetchMedia: storedMedia(links, storage),
   });
   const activities = createActivities({

@@ -55,6 +55,9 @@ export async function lineRequest(input: WakeInput): Promise<void> {
       setCurrentDetails(`The request is **${status}**. Settles its invoices with the payment provider.`);
       await settleLineInvoices(line);
       woken = true;
+    } else if (status === 'unconnected') {
+      setCurrentDetails('Waits for its owner to connect it to a carrier.');
+      await condition(() => woken);
     } else if (status === 'awaiting_payment') {
       setCurrentDetails('Waits for the payment of its hosted invoice.');
       await condition(() => woken, LOOK_EVERY);

@@ -47,6 +47,7 @@ export const ERRORS = {
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json'],
   RATE_LIMITED: [429, 'Rate limit exceeded'],
   INTERNAL_ERROR: [500, 'Internal error'],
+  CARRIER_NOT_USABLE: [502, 'The carrier does not work with these settings; nothing has changed'],
   AGENCY_NOT_AVAILABLE: [501, 'Analytics by agency are not available'],
   UNAVAILABLE: [503, 'Temporarily unavailable; try again'],
 } as const satisfies Record<string, readonly [status: number, text: string]>;

@@ -15,6 +15,7 @@ import { type TenantDb, withTenant } from '#db/pool.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import type { Grant } from '#domain/entitlement.ts';
 import { isId, newId } from '#domain/ids.ts';
+import { NO_CARRIER } from '#domain/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/line-request.ts';
 import type { Channel } from '#domain/channel.ts';
 import { PaymentsUnavailable } from '#domain/payments.ts';
@@ -36,7 +37,7 @@ export const createLineRequest = untransactedRoute({
   tag: 'Line requests',
   summary: 'Request a line',
   description:
-    'A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice.',
+    'A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier gives out lines of the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`.',
   idempotent: true,
   body: LineRequestInput,
   responses: { 201: LineRequest },
@@ -46,7 +47,8 @@ export const createLineRequest = untransactedRoute({
     const workspaceId = caller.workspace.id;
     const key = header('idempotency-key');
     const carrier = carriers.provisionerOf(body.channelType);
-    if (!carrier) throw new ApiError('UNAVAILABLE', 'No carrier here gives out lines of this channel');
+    if (!carrier && body.lineType !== 'byo')
+      throw new ApiError('UNAVAILABLE', 'No carrier here gives out lines of this channel');
 
     // The request is on record before the provider is asked: a crash in between is repaired by the request's workflow.
     const answer = await withTenant(pools, workspaceId, (db) =>
@@ -58,7 +60,7 @@ export const createLineRequest = untransactedRoute({
           ...body,
           country,
           id: newId(),
-          carrier: carrier.name,
+          carrier: carrier?.name ?? NO_CARRIER,
           source,
           grant: granted,
         });

@@ -3,21 +3,16 @@ import { z } from 'zod';
 import { queueMail } from '#db/mails.ts';
 import { deleteInvitation, listInvitations, listTeam, putInvitation, workspaceName } from '#db/team.ts';
 import { normalizeEmail } from '#domain/address.ts';
-import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Id } from '#domain/ids.ts';
 import { Invitation, INVITATION_DAYS, Role, TeamMember } from '#domain/team.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
+import { refuseMembers } from '../auth/members.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 /** A link's token is found by its hash; the token itself is in the email alone. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
-
-/** A key acts for the workspace; of those signed in, admins do. */
-function refuseMembers({ via, role }: WorkspaceCaller): void {
-  if (via === 'session' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
-}
 
 export const inviteToTeam = workspaceRoute({
   id: 'inviteToTeam',

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
 import { exchange, type Exchange } from '../egress-exchange.ts';
+import type { Guard } from '../egress-guard.ts';
 import { readBlueBubblesEvent, verifySecret } from './bluebubbles-callback.ts';
 import {
   BlueBubblesMessage,
@@ -23,6 +24,8 @@ import type {
 } from './carrier.ts';
 
 export interface BlueBubblesCarrierOptions {
+  /** How its servers are connected to, which tenants name. */
+  guard?: Guard;
   fetchMedia?: FetchMedia;
   timeoutMs?: number;
   /** Between two questions about a recipient's reach. */
@@ -58,9 +61,15 @@ const MAX_REMEMBERED = 100_000;
 
 /** iMessage and SMS by a Mac that runs the BlueBubbles server (REST API v1). */
 export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Carrier<BlueBubblesConfig> {
-  const { fetchMedia, timeoutMs = TIMEOUT_MS, askAgainMs = 400, clock = () => new Date() } = options;
+  const { guard, fetchMedia, timeoutMs = TIMEOUT_MS, askAgainMs = 400, clock = () => new Date() } = options;
   // A connection for each request: one that was kept may turn out to be closed, with the message in it.
-  const agent = new Agent({ connections: 32, pipelining: 0, headersTimeout: 0, bodyTimeout: 0 });
+  const agent = new Agent({
+    connections: 32,
+    pipelining: 0,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    ...(guard && { connect: guard.connect }),
+  });
   /** When an address was last found within reach, by server and address. */
   const reachable = new Map<string, number>();
 
@@ -168,6 +177,8 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     name: 'bluebubbles',
     channels: ['imessage', 'sms'],
     config: BlueBubblesConfig,
+    callbackSecret: 'callbackSecret',
+    servers: ({ url }) => ({ url }),
     timeoutMs,
 
     async checkAvailability(config, address) {

@@ -20,9 +20,20 @@ export interface Carrier<Config = unknown> {
   /** How long one call may take, in milliseconds; after it the outcome is unknown, not failed. */
   readonly timeoutMs: number;
 
+  /** The setting that stands as `secret` in the address of the line's callbacks, where the provider signs none. */
+  readonly callbackSecret?: string;
+  /**
+   * The servers that the settings name, by setting: URLs, or host names of mail servers. They are the tenant's own
+   * word, and are checked before they are kept; connections to them go through the guard.
+   */
+  servers?(config: Config): Record<string, string>;
+
   /** How new lines are had; absent where they are set up by hand. */
   readonly provisioning?: LineProvisioning<Config>;
-  /** Tells the carrier where to report about a line that was set up by hand; again changes nothing. */
+  /**
+   * Tells the carrier where to report replies, reactions, reads and calls of a line; again changes nothing. Absent
+   * where somebody enters the address there.
+   */
   configureInbound?(config: Config, lineId: string, callbackUrl: string): Promise<void>;
 
   /** Hands one message to the carrier. Never throws: whatever happens is one of the outcomes. */
@@ -50,12 +61,9 @@ export interface Carrier<Config = unknown> {
   close(): Promise<void>;
 }
 
-/** Both steps may be begun again after a crash: the same line gets the same identity. */
 export interface LineProvisioning<Config = unknown> {
-  /** Throws `LineRefused` when the line will never be had, anything else when it cannot be had just now. */
+  /** May be begun again after a crash: the same line gets the same identity. Throws `LineRefused` when the line will never be had, anything else when it cannot be had just now. */
   allocate(line: NewLine): Promise<{ address: string; config: Config }>;
-  /** Tells the carrier where to report replies, reactions, reads and calls of the line. */
-  configureInbound(config: Config, lineId: string, callbackUrl: string): Promise<void>;
 }
 
 export interface NewLine {

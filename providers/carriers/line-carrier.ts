@@ -16,3 +16,7 @@ export function lineCarrier(
     config: openConfig(carrier.config, line.carrierConfig, (sealed) => secrets.open(sealed, context)),
   };
 }
+
+/** Where a carrier reports about a line. */
+export const callbackAddress = (publicUrl: string, carrier: Pick<Carrier, 'name'>, lineId: string): string =>
+  `${publicUrl}/callbacks/carriers/${carrier.name}/${lineId}`;

@@ -1,4 +1,5 @@
 import type { Channel } from '#domain/channel.ts';
+import type { Guard } from '../egress-guard.ts';
 import { blueBubblesCarrier } from './bluebubbles.ts';
 import type { Carrier, FetchMedia } from './carrier.ts';
 import { simulatedCarrier, type SimulatedCarrierOptions } from './simulated.ts';
@@ -8,6 +9,8 @@ import { twilioCarrier } from './twilio.ts';
 export interface CarrierOptions {
   /** Null where there is no simulator, as in production. */
   simulator: SimulatedCarrierOptions | null;
+  /** How servers are connected to that tenants name in their lines' settings. */
+  guard: Guard;
   /** How the content of outbound attachments is had; without it, messages that need it are refused. */
   fetchMedia?: FetchMedia;
   /** Twilio's API where it is not Twilio's own address, as in tests. */
@@ -24,12 +27,12 @@ export interface CarrierRegistry {
 }
 
 /** All carriers there are: the only place that knows their names. */
-export function createCarriers({ simulator, fetchMedia, twilioUrl }: CarrierOptions): CarrierRegistry {
+export function createCarriers({ simulator, guard, fetchMedia, twilioUrl }: CarrierOptions): CarrierRegistry {
   const carriers: Carrier[] = [
     ...(simulator ? [simulatedCarrier(simulator)] : []),
-    smtpCarrier(fetchMedia ? { fetchMedia } : {}),
-    blueBubblesCarrier(fetchMedia ? { fetchMedia } : {}),
-    twilioCarrier(twilioUrl ? { baseUrl: twilioUrl } : {}),
+    smtpCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
+    blueBubblesCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
+    twilioCarrier({ guard, ...(twilioUrl && { baseUrl: twilioUrl }) }),
   ];
   const byName = new Map(carriers.map((carrier) => [carrier.name, carrier]));
   return {

@@ -75,11 +75,12 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
         if (answer.error === null && answer.status === 422) throw new LineRefused(whyNot(answer));
         throw new Error(whyNot(answer));
       },
-      async configureInbound(_config, lineId, callbackUrl) {
-        const settings = InboundSettings.parse({ callbackUrl });
-        const answer = await tell('PUT', `/carrier/lines/${encodeURIComponent(lineId)}/inbound`, settings);
-        if (answer.error !== null || answer.status !== 204) throw new Error(whyNot(answer));
-      },
+    },
+
+    async configureInbound(_config, lineId, callbackUrl) {
+      const settings = InboundSettings.parse({ callbackUrl });
+      const answer = await tell('PUT', `/carrier/lines/${encodeURIComponent(lineId)}/inbound`, settings);
+      if (answer.error !== null || answer.status !== 204) throw new Error(whyNot(answer));
     },
 
     async send(config, message, signal) {

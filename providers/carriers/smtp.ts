@@ -1,13 +1,17 @@
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { createTransport, type NodemailerError, type SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
 import { normalizeEmail } from '#domain/address.ts';
 import type { Carrier, FetchMedia, OutboundAttachment, SendOutcome } from './carrier.ts';
+import type { Guard } from '../egress-guard.ts';
 import { readInboundEmail } from './smtp-inbound.ts';
 import { composeEmail } from './smtp-message.ts';
 import { smtpFailure } from './smtp-failure.ts';
 
 export interface SmtpCarrierOptions {
+  /** How mail servers are connected to, which tenants name. */
+  guard?: Guard;
   fetchMedia?: FetchMedia;
   timeoutMs?: number;
 }
@@ -41,13 +45,33 @@ const MAX_POOLS = 500;
 
 type Pool = ReturnType<typeof createPool>;
 
+/** The server in its parts. The library is never given the URL itself: it takes any of its options from a query there. */
+function serverOf({ url, host = '', port, secure, user, password = '' }: SmtpConfig) {
+  if (url === undefined) {
+    const auth = user === undefined ? null : { user, pass: password };
+    return { host, port: port ?? (secure ? 465 : 587), secure, auth };
+  }
+  const { protocol, hostname, port: given, username, password: pass } = new URL(url);
+  const isSecure = protocol === 'smtps:';
+  return {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: given === '' ? (isSecure ? 465 : 587) : Number(given),
+    secure: isSecure,
+    auth: username === '' ? null : { user: decodeURIComponent(username), pass: decodeURIComponent(pass) },
+  };
+}
+
 /** Email by SMTP (RFC 5321). What a server took counts as sent; bounces and replies come in by `smtp-inbound.ts`. */
-export function smtpCarrier({ fetchMedia, timeoutMs = 60_000 }: SmtpCarrierOptions): Carrier<SmtpConfig> {
+export function smtpCarrier({
+  guard,
+  fetchMedia,
+  timeoutMs = 60_000,
+}: SmtpCarrierOptions): Carrier<SmtpConfig> {
   const pools = new Map<string, Pool>();
 
   function poolOf(config: SmtpConfig): Pool {
     const key = JSON.stringify(config);
-    const pool = pools.get(key) ?? createPool(config, timeoutMs);
+    const pool = pools.get(key) ?? createPool(config, timeoutMs, guard);
     pools.delete(key);
     pools.set(key, pool);
     for (const [oldest, unused] of pools) {
@@ -62,6 +86,8 @@ export function smtpCarrier({ fetchMedia, timeoutMs = 60_000 }: SmtpCarrierOptio
     name: 'smtp',
     channels: ['email'],
     config: SmtpConfig,
+    callbackSecret: 'inboundSecret',
+    servers: (config) => ({ [config.url === undefined ? 'host' : 'url']: serverOf(config).host }),
     timeoutMs,
 
     async send(config, message, signal) {
@@ -104,19 +130,21 @@ export function smtpCarrier({ fetchMedia, timeoutMs = 60_000 }: SmtpCarrierOptio
   };
 }
 
-function createPool(config: SmtpConfig, timeoutMs: number) {
-  const { url, host, port, secure, user, password } = config;
-  const server =
-    url === undefined
-      ? {
-          host,
-          secure,
-          ...(port !== undefined && { port }),
-          ...(user !== undefined && { auth: { user, pass: password ?? '' } }),
-        }
-      : { url };
+function createPool(config: SmtpConfig, timeoutMs: number, guard: Guard | undefined) {
+  const { host, port, secure, auth } = serverOf(config);
   const pool = createTransport({
-    ...server,
+    host,
+    port,
+    secure,
+    ...(auth && { auth }),
+    ...(guard && {
+      getSocket(_options: unknown, done: (error: Error | null, socket?: { connection: Socket }) => void) {
+        guard.openSocket(host, port).then(
+          (connection) => done(null, { connection }),
+          (error: Error) => done(error),
+        );
+      },
+    }),
     pool: true,
     maxConnections: CONNECTIONS_PER_LINE,
     // Only of a message of which not a byte was sent, on a connection that turned out to be closed.

@@ -2,6 +2,7 @@ import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { normalizePhone } from '#domain/phone.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
+import type { Guard } from '../egress-guard.ts';
 import type { AttemptReference, Carrier, OutboundMessage, ReconcileOutcome, SendOutcome } from './carrier.ts';
 import { readTwilioForm, verifyTwilioSignature } from './twilio-callback.ts';
 import { twilioFailure } from './twilio-errors.ts';
@@ -9,6 +10,8 @@ import { twilioFailure } from './twilio-errors.ts';
 export interface TwilioCarrierOptions {
   /** Where Twilio's API is, unless a line says otherwise. */
   baseUrl?: string;
+  /** How the servers are connected to that lines name in place of it. */
+  guard?: Guard;
   timeoutMs?: number;
   clock?: () => Date;
 }
@@ -54,7 +57,10 @@ const PAGE = 100;
 export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<TwilioConfig> {
   const { baseUrl: defaultUrl = 'https://api.twilio.com', timeoutMs = 15_000 } = options;
   const clock = options.clock ?? (() => new Date());
-  const agent = new Agent({ connections: 64, headersTimeout: 0, bodyTimeout: 0 });
+  const connections = { connections: 64, headersTimeout: 0, bodyTimeout: 0 };
+  const operators = new Agent(connections);
+  const tenants = new Agent({ ...connections, ...(options.guard && { connect: options.guard.connect }) });
+  const agentOf = ({ baseUrl }: TwilioConfig): Agent => (baseUrl === undefined ? operators : tenants);
 
   async function call(
     config: TwilioConfig,
@@ -64,7 +70,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     const base = new URL(config.baseUrl ?? defaultUrl);
     const account = `/2010-04-01/Accounts/${encodeURIComponent(config.accountSid)}`;
     return exchange(
-      agent,
+      agentOf(config),
       {
         origin: base.origin,
         path: base.pathname.replace(/\/$/, '') + account + path,
@@ -86,6 +92,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     name: 'twilio',
     channels: ['sms'],
     config: TwilioConfig,
+    servers: ({ baseUrl }) => (baseUrl === undefined ? {} : { baseUrl }),
     timeoutMs,
     // Anything else is logged as an error there; an empty document answers nothing to the sender.
     callbackAnswer: { contentType: 'text/xml', body: '<Response/>' },
@@ -132,7 +139,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       if (new URL(address).origin !== new URL(base).origin)
         throw new Error("not one of this carrier's addresses");
       const first = await request(address, {
-        dispatcher: agent,
+        dispatcher: agentOf(config),
         headers: { authorization: basicAuth(config) },
         signal,
       });
@@ -141,7 +148,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       const isMoved = first.statusCode >= 300 && first.statusCode < 400 && typeof location === 'string';
       if (isMoved) await first.body.dump();
       const { statusCode, headers, body } = isMoved
-        ? await request(storeAddress(location, address), { dispatcher: agent, signal })
+        ? await request(storeAddress(location, address), { dispatcher: agentOf(config), signal })
         : first;
       if (statusCode !== 200) {
         await body.dump();
@@ -151,7 +158,9 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       return { contentType: typeof contentType === 'string' ? contentType : null, body };
     },
 
-    close: () => agent.destroy(),
+    async close() {
+      await Promise.all([operators.destroy(), tenants.destroy()]);
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { newId } from '#domain/ids.ts';
 import { BadSignature, type CallbackRequest, type OutboundMessage } from '#providers/carriers/carrier.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { maskConfig, openConfig, sealConfig } from '#providers/carriers/secret-config.ts';
+import { createGuard } from '#providers/egress-guard.ts';
 import { type CarrierWorld, LINE_ID, outbound, simulatedWorld, smtpWorld } from './carrier-worlds.ts';
 import { blueBubblesWorld, twilioWorld } from './http-carrier-worlds.ts';
 
@@ -28,6 +29,7 @@ const CARRIERS = [
 /** Those whose server can be asked about an attempt, and reports back. */
 const TALKING_CARRIERS = CARRIERS.filter(({ recognisesAttempts }) => recognisesAttempts);
 
+const guard = createGuard({ allowPrivate: false, httpsOnly: true });
 const never = new AbortController().signal;
 /** So long ago that nothing can still be on its way. */
 const longAgo = (): Date => new Date(Date.now() - 10 * 60_000);
@@ -35,7 +37,7 @@ const longAgo = (): Date => new Date(Date.now() - 10 * 60_000);
 const textOf = (attemptId: string): string => `Hello Ada, ${attemptId}`;
 
 test('every carrier there is stands in this file', async () => {
-  const carriers = createCarriers({ simulator: { url: 'http://127.0.0.1:1', secret: 'secret' } });
+  const carriers = createCarriers({ simulator: { url: 'http://127.0.0.1:1', secret: 'secret' }, guard });
   expect(new Set(carriers.names)).toEqual(new Set(CARRIERS.map(({ name }) => name)));
   for (const name of carriers.names) expect(carriers.get(name).name).toBe(name);
   expect(() => carriers.get('pigeon')).toThrow('pigeon');
@@ -43,7 +45,7 @@ test('every carrier there is stands in this file', async () => {
 });
 
 test('there is no simulated carrier without a simulator', async () => {
-  const carriers = createCarriers({ simulator: null });
+  const carriers = createCarriers({ simulator: null, guard });
   expect(() => carriers.get('simulated')).toThrow('simulated');
   await carriers.close();
 });

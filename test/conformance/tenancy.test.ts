@@ -123,6 +123,7 @@ const BODIES: Record<string, object> = {
   actOnLineRequest: { action: 'cancel' },
   addCampaignLead: { leadId: newId() },
   previewCampaign: { leadId: newId() },
+  connectLineCarrier: { provider: 'simulated', config: {} },
 };
 
 /** Answers about any address, of nobody's: what it says is the same for all. */

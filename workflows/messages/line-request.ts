@@ -1,6 +1,6 @@
 /** What a look at a line request finds to do next. */
 export interface LineRequestView {
-  status: 'awaiting_payment' | 'provisioning' | 'active' | 'failed' | 'canceled';
+  status: 'awaiting_payment' | 'unconnected' | 'provisioning' | 'active' | 'failed' | 'canceled';
   /** Something is still to be done, or asked, at the payment provider. */
   owes: boolean;
 }

@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { connectLine } from '#db/line-carriers.ts';
+import { holdLine } from '#db/line-moves.ts';
+import { findLine, type LineRow } from '#db/lines.ts';
+import { withTenant } from '#db/pool.ts';
+import { normalizeAddress } from '#domain/address.ts';
+import { isPhoneChannel } from '#domain/channel.ts';
+import { Id } from '#domain/ids.ts';
+import type { Carrier } from '#providers/carriers/carrier.ts';
+import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { MASK, maskConfig, sealConfig, secretFields } from '#providers/carriers/secret-config.ts';
+import { secretContext } from '#providers/secret-box.ts';
+import { refuseMembers } from '../auth/members.ts';
+import { allowedAddress } from '../http/allowed-address.ts';
+import { ApiError, invalid, invalidFields } from '../http/errors.ts';
+import { untransactedRoute } from '../http/route.ts';
+import type { Services } from '../services.ts';
+
+const Settings = z.record(z.string(), z.unknown());
+
+const LineConnection = z
+  .object({
+    lineId: Id,
+    provider: z.string(),
+    address: z.string().nullable().meta({ description: 'What the line sends from.' }),
+    config: Settings.meta({ description: `Secrets that are set read \`${MASK}\`.` }),
+    callbackUrl: z.url().meta({
+      description:
+        'Where the provider reports replies and receipts, with its secret where the provider signs nothing.',
+    }),
+    callbackRegistered: z.boolean().meta({
+      description: 'The provider was told of `callbackUrl`. Otherwise it is to be entered there by hand.',
+    }),
+  })
+  .meta({ id: 'LineConnection' });
+
+const LineConnectionInput = z
+  .object({
+    provider: z.string().max(50).meta({ description: '`twilio`, `bluebubbles` or `smtp`.' }),
+    address: z.string().max(320).optional().meta({
+      description: 'What the line sends from: a phone number or an email address. Default: unchanged.',
+    }),
+    config: Settings.meta({
+      description:
+        '`twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` where it is not the address; `baseUrl` for a server that speaks its API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `inboundSecret`. Secrets of callbacks that are not given are made.',
+    }),
+  })
+  .meta({ id: 'LineConnectionInput' });
+
+const params = z.object({ id: Id });
+const Answer = z.object({ success: z.literal(true), connection: LineConnection });
+
+export const readLineCarrier = untransactedRoute({
+  id: 'getLineCarrier',
+  method: 'GET',
+  path: '/api/lines/{id}/carrier',
+  tag: 'Lines',
+  summary: 'How a line is connected to its carrier',
+  params,
+  responses: { 200: Answer },
+  errors: ['ADMIN_REQUIRED', 'NOT_FOUND'],
+  async handler({ caller, params: { id }, ...services }) {
+    refuseMembers(caller);
+    const line = await withTenant(services.pools, caller.workspace.id, (db) => findLine(db, id));
+    if (!line) throw lineNotFound();
+    return { status: 200, body: { success: true, connection: present(line, services) } };
+  },
+});
+
+export const connectLineCarrier = untransactedRoute({
+  id: 'connectLineCarrier',
+  method: 'PUT',
+  path: '/api/lines/{id}/carrier',
+  tag: 'Lines',
+  summary: 'Connect a line to a carrier',
+  description:
+    'The carrier is told where to report, and probed, before anything changes: settings that do not work are refused. What waits then leaves by the new carrier; receipts of what left by another one before are no longer taken. The settings replace those there were; a secret is given anew each time.',
+  params,
+  body: LineConnectionInput,
+  responses: { 200: Answer },
+  errors: [
+    'ADMIN_REQUIRED',
+    'NOT_FOUND',
+    'URL_NOT_ALLOWED',
+    'INVALID_STATE',
+    'CONFLICT',
+    'CARRIER_NOT_USABLE',
+  ],
+  async handler({ caller, params: { id }, body, now, ...services }) {
+    refuseMembers(caller);
+    const { pools, config, secrets, egress, waker } = services;
+    const { id: workspaceId, country } = caller.workspace;
+    const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));
+    if (!line) throw lineNotFound();
+    refuseState(line);
+    const carrier = carrierFor(line, body.provider, services);
+    const settings = readSettings(carrier, withCallbackSecret(carrier, line, body.config, services));
+    const address = addressOf(line, body.address, country);
+    for (const [name, server] of Object.entries(carrier.servers?.(settings) ?? {})) {
+      const isUrl = /^https?:/i.test(server);
+      await allowedAddress(
+        `config.${name}`,
+        isUrl ? egress.guard.checkUrl(server) : egress.guard.checkHost(server),
+      );
+    }
+    await tryOut(async () => {
+      await carrier.configureInbound?.(settings, id, callbackAddress(config.publicUrl, carrier, id));
+      await carrier.probe(settings, id);
+    });
+    const carrierConfig = sealConfig(carrier.config, settings, (plain) =>
+      secrets.seal(plain, secretContext('line', workspaceId, id)),
+    );
+    const { connected, wakes } = await withTenant(pools, workspaceId, async (db) => {
+      const held = await holdLine(db, id);
+      if (!held) throw lineNotFound();
+      // Nobody but the carrier that was asked to send them could tell what became of these messages.
+      if (held === 'sending')
+        throw new ApiError('CONFLICT', 'The outcome of a send is still open; try again in a moment');
+      refuseState(held);
+      const woken = await connectLine(db, held, { carrier: carrier.name, carrierConfig, address }, now);
+      return { connected: await findLine(db, id), wakes: woken };
+    });
+    for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
+    if (!connected) throw lineNotFound();
+    return { status: 200, body: { success: true, connection: present(connected, services) } };
+  },
+});
+
+const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
+
+/** A line that is set up, or one of the workspace's own that is about to be. */
+function refuseState({ provisioningStatus: status, lineType }: LineRow): void {
+  if (status === 'active' || (lineType === 'byo' && (status === 'provisioning' || status === 'failed')))
+    return;
+  throw new ApiError('INVALID_STATE', 'Only a line that is set up can be connected');
+}
+
+function carrierFor(line: LineRow, provider: string, { carriers }: Services): Carrier {
+  if (!carriers.names.includes(provider))
+    throw invalid('provider', `must be one of ${carriers.names.join(', ')}`);
+  const carrier = carriers.get(provider);
+  if (!carrier.channels.includes(line.channel))
+    throw invalid(
+      'provider',
+      `${provider} carries ${carrier.channels.join(' and ')}, and the line is for ${line.channel}`,
+    );
+  return carrier;
+}
+
+/** One that was made before stays, so that what was entered at the provider goes on working. */
+function withCallbackSecret(
+  carrier: Carrier,
+  line: LineRow,
+  given: Record<string, unknown>,
+  services: Services,
+): Record<string, unknown> {
+  const { callbackSecret: name } = carrier;
+  if (name === undefined || given[name] !== undefined) return given;
+  const known = line.carrier === carrier.name ? callbackSecretOf(line, services) : undefined;
+  return { ...given, [name]: known ?? randomBytes(24).toString('base64url') };
+}
+
+function callbackSecretOf(line: LineRow, services: Services): string | undefined {
+  const { carrier, config } = lineCarrier(services, line);
+  const secret = (config as Record<string, unknown>)[carrier.callbackSecret ?? ''];
+  return typeof secret === 'string' ? secret : undefined;
+}
+
+function readSettings(carrier: Carrier, given: Record<string, unknown>): Record<string, unknown> {
+  const masked = secretFields(carrier.config).filter((name) => given[name] === MASK);
+  if (masked.length > 0)
+    throw invalidFields(masked.map((name) => ({ path: `config.${name}`, message: 'is to be given anew' })));
+  const parsed = carrier.config.safeParse(given);
+  if (parsed.success) return parsed.data as Record<string, unknown>;
+  throw invalidFields(
+    parsed.error.issues.map(({ path, message }) => ({ path: ['config', ...path].join('.'), message })),
+  );
+}
+
+function addressOf(line: LineRow, given: string | undefined, country: string): string {
+  const isPhone = isPhoneChannel(line.channel);
+  const known = isPhone ? line.phone : line.email;
+  if (given === undefined) {
+    if (known === null) throw invalid('address', 'is required: the line has none yet');
+    return known;
+  }
+  const address = given.includes('@') === isPhone ? null : normalizeAddress(given, country);
+  if (address === null)
+    throw invalid('address', `must be ${isPhone ? 'a phone number' : 'an email address'}`);
+  return address;
+}
+
+async function tryOut(attempt: () => Promise<void>): Promise<void> {
+  try {
+    await attempt();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : 'no reason';
+    throw new ApiError('CARRIER_NOT_USABLE', `The carrier does not work with these settings: ${reason}`);
+  }
+}
+
+function present(line: LineRow, services: Services): z.input<typeof LineConnection> {
+  const { carriers, config } = services;
+  const carrier = carriers.names.includes(line.carrier) ? carriers.get(line.carrier) : null;
+  const callbackUrl = new URL(callbackAddress(config.publicUrl, carrier ?? { name: line.carrier }, line.id));
+  const secret = carrier?.callbackSecret === undefined ? undefined : callbackSecretOf(line, services);
+  if (secret !== undefined) callbackUrl.searchParams.set('secret', secret);
+  return {
+    lineId: line.id,
+    provider: line.carrier,
+    address: line.phone ?? line.email,
+    config: carrier ? maskConfig(carrier.config, line.carrierConfig) : {},
+    callbackUrl: callbackUrl.href,
+    callbackRegistered: carrier?.configureInbound !== undefined,
+  };
+}

@@ -1,0 +1,37 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { outbound, smtpWorld } from '#test/conformance/carrier-worlds.ts';
+import { smtpCarrier } from './carriers/smtp.ts';
+import { createGuard, UrlNotAllowed } from './egress-guard.ts';
+
+const at = (address: string) => async () => [{ address, family: 4 }];
+
+test('a socket is opened by the address that the name has at that moment, or not at all', async () => {
+  const server = createServer((socket) => socket.on('error', () => {}).end('welcome'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const open = createGuard({ allowPrivate: true, httpsOnly: false, resolve: at('127.0.0.1') });
+  const socket = await open.openSocket('mail.example', port);
+  expect(socket.remoteAddress).toBe('127.0.0.1');
+  socket.destroy();
+  const rebound = createGuard({ allowPrivate: false, httpsOnly: false, resolve: at('127.0.0.1') });
+  for (const host of ['mail.example', '127.0.0.1', '::1', 'localhost', 'mail.internal'])
+    await expect(rebound.openSocket(host, port)).rejects.toThrow(UrlNotAllowed);
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test('a mail server whose name has come to lead into a private network gets nothing', async () => {
+  const world = await smtpWorld();
+  const guard = createGuard({ allowPrivate: false, httpsOnly: false, resolve: at('127.0.0.1') });
+  const carrier = smtpCarrier({ guard });
+  const config = carrier.config.parse({ ...world.config, host: 'mail.example' });
+  const message = outbound(world, world.to.taken);
+  expect(await carrier.send(config, message, new AbortController().signal)).toMatchObject({
+    kind: 'transient',
+    reason: 'the address is loopback, private or reserved',
+  });
+  await expect(carrier.probe(config, 'line')).rejects.toThrow('loopback');
+  expect(await world.taken(world.to.taken)).toBe(0);
+  await carrier.close();
+  await world.stop();
+});

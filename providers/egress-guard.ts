@@ -1,0 +1,188 @@
+import { Resolver } from 'node:dns/promises';
+import type { LookupAddress } from 'node:dns';
+import { connect as connectSocket, isIP, type LookupFunction, type Socket } from 'node:net';
+import { buildConnector } from 'undici';
+import { addressKind } from './egress-address.ts';
+
+/** The URL, or the address behind it, is not one this service sends requests to. The message says why. */
+export class UrlNotAllowed extends Error {
+  override readonly name = 'UrlNotAllowed';
+}
+
+export interface GuardOptions {
+  /** Permits loopback addresses and nothing else that is private (decisions §9, `WEBHOOK_ALLOW_PRIVATE`). */
+  allowPrivate: boolean;
+  httpsOnly: boolean;
+  /** How names become addresses; DNS unless given. */
+  resolve?: (hostname: string) => Promise<LookupAddress[]>;
+}
+
+/**
+ * Which servers that tenants named are connected to (decisions §9): public addresses only, judged on the very
+ * address connected to, so that a name which changes its answer between check and connection (DNS rebinding) is
+ * refused too.
+ */
+export interface Guard {
+  /**
+   * The check at registration, DNS included: of a URL, or of a mail server's host name. A name that does not resolve
+   * now is let through: every connection is checked again.
+   * @throws UrlNotAllowed
+   */
+  checkUrl(url: string): Promise<void>;
+  checkHost(hostname: string): Promise<void>;
+  /** The URL's own text. @throws UrlNotAllowed */
+  parseUrl(url: string): URL;
+  /** For a dispatcher of undici. */
+  connect: buildConnector.connector;
+  /** A TCP connection, for protocols other than HTTP. @throws UrlNotAllowed, or the socket's error */
+  openSocket(host: string, port: number): Promise<Socket>;
+}
+
+/**
+ * Registration answers soon even when a name server does not: the check that counts is at connection time.
+ */
+const REGISTRATION_DNS_MS = 2_000;
+const CONNECT_MS = 5_000;
+
+export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }: GuardOptions): Guard {
+  function checkAddress(address: string): void {
+    const kind = addressKind(address);
+    if (kind === 'public' || (kind === 'loopback' && allowPrivate)) return;
+    throw new UrlNotAllowed('the address is loopback, private or reserved');
+  }
+
+  function checkName(hostname: string): void {
+    const reserved = reservedName(hostname);
+    if (reserved === 'internal' || (reserved === 'localhost' && !allowPrivate)) {
+      throw new UrlNotAllowed('the host name is reserved for private networks');
+    }
+  }
+
+  async function resolveAllowed(hostname: string): Promise<LookupAddress[]> {
+    const found = await resolve(hostname);
+    for (const { address } of found) checkAddress(address);
+    return found;
+  }
+
+  const lookup: LookupFunction = (hostname, { all }, callback) => {
+    resolveAllowed(hostname).then(
+      (found) => {
+        const [first] = found;
+        if (all || !first) callback(null, found);
+        else callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, []),
+    );
+  };
+  const connectTcp = buildConnector({ lookup, timeout: CONNECT_MS, allowH2: false });
+
+  async function checkResolved(hostname: string): Promise<void> {
+    const { promise: tooLate, resolve: giveUp } = Promise.withResolvers<void>();
+    const timer = setTimeout(giveUp, REGISTRATION_DNS_MS);
+    const check = resolveAllowed(hostname).then(
+      () => {},
+      (error: unknown) => {
+        if (error instanceof UrlNotAllowed) throw error;
+      },
+    );
+    await Promise.race([check, tooLate]).finally(() => clearTimeout(timer));
+  }
+
+  /**
+   * Scheme, credentials, reserved names. The URL parser has brought every notation of an address to one.
+   */
+  function parseUrl(text: string): URL {
+    if (!URL.canParse(text)) throw new UrlNotAllowed('it is not a valid URL');
+    const url = new URL(text);
+    if (url.protocol !== 'https:' && (httpsOnly || url.protocol !== 'http:')) {
+      throw new UrlNotAllowed(httpsOnly ? 'only https is allowed' : 'only http and https are allowed');
+    }
+    if (url.username !== '' || url.password !== '')
+      throw new UrlNotAllowed('it must not carry a user name or password');
+    checkName(url.hostname);
+    return url;
+  }
+
+  async function checkHostname(hostname: string): Promise<void> {
+    const bare = hostname.replace(/^\[|\]$/g, '');
+    if (isIP(bare)) return checkAddress(bare);
+    await checkResolved(bare);
+  }
+
+  return {
+    parseUrl,
+    checkUrl: async (text) => checkHostname(parseUrl(text).hostname),
+
+    async checkHost(text) {
+      const bracketed = isIP(text) === 6 ? `[${text}]` : text;
+      const url = URL.canParse(`http://${bracketed}`) ? new URL(`http://${bracketed}`) : null;
+      if (
+        !url ||
+        url.host !== url.hostname ||
+        url.pathname !== '/' ||
+        url.username !== '' ||
+        url.search !== ''
+      )
+        throw new UrlNotAllowed('it is not a host name');
+      checkName(url.hostname);
+      await checkHostname(url.hostname);
+    },
+
+    connect(target, callback) {
+      try {
+        // Node asks no lookup for a literal address.
+        if (isIP(target.hostname)) checkAddress(target.hostname);
+      } catch (error) {
+        callback(error as Error, null);
+        return;
+      }
+      connectTcp(target, callback);
+    },
+
+    async openSocket(host, port) {
+      if (isIP(host)) checkAddress(host);
+      else checkName(host);
+      const { promise, resolve: opened, reject } = Promise.withResolvers<Socket>();
+      const socket = connectSocket({ host, port, lookup, timeout: CONNECT_MS });
+      const giveUp = () => socket.destroy(Object.assign(new Error('connect timeout'), { code: 'ETIMEDOUT' }));
+      // The listener stays: an error before the protocol has taken the socket over would end the process.
+      socket.once('timeout', giveUp).on('error', reject);
+      socket.once('connect', () => {
+        socket.setTimeout(0).off('timeout', giveUp);
+        opened(socket);
+      });
+      return promise;
+    },
+  };
+}
+
+/**
+ * Names that by their definition lead into a private network (RFC 6761, RFC 6762, RFC 8375, ICANN's
+ * `.internal`).
+ */
+function reservedName(hostname: string): 'localhost' | 'internal' | null {
+  const name = hostname.replace(/\.$/, '');
+  if (/(^|\.)localhost$/.test(name)) return 'localhost';
+  return /(^|\.)(internal|local|home\.arpa)$/.test(name) ? 'internal' : null;
+}
+
+/**
+ * Asks the name servers without the operating system's resolver: that one takes a thread of a pool of four
+ * for as long as a name server stays silent, so that one tenant's name would hold up the deliveries of all.
+ */
+const dns = new Resolver({ timeout: 2_000, tries: 2 });
+
+async function resolveByDns(hostname: string): Promise<LookupAddress[]> {
+  if (reservedName(hostname) === 'localhost') {
+    return [
+      { address: '127.0.0.1', family: 4 },
+      { address: '::1', family: 6 },
+    ];
+  }
+  const [v4, v6] = await Promise.allSettled([dns.resolve4(hostname), dns.resolve6(hostname)]);
+  if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason;
+  return [
+    ...(v4.status === 'fulfilled' ? v4.value : []).map((address) => ({ address, family: 4 })),
+    ...(v6.status === 'fulfilled' ? v6.value : []).map((address) => ({ address, family: 6 })),
+  ];
+}

@@ -1,0 +1,269 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
+import { MASK } from '#providers/carriers/secret-config.ts';
+import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+
+const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
+const PASSWORD = 'the password of the Mac';
+
+let twilio: TwilioStandIn;
+let mac: BlueBubblesStandIn;
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+
+beforeAll(async () => {
+  [twilio, mac] = [await startTwilio(ACCOUNT), await startBlueBubbles(PASSWORD)];
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+});
+afterAll(async () => {
+  await app.stop();
+  await Promise.all([twilio.stop(), mac.stop()]);
+});
+
+const twilioConfig = () => ({ accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: twilio.url });
+const connect = (lineId: string, body: object, call = api) =>
+  call('PUT', `/api/lines/${lineId}/carrier`, body);
+const connectionOf = async (lineId: string) =>
+  (await api('GET', `/api/lines/${lineId}/carrier`)).body.connection;
+const settled = (id: string, status: string, call = api) =>
+  eventually(async () => {
+    const { body } = await call('GET', `/api/messages/${id}`);
+    return body.status === status && body;
+  });
+
+async function send(fromLineId: string, fields: object, call = api): Promise<string> {
+  const { status, body } = await call('POST', '/api/messages', { message: 'Hello', fromLineId, ...fields });
+  expect(status).toBe(201);
+  return body._id;
+}
+
+describe('a line connected over the API', () => {
+  it('sends by Twilio, and its receipts are believed', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    const [before, after] = [phone(), phone()];
+    await settled(await send(lineId, { recipientPhone: before, messageType: 'sms' }), 'delivered');
+    const { status, body } = await connect(lineId, {
+      provider: 'twilio',
+      address: '(415) 555-0134',
+      config: twilioConfig(),
+    });
+    expect([status, body.connection]).toEqual([
+      200,
+      {
+        lineId,
+        provider: 'twilio',
+        address: '+14155550134',
+        config: { ...twilioConfig(), authToken: MASK },
+        callbackUrl: `${app.config.publicUrl}/callbacks/carriers/twilio/${lineId}`,
+        callbackRegistered: false,
+      },
+    ]);
+    expect(await connectionOf(lineId)).toEqual(body.connection);
+    await settled(await send(lineId, { recipientPhone: after, messageType: 'sms' }), 'delivered');
+    expect(twilio.sent.filter(({ to }) => to === after)).toEqual([
+      expect.objectContaining({ from: '+14155550134', body: 'Hello' }),
+    ]);
+    expect(await sentTo(app, after)).toEqual([]);
+    expect(await sentTo(app, before)).toHaveLength(1);
+    await pacerServedBy(lineId, 'carrier-twilio');
+  });
+
+  it('sends by a Mac, which was told where to report', async () => {
+    const lineId = await createLine(app, workspace.id);
+    const config = { url: mac.url, password: PASSWORD };
+    const { status, body } = await connect(lineId, { provider: 'bluebubbles', config });
+    expect(status).toBe(200);
+    const { callbackUrl, callbackRegistered } = body.connection;
+    expect(callbackRegistered).toBe(true);
+    expect(body.connection.config).toEqual({
+      url: mac.url,
+      password: MASK,
+      method: 'apple-script',
+      callbackSecret: MASK,
+    });
+    expect(mac.webhooks.map(({ url }) => url)).toEqual([callbackUrl]);
+    const to = phone();
+    await settled(await send(lineId, { recipientPhone: to }), 'delivered');
+    expect(mac.messages.filter((message) => message.to === to)).toHaveLength(1);
+
+    // The secret that was made stays, and so does what was entered with it.
+    expect((await connect(lineId, { provider: 'bluebubbles', config })).body.connection.callbackUrl).toBe(
+      callbackUrl,
+    );
+    expect(mac.webhooks).toHaveLength(1);
+  });
+
+  it('sends by a mail server, and takes replies at the address it names', async () => {
+    const lineId = await createLine(app, workspace.id, 'email');
+    const address = `dana-${lineId}@example.com`;
+    const server = new URL(app.smtpUrl);
+    const config = { host: server.hostname, port: Number(server.port), user: 'dana', password: 'hunter2' };
+    const { status, body } = await connect(lineId, { provider: 'smtp', address, config });
+    expect([status, body.connection.config]).toEqual([
+      200,
+      { ...config, secure: false, password: MASK, inboundSecret: MASK },
+    ]);
+    const to = `ada-${newId()}@example.com`;
+    await settled(await send(lineId, { recipientEmail: to, messageType: 'email' }), 'sent');
+    const { messages } = (await apiClient(app.url, '')('GET', `/simulated/mail?to=${to}`)).body;
+    expect(messages[0].headers.from).toContain(address);
+
+    const email = { MessageID: newId(), From: to, TextBody: 'Sounds good' };
+    const reply = await fetch(body.connection.callbackUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(email),
+    });
+    expect(reply.status).toBe(200);
+    expect(JSON.stringify((await api('GET', '/api/replies')).body.replies)).toContain('Sounds good');
+  });
+
+  it('is healthy again at once, and what waited for it leaves', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms', {
+      carrier: 'twilio',
+      carrier_config: '{}',
+      health_status: 'down',
+    });
+    const to = phone();
+    const id = await send(lineId, { recipientPhone: to, messageType: 'sms' });
+    expect((await connect(lineId, { provider: 'twilio', config: twilioConfig() })).status).toBe(200);
+    await settled(id, 'delivered');
+    const { lines } = (await api('GET', '/api/lines/by-user')).body;
+    const line = lines.find(({ _id }: { _id: string }) => _id === lineId);
+    expect(line.healthCheck.status).toBe('healthy');
+  });
+});
+
+/** The rounds of a line are carried out at its carrier's own queue, so that a slow carrier holds up its lines only. */
+async function pacerServedBy(lineId: string, queue: string): Promise<void> {
+  await eventually(async () => {
+    const { events } = await app.temporal.workflow.getHandle(`line-pacer:${lineId}`).fetchHistory();
+    const queues = (events ?? []).flatMap(
+      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.taskQueue?.name ?? [],
+    );
+    return queues.at(-1) === queue;
+  });
+}
+
+describe('what is refused changes nothing', () => {
+  let lineId: string;
+  beforeAll(async () => {
+    lineId = await createLine(app, workspace.id, 'sms');
+  });
+
+  it.each<[what: string, body: () => object, status: number, code: string, path: string | null]>([
+    ['an unknown provider', () => ({ provider: 'pigeon', config: {} }), 400, 'VALIDATION_ERROR', 'provider'],
+    [
+      'another channel',
+      () => ({ provider: 'smtp', config: { url: app.smtpUrl } }),
+      400,
+      'VALIDATION_ERROR',
+      'provider',
+    ],
+    [
+      'settings that lack something',
+      () => ({ provider: 'twilio', config: { accountSid: ACCOUNT.sid } }),
+      400,
+      'VALIDATION_ERROR',
+      'config.authToken',
+    ],
+    [
+      'a secret as it is shown',
+      () => ({ provider: 'twilio', config: { ...twilioConfig(), authToken: MASK } }),
+      400,
+      'VALIDATION_ERROR',
+      'config.authToken',
+    ],
+    [
+      'an address of another kind',
+      () => ({ provider: 'twilio', address: 'dana@example.com', config: twilioConfig() }),
+      400,
+      'VALIDATION_ERROR',
+      'address',
+    ],
+    [
+      'a server in a private network',
+      () => ({ provider: 'twilio', config: { ...twilioConfig(), baseUrl: 'http://10.0.0.1' } }),
+      400,
+      'URL_NOT_ALLOWED',
+      'config.baseUrl',
+    ],
+    [
+      'a wrong password',
+      () => ({ provider: 'twilio', config: { ...twilioConfig(), authToken: 'wrong' } }),
+      502,
+      'CARRIER_NOT_USABLE',
+      null,
+    ],
+  ])('%s', async (_what, body, status, code, path) => {
+    const before = await connectionOf(lineId);
+    const answer = await connect(lineId, body());
+    expect([answer.status, answer.body.code, answer.body.issues?.[0]?.path ?? null]).toEqual([
+      status,
+      code,
+      path,
+    ]);
+    expect(await connectionOf(lineId)).toEqual(before);
+  });
+
+  it.each(['192.168.1.1', '169.254.169.254', 'mail.internal', '0x7f.1', 'host/path', '[::ffff:10.0.0.1]'])(
+    'the mail server %s',
+    async (host) => {
+      const email = await createLine(app, workspace.id, 'email');
+      const { status, body } = await connect(email, { provider: 'smtp', config: { host, port: 25 } });
+      if (host === '0x7f.1') expect([status, body.code]).toEqual([502, 'CARRIER_NOT_USABLE']);
+      else expect([status, body.code]).toEqual([400, 'URL_NOT_ALLOWED']);
+    },
+  );
+
+  it('to those who may not manage lines, and to other workspaces', async () => {
+    const role = 'org:member';
+    const token = await signIn(app, { userId: workspace.ownerId, organizationId: workspace.id, role });
+    const member = apiClient(app.url, token);
+    const stranger = apiClient(app.url, (await createWorkspace(app)).key);
+    const body = { provider: 'twilio', config: twilioConfig() };
+    expect((await connect(lineId, body, member)).body.code).toBe('ADMIN_REQUIRED');
+    expect((await member('GET', `/api/lines/${lineId}/carrier`)).body.code).toBe('ADMIN_REQUIRED');
+    expect((await connect(lineId, body, stranger)).status).toBe(404);
+    expect((await stranger('GET', `/api/lines/${lineId}/carrier`)).status).toBe(404);
+  });
+});
+
+describe('where no carrier gives out lines', () => {
+  let bare: TestApp;
+  beforeAll(async () => {
+    bare = await startTestApp({
+      environment: { SIMULATOR_URL: '', SIMULATOR_SECRET: '', TWILIO_API_URL: twilio.url },
+    });
+  });
+  afterAll(() => bare.stop());
+
+  it('a line of your own waits to be connected, and is active then', async () => {
+    const call = apiClient(bare.url, (await createWorkspace(bare)).key);
+    const wish = { channelType: 'sms', firstName: 'Dana', lastName: 'Line' };
+    expect((await call('POST', '/api/line-requests', wish)).status).toBe(503);
+    const { status, body } = await call('POST', '/api/line-requests', { ...wish, lineType: 'byo' });
+    expect([status, body.status]).toEqual([201, 'provisioning']);
+    const lineId = body.line._id;
+    const { baseUrl: _, ...config } = twilioConfig();
+    const unnamed = await connect(lineId, { provider: 'twilio', config }, call);
+    expect([unnamed.status, unnamed.body.issues?.[0]?.path]).toEqual([400, 'address']);
+    const connected = await connect(lineId, { provider: 'twilio', address: '+14155550135', config }, call);
+    expect(connected.status).toBe(200);
+    await eventually(
+      async () => (await call('GET', `/api/line-requests/${lineId}`)).body.status === 'active',
+    );
+    const to = phone();
+    await settled(await send(lineId, { recipientPhone: to, messageType: 'sms' }, call), 'delivered', call);
+    expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
+  });
+});
