@@ -10,6 +10,7 @@ import { findWebhook } from './webhooks.ts';
 export interface NoticeText {
   title: string;
   paragraphs: string[];
+  sections?: { heading: string; paragraphs: string[] }[];
   action: { label: string; link: string } | null;
   /** Emails of this key are written once, however often the thing is told. */
   once?: string;
@@ -101,7 +102,7 @@ export async function campaignsUnderWay(
   campaignIds: readonly string[],
   now: Date,
 ): Promise<NoticeText | null> {
-  const news: { name: string; paragraphs: string[] }[] = [];
+  const news: { heading: string; paragraphs: string[] }[] = [];
   for (const id of campaignIds) {
     const campaign = await findCampaign(db, id);
     if (campaign?.status !== 'active') continue;
@@ -109,22 +110,19 @@ export async function campaignsUnderWay(
     if (today.sent + today.failed + today.replied === 0) continue;
     const { entered, running, finished, stopped } = await campaignProgress(db, campaign);
     news.push({
-      name: campaign.name,
+      heading: campaign.name,
       paragraphs: [
         `${leads(entered)} entered: ${running} under way, ${finished} went through all steps, ${stopped} stopped before (a reply, an opt-out or a failure).`,
-        `In the last 24 hours: ${happened(today)} In all: ${happened(await doneBy(db, id))}`,
+        `In the last 24 hours: ${happened(today)}`,
+        `In all: ${happened(await doneBy(db, id))}`,
       ],
     });
   }
   const [first] = news;
   if (!first) return null;
-  if (news.length === 1)
-    return { title: `Campaign progress: ${first.name}`, paragraphs: first.paragraphs, action: null };
-  return {
-    title: `${news.length} campaigns under way`,
-    paragraphs: news.flatMap(({ name, paragraphs: [about, ...rest] }) => [`${name}: ${about}`, ...rest]),
-    action: null,
-  };
+  return news.length === 1
+    ? { title: `Campaign progress: ${first.heading}`, paragraphs: first.paragraphs, action: null }
+    : { title: `${news.length} campaigns under way`, paragraphs: [], sections: news, action: null };
 }
 
 const leads = (count: number): string => `${count} ${count === 1 ? 'lead' : 'leads'}`;

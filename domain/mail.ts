@@ -28,6 +28,7 @@ export const MailData = {
     workspaceName: z.string(),
     title: z.string(),
     paragraphs: z.array(z.string()),
+    sections: z.array(z.object({ heading: z.string(), paragraphs: z.array(z.string()) })).default([]),
     action: z.object({ label: z.string(), link: z.url() }).nullable(),
     turnOffLink: z.url(),
   }),

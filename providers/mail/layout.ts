@@ -1,35 +1,59 @@
-import { html, type Html } from './html.ts';
+import { html, Html } from './html.ts';
 
-/** The frame of every email. Mail programs know few styles, and those only inline. */
+/** Mail programs know few styles, and many of them only inline. Text colours have a contrast of 4.5 and more. */
+const STYLES = {
+  page: 'margin: 0; padding: 16px 12px; background: #f4f4f5; font: 16px/1.5 system-ui, sans-serif; color: #18181b; overflow-wrap: anywhere; word-break: break-word',
+  card: 'max-width: 560px; margin: 0 auto; padding: 24px 20px; background: #ffffff; border-radius: 8px',
+  title: 'margin: 0 0 16px; font-size: 20px; line-height: 1.3',
+  button:
+    'display: inline-block; padding: 12px 20px; background: #18181b; color: #ffffff; border-radius: 6px; text-decoration: none',
+  quote: 'margin: 0 0 8px; padding: 8px 12px; background: #f4f4f5; border-radius: 6px',
+  muted: 'color: #52525b; font-size: 14px',
+  link: 'color: #52525b',
+} as const;
+
+/** An element's style by its name, and the class by which dark mode finds it. */
+export const styled = (name: keyof typeof STYLES): Html =>
+  new Html(`class="${name}" style="${STYLES[name]}"`);
+
+/** For the mail programs that know it; others make colours dark as they see fit. */
+const DARK = new Html(`
+  :root { color-scheme: light dark; supported-color-schemes: light dark }
+  @media (prefers-color-scheme: dark) {
+    .page { background: #09090b !important; color: #f4f4f5 !important }
+    .card { background: #18181b !important }
+    .quote { background: #27272a !important }
+    .button { background: #f4f4f5 !important; color: #18181b !important }
+    .muted, .link { color: #a1a1aa !important }
+  }
+`);
+
+/** The frame of every email. */
 export const layout = (title: string, content: Html): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
         <title>${title}</title>
+        <style>
+          ${DARK}
+        </style>
       </head>
-      <body
-        style="margin: 0; padding: 24px; background: #f4f4f5; font: 16px/1.5 system-ui, sans-serif; color: #18181b"
-      >
-        <div style="max-width: 560px; margin: 0 auto; padding: 32px; background: #ffffff; border-radius: 8px">
-          <h1 style="margin: 0 0 16px; font-size: 20px">${title}</h1>
+      <body ${styled('page')}>
+        <div ${styled('card')}>
+          <h1 ${styled('title')}>${title}</h1>
           ${content}
         </div>
       </body>
     </html> `;
 
 export const button = (label: string, link: string): Html =>
-  html`<p style="margin: 24px 0">
-    <a
-      href="${link}"
-      style="padding: 12px 20px; background: #18181b; color: #ffffff; border-radius: 6px; text-decoration: none"
-      >${label}</a
-    >
-  </p>`;
+  html`<p style="margin: 16px 0 24px"><a href="${link}" ${styled('button')}>${label}</a></p>`;
+
+export const small = (content: Html): Html => html`<p ${styled('muted')}>${content}</p>`;
 
 /** The last lines of an email that can be turned off. */
 export const turnOff = (reason: string, link: string): Html =>
-  html`<p style="margin: 32px 0 0; color: #71717a; font-size: 14px">
-    ${reason} <a href="${link}" style="color: #71717a">Turn these emails off</a>
-  </p>`;
+  small(html`<br />${reason} <a href="${link}" ${styled('link')}>Turn these emails off</a>`);

@@ -30,6 +30,7 @@ const DATA: Record<MailTemplate, Record<string, unknown>> = {
     workspaceName: WORKSPACE,
     title: 'Campaign <i> completed',
     paragraphs: ['10 leads <b>entered</b>.'],
+    sections: [{ heading: 'Spring <i>', paragraphs: ['<b>1</b> lead entered.'] }],
     action: { label: 'Pay now', link: 'https://api.example/pay/abc' },
     turnOffLink: 'https://api.example/notifications/abc',
   },

@@ -311,8 +311,8 @@ describe('campaigns under way', () => {
     await comeDue();
     const mail = await firstMailTo(owner);
     expect(mail.subject).toBe('2 campaigns under way (Bits & Pieces)');
-    expect(mail.text).toContain('Spring: 1 lead entered: 1 under way, 0 went through all steps');
-    expect(mail.text).toMatch(/Summer: .*\n\n.*1 message was sent, 0 failed\. 1 contact replied\./);
+    expect(mail.text).toContain('Spring\n1 lead entered: 1 under way, 0 went through all steps');
+    expect(mail.text).toMatch(/Summer\n.*\n.*1 message was sent, 0 failed\. 1 contact replied\./);
     expect(mail.headers['list-unsubscribe']).toContain('.campaign.');
     expect(await mailsTo(owner)).toHaveLength(1);
   });

@@ -1,5 +1,5 @@
 import { html } from '../html.ts';
-import { button, layout } from '../layout.ts';
+import { button, layout, small } from '../layout.ts';
 import { template } from '../template.ts';
 
 const ROLES = { 'org:admin': 'an admin', 'org:member': 'a member' } as const;
@@ -31,8 +31,6 @@ It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore th
           ${ROLES[role]}.
         </p>
         ${button('Accept the invitation', link)}
-        <p style="color: #71717a; font-size: 14px">
-          It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.
-        </p>`,
+        ${small(html`It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.`)}`,
     ),
 });

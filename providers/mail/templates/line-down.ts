@@ -1,5 +1,5 @@
 import { html } from '../html.ts';
-import { layout } from '../layout.ts';
+import { layout, small } from '../layout.ts';
 import { template } from '../template.ts';
 
 const when = (iso: string): string => new Date(iso).toUTCString();
@@ -27,8 +27,6 @@ You are told once; line notifications can be turned off in the line's settings.
           It sends nothing until it recovers. Messages that were to leave through it keep their place, or
           leave through your other lines.
         </p>
-        <p style="color: #71717a; font-size: 14px">
-          You are told once; line notifications can be turned off in the line's settings.
-        </p>`,
+        ${small(html`You are told once; line notifications can be turned off in the line's settings.`)}`,
     ),
 });

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { MailData } from '#domain/mail.ts';
 import { escapeHtml, Html, html } from '../html.ts';
-import { button, layout, turnOff } from '../layout.ts';
+import { button, layout, styled, turnOff } from '../layout.ts';
 import { template } from '../template.ts';
 
 type Data = z.output<typeof MailData.replyAlert>;
@@ -53,7 +53,7 @@ const contactHtml = (contact: Contact): Html =>
 
 // Line breaks as elements: white space of the source means nothing then.
 const replyHtml = ({ text, at }: Contact['replies'][number]): Html =>
-  html`<p style="margin: 0 0 8px; padding: 8px 12px; background: #f4f4f5; border-radius: 6px">
+  html`<p ${styled('quote')}>
     ${new Html(escapeHtml(shown(text)).replaceAll('\n', '<br />'))}<br />
-    <span style="color: #71717a; font-size: 13px">${at}</span>
+    <span ${styled('muted')}>${at}</span>
   </p>`;

@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { MailTemplate } from '#domain/mail.ts';
+import { TEMPLATES } from '#providers/mail/templates.ts';
+
+/**
+ * Every email as a phone shows it, in light and in dark: pictures for docs/emails/, made by a Chromium.
+ * CHROMIUM=/usr/bin/chromium npm run emails
+ */
+const chromium = process.env['CHROMIUM'] ?? 'chromium';
+const folder = resolve(process.argv[2] ?? 'docs/emails');
+const work = mkdtempSync(join(tmpdir(), 'linepace-emails-'));
+
+const workspaceName = 'Bits & Pieces';
+const turnOffLink = 'https://linepace.example/notifications/abc';
+const at = 'Mar 2, 2026, 12:00 PM';
+const contact = (name: string, address: string, ...texts: string[]) => ({
+  name,
+  address,
+  link: `https://linepace.example/inbox/${encodeURIComponent(address)}`,
+  replies: texts.map((text) => ({ text, at })),
+});
+const notice = (title: string, paragraphs: string[], rest: object = {}) => ({
+  workspaceName,
+  title,
+  paragraphs,
+  action: null,
+  turnOffLink,
+  ...rest,
+});
+
+const SAMPLES: Record<string, [MailTemplate, unknown]> = {
+  invitation: [
+    'invitation',
+    {
+      workspaceName,
+      invitedBy: 'Grace Hopper',
+      role: 'org:admin',
+      link: 'https://linepace.example/invitations/abc',
+      expiresAt: '2026-03-09T12:00:00.000Z',
+    },
+  ],
+  'reply-alert': [
+    'replyAlert',
+    {
+      workspaceName,
+      digest: false,
+      more: 0,
+      turnOffLink,
+      contacts: [
+        contact(
+          'Ada Lovelace',
+          '+14155550100',
+          'Sounds good, tell me more.\nIs Tuesday at 10 fine?',
+          'This is what I mean: https://ada.example/notes/on/the/analytical/engine/that/have/no/place/to/break',
+        ),
+      ],
+    },
+  ],
+  'reply-digest': [
+    'replyAlert',
+    {
+      workspaceName,
+      digest: true,
+      more: 12,
+      turnOffLink,
+      contacts: [
+        contact('Ada Lovelace', '+14155550100', 'Sounds good, tell me more.'),
+        contact(
+          'Maximiliana-Konstantinopolitanische Donaudampfschifffahrtsgesellschaftskapitänin',
+          'maximiliana.donaudampfschifffahrtsgesellschaft@a-very-long-company-name.example',
+          '',
+        ),
+        contact('+14155550101', '+14155550101', 'Not now, please write again in May.'),
+      ],
+    },
+  ],
+  'campaign-progress': [
+    'notice',
+    notice('2 campaigns under way', [], {
+      sections: [
+        {
+          heading: 'Spring offer',
+          paragraphs: [
+            '1200 leads entered: 700 under way, 420 went through all steps, 80 stopped before (a reply, an opt-out or a failure).',
+            'In the last 24 hours: 148 messages were sent, 2 failed. 9 contacts replied.',
+            'In all: 3100 messages were sent, 12 failed. 77 contacts replied.',
+          ],
+        },
+        {
+          heading: 'Webinar follow-up',
+          paragraphs: [
+            '90 leads entered: 90 under way, 0 went through all steps, 0 stopped before (a reply, an opt-out or a failure).',
+            'In the last 24 hours: 45 messages were sent, 0 failed. 3 contacts replied.',
+            'In all: 45 messages were sent, 0 failed. 3 contacts replied.',
+          ],
+        },
+      ],
+    }),
+  ],
+  'payment-failed': [
+    'notice',
+    notice(
+      'A payment failed',
+      [
+        'The payment for the line Ada Lovelace did not go through.',
+        'The line is set up as soon as it is paid.',
+      ],
+      { action: { label: 'Pay now', link: 'https://linepace.example/pay/abc' } },
+    ),
+  ],
+  'webhook-failing': [
+    'notice',
+    notice('A webhook is failing: CRM', [
+      'The last 10 deliveries to https://hooks.customer.example/integrations/linepace/production/8f0d6a5e1c9b4f7a failed.',
+      'The last one that succeeded was at Mon, 02 Mar 2026 12:00:00 GMT.',
+      'Failed deliveries are not repeated by themselves. Once the endpoint answers again they can be replayed.',
+    ]),
+  ],
+  'line-down': [
+    'lineDown',
+    { workspaceName, lineName: 'Dana Scully, +14155550199', since: '2026-03-02T12:00:00.000Z' },
+  ],
+};
+
+mkdirSync(folder, { recursive: true });
+for (const [name, [template, data]] of Object.entries(SAMPLES)) {
+  const page = join(work, `${name}.html`);
+  writeFileSync(page, TEMPLATES[template](data).html);
+  photograph(page, `${name}.png`);
+  if (name === 'reply-alert') photograph(page, `${name}-dark.png`, '--blink-settings=preferredColorScheme=0');
+}
+rmSync(work, { recursive: true, force: true });
+
+function photograph(page: string, file: string, ...flags: string[]): void {
+  const quiet = '--headless --disable-gpu --no-sandbox --no-first-run --hide-scrollbars --disable-sync';
+  execFileSync(
+    chromium,
+    [
+      ...quiet.split(' '),
+      '--disable-background-networking',
+      '--disable-component-update',
+      `--user-data-dir=${join(work, 'profile')}`,
+      '--window-size=390,844',
+      ...flags,
+      `--screenshot=${join(folder, file)}`,
+      `file://${page}`,
+    ],
+    { stdio: 'ignore', timeout: 60_000, killSignal: 'SIGKILL' },
+  );
+  console.log(join(folder, file));
+}
