@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AnalyticsFilter } from '#domain/analytics.ts';
 import type { Bounds } from '#domain/calendar.ts';
 import { type Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
-import type { SystemDb, TenantDb } from './pool.ts';
+import { Nothing, type SystemDb, type TenantDb } from './pool.ts';
 
 /** The counts of a workspace (specification §2.14), exact: from the messages themselves. */
 export async function countMessages(db: TenantDb, filter: AnalyticsFilter): Promise<Counts> {
@@ -56,7 +56,14 @@ const Inbound = z.object({
 });
 
 const LEFT = sql.fragment`m.status in ('sent', 'delivered')`;
+const FALLEN_BACK = sql.fragment`(m.status = 'fallback' or m.fallback_sms = 'dispatched')`;
+/** All that any metric counts: the condition of the index `messages_counted`, word for word. */
+const COUNTED = sql.fragment`(m.status in ('sent', 'delivered', 'fallback', 'failed') or m.fallback_sms = 'dispatched')`;
 
+/**
+ * By contact first: hashing finds distinct contacts several times faster than `count(distinct)`, which sorts.
+ * Only what the indexes hold is asked for (migrations 0130 to 0132).
+ */
 async function count(
   db: CommonQueryMethods,
   workspaceIds: readonly string[],
@@ -64,24 +71,35 @@ async function count(
   groupBy: GroupBy,
 ): Promise<Map<string, Counts>> {
   const ids = sql.array([...workspaceIds], 'text');
+  // For this transaction: room for the contacts of a large workspace, before PostgreSQL goes to the disk.
+  await db.query(sql.type(Nothing)`select set_config('work_mem', '64MB', true)`);
   const outbound = await db.any(sql.type(Outbound)`
-    select ${groupBy({ workspace: sql.fragment`m.workspace_id`, at: sql.fragment`m.created_at` })} "key",
-      count(distinct m.address) filter (where ${LEFT}) reached, count(*) filter (where ${LEFT}) sent,
-      count(*) filter (where m.status = 'fallback' or m.fallback_sms = 'dispatched') fallback,
-      count(*) filter (where m.status = 'failed') failed
-    from messages m
-    where ${sql.and([sql.fragment`m.workspace_id = any(${ids})`, ...outboundFilter(filter)])}
-    group by 1`);
+    select key, count(*) filter (where sent > 0) reached, sum(sent)::bigint sent, sum(fallback)::bigint fallback,
+      sum(failed)::bigint failed
+    from (
+      select ${groupBy({ workspace: sql.fragment`m.workspace_id`, at: sql.fragment`m.created_at` })} "key",
+        count(*) filter (where ${LEFT}) sent, count(*) filter (where ${FALLEN_BACK}) fallback,
+        count(*) filter (where m.status = 'failed') failed
+      from messages m
+      where ${sql.and([sql.fragment`m.workspace_id = any(${ids})`, COUNTED, ...outboundFilter(filter)])}
+      group by key, m.address
+    ) contact
+    group by key`);
   const inbound = await db.any(sql.type(Inbound)`
-    select ${groupBy({ workspace: sql.fragment`i.workspace_id`, at: sql.fragment`i.received_at` })} "key",
-      count(*) replied, count(distinct i.address) filter (where not i.auto_reply) unique_replied,
-      count(distinct i.address) filter (where not i.auto_reply and exists (
-        select from unnest(c.tags) tag where lower(tag) = any(${sql.array([...POSITIVE_TAGS], 'text')})
+    select key, sum(replied)::bigint replied, count(*) filter (where answered) unique_replied,
+      count(*) filter (where answered and exists (
+        select from conversations c, unnest(c.tags) tag
+        where c.workspace_id = contact.workspace_id and c.address = contact.address and c.tags <> '{}'
+          and lower(tag) = any(${sql.array([...POSITIVE_TAGS], 'text')})
       )) positive_replied
-    from inbound_messages i
-    left join conversations c on c.workspace_id = i.workspace_id and c.address = i.address
-    where ${sql.and([sql.fragment`i.workspace_id = any(${ids})`, ...inboundFilter(filter)])}
-    group by 1`);
+    from (
+      select ${groupBy({ workspace: sql.fragment`i.workspace_id`, at: sql.fragment`i.received_at` })} "key",
+        i.workspace_id, i.address, count(*) replied, bool_or(not i.auto_reply) answered
+      from inbound_messages i
+      where ${sql.and([sql.fragment`i.workspace_id = any(${ids})`, ...inboundFilter(filter)])}
+      group by key, i.workspace_id, i.address
+    ) contact
+    group by key`);
   const counts = new Map<string, Counts>();
   for (const { key, ...row } of [...outbound, ...inbound])
     counts.set(key, { ...(counts.get(key) ?? NO_COUNTS), ...row });

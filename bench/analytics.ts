@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { conversationsOfDay } from '#db/analytics-conversations.ts';
+import { countByBucket, countMessages } from '#db/analytics.ts';
+import { migrate } from '#db/migrate.ts';
+import { createPools, type TenantDb, withTenant } from '#db/pool.ts';
+import { type AnalyticsFilter, buckets } from '#domain/analytics.ts';
+import type { Counts } from '#domain/metrics.ts';
+import { freePort } from '#standalone/ports.ts';
+import { startPostgres } from '#standalone/postgres.ts';
+import { measureWrites } from './analytics-writes.ts';
+import { BEGIN, END, loadMessages } from './message-load.ts';
+
+/**
+ * How long analytics of a large workspace take, beside a plain GROUP BY over the same rows in the same run, and what
+ * their indexes cost those who write messages. Compare the ratios: the times are this machine's.
+ */
+const { values: options } = parseArgs({
+  options: { messages: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
+});
+const MESSAGES = Number(options.messages);
+const ROUNDS = Number(options.rounds);
+const DAY_MS = 86_400_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
+const postgres = await startPostgres({
+  dataDir: join(folder, 'postgres'),
+  port: await freePort(),
+  logFile: join(folder, 'postgres.log'),
+});
+const admin = new pg.Client({ connectionString: postgres.url });
+try {
+  await migrate(postgres.url);
+  await admin.connect();
+  await measureWrites(admin, 40);
+  const loading = performance.now();
+  const workspace = await loadMessages(admin, MESSAGES);
+  console.log(`loaded in ${seconds(performance.now() - loading)} s`);
+  // What the plain query had to find a window by.
+  await admin.query('create index messages_created on messages (workspace_id, created_at)');
+  await sizes();
+
+  const pools = await createPools(postgres.url, { size: 2, statementTimeoutMs: 600_000 });
+  const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspace.id, work);
+  const month = { from: new Date(END.getTime() - 30 * DAY_MS), to: END };
+  const day = { from: new Date(END.getTime() - DAY_MS), to: END };
+  const questions: [string, AnalyticsFilter][] = [
+    ['all time', {}],
+    ['the last 30 days', month],
+    ['the last day', day],
+    ['one line of 100', { lineId: workspace.lineId }],
+    ['one campaign of 50', { campaignId: workspace.campaignId }],
+  ];
+  for (const [name, filter] of questions) {
+    const { ours, plain } = await inTurn(
+      () => tenant((db) => countMessages(db, filter)),
+      () => tenant((db) => plainCounts(db, filter)),
+    );
+    if (JSON.stringify(sorted(ours.result)) !== JSON.stringify(sorted(plain.result)))
+      throw new Error(
+        `${name}: ${JSON.stringify(ours.result)} is not ${JSON.stringify(plain.result)}, which a plain query counts`,
+      );
+    report(name, ours.ms, plain.ms);
+  }
+  const hours = buckets('hour', 'Asia/Kolkata', month);
+  const series = await inTurn(
+    () => tenant((db) => countByBucket(db, month, hours)),
+    () => tenant((db) => plainSeries(db, month)),
+  );
+  report('the last 30 days by the hour', series.ours.ms, series.plain.ms);
+  const listed = await timed(() =>
+    tenant((db) =>
+      conversationsOfDay(db, { start: day.from, end: day.to }, { lineId: undefined, limit: 60 }),
+    ),
+  );
+  console.log(`the conversations of a day: ${seconds(listed.ms)} s`);
+
+  for (const filter of [{}, month])
+    console.log(`\n${(await tenant((db) => explained(db, filter))).join('\n\n')}`);
+  await pools.close();
+} finally {
+  await admin.end();
+  await postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** The definitions of the specification, written down as they are read. */
+async function plainCounts(db: TenantDb, { lineId, campaignId, from = BEGIN, to }: AnalyticsFilter) {
+  const narrowed = (column: string) =>
+    sql.fragment`${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId}`,
+      lineId !== undefined && sql.fragment`line_id = ${lineId}`,
+      campaignId !== undefined && sql.fragment`campaign_id = ${campaignId}`,
+      to !== undefined &&
+        sql.fragment`${sql.identifier([column])} between ${sql.timestamp(from)} and ${sql.timestamp(to)}`,
+    ])}`;
+  const outbound = await db.one(sql.type(z.record(z.string(), z.int()))`
+    select count(distinct address) filter (where status in ('sent', 'delivered')) reached,
+      count(*) filter (where status in ('sent', 'delivered')) sent,
+      count(*) filter (where status = 'fallback' or fallback_sms = 'dispatched') fallback,
+      count(*) filter (where status = 'failed') failed
+    from messages where ${narrowed('created_at')} group by workspace_id`);
+  const inbound = await db.one(sql.type(z.record(z.string(), z.int()))`
+    select count(*) replied, count(distinct i.address) filter (where not auto_reply) unique_replied,
+      count(distinct i.address) filter (where not auto_reply and c.tags = '{Interested}') positive_replied
+    from (select * from inbound_messages where ${narrowed('received_at')}) i
+    left join conversations c using (workspace_id, address) group by workspace_id`);
+  return { ...outbound, ...inbound } as unknown as Counts;
+}
+
+async function plainSeries(db: TenantDb, { from, to }: { from: Date; to: Date }): Promise<unknown> {
+  const within = (column: string) =>
+    sql.fragment`workspace_id = ${db.workspaceId}
+      and ${sql.identifier([column])} between ${sql.timestamp(from)} and ${sql.timestamp(to)}`;
+  await db.any(sql.type(z.unknown())`
+    select date_bin('1 hour', created_at, '2000-01-01 00:30Z') "hour",
+      count(distinct address) filter (where status in ('sent', 'delivered')) reached,
+      count(*) filter (where status in ('sent', 'delivered')) sent,
+      count(*) filter (where status = 'fallback' or fallback_sms = 'dispatched') fallback,
+      count(*) filter (where status = 'failed') failed
+    from messages where ${within('created_at')} group by 1`);
+  return db.any(sql.type(z.unknown())`
+    select date_bin('1 hour', received_at, '2000-01-01 00:30Z') "hour", count(*) replied,
+      count(distinct i.address) filter (where not auto_reply) unique_replied,
+      count(distinct i.address) filter (where not auto_reply and c.tags = '{Interested}') positive_replied
+    from (select * from inbound_messages where ${within('received_at')}) i
+    left join conversations c using (workspace_id, address) group by 1`);
+}
+
+/** The plans of the queries behind an answer, as they ran. */
+async function explained(db: TenantDb, filter: AnalyticsFilter): Promise<string[]> {
+  const plans: string[] = [];
+  const watched = Object.assign(Object.create(db) as TenantDb, {
+    any: async ({ sql: text, values }: { sql: string; values: readonly unknown[] }) => {
+      const query = sql.type(z.record(z.string(), z.string()))`select`;
+      const rows = await db.any({
+        ...query,
+        sql: `explain (analyze, buffers, timing off) ${text}`,
+        values: values as never,
+      });
+      plans.push(rows.flatMap((row) => Object.values(row)).join('\n'));
+      return [];
+    },
+  });
+  await countMessages(watched, filter);
+  return plans;
+}
+
+async function sizes(): Promise<void> {
+  const { rows } = await admin.query<{ name: string; size: string }>(`
+    select relname "name", pg_size_pretty(pg_relation_size(oid)) size from pg_class
+    where relname in ('messages', 'messages_created', 'messages_counted', 'inbound_messages', 'inbound_messages_counted')
+    order by relname`);
+  for (const { name, size } of rows) console.log(`${name}: ${size}`);
+}
+
+/** One after the other, so that a busy moment of the machine hits both alike; the quickest round of each. */
+async function inTurn<A, B>(ours: () => Promise<A>, plain: () => Promise<B>) {
+  const [first, second] = [await timed(ours), await timed(plain)];
+  for (let round = 1; round < ROUNDS; round += 1) {
+    first.ms = Math.min(first.ms, (await timed(ours)).ms);
+    second.ms = Math.min(second.ms, (await timed(plain)).ms);
+  }
+  return { ours: first, plain: second };
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> {
+  const started = performance.now();
+  const result = await work();
+  return { result, ms: performance.now() - started };
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(2);
+}
+
+function report(name: string, ms: number, plainMs: number): void {
+  console.log(`${name}: ${seconds(ms)} s, plain ${seconds(plainMs)} s, ratio ${(ms / plainMs).toFixed(3)}`);
+}
+
+function sorted(counts: Counts): unknown {
+  return Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
