@@ -289,7 +289,7 @@ describe('campaigns under way', () => {
   ) {
     const to = phone();
     const leadId = await createLead(app, workspace.id, { phones: [to] });
-    const { body } = await api('POST', '/api/campaigns', { name, steps, start: true });
+    const { body } = await api('POST', '/api/campaigns', { name, steps, start: true, stopOnReply: false });
     const id: string = body.campaign._id;
     expect((await api('POST', `/api/campaigns/${id}/leads`, { leadId })).status).toBe(201);
     await eventually(async () => {
