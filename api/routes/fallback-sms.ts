@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { acceptMessages } from '#db/accept-messages.ts';
+import { findFallbackAccount } from '#db/fallback-config.ts';
 import { loadIntakeContext } from '#db/intake.ts';
 import { findLead } from '#db/leads.ts';
 import { findMessage, presentMessage } from '#db/messages.ts';
@@ -31,10 +32,11 @@ export const sendFallbackSms = workspaceRoute({
     const lead = original.leadId === null ? null : await findLead(db, original.leadId);
     const phone = original.recipientPhone ?? lead?.phones[0];
     if (phone === undefined) throw invalid('messageId', 'the recipient has no phone number');
-    const text = body.message ?? original.smsFallbackMessage;
+    const account = await findFallbackAccount(db);
+    const text = body.message ?? original.smsFallbackMessage ?? account?.defaultMessage ?? null;
     const input: MessageInput = {
       messageType: 'sms',
-      message: original.body === '' ? (text ?? '') : original.body,
+      message: text ?? original.body,
       recipientPhone: phone,
       forceFallback: true,
       ...(text !== null && { smsFallbackMessage: text }),

@@ -240,7 +240,11 @@ describe('POST /api/fallback-sms', () => {
     for (const message of [undefined, 'Did you see it?']) {
       const { status, body } = await call('POST', '/api/fallback-sms', { messageId, message });
       expect(status).toBe(201);
-      expect(body).toMatchObject({ source: 'fallback-sms', recipientPhone: to });
+      expect(body).toMatchObject({
+        source: 'fallback-sms',
+        recipientPhone: to,
+        message: message ?? 'Hello {{ firstName | default: "there" }}',
+      });
       await eventually(
         async () => (await call('GET', `/api/messages/${body._id}`)).body.fallbackSmsDispatched,
       );
