@@ -101,9 +101,9 @@ async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
         : status === 'sent' || status === 'delivered' || status === 'sending',
     )
     .toReversed()
-    .map(({ direction, body, at }) => ({
+    .map(({ direction, body, sentText, at }) => ({
       from: direction === 'in' ? ('contact' as const) : ('us' as const),
-      text: direction === 'in' ? body : shownText(body, lead),
+      text: direction === 'in' ? body : shownText({ body, sentText }, lead),
       at: at.toISOString(),
     }));
   return { contact: contactName(lead, null, address), conversation };

@@ -48,10 +48,15 @@ export function createSender({
     for (const workflow of workflows) waker.wake(workflow, line.workspaceId);
   };
 
-  async function settle(line: SendingLine, attempt: AttemptRow, outcome: Settled): Promise<void> {
+  async function settle(
+    line: SendingLine,
+    attempt: AttemptRow,
+    outcome: Settled,
+    text: string | null = null,
+  ): Promise<void> {
     const now = new Date();
     const wakes = await tenant(line, async (db) => [
-      ...(await settleIn(db, line, attempt, outcome, now)),
+      ...(await settleIn(db, line, attempt, outcome, text, now)),
       ...(await followCampaign(db, attempt.messageId, now)),
     ]);
     wake(line, wakes);
@@ -62,12 +67,13 @@ export function createSender({
     line: SendingLine,
     attempt: AttemptRow,
     outcome: Settled,
+    text: string | null,
     now: Date,
   ): Promise<string[]> {
     if (attempt.kind === 'fallback') return settleFallback(db, attempt, outcome, now);
-    if (outcome.kind !== 'accepted') return settlePrimary(db, attempt, outcome, now);
+    if (outcome.kind !== 'accepted') return settlePrimary(db, attempt, outcome, text, now);
     await lockCarrierMessage(db, line.lineId, outcome.carrierMessageId);
-    const wakes = await settlePrimary(db, attempt, outcome, now);
+    const wakes = await settlePrimary(db, attempt, outcome, text, now);
     return [...wakes, ...(await applyWaitingEvents(db, line.lineId, outcome.carrierMessageId, now))];
   }
 
@@ -80,7 +86,7 @@ export function createSender({
     message: OutboundMessage,
   ) {
     const outcome = await carrier.send(config, message, AbortSignal.timeout(carrier.timeoutMs));
-    if (outcome.kind !== 'unknown') return settle(line, attempt, outcome);
+    if (outcome.kind !== 'unknown') return settle(line, attempt, outcome, message.text);
     logger.warn(
       { lineId: line.lineId, attemptId: attempt.id, reason: outcome.reason },
       'the carrier did not answer',
@@ -109,7 +115,7 @@ export function createSender({
       takenIds,
       ...content,
     });
-    if (found.kind === 'accepted') return settle(line, attempt, found);
+    if (found.kind === 'accepted') return settle(line, attempt, found, content.text);
     if (found.kind === 'not_sent')
       return settle(line, attempt, { kind: 'not_sent', reason: 'the carrier did not take it' });
     const tooOld = Date.now() - startedAt.getTime() > RECONCILE_FOR_MS;

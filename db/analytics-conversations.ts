@@ -29,7 +29,7 @@ export async function conversationsOfDay(
   const onLine = lineId === undefined ? sql.fragment`true` : sql.fragment`line_id = ${lineId}`;
   const rows = await db.any(sql.type(Row)`
     with exchanged as (
-      select address, sent_at at, 'out' direction, body, lead_id, recipient_name, id from messages
+      select address, sent_at at, 'out' direction, coalesce(sent_text, body) body, lead_id, recipient_name, id from messages
       where workspace_id = ${db.workspaceId} and sent_at >= ${from} and sent_at < ${to}
         and status in ('sent', 'delivered') and ${onLine}
       union all

@@ -20,6 +20,7 @@ const ConversationRow = z.object({
   lastDirection: z.enum(['in', 'out']).nullable(),
   lastAt: z.date().nullable(),
   lastBody: z.string().nullable(),
+  lastSentText: z.string().nullable(),
   leadId: z.string().nullable(),
   recipientName: z.string().nullable(),
   /** What the list is ordered by; a machine's answer does not count. */
@@ -30,21 +31,22 @@ export type ConversationRow = z.infer<typeof ConversationRow>;
 /** With the last thing said; a conversation that only has messages waiting has not begun. */
 const CONVERSATIONS = sql.fragment`
   select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at, o.address is not null opted_out,
-    last.at last_at, last.direction last_direction, last.body last_body, sent.lead_id,
+    last.at last_at, last.direction last_direction, last.body last_body,
+    last.sent_text last_sent_text, sent.lead_id,
     sent.recipient_name, greatest(c.last_inbound_at, c.last_outbound_at) active_at
   from conversations c
   left join opt_outs o on o.workspace_id = c.workspace_id and o.address = c.address
   left join lateral (
-    select lead_id, recipient_name, body, coalesce(sent_at, updated_at) "at" from messages m
+    select lead_id, recipient_name, body, sent_text, coalesce(sent_at, updated_at) "at" from messages m
     where m.workspace_id = c.workspace_id and m.address = c.address
       and (m.sent_at is not null or m.status = 'sending' or m.fallback_sms = 'dispatched')
     order by coalesce(sent_at, updated_at) desc, id desc limit 1
   ) sent on true
   left join lateral (
     select said.* from (
-      select 'out' direction, sent.body, sent.at where sent.at is not null
+      select 'out' direction, sent.body, sent.sent_text, sent.at where sent.at is not null
       union all
-      (select 'in', i.body, i.received_at from inbound_messages i
+      (select 'in', i.body, null, i.received_at from inbound_messages i
         where i.workspace_id = c.workspace_id and i.address = c.address order by i.received_at desc, i.id desc limit 1)
     ) said order by said.at desc limit 1
   ) last on true`;
@@ -106,7 +108,7 @@ export async function presentConversations(
       lineId: row.lineId,
       tags: row.tags,
       optedOut: row.optedOut,
-      lastMessage: row.lastDirection === 'out' ? shownText(body, lead) : body,
+      lastMessage: row.lastDirection === 'out' ? shownText({ body, sentText: row.lastSentText }, lead) : body,
       lastDirection: row.lastDirection,
       lastAt: row.lastAt?.toISOString() ?? null,
       lastInboundAt: row.lastInboundAt?.toISOString() ?? null,
@@ -120,6 +122,7 @@ const ThreadRow = z.object({
   id: z.string(),
   direction: z.enum(['in', 'out']),
   body: z.string(),
+  sentText: z.string().nullable(),
   at: z.date(),
   lineId: z.string().nullable(),
   leadId: z.string().nullable(),
@@ -144,14 +147,14 @@ export async function listThread(
   const before = (at: typeof sentAt) =>
     after ? sql.fragment`and (${at}, id) < (${sql.timestamp(after.at)}, ${after.key})` : sql.fragment``;
   const rows = await db.any(sql.type(ThreadRow)`
-    (select id, 'out' direction, body, ${sentAt} "at", line_id, lead_id, status, false auto_reply, null original_message_id,
+    (select id, 'out' direction, body, sent_text, ${sentAt} "at", line_id, lead_id, status, false auto_reply, null original_message_id,
       attachment_urls, attachment_names, reactions
     from messages where workspace_id = ${db.workspaceId} and address = ${address} and status <> 'canceled' ${before(sentAt)}
     order by "at" desc, id desc limit ${limit})
     union all
-    (select id, 'in', body, ${receivedAt}, line_id, lead_id, null, auto_reply, original_message_id, '{}', '{}', '[]'
+    (select id, 'in', body, null, ${receivedAt}, line_id, lead_id, null, auto_reply, original_message_id, '{}', '{}', '[]'
     from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address} ${before(receivedAt)}
-    order by 4 desc, id desc limit ${limit})
+    order by 5 desc, id desc limit ${limit})
     order by "at" desc, id desc limit ${limit}`);
   return [...rows];
 }
@@ -177,7 +180,7 @@ export async function presentThread(
     return {
       messageId: row.id,
       direction: row.direction,
-      message: row.direction === 'out' ? shownText(row.body, leads.get(row.leadId ?? '') ?? null) : row.body,
+      message: row.direction === 'out' ? shownText(row, leads.get(row.leadId ?? '') ?? null) : row.body,
       at: row.at.toISOString(),
       lineId: row.lineId,
       status: row.status && shownStatus(row.status),

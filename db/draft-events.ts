@@ -93,7 +93,7 @@ export async function announceResolved(
 /** A message has left: was it a draft, its approval is told of now, with the text that went out. */
 export async function announceSentDraft(
   db: TenantDb,
-  { id, source, body }: MessageRow,
+  { id, source, body, sentText }: MessageRow,
   now: Date,
 ): Promise<boolean> {
   if (source !== DRAFT_SOURCE) return false;
@@ -101,5 +101,6 @@ export async function announceSentDraft(
     select * from ai_drafts where workspace_id = ${db.workspaceId} and message_id = ${id}`);
   if (!draft || draft.approvalChannel === null) return false;
   const { replyId, approvalChannel } = draft;
-  return announceResolved(db, 'message.ai_draft_approved', { replyId, message: body, approvalChannel }, now);
+  const message = sentText ?? body;
+  return announceResolved(db, 'message.ai_draft_approved', { replyId, message, approvalChannel }, now);
 }

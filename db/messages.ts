@@ -24,6 +24,8 @@ export const MessageRow = z.object({
   recipientName: z.string().nullable(),
   leadId: z.string().nullable(),
   body: z.string(),
+  /** As it was sent, where rendering made it differ from the body. */
+  sentText: z.string().nullable(),
   subject: z.string().nullable(),
   attachmentUrls: z.array(z.string()),
   attachmentNames: z.array(z.string()),
@@ -157,7 +159,7 @@ export function presentMessage(row: MessageRow): Message {
   return {
     _id: row.id,
     workspaceId: row.workspaceId,
-    message: row.body,
+    message: row.sentText ?? row.body,
     messageType: row.channel,
     subject: row.subject,
     status: shownStatus(row.status),

@@ -24,12 +24,14 @@ const LONGEST_RETRY_MS = 5 * 60_000;
 /**
  * Writes the outcome of an attempt, the status of its message and the event of that status in one commit.
  * Nothing happens when the attempt was settled before, or the message has moved on.
+ * @param text what was sent; null where that can no longer be told.
  * @returns the workflows to wake after the commit.
  */
 export async function settlePrimary(
   db: TenantDb,
   attempt: AttemptRow,
   outcome: Settled,
+  text: string | null,
   now: Date,
 ): Promise<string[]> {
   const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
@@ -45,6 +47,7 @@ export async function settlePrimary(
       const sent = await advanceMessage(db, message.id, ['sending'], {
         to: 'sent',
         sentAt: now,
+        ...(text !== null && text !== message.body && { sentText: text }),
         carrierMessageId: outcome.carrierMessageId,
       });
       if (!sent) return [];

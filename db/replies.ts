@@ -128,7 +128,11 @@ export function contactName(
 }
 
 /** The text of an outbound message as the contact got it: templates are stored as they were written. */
-export function shownText(body: string, lead: LeadRow | null): string {
+export function shownText(
+  { body, sentText }: { body: string; sentText: string | null },
+  lead: LeadRow | null,
+): string {
+  if (sentText !== null) return sentText;
   try {
     return renderTemplate(body, lead && presentLead(lead));
   } catch {
@@ -140,6 +144,7 @@ const ParentRow = z.object({
   id: z.string(),
   address: z.string(),
   body: z.string(),
+  sentText: z.string().nullable(),
   recipientName: z.string().nullable(),
   sentAt: z.date(),
   batchId: z.string().nullable(),
@@ -147,11 +152,11 @@ const ParentRow = z.object({
 });
 
 const presentParent = (
-  { id, body, sentAt, batchId, stepIndex }: z.infer<typeof ParentRow>,
+  { id, sentAt, batchId, stepIndex, ...said }: z.infer<typeof ParentRow>,
   lead: LeadRow | null,
 ): ParentMessage => ({
   messageId: id,
-  message: shownText(body, lead),
+  message: shownText(said, lead),
   sentAtUtc: sentAt.toISOString(),
   batchId,
   stepIndex,
@@ -168,7 +173,7 @@ async function lastOutbound(
       addresses.map((address) => [address]),
       ['text'],
     )} as a (address), lateral (
-      select id, address, body, recipient_name, coalesce(sent_at, updated_at) sent_at, batch_id, step_index
+      select id, address, body, sent_text, recipient_name, coalesce(sent_at, updated_at) sent_at, batch_id, step_index
       from messages
       where workspace_id = ${db.workspaceId} and address = a.address
         and (sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')

@@ -51,6 +51,7 @@ export async function announceReplies(
 const OriginRow = z.object({
   replyId: z.string(),
   body: z.string(),
+  sentText: z.string().nullable(),
   crm: CrmIds,
   campaignName: z.string().nullable(),
 });
@@ -59,7 +60,7 @@ type OriginRow = z.infer<typeof OriginRow>;
 /** Of each reply the message it answers, with its campaign. */
 async function originsOf(db: TenantDb, rows: readonly InboundRow[]): Promise<Map<string, OriginRow>> {
   const origins = await db.any(sql.type(OriginRow)`
-    select i.id reply_id, m.body, m.crm, c.name campaign_name
+    select i.id reply_id, m.body, m.sent_text, m.crm, c.name campaign_name
     from inbound_messages i
     join messages m on m.workspace_id = i.workspace_id and m.id = i.original_message_id
     left join campaigns c on c.workspace_id = i.workspace_id and c.id = i.campaign_id
@@ -102,7 +103,7 @@ function replyPayload(
     ...(reply.attachmentNames && { attachmentNames: reply.attachmentNames }),
     ...(files.length > 0 && { attachmentUrls: files.map((file) => links.raw(file)) }),
     ...(row.originalMessageId !== null && { originalMessageId: row.originalMessageId }),
-    ...(origin && { originalMessage: shownText(origin.body, lead) }),
+    ...(origin && { originalMessage: shownText(origin, lead) }),
     data: { reply },
   };
 }

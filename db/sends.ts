@@ -59,6 +59,7 @@ export async function forgetOutbound(
 export interface StatusChange {
   to: StoredStatus;
   sentAt?: Date;
+  sentText?: string;
   deliveredAt?: Date;
   errorMessage?: string;
   carrierMessageId?: string;
@@ -89,6 +90,7 @@ export async function advanceMessage(
     ...at('sent_at', change.sentAt),
     ...at('delivered_at', change.deliveredAt),
     ...at('scheduled_at', change.scheduledAt),
+    ...set('sent_text', change.sentText),
     ...set('error_message', change.errorMessage),
     ...set('carrier_message_id', change.carrierMessageId),
     ...set('fallback_sms', change.fallbackSms),

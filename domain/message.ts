@@ -80,7 +80,7 @@ export const Message = z
   .object({
     _id: Id,
     workspaceId: WorkspaceId,
-    message: z.string(),
+    message: z.string().meta({ description: 'As it was written; once it is sent, as the contact got it.' }),
     messageType: Channel,
     subject: z.string().nullable(),
     status: MessageStatus,

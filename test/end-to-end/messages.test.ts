@@ -44,7 +44,7 @@ describe('POST /api/messages', () => {
     ]);
   });
 
-  it('renders the template over the lead when it is sent', async () => {
+  it('renders the template over the lead when it is sent, and shows ever after what was sent', async () => {
     const to = phone();
     const leadId = await createLead(app, workspace.id, { first_name: 'Grace', phones: [to] });
     const { body } = await call('POST', '/api/messages', {
@@ -53,6 +53,18 @@ describe('POST /api/messages', () => {
     });
     await settled(body._id, 'delivered');
     expect((await sentTo(app, to)).map(({ text }) => text)).toEqual(['Hi Grace']);
+    await call('PATCH', `/api/leads/${leadId}`, { firstName: '{{ lastName }}' });
+    expect((await call('GET', `/api/messages/${body._id}`)).body.message).toBe('Hi Grace');
+    const thread = await call('GET', `/api/conversations/${to}`);
+    expect([thread.body.conversation.lastMessage, thread.body.messages[0].message]).toEqual([
+      'Hi Grace',
+      'Hi Grace',
+    ]);
+    const today = new Date().toISOString().slice(0, 10);
+    const day = await call('GET', `/api/analytics/conversations?date=${today}&timezone=UTC`);
+    expect(day.body.conversations).toContainEqual(
+      expect.objectContaining({ phone: to, lastMessage: 'Hi Grace' }),
+    );
   });
 
   it('keeps a scheduled message until its time, and lets it be canceled until then', async () => {

@@ -74,7 +74,12 @@ describe('events', () => {
       await register(call, one.url, EVENT_NAMES),
       await register(call, two.url, ['message.sent']),
     ];
-    const sent = await send(undefined, { leadId, crmAContactId: 'crm-1', correlationId: 'c-1' });
+    const sent = await send(undefined, {
+      message: 'Hello {{ firstName }}',
+      leadId,
+      crmAContactId: 'crm-1',
+      correlationId: 'c-1',
+    });
     const failed = await send(phone('0002'));
     const fallback = await send(phone('0001'));
     const opened = await send(phone('0010'));
@@ -98,7 +103,7 @@ describe('events', () => {
       lead: { _id: leadId, firstName: 'Ada' },
       crmAContactId: 'crm-1',
       crmBContactId: null,
-      message: { _id: sent, status: 'sent', correlationId: 'c-1' },
+      message: { _id: sent, message: 'Hello Ada', status: 'sent', correlationId: 'c-1' },
       data: {},
     });
     expect(of(failed, 'message.failed').json.data.error).toBe(
