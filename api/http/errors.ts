@@ -45,6 +45,7 @@ export const ERRORS = {
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body'],
   BODY_TOO_LARGE: [413, 'The body is larger than 1 MB'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json'],
+  RANGE_NOT_SATISFIABLE: [416, 'The file has no such part'],
   RATE_LIMITED: [429, 'Rate limit exceeded'],
   INTERNAL_ERROR: [500, 'Internal error'],
   CARRIER_NOT_USABLE: [502, 'The carrier does not work with these settings; nothing has changed'],

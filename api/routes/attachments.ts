@@ -6,6 +6,7 @@ import { ALLOWED_EXTENSIONS } from '#domain/attachment-type.ts';
 import { isId, newId, WorkspaceId } from '#domain/ids.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { receiveFile } from '../attachment-upload.ts';
+import { byteRange, partOf } from '../http/byte-range.ts';
 import { ApiError } from '../http/errors.ts';
 import { replayed } from '../http/idempotency.ts';
 import { publicRoute, untransactedRoute } from '../http/route.ts';
@@ -72,7 +73,7 @@ export const downloadAttachment = publicRoute({
   method: 'GET',
   path: '/attachments/{workspaceId}/{attachmentId}/{name}',
   tag: 'Attachments',
-  summary: 'A file, by its signed link; no Authorization header',
+  summary: 'A file, or with `Range` a part of it, by its signed link; no Authorization header',
   async respond(context, { pools, storage, links }) {
     const { workspaceId = '', attachmentId = '', name = '' } = context['params'] as Record<string, string>;
     const { expires, signature } = context.query;
@@ -83,15 +84,25 @@ export const downloadAttachment = publicRoute({
     const file = await withTenant(pools, workspaceId, (db) => findStoredAttachment(db, attachmentId));
     const content = file && (await storage.open(storageKey(workspaceId, attachmentId)));
     if (!content) throw new ApiError('NOT_FOUND', 'The file is no longer there');
+    // Players seek in audio and video by parts. Files never change, but links have no version that `If-Range` could name.
+    const range = context.get('if-range') === '' ? byteRange(context.get('range'), file.size) : null;
+    if (range === 'unsatisfiable') {
+      content.destroy();
+      context.set('Content-Range', `bytes */${file.size}`);
+      throw new ApiError('RANGE_NOT_SATISFIABLE');
+    }
     // Whatever a stranger sent is saved, never shown, under our own origin.
     context.attachment(file.name);
     context.set({
       'Content-Type': file.contentType ?? 'application/octet-stream',
-      'Content-Length': String(file.size),
+      'Accept-Ranges': 'bytes',
+      'Content-Length': String(range ? range.end - range.start + 1 : file.size),
+      ...(range && { 'Content-Range': `bytes ${range.start}-${range.end}/${file.size}` }),
       'X-Content-Type-Options': 'nosniff',
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'Cache-Control': 'private, max-age=3600',
     });
-    context.body = content;
+    context.status = range ? 206 : 200;
+    context.body = range ? partOf(content, range) : content;
   },
 });

@@ -40,6 +40,35 @@ describe('uploading a file', () => {
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(PNG);
   });
 
+  it('gives the part that a player asks for', async () => {
+    const content = Buffer.from(Array.from({ length: 200_000 }, (_, index) => index % 251));
+    const { body } = await upload(app, workspace.key, { name: 'film.mp4', content, type: 'video/mp4' });
+    const part = async (range: string, headers: Record<string, string> = {}) => {
+      const answer = await fetch(body.url, { headers: { range, ...headers } });
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      return { status: answer.status, range: answer.headers.get('content-range'), bytes };
+    };
+    const parts: [range: string, start: number, end: number][] = [
+      ['bytes=0-0', 0, 0],
+      ['bytes=70000-140000', 70_000, 140_000],
+      ['bytes=199990-', 199_990, 199_999],
+      ['bytes=-5', 199_995, 199_999],
+      ['bytes=100-9999999', 100, 199_999],
+    ];
+    for (const [range, start, end] of parts) {
+      expect(await part(range)).toEqual({
+        status: 206,
+        range: `bytes ${start}-${end}/200000`,
+        bytes: content.subarray(start, end + 1),
+      });
+    }
+    expect(await part('bytes=200000-')).toMatchObject({ status: 416, range: 'bytes */200000' });
+    const whole = { status: 200, range: null, bytes: content };
+    for (const range of ['bytes=5-1', 'bytes=0-1,5-6', 'lines=1-2', 'bytes=-'])
+      expect(await part(range)).toEqual(whole);
+    expect(await part('bytes=0-1', { 'if-range': '"a version"' })).toEqual(whole);
+  });
+
   it('takes every allowed extension, whatever its case, and tells that no type was reported', async () => {
     const allowed = [
       'mp3',
