@@ -3,9 +3,13 @@ import { Temporal as Time } from 'temporal-polyfill';
 import { type Bounds, dayBounds, hourBounds, toDate, toZoned } from './calendar.ts';
 import { Id, UserId } from './ids.ts';
 
-/** ISO 8601: an instant, or a date for its whole day in the time zone of the question. */
+/** ISO 8601: an instant, or, in the time zone of the question, a local time, or a date for its whole day. */
 const Moment = z.union(
-  [z.iso.datetime({ offset: true }), z.iso.date()],
+  [
+    z.iso.datetime({ offset: true, local: true }),
+    z.iso.datetime({ offset: true, local: true, precision: -1 }),
+    z.iso.date(),
+  ],
   'must be an ISO 8601 date or date-time',
 );
 
@@ -35,15 +39,20 @@ export function analyticsFilter(
   return {
     ...rest,
     ...(dateFrom !== undefined && {
-      from: isDate(dateFrom) ? dayOf(dateFrom, timezone).start : new Date(dateFrom),
+      from: isDate(dateFrom) ? dayOf(dateFrom, timezone).start : instant(dateFrom, timezone),
     }),
     ...(dateTo !== undefined && {
-      to: isDate(dateTo) ? new Date(dayOf(dateTo, timezone).end.getTime() - 1) : new Date(dateTo),
+      to: isDate(dateTo) ? new Date(dayOf(dateTo, timezone).end.getTime() - 1) : instant(dateTo, timezone),
     }),
   };
 }
 
 const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text);
+
+function instant(text: string, timezone: string): Date {
+  if (/(Z|[+-]\d{2}:\d{2})$/.test(text)) return new Date(text);
+  return toDate(Time.PlainDateTime.from(text).toZonedDateTime(timezone));
+}
 
 /** A calendar day as an interval of time. @param date `YYYY-MM-DD`. */
 export function dayOf(date: string, timezone: string): Bounds {
@@ -53,6 +62,9 @@ export function dayOf(date: string, timezone: string): Bounds {
 
 export const Interval = z.enum(['hour', 'day', 'week']);
 export type Interval = z.infer<typeof Interval>;
+
+/** Of a series, in UTC: what is beyond cannot be written down with four digits. */
+export const SERIES_YEARS = { first: 1970, last: 9998 } as const;
 
 /** More buckets than this are refused: the question is for a coarser interval. */
 export const MAX_BUCKETS = 1000;

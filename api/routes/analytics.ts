@@ -2,7 +2,15 @@ import { z } from 'zod';
 import { conversationsOfDay } from '#db/analytics-conversations.ts';
 import { countByBucket, countMessages } from '#db/analytics.ts';
 import type { TenantDb } from '#db/pool.ts';
-import { AnalyticsQuery, analyticsFilter, buckets, dayOf, Interval, MAX_BUCKETS } from '#domain/analytics.ts';
+import {
+  AnalyticsQuery,
+  analyticsFilter,
+  buckets,
+  dayOf,
+  Interval,
+  MAX_BUCKETS,
+  SERIES_YEARS,
+} from '#domain/analytics.ts';
 import { DayConversation } from '#domain/analytics-conversation.ts';
 import { isTimeZone } from '#domain/calendar.ts';
 import { Id } from '#domain/ids.ts';
@@ -13,15 +21,20 @@ import { workspaceRoute } from '../http/route.ts';
 const Explainer = z.record(z.string(), z.string()).meta({ description: 'What each metric counts.' });
 const Zone = z.string().refine(isTimeZone, 'must be an IANA time zone');
 
+const AgencyId = z.string().optional().meta({ description: 'Reserved: answers 501.' });
+
+function ofWorkspace<T extends { agencyId?: string | undefined }>({ agencyId, ...query }: T) {
+  if (agencyId !== undefined) throw new ApiError('AGENCY_NOT_AVAILABLE');
+  return query;
+}
+
 export const readAnalytics = workspaceRoute({
   id: 'getAnalytics',
   method: 'GET',
   path: '/api/analytics',
   tag: 'Analytics',
   summary: 'Reached, sent, replied and positive replies, for all that the filters let through',
-  query: AnalyticsQuery.extend({
-    agencyId: z.string().optional().meta({ description: 'Reserved: answers 501.' }),
-  }),
+  query: AnalyticsQuery.extend({ agencyId: AgencyId }),
   responses: {
     200: z.object({
       success: z.literal(true),
@@ -32,8 +45,7 @@ export const readAnalytics = workspaceRoute({
   },
   errors: ['AGENCY_NOT_AVAILABLE'],
   async handler({ db, caller, query }) {
-    const { agencyId, ...filter } = query;
-    if (agencyId !== undefined) throw new ApiError('AGENCY_NOT_AVAILABLE');
+    const filter = ofWorkspace(query);
     const counts = await countMessages(db, analyticsFilter(filter, caller.workspace.timezone));
     return { status: 200, body: { success: true, filter, metrics: metricsOf(counts), explainer: EXPLAINER } };
   },
@@ -83,6 +95,7 @@ export const readDayConversations = workspaceRoute({
 });
 
 const SeriesQuery = AnalyticsQuery.extend({
+  agencyId: AgencyId,
   interval: Interval.default('day'),
   timezone: Zone.optional().meta({ description: "Default: the workspace's." }),
   tz: Zone.optional().meta({ description: 'Short for `timezone`.' }),
@@ -96,11 +109,19 @@ const Point = z
   .meta({ id: 'MetricsOfInterval' });
 
 async function series(db: TenantDb, query: z.output<typeof SeriesQuery>, workspaceZone: string, now: Date) {
-  const { interval, timezone: zone, tz, ...filter } = query;
+  const { interval, timezone: zone, tz, ...filter } = ofWorkspace(query);
   const timezone = zone ?? tz ?? workspaceZone;
   const bounds = analyticsFilter(filter, timezone);
   const to = bounds.to ?? now;
   const from = bounds.from ?? new Date(to.getTime() - DEFAULT_SPAN_DAYS[interval] * 86_400_000);
+  for (const [name, at] of [
+    ['dateFrom', from],
+    ['dateTo', to],
+  ] as const) {
+    const year = at.getUTCFullYear();
+    if (year < SERIES_YEARS.first || year > SERIES_YEARS.last)
+      throw invalid(name, `must be in the years ${SERIES_YEARS.first} to ${SERIES_YEARS.last}`);
+  }
   const parts = buckets(interval, timezone, { from, to });
   if (parts.length > MAX_BUCKETS)
     throw invalid('interval', `more than ${MAX_BUCKETS} of them are asked for: take a longer one`);
@@ -135,6 +156,7 @@ export const readTimeseries = workspaceRoute({
       series: z.array(Point),
     }),
   },
+  errors: ['AGENCY_NOT_AVAILABLE'],
   async handler({ db, caller, query, now }) {
     const { points, ...rest } = await series(db, query, caller.workspace.timezone, now);
     return { status: 200, body: { success: true, ...rest, series: points } };
@@ -150,6 +172,7 @@ export const exportTimeseries = workspaceRoute({
   query: SeriesQuery,
   produces: 'text/csv',
   responses: { 200: z.string() },
+  errors: ['AGENCY_NOT_AVAILABLE'],
   async handler({ db, caller, query, now }) {
     const { points } = await series(db, query, caller.workspace.timezone, now);
     const columns = Object.keys(Point.shape) as (keyof z.output<typeof Point>)[];

@@ -81,6 +81,9 @@ describe('GET /api/analytics/timeseries', () => {
       400,
     );
     expect((await api('GET', `${PATH}?interval=year`)).status).toBe(400);
+    for (const query of ['dateTo=9999-12-31', 'dateFrom=0001-01-01&dateTo=0001-01-03'])
+      expect((await api('GET', `${PATH}?${query}`)).status, query).toBe(400);
+    expect((await api('GET', `${PATH}?agencyId=agency_1`)).body.code).toBe('AGENCY_NOT_AVAILABLE');
   });
 
   it('is exported as CSV', async () => {

@@ -144,6 +144,13 @@ describe('GET /api/analytics', () => {
     expect(body.filter).toEqual({ dateFrom: '2026-03-07', dateTo: '2026-03-07' });
   });
 
+  it('reads a time without an offset, or without seconds, as one in the time zone of the workspace', async () => {
+    const noon = 'dateFrom=2026-03-02T07:00:00&dateTo=2026-03-02T07:00';
+    expect(await metrics(`?${noon}`)).toMatchObject({ sent: 2, replied: 0 });
+    expect(await metrics('?dateFrom=2026-03-02T12:00Z&dateTo=2026-03-02T12:00Z')).toMatchObject({ sent: 2 });
+    expect(await metrics('?dateFrom=0001-01-01&dateTo=9999-12-31')).toMatchObject({ sent: 4, replied: 4 });
+  });
+
   it('intersects the filters and says which were applied', async () => {
     const query = `lineId=${LINE}&userId=${AUTHOR}&dateFrom=2026-03-03T00:00:00Z&dateTo=2026-03-09T00:00:00Z`;
     const { body } = await api('GET', `/api/analytics?${query}&unknown=1`);

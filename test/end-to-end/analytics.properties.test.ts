@@ -1,0 +1,238 @@
+import fc from 'fast-check';
+import { sql } from 'slonik';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Nothing, withSystem } from '#db/pool.ts';
+import { newId } from '#domain/ids.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createWorkspace, insertRow } from '#test/support/factories.ts';
+
+/**
+ * Every metric beside an independent count, which knows nothing of SQL, over whatever a workspace may have: all
+ * statuses, fallbacks, opt-outs, automatic answers, tags that changed, a line that came from another workspace, bounds
+ * on the very instant of a message, days of 23, 24, 23½ and 25 hours.
+ */
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+});
+afterAll(() => app.stop());
+
+const two = (): [string, string] => [newId(), newId()];
+const [LINES, CAMPAIGNS] = [two(), two()];
+const USERS = ['user_0123456789abcdef01234567', 'user_76543210fedcba9876543210'];
+const PHONES = ['+14155550001', '+14155550002', '+14155550003', '+14155550004'];
+const TAGS = [
+  'interested',
+  'Interested',
+  'TO RESPOND',
+  'to-answer',
+  'to_answer',
+  'interested, later',
+  'cold',
+];
+const POSITIVE = ['interested', 'to respond', 'to-answer', 'to_answer'];
+const STATUSES = 'pending scheduled sending sent delivered delivered sent fallback failed canceled'.split(
+  ' ',
+);
+// Clocks go forward on 8 March 2026 in New York, and back by half an hour on 5 April on Lord Howe.
+const DAYS: Record<string, readonly string[]> = {
+  'America/New_York': ['2026-03-07', '2026-03-08', '2026-03-09'],
+  'Australia/Lord_Howe': ['2026-04-04', '2026-04-05', '2026-04-06'],
+  'Asia/Kolkata': ['2026-03-07', '2026-03-08', '2026-03-09'],
+};
+
+interface Outbound {
+  id: string;
+  phone: string;
+  at: number;
+  status: string;
+  fallbackSms: string | null;
+  lineId: string;
+  campaignId: string | null;
+  userId: string | null;
+}
+interface Inbound extends Pick<Outbound, 'phone' | 'at' | 'lineId' | 'campaignId'> {
+  auto: boolean;
+  answers: string | null;
+}
+interface Filter {
+  lineId?: string;
+  campaignId?: string;
+  userId?: string;
+  dateFrom?: string;
+  dateTo?: string;
+}
+
+const world = fc.constantFrom(...Object.keys(DAYS)).chain((zone) => {
+  const days = DAYS[zone] ?? [];
+  const begin = Date.parse(`${days[0]}T00:00:00Z`) - 86_400_000 / 2;
+  const at = fc.integer({ min: 0, max: 4 * 48 }).map((half) => begin + half * 1_800_000);
+  const about = {
+    phone: fc.constantFrom(...PHONES),
+    at,
+    lineId: fc.constantFrom(...LINES),
+    campaignId: fc.constantFrom(null, ...CAMPAIGNS),
+  };
+  const outbound = fc.record({
+    ...about,
+    id: fc.constant(null).map(() => newId()),
+    status: fc.constantFrom(...STATUSES),
+    fallbackSms: fc.constantFrom(null, null, null, 'due', 'dispatched', 'failed'),
+    userId: fc.constantFrom(null, ...USERS),
+  });
+  const bound = fc.option(
+    fc.oneof(
+      fc.constantFrom(...days),
+      at.map((ms) => new Date(ms).toISOString()),
+    ),
+    {
+      nil: undefined,
+    },
+  );
+  return fc.record({
+    zone: fc.constant(zone),
+    sent: fc.array(outbound, { maxLength: 40 }),
+    replies: fc.array(
+      fc.record({ ...about, auto: fc.nat(4).map((n) => n === 0), answers: fc.option(fc.nat(39)) }),
+      { maxLength: 25 },
+    ),
+    tags: fc.array(fc.subarray(TAGS, { maxLength: 3 }), { minLength: 4, maxLength: 4 }),
+    retagged: fc.subarray(TAGS, { maxLength: 2 }),
+    filters: fc.array(
+      fc.record({
+        lineId: fc.option(fc.constantFrom(...LINES), { nil: undefined }),
+        campaignId: fc.option(fc.constantFrom(...CAMPAIGNS), { nil: undefined }),
+        userId: fc.option(fc.constantFrom(...USERS), { nil: undefined }),
+        dateFrom: bound,
+        dateTo: bound,
+      }),
+      { minLength: 4, maxLength: 4 },
+    ),
+  });
+});
+
+it('counts what an independent count over the same messages does', async () => {
+  await fc.assert(
+    fc.asyncProperty(world, async ({ zone, sent, replies, tags, retagged, filters }) => {
+      const { id, key } = await createWorkspace(app, { timezone: zone });
+      const stranger = await createWorkspace(app);
+      const inbound = replies.map(({ answers, ...reply }) => ({
+        ...reply,
+        answers: sent[answers ?? -1]?.id ?? null,
+      }));
+      await store(id, sent, inbound);
+      await store(stranger.id, sent, inbound);
+      for (const [index, phone] of PHONES.entries())
+        await insertRow(app, 'conversations', { workspace_id: id, address: phone, tags: tags[index] ?? [] });
+      const api = apiClient(app.url, key);
+      const [ada = ''] = PHONES;
+      await api('POST', `/api/conversations/${encodeURIComponent(ada)}/tags`, { tags: retagged });
+      const tagsOf = new Map(PHONES.map((phone, index) => [phone, index === 0 ? retagged : tags[index]]));
+      const positive = (phone: string): boolean =>
+        (tagsOf.get(phone) ?? []).some((tag) => POSITIVE.includes(tag.toLowerCase()));
+
+      for (const filter of [{}, ...filters].map(given)) {
+        const query = new URLSearchParams({ ...filter }).toString();
+        const { body } = await api('GET', `/api/analytics?${query}`);
+        expect(body.metrics, query).toEqual(metrics(sent, inbound, filter, zone, positive));
+      }
+      const days = DAYS[zone] ?? [];
+      const { body } = await api(
+        'GET',
+        `/api/analytics/timeseries?dateFrom=${days[0]}&dateTo=${days.at(-1)}`,
+      );
+      expect(
+        body.series.map(({ start: _start, end: _end, ...counts }: Record<string, unknown>) => counts),
+      ).toEqual(days.map((day) => metrics(sent, inbound, { dateFrom: day, dateTo: day }, zone, positive)));
+      for (const day of days) {
+        const listed = (await api('GET', `/api/analytics/conversations?date=${day}`)).body.conversations;
+        expect(
+          listed
+            .map(({ phone, sent: out, replied }: Record<string, unknown>) => [phone, out, replied])
+            .toSorted(),
+        ).toEqual(conversations(sent, inbound, day, zone));
+      }
+    }),
+    { numRuns: 10 },
+  );
+});
+
+const given = (filter: object): Filter =>
+  Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
+
+const localDay = (zone: string, at: number): string =>
+  new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' }).format(at);
+
+function within({ dateFrom, dateTo }: Filter, zone: string, at: number): boolean {
+  const isBefore = (bound: string): boolean =>
+    bound.length === 10 ? localDay(zone, at) < bound : at < Date.parse(bound);
+  const isAfter = (bound: string): boolean =>
+    bound.length === 10 ? localDay(zone, at) > bound : at > Date.parse(bound);
+  return !(dateFrom && isBefore(dateFrom)) && !(dateTo && isAfter(dateTo));
+}
+
+const left = ({ status }: Outbound): boolean => status === 'sent' || status === 'delivered';
+const people = (items: readonly { phone: string }[]): Set<string> => new Set(items.map(({ phone }) => phone));
+
+function metrics(
+  sent: readonly Outbound[],
+  replies: readonly Inbound[],
+  filter: Filter,
+  zone: string,
+  positive: (phone: string) => boolean,
+) {
+  const { lineId, campaignId, userId } = filter;
+  const passes = (item: Outbound | Inbound, author: string | null | undefined): boolean =>
+    within(filter, zone, item.at) &&
+    (!lineId || item.lineId === lineId) &&
+    (!campaignId || item.campaignId === campaignId) &&
+    (!userId || author === userId);
+  const out = sent.filter((message) => passes(message, message.userId));
+  const authors = new Map(sent.map((message) => [message.id, message.userId]));
+  const answers = replies.filter((reply) => passes(reply, authors.get(reply.answers ?? '')));
+  const reached = people(out.filter(left)).size;
+  const repliers = people(answers.filter(({ auto }) => !auto));
+  const keen = [...repliers].filter(positive).length;
+  return {
+    reached,
+    sent: out.filter(left).length,
+    fallback: out.filter((m) => m.status === 'fallback' || m.fallbackSms === 'dispatched').length,
+    failed: out.filter(({ status }) => status === 'failed').length,
+    replied: answers.length,
+    uniqueReplied: repliers.size,
+    repliedPct: reached === 0 ? 0 : repliers.size / reached,
+    positiveReplied: keen,
+    positivePct: repliers.size === 0 ? 0 : keen / repliers.size,
+  };
+}
+
+function conversations(sent: readonly Outbound[], replies: readonly Inbound[], day: string, zone: string) {
+  const today = ({ at }: { at: number }): boolean => localDay(zone, at) === day;
+  const count = (items: readonly { phone: string }[], who: string): number =>
+    items.filter(({ phone }) => phone === who).length;
+  const out = sent.filter((message) => left(message) && today(message));
+  const answers = replies.filter((reply) => !reply.auto && today(reply));
+  return PHONES.map((phone) => [phone, count(out, phone), count(answers, phone)] as const).filter(
+    ([, there, back]) => there + back > 0,
+  );
+}
+
+async function store(workspaceId: string, sent: readonly Outbound[], replies: readonly Inbound[]) {
+  await withSystem(app.pools, async (db) => {
+    await db.query(sql.type(Nothing)`
+      insert into messages (workspace_id, id, channel, status, address, source, line_id, campaign_id, created_by_user_id,
+        fallback_sms, scheduled_at, created_at, sent_at, error_message)
+      select ${workspaceId}, id, 'imessage', status, phone, 'api', "lineId", "campaignId", "userId", "fallbackSms", t, t,
+        case when status in ('sent', 'delivered') then t end, case when status = 'failed' then 'recipient_opted_out' end
+      from jsonb_to_recordset(${sql.jsonb(sent as never)}) m (id text, phone text, at bigint, status text, "fallbackSms" text,
+        "lineId" text, "campaignId" text, "userId" text), to_timestamp(at / 1000.0) t`);
+    await db.query(sql.type(Nothing)`
+      insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, campaign_id, original_message_id,
+        auto_reply, keyword, received_at)
+      select ${workspaceId}, lpad(to_hex(position), 24, '0'), "lineId", phone, position::text, "campaignId", answers, auto,
+        case when position % 9 = 0 then 'stop' end, to_timestamp(at / 1000.0)
+      from rows from (jsonb_to_recordset(${sql.jsonb(replies as never)}) as (phone text, at bigint, "lineId" text,
+        "campaignId" text, auto boolean, answers text)) with ordinality r (phone, at, "lineId", "campaignId", auto, answers, position)`);
+  });
+}
