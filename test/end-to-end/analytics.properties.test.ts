@@ -156,7 +156,7 @@ it('counts what an independent count over the same messages does', async () => {
     }),
     { numRuns: 10 },
   );
-});
+}, 90_000);
 
 const given = (filter: object): Filter =>
   Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
