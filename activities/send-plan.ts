@@ -6,7 +6,7 @@ import { emitMessageEvents } from '#db/message-events.ts';
 import type { MessageRow } from '#db/messages.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { dueForcedFallbacks, dueMessages, explainWait, moveMessages, nextDueAt } from '#db/queue.ts';
-import { advanceMessage, noteOutbound, startSending } from '#db/sends.ts';
+import { advanceMessage, noteOutbound, owedFallbacks, startSending } from '#db/sends.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/workspaces.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
@@ -34,6 +34,10 @@ export interface SendPlan {
   claims: Claim[];
   /** Messages that leave as SMS at once, without the line. */
   forced: string[];
+  /** Messages whose fallback SMS is still owed. */
+  owed: string[];
+  /** The line had attempts without an outcome before these: a crash or a lost answer left them. */
+  hasOpenAttempts: boolean;
   /** When the line has something to do again; null: not before it is woken. */
   nextAt: Date | null;
   reason: string;
@@ -64,25 +68,28 @@ export async function planSends(
 
   const timezone = await workspaceTimezone(db);
   const bounds = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
-  const history = await lineHistory(db, lineId, bounds);
+  const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, lineId, bounds);
   const forced = await dueForcedFallbacks(db, lineId, now);
+  const found = { forced, owed: await owedFallbacks(db, lineId), hasOpenAttempts };
   const { send, wait, wakes } = await applyRules(db, paced(line, timezone), history, now);
   if (send.length === 0) {
     const next: Plan['next'] = wait ?? { at: await nextDueAt(db, lineId), reason: 'scheduled' };
     const nextAt = forced.length > 0 ? now : next.at;
     const reason = operatorsReason(next.at === null && !wait ? 'idle' : next.reason);
     await setWake(db, pacer, nextAt);
-    return { claims: [], forced, nextAt, reason, wakes };
+    return { claims: [], ...found, nextAt, reason, wakes };
   }
   const claims = await claim(db, line, send, carrierTimeoutMs, now);
   // The round goes on after these, so new work needs no signal; a round that dies is found by the sweep.
   await setWake(db, pacer, now);
-  return { claims, forced, nextAt: now, reason: 'more may be due', wakes };
+  return { claims, ...found, nextAt: now, reason: 'more may be due', wakes };
 }
 
 const idle = (reason: string): SendPlan => ({
   claims: [],
   forced: [],
+  owed: [],
+  hasOpenAttempts: false,
   nextAt: null,
   reason,
   wakes: [],

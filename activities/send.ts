@@ -37,20 +37,20 @@ export function createSendActivities(dependencies: Dependencies) {
       return withHeartbeat(async (canceled) => {
         const line = { ...home, lineId };
         const end = Date.now() + ROUND_MS;
-        let retryAt = await sender.reconcile(line);
+        let askAt: Date | null = null;
         while (!canceled.aborted) {
           await voiceNotes.prepare(line);
           const plan = await sender.plan(line);
           const sent = await sender.send(line, plan);
-          retryAt = earliest(retryAt, sent.retryAt);
-          const nextAt = earliest(plan.nextAt, retryAt);
+          if (!plan.hasOpenAttempts) askAt = null;
+          else if (askAt === null || askAt.getTime() <= Date.now()) askAt = await sender.reconcile(line);
+          const nextAt = earliest(plan.nextAt, earliest(sent.retryAt, askAt));
           if (nextAt === null) return { nextAt: null, reason: plan.reason };
           const wait = nextAt.getTime() - Date.now();
           if (wait > SHORT_WAIT_MS || Date.now() + Math.max(0, wait) > end) {
             return { nextAt: nextAt.toISOString(), reason: plan.reason };
           }
           if (wait > 0) await pause(wait);
-          if (retryAt !== null && retryAt.getTime() <= Date.now()) retryAt = await sender.reconcile(line);
         }
         logger.info({ lineId }, 'round cut short');
         return { nextAt: new Date().toISOString(), reason: 'more may be due' };

@@ -7,7 +7,7 @@ import { findMessage, type MessageRow } from '#db/messages.ts';
 import { forceFallback, type Settled, settleFallback, settlePrimary } from '#db/outcomes.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { isOptedOut } from '#db/opt-outs.ts';
-import { owedFallbacks, setFallbackSms } from '#db/sends.ts';
+import { setFallbackSms } from '#db/sends.ts';
 import { newId } from '#domain/ids.ts';
 import { renderTemplate } from '#domain/template.ts';
 import { findLead, type LeadRow, presentLead } from '#db/leads.ts';
@@ -237,16 +237,16 @@ export function createSender({
       for (const messageId of plan.forced) {
         wake(line, await tenant(line, (db) => forceFallback(db, messageId, new Date())));
       }
-      const owed = await tenant(line, (db) => owedFallbacks(db, line.lineId));
-      for (const messageId of owed) await sendFallback(line, messageId);
-      return { retryAt: owed.length === 0 ? null : new Date(Date.now() + RECONCILE_EVERY_MS) };
+      for (const messageId of plan.owed) await sendFallback(line, messageId);
+      return { retryAt: plan.owed.length === 0 ? null : new Date(Date.now() + RECONCILE_EVERY_MS) };
     },
 
     /**
      * Settles attempts without an outcome whose time to answer is over: their call has ended, one way or another.
-     * @returns when to ask again, if some are still open.
+     * @returns when the line has something to do again: at once when one was settled, for its message may be back in
+     * the queue or owe a fallback; else when to ask again.
      */
-    async reconcile(line: SendingLine): Promise<Date | null> {
+    async reconcile(line: SendingLine): Promise<Date> {
       const open = await tenant(line, (db) => openAttempts(db, line.lineId));
       for (const attempt of open) {
         if (attempt.answerBy.getTime() > Date.now()) continue;
@@ -256,7 +256,7 @@ export function createSender({
         else await settle(line, attempt, { kind: 'unknown', reason: 'outcome_unknown' });
       }
       const left = await tenant(line, (db) => openAttempts(db, line.lineId));
-      if (left.length === 0) return null;
+      if (left.length === 0 || left.length < open.length) return new Date();
       const answers = left.map(({ answerBy }) => answerBy.getTime());
       return new Date(
         Math.max(

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { Channel } from '#domain/channel.ts';
+import type { LineHistory } from '#domain/pacing.ts';
 import { Nothing, type TenantDb } from './pool.ts';
 import { recordset } from './recordset.ts';
 
@@ -73,23 +74,29 @@ export async function carrierIdsAt(db: TenantDb, lineId: string, address: string
   return [...ids];
 }
 
-/** What the rules know of a line's past: what left, or may have, since the day and the hour began. */
+/**
+ * What the rules know of a line's past: what left, or may have, since the day and the hour began; and whether it has
+ * attempts without an outcome.
+ */
 export async function lineHistory(
   db: TenantDb,
   lineId: string,
   since: { day: Date; hour: Date },
-): Promise<{ sentToday: number; newToday: number; newThisHour: number; lastSentAt: Date | null }> {
+): Promise<LineHistory & { hasOpen: boolean }> {
   const History = z.object({
     sentToday: z.int(),
     newToday: z.int(),
     newThisHour: z.int(),
     lastSentAt: z.date().nullable(),
+    hasOpen: z.boolean(),
   });
   return db.one(sql.type(History)`
     select count(*) sent_today, count(*) filter (where is_new) new_today,
       count(*) filter (where is_new and started_at >= ${sql.timestamp(since.hour)}) new_this_hour,
       (select max(started_at) from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
-        and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))) last_sent_at
+        and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))) last_sent_at,
+      exists (select from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
+        and outcome is null) has_open
     from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and started_at >= ${sql.timestamp(since.day)}
       and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))`);
