@@ -3,30 +3,40 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { startApi } from '#api/server.ts';
 import { createPools, systemDb, withTenant } from '#db/pool.ts';
 import { requestWake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { createTemporalClient, wakeWorkflow } from '#providers/temporal.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { freePort } from '#standalone/ports.ts';
-import { startWorker } from '#workers/worker.ts';
+import { startProcess } from '#test/support/process.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from './actions.ts';
 import { startServers } from './servers.ts';
+import { usageOf } from './usage.ts';
 import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace } from './workspace.ts';
 
 /**
  * What pacing costs in Temporal, and how many lines one worker carries:
- * `npm run bench:pacers [-- --lines 2000 --drips 1000]`. Prints history events and billable actions per message
- * for a line that may send as fast as it can and for a paced one, then all lines at work at once, then all idle.
+ * `npm run bench:pacers [-- --lines 10000 --each 2 --drips 1000]`. Prints history events and billable actions per
+ * message for a line that may send as fast as it can and for a paced one (`--drips 0` leaves them out), then for all
+ * lines at work at once, `each` messages a line, then for all of them idle. API and worker are processes of their own.
  */
 const { values } = parseArgs({
-  options: { lines: { type: 'string', default: '2000' }, drips: { type: 'string', default: '1000' } },
+  options: {
+    lines: { type: 'string', default: '10000' },
+    each: { type: 'string', default: '2' },
+    drips: { type: 'string', default: '1000' },
+  },
 });
 const LINES = Number(values.lines);
+const EACH = Number(values.each);
 const DRIPS = Number(values.drips);
+const PROGRESS_MS = 10_000;
+const IDLE_MS = 60_000;
+/** Lines whose histories are read in full. */
+const SAMPLE = 50;
 
 const servers = await startServers();
 const port = await freePort();
@@ -40,20 +50,23 @@ const simulator = await startSimulator({
   secret,
 });
 const config = { ...servers.config, port, publicUrl, simulator: { url: simulator.url, secret } };
-const api = await startApi(config);
-const worker = await startWorker(config);
-const pools = await createPools(config.databaseUrl, { size: 4 });
+const api = await startProcess('api/server.ts', config, port);
+const worker = await startProcess('workers/worker.ts', config);
+const pids = { api: api.pid, worker: worker.pid, ...servers.pids };
+const pools = await createPools(config.databaseUrl, { size: 4, statementTimeoutMs: 300_000 });
 const db = systemDb(pools);
 const temporal = createTemporalClient(config.temporal);
 const run = (query: Parameters<typeof db.query>[0]) => db.query(query);
+const clock = (): string => new Date().toISOString().slice(11, 19);
 
 try {
-  await relaxedLine();
-  await pacedLine();
+  if (DRIPS > 0) {
+    await relaxedLine();
+    await pacedLine();
+  }
   await manyLines();
 } finally {
-  await worker.stop();
-  await api.stop();
+  await Promise.all([worker.kill(), api.kill()]);
   await simulator.stop();
   await pools.close();
   await temporal.connection.close();
@@ -72,7 +85,7 @@ async function relaxedLine(): Promise<void> {
     (_, n) => `+1415${200 + Math.floor(n / 8000)}${1000 + (n % 8000)}`,
   );
   await inParallel(numbers, 50, async (to) => {
-    const answer = await fetch(`${api.url}/api/drip`, {
+    const answer = await fetch(`${publicUrl}/api/drip`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ message: 'Bench', recipientPhone: to }),
@@ -114,22 +127,59 @@ async function pacedLine(): Promise<void> {
 }
 
 async function manyLines(): Promise<void> {
+  const messages = LINES * EACH;
   const { id, lineIds } = await createBenchWorkspace(pools, LINES);
-  await queue(id, lineIds, 1);
+  await queue(id, lineIds, EACH);
   const started = performance.now();
-  await wakeAll(id, lineIds);
-  await until(async () => (await count(id, 'delivered')) === LINES, 900_000);
-  const seconds = (performance.now() - started) / 1000;
-  const memory = process.memoryUsage();
-  console.log(
-    `${LINES} lines with one message each: ${seconds.toFixed(0)} s, ${(LINES / seconds).toFixed(0)} messages/s; ` +
-      `this process (API, worker and simulator) ${Math.round(memory.rss / 2 ** 20)} MB`,
+  const seconds = (): number => (performance.now() - started) / 1000;
+  const before = usageOf(pids);
+  let shown = 0;
+  let [delivered, peak] = [0, before];
+  const woken = wakeAll(id, lineIds).then(() =>
+    console.log(`${clock()} all woken after ${seconds().toFixed(0)} s`),
   );
-  const before = await Promise.all(lineIds.slice(0, 50).map((lineId) => events(linePacerId(lineId))));
-  await pause(20_000);
-  const after = await Promise.all(lineIds.slice(0, 50).map((lineId) => events(linePacerId(lineId))));
-  const grown = after.filter((list, index) => list.length !== before[index]?.length).length;
-  console.log(`${LINES} idle lines: of 50 looked at, ${grown} had a new event within 20 s`);
+  for (; delivered < messages; await pause(500)) {
+    if (performance.now() - shown < PROGRESS_MS) continue;
+    const [last, since] = [delivered, shown];
+    delivered = await count(id, 'delivered');
+    shown = performance.now();
+    const usage = usageOf(pids);
+    peak = { ...usage, worker: usage.worker.mb > peak.worker.mb ? usage.worker : peak.worker };
+    const rate = since === 0 ? 0 : ((delivered - last) / (shown - since)) * 1000;
+    console.log(
+      `${clock()} ${delivered} of ${messages} delivered, ${rate.toFixed(0)}/s, worker ${usage.worker.mb} MB`,
+    );
+  }
+  await woken;
+  console.log(
+    `${LINES} lines with ${EACH} messages each: ${seconds().toFixed(0)} s, ${(messages / seconds()).toFixed(1)} messages/s`,
+  );
+  console.log(
+    `  memory: worker at most ${peak.worker.mb} MB, API ${usageOf(pids).api.mb} MB; before: ${before.worker.mb} and ${before.api.mb} MB`,
+  );
+  reportCpu(before, `per message`, messages / 1000, 'ms');
+  const sampled = await Promise.all(lineIds.slice(0, SAMPLE).map((lineId) => events(linePacerId(lineId))));
+  showEvents(`  ${SAMPLE} of their pacers`, sampled.flat(), Math.min(LINES, SAMPLE) * EACH);
+  await idleLines(lineIds);
+}
+
+async function idleLines(lineIds: readonly string[]): Promise<void> {
+  const length = async (): Promise<number> => {
+    let sum = 0;
+    await inParallel(lineIds, 50, async (lineId) => {
+      const { historyLength } = await temporal.workflow.getHandle(linePacerId(lineId)).describe();
+      sum += historyLength;
+    });
+    return sum;
+  };
+  const before = await length();
+  const usage = usageOf(pids);
+  await pause(IDLE_MS);
+  const used = usageOf(pids);
+  console.log(
+    `${LINES} idle lines over ${IDLE_MS / 1000} s: ${(await length()) - before} new events; processor time:`,
+  );
+  reportCpu(usage, 'in all', 1, 's', used);
 }
 
 /** Messages that are due, straight into the tables: what is measured is what comes after. */
@@ -161,8 +211,25 @@ async function events(workflowId: string) {
   return list ?? [];
 }
 
+function reportCpu(
+  before: ReturnType<typeof usageOf<keyof typeof pids>>,
+  per: string,
+  divisor: number,
+  unit: string,
+  after: ReturnType<typeof usageOf<keyof typeof pids>> = usageOf(pids),
+): void {
+  const names = Object.keys(pids) as (keyof typeof pids)[];
+  const spent = names.map(
+    (name) => `${name} ${((after[name].cpu - before[name].cpu) / divisor).toFixed(1)} ${unit}`,
+  );
+  console.log(`  processor time ${per}: ${spent.join(', ')}`);
+}
+
 async function report(name: string, workflowId: string, messages: number): Promise<void> {
-  const list = await events(workflowId);
+  showEvents(name, await events(workflowId), messages);
+}
+
+function showEvents(name: string, list: Awaited<ReturnType<typeof events>>, messages: number): void {
   const actions = billableActions(list);
   console.log(
     `${name}: ${list.length} events, ${actions} actions; per message ${(list.length / messages).toFixed(2)} events, ${(actions / messages).toFixed(2)} actions`,

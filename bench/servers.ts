@@ -11,7 +11,11 @@ import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { startTemporal } from '#standalone/temporal.ts';
 
 /** Throwaway servers of a benchmark. PostgreSQL is durable, as in production: a commit waits for the disk. */
-export async function startServers(): Promise<{ config: Config; stop(): Promise<void> }> {
+export async function startServers(): Promise<{
+  config: Config;
+  pids: { postgres: number; temporal: number };
+  stop(): Promise<void>;
+}> {
   const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
   const [postgres, temporal] = await Promise.all([
     startPostgres({
@@ -40,6 +44,7 @@ export async function startServers(): Promise<{ config: Config; stop(): Promise<
   });
   return {
     config,
+    pids: { postgres: postgres.pid, temporal: temporal.pid },
     async stop() {
       await Promise.all([postgres.stop(), temporal.stop()]);
       rmSync(folder, { recursive: true, force: true });

@@ -26,12 +26,14 @@ export async function createBenchWorkspace(
     await run(sql.type(z.unknown())`
       insert into workspace_keys (workspace_id, id, name, hash, prefix, last4)
       values (${id}, ${newId()}, 'Bench', ${hash}, ${prefix}, ${last4})`);
-    for (const lineId of lineIds) {
-      await run(sql.type(z.unknown())`
-        insert into lines (workspace_id, id, channel, phone, provisioning_status, carrier, daily_total_limit, daily_new_limit,
-          min_gap_seconds, contact_gap_seconds)
-        values (${id}, ${lineId}, 'imessage', '+14155550100', 'active', 'simulated', 150, 50, 20, 60)`);
-    }
+    await run(sql.type(z.unknown())`
+      insert into lines (workspace_id, id, channel, phone, provisioning_status, carrier, daily_total_limit, daily_new_limit,
+        min_gap_seconds, contact_gap_seconds)
+      select ${id}, line_id, 'imessage', '+14155550100', 'active', 'simulated', 150, 50, 20, 60
+      from ${sql.unnest(
+        lineIds.map((lineId) => [lineId]),
+        ['text'],
+      )} as t (line_id)`);
   });
   return { id, key, lineIds };
 }
