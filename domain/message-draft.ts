@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { normalizeEmail } from './address.ts';
 import { Channel } from './channel.ts';
 import { newId } from './ids.ts';
-import { CRM_FIELDS, CrmIds, MAX_SCHEDULE_DAYS, type MessageInput } from './message.ts';
+import { CRM_FIELDS, CrmIds, type MessageInput } from './message.ts';
 import { normalizePhone } from './phone.ts';
 import { clampToWindow, SendWindow } from './send-window.ts';
 
@@ -101,7 +101,7 @@ export function draftMessage(
       );
     }
   });
-  if (schedule.getTime() - now.getTime() > MAX_SCHEDULE_DAYS * 86_400_000) {
+  if (schedule > latestSchedule(now)) {
     throw new Refusal('VALIDATION_ERROR', 'scheduledDate', 'must be within one year');
   }
   const channel = input.messageType ?? 'imessage';
@@ -145,6 +145,13 @@ export function draftMessage(
     ),
     createdByUserId: userId,
   };
+}
+
+/** A year ahead by the calendar (decisions §4), and a minute, since the caller's clock is not ours. */
+function latestSchedule(now: Date): Date {
+  const latest = new Date(now.getTime() + 60_000);
+  latest.setUTCFullYear(latest.getUTCFullYear() + 1);
+  return latest;
 }
 
 type Recipient = Pick<

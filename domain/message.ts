@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { isTimeZone } from './calendar.ts';
 import { Channel } from './channel.ts';
 import { Id, UserId, WorkspaceId } from './ids.ts';
 import { MessageStatus } from './message-status.ts';
 import { ShownReaction } from './reaction.ts';
 
 export const MAX_BODY_LENGTH = 10_000;
-export const MAX_SCHEDULE_DAYS = 366;
 
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
 const Instant = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' });
@@ -13,15 +13,6 @@ export const TimeZone = z
   .string()
   .refine(isTimeZone, 'must be an IANA time zone')
   .meta({ example: 'America/New_York' });
-
-function isTimeZone(value: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Identifiers of external CRMs: stored as they come, echoed in every event of the message (specification §4.4). */
 export const CrmIds = z.object({

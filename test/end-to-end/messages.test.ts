@@ -110,6 +110,11 @@ describe('POST /api/messages', () => {
     ],
     ['an unknown zone', { message: 'x', recipientPhone: '+14155550199', timezone: 'Mars/Base' }, 'timezone'],
     [
+      'an offset for a zone',
+      { message: 'x', recipientPhone: '+14155550199', timezone: '+02:00' },
+      'timezone',
+    ],
+    [
       'a send window that is no time',
       { message: 'x', recipientPhone: '+14155550199', sendWindowStart: '25:00' },
       'sendWindowStart',
@@ -132,6 +137,19 @@ describe('POST /api/messages', () => {
     expect(body.code).toBe('VALIDATION_ERROR');
     expect(body.issues.map(({ path }: { path: string }) => path)).toContain(field);
     expect(body.error).toContain(field.split('.')[0]);
+  });
+
+  it('schedules up to a year ahead, and not a day further', async () => {
+    const inOneYear = new Date();
+    inOneYear.setUTCFullYear(inOneYear.getUTCFullYear() + 1);
+    const at = (days: number) => new Date(inOneYear.getTime() + days * 86_400_000).toISOString();
+    const schedule = (scheduledDate: string) =>
+      call('POST', '/api/messages', { message: 'x', recipientPhone: phone(), scheduledDate });
+    expect(await schedule(at(0))).toMatchObject({
+      status: 201,
+      body: { status: 'scheduled', scheduledDate: at(0) },
+    });
+    expect((await schedule(at(1))).body.issues).toMatchObject([{ path: 'scheduledDate' }]);
   });
 
   it('answers 404 for a lead or a line of another workspace', async () => {
