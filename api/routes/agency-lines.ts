@@ -5,7 +5,7 @@ import { findLineWithUsage, type LineRow, listLines } from '#db/lines.ts';
 import type { SystemDb } from '#db/pool.ts';
 import { lineHome } from '#db/workspaces.ts';
 import type { AgencyCaller } from '#domain/caller.ts';
-import { Id, WorkspaceId } from '#domain/ids.ts';
+import { Id, isId, WorkspaceId } from '#domain/ids.ts';
 import { Line } from '#domain/line.ts';
 import { secretContext } from '#providers/secret-box.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -35,7 +35,10 @@ const LineAction = z
     action: z
       .enum(['transfer', 'delete'])
       .meta({ description: '`delete` needs the session of the agency owner.' }),
-    lineId: Id.optional().meta({ description: 'Required.' }),
+    lineId: z
+      .unknown()
+      .optional()
+      .meta({ description: 'Required: a line of the agency.', override: { type: 'string' } }),
     targetWorkspaceId: z.string().optional().meta({ description: 'Of a transfer.' }),
   })
   .meta({ id: 'AgencyLineAction' });
@@ -97,9 +100,9 @@ export const changeAgencyLine = agencyRoute({
 });
 
 /** Asked for only of those who may act: a refusal of the credential goes before one of the fields. */
-function named(lineId: string | undefined): string {
-  if (lineId === undefined) throw invalid('lineId', 'is required');
-  return lineId;
+function named(lineId: unknown): string {
+  if (typeof lineId === 'string' && isId(lineId)) return lineId;
+  throw invalid('lineId', lineId === undefined ? 'is required' : 'must be the id of a line');
 }
 
 /** Specification §4.2 rule 2. */

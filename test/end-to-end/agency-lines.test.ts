@@ -283,7 +283,11 @@ describe('deleting a line', () => {
       return by('POST', '/api/agency/lines', { action: 'delete', lineId });
     };
     expect(await remove(null)).toMatchObject({ status: 403, body: { code: 'AGENCY_DELETE_SESSION_ONLY' } });
-    expect(await api('POST', '/api/agency/lines', { action: 'delete' })).toMatchObject({ status: 403 });
+    for (const odd of [undefined, 'no-id', 5])
+      expect(await api('POST', '/api/agency/lines', { action: 'delete', lineId: odd })).toMatchObject({
+        status: 403,
+        body: { code: 'AGENCY_DELETE_SESSION_ONLY' },
+      });
     expect(await remove(coAdmin)).toMatchObject({ status: 403, body: { code: 'AGENCY_OWNER_REQUIRED' } });
     expect((await linesOf(a)).length).toBe(2);
     expect(await remove(agency.ownerId)).toMatchObject({
