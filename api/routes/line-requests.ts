@@ -173,9 +173,10 @@ type Act = (caller: WorkspaceCaller, id: string, services: Services) => Promise<
 
 const paymentLink: Act = async (caller, id, services) => {
   const { before, after } = await reconciled(caller, id, services);
-  // Paid a moment ago is no error to somebody who asks where to pay (specification §3.1).
-  const justPaid = after.provisioningStatus === 'provisioning' && after.paymentStatus === 'paid';
-  if (before.provisioningStatus !== 'awaiting_payment' && !justPaid) throw new ApiError('INVALID_STATE');
+  // Settled a moment ago is no error to somebody who asks where to pay (specification §3.1).
+  const wasAwaited = after.invoices.some(({ round }) => round === after.requestRound);
+  const justSettled = after.provisioningStatus === 'provisioning' && wasAwaited;
+  if (before.provisioningStatus !== 'awaiting_payment' && !justSettled) throw new ApiError('INVALID_STATE');
   return after;
 };
 

@@ -217,6 +217,8 @@ describe('an add-on in card billing', () => {
   it('goes on without a payment when the plan comes to include it', async () => {
     const { api, id: workspaceId } = await workspace({ plan: 'growth' });
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
+    const setDown = (down: boolean) => api('POST', `/simulated/carrier/lines/${body.line._id}`, { down });
+    await setDown(true);
     await app.pools.system.query(
       sql.unsafe`update workspaces set line_overrides = '{"email": {"included": 1}}' where id = ${workspaceId}`,
     );
@@ -226,6 +228,11 @@ describe('an add-on in card billing', () => {
       paymentStatus: 'not_required',
       paymentRequired: false,
     });
+    // Whoever asks where to pay just then is told that there is nothing to pay.
+    const link = await api('POST', `${PATH}/${body.line._id}`, { action: 'payment_link' });
+    expect(link).toMatchObject({ status: 200, body: { status: 'provisioning', paymentRequired: false } });
+    expect(link.body).not.toHaveProperty('paymentUrl');
+    await setDown(false);
     await until(api, body.line._id, 'active');
     await eventually(async () =>
       (await charged(app, workspaceId)).invoices.every(({ status }) => status === 'void'),
