@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { fileTypeFromBuffer } from 'file-type';
-import { ALLOWED_EXTENSIONS, kindOf } from '#domain/attachment-type.ts';
+import { ALLOWED_EXTENSIONS, isAllowedContent, mediaTypeOf } from '#domain/attachment-type.ts';
 import { FileTooLarge, type Storage } from '#providers/storage/storage.ts';
 import { ApiError, invalid } from './http/errors.ts';
 import { type IncomingFile, readUpload } from './http/upload.ts';
@@ -19,7 +19,7 @@ export interface ReceivedFile {
   size: number;
   /** As the client reported it. */
   reportedType: string | null;
-  /** What the file is, by its name and content. */
+  /** What the file is, by its name. */
   contentType: string;
   /** Of the name and the content. */
   fingerprint: string;
@@ -55,27 +55,27 @@ async function store(
 ): Promise<ReceivedFile> {
   const name = (file.name ?? '').replaceAll(/\p{Cc}/gu, '').trim();
   if (name === '') throw invalid('file', 'no file was provided');
-  const kind = kindOf(name);
-  if (!kind)
+  const contentType = mediaTypeOf(name);
+  if (contentType === null)
     throw invalid('file', `this type of file is not allowed; allowed are: ${ALLOWED_EXTENSIONS.join(', ')}`);
   if (declared !== null && declared > MAX_UPLOAD_BYTES + FORM_OVERHEAD) throw tooLarge(declared);
 
   const hash = createHash('sha256').update(`${name}\n`);
-  const content = Readable.from(checked(file.content, kind.content, hash), { objectMode: false });
-  const size = await storage.put(key, content, MAX_UPLOAD_BYTES, kind.contentType).catch((error: unknown) => {
+  const content = Readable.from(checked(file.content, hash), { objectMode: false });
+  const size = await storage.put(key, content, MAX_UPLOAD_BYTES, contentType).catch((error: unknown) => {
     throw error instanceof FileTooLarge ? tooLarge(declared) : error;
   });
   if (size === 0) throw new ApiError('VALIDATION_ERROR', 'File is empty.');
   // The parser's default: of a part that has no Content-Type of its own.
   const reportedType = file.contentType === 'text/plain' ? null : file.contentType;
-  return { name, size, reportedType, contentType: kind.contentType, fingerprint: hash.digest('hex') };
+  return { name, size, reportedType, contentType, fingerprint: hash.digest('hex') };
 }
 
 /**
- * Passes a file on, unless its beginning shows that it is something else than its name says. Content that nothing is
+ * Passes a file on, unless its beginning shows that it is of a type that is not allowed. Content that nothing is
  * recognized in passes: files are saved, never shown, under our own origin.
  */
-async function* checked(source: Readable, allowed: readonly string[], hash: ReturnType<typeof createHash>) {
+async function* checked(source: Readable, hash: ReturnType<typeof createHash>) {
   let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of source as AsyncIterable<Buffer>) {
     hash.update(chunk);
@@ -85,19 +85,19 @@ async function* checked(source: Readable, allowed: readonly string[], hash: Retu
     }
     head = Buffer.concat([head, chunk]);
     if (head.length < HEAD_BYTES) continue;
-    await checkContent(head, allowed);
+    await checkContent(head);
     yield head;
     head = null;
   }
   if (head === null || head.length === 0) return;
-  await checkContent(head, allowed);
+  await checkContent(head);
   yield head;
 }
 
-async function checkContent(head: Buffer, allowed: readonly string[]): Promise<void> {
+async function checkContent(head: Buffer): Promise<void> {
   const found = await fileTypeFromBuffer(head);
-  if (found && !allowed.includes(found.ext)) {
-    throw invalid('file', `its content is ${found.mime}, which is not what its name says`);
+  if (found && !isAllowedContent(found.ext)) {
+    throw invalid('file', `its content is ${found.mime}, which is not allowed`);
   }
 }
 

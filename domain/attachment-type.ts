@@ -1,37 +1,40 @@
-/** What may be uploaded (specification §4.3): its media type, and what its content may turn out to be. */
-interface FileKind {
-  contentType: string;
-  /** File types as `file-type` names them: one container is written under several names. */
-  content: readonly string[];
-}
-
-const MPEG4 = ['mp4', 'm4v', 'm4a', 'mov', '3gp', '3g2'];
-const OGG = ['ogg', 'oga', 'ogv', 'ogx', 'opus', 'spx'];
-
-const KINDS: Readonly<Record<string, FileKind>> = {
-  mp3: { contentType: 'audio/mpeg', content: ['mp3', 'mp2', 'mp1'] },
-  m4a: { contentType: 'audio/mp4', content: MPEG4 },
-  wav: { contentType: 'audio/wav', content: ['wav'] },
-  aac: { contentType: 'audio/aac', content: ['aac', 'm4a', 'mp4', 'mp3'] },
-  ogg: { contentType: 'audio/ogg', content: OGG },
-  caf: { contentType: 'audio/x-caf', content: ['caf'] },
-  png: { contentType: 'image/png', content: ['png', 'apng'] },
-  jpg: { contentType: 'image/jpeg', content: ['jpg'] },
-  gif: { contentType: 'image/gif', content: ['gif'] },
-  webp: { contentType: 'image/webp', content: ['webp'] },
-  heic: { contentType: 'image/heic', content: ['heic', 'heif', 'avif'] },
-  mp4: { contentType: 'video/mp4', content: MPEG4 },
-  mov: { contentType: 'video/quicktime', content: MPEG4 },
-  webm: { contentType: 'video/webm', content: ['webm', 'mkv'] },
-  pdf: { contentType: 'application/pdf', content: ['pdf'] },
+/** What may be uploaded (specification §4.3), and its media type. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  mp3: 'audio/mpeg',
+  m4a: 'audio/mp4',
+  wav: 'audio/wav',
+  aac: 'audio/aac',
+  ogg: 'audio/ogg',
+  caf: 'audio/x-caf',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  heic: 'image/heic',
+  mp4: 'video/mp4',
+  mov: 'video/quicktime',
+  webm: 'video/webm',
+  pdf: 'application/pdf',
 };
 
-export const ALLOWED_EXTENSIONS: readonly string[] = Object.keys(KINDS);
+export const ALLOWED_EXTENSIONS: readonly string[] = Object.keys(MEDIA_TYPES);
 
-/** What a file claims to be by its name; null when it may not be uploaded. */
-export function kindOf(name: string): FileKind | null {
+/** The media type of a file by its name; null when it may not be uploaded. */
+export function mediaTypeOf(name: string): string | null {
   const extension = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase();
-  return extension !== undefined && Object.hasOwn(KINDS, extension) ? (KINDS[extension] ?? null) : null;
+  return extension !== undefined && Object.hasOwn(MEDIA_TYPES, extension)
+    ? (MEDIA_TYPES[extension] ?? null)
+    : null;
 }
+
+/** What an allowed file may turn out to be beyond its extension, as `file-type` names it: one container has several names. */
+const OTHER_NAMES = 'm4v 3gp 3g2 mkv oga ogv ogx opus spx mp2 mp1 apng heif avif'.split(' ');
+
+/**
+ * Whether content may be uploaded. The name alone decides over the type (specification §4.3), and phones name a PNG
+ * `photo.jpg`; what is none of the allowed types, a program for one, is refused under any name.
+ */
+export const isAllowedContent = (type: string): boolean =>
+  ALLOWED_EXTENSIONS.includes(type) || OTHER_NAMES.includes(type);
 
 export const isAudio = (contentType: string | null): boolean => contentType?.startsWith('audio/') ?? false;

@@ -19,6 +19,7 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 const MB = 1024 * 1024;
+const ELF = Buffer.concat([Buffer.from('\x7fELF'), Buffer.alloc(100)]);
 const png = { name: 'photo.png', content: PNG, type: 'image/png' };
 
 describe('uploading a file', () => {
@@ -98,6 +99,13 @@ describe('uploading a file', () => {
     expect(bare.body.contentType).toBeNull();
   });
 
+  it('goes by the extension, where the content is another type that is allowed', async () => {
+    for (const name of ['photo.jpg', 'scan.pdf', 'voice.m4a'])
+      expect((await upload(app, workspace.key, { name, content: PNG, type: 'image/png' })).status, name).toBe(
+        200,
+      );
+  });
+
   it.each([
     ['a file of another kind', { name: 'virus.exe', content: 'MZ' }, 400, /pdf$/],
     [
@@ -107,7 +115,7 @@ describe('uploading a file', () => {
       /mp3, m4a, wav, aac, ogg, caf, png, jpg, gif, webp, heic, mp4, mov, webm, pdf$/,
     ],
     ['an empty file', { name: 'empty.pdf', content: '' }, 400, /^File is empty\.$/],
-    ['content that is something else', { name: 'photo.jpg', content: PNG }, 400, /image\/png/],
+    ['a program by the name of a photo', { name: 'photo.jpg', content: ELF }, 400, /application\/x-elf/],
     ['a file over 25 MB', { name: 'a.mp4', content: Buffer.alloc(26 * MB) }, 413, /26\.0 MB.*under 25 MB/],
   ])('refuses %s', async (_, file, status, error) => {
     const answer = await upload(app, workspace.key, file);
