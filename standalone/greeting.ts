@@ -1,24 +1,32 @@
 import { readFileSync } from 'node:fs';
+import type { Demo } from './demo-data.ts';
 import type { Addresses } from './launcher.ts';
 
 /**
  * What to do next, once everything runs: where things are, and a line that sends a first message when pasted.
  * @param demoFile absolute path of `demo.json`.
- * @param firstStart the key is shown only then; later it is read from the file.
+ * @param firstStart the keys are shown only then; later they are read from the file.
  */
 export function greeting(
   { apiUrl, temporalUiUrl }: Addresses,
   demoFile: string,
   firstStart: boolean,
 ): string {
-  const { workspaceKey } = JSON.parse(readFileSync(demoFile, 'utf8')) as { workspaceKey: string };
+  const demo = JSON.parse(readFileSync(demoFile, 'utf8')) as Demo;
+  const { workspaceKey } = demo;
   const key = firstStart ? workspaceKey : `$(node -p "require('${demoFile}').workspaceKey")`;
   const rows = [
     ['API', apiUrl],
     ['API reference', `${apiUrl}/docs`],
     ...(temporalUiUrl === '' ? [] : [['Temporal Web UI', temporalUiUrl]]),
     ...(firstStart
-      ? [['Demo key', `${workspaceKey} (shown once; with others in ${demoFile})`]]
+      ? [
+          ['Demo workspace', demo.workspaceId],
+          ['Demo lines', demo.lineIds.join(' ')],
+          ['Demo key', workspaceKey],
+          ['Demo agency key', demo.agencyKey],
+          ['', `shown once; with session tokens in ${demoFile}`],
+        ]
       : [['Demo keys', demoFile]]),
   ];
   return [
