@@ -23,7 +23,7 @@ export const readRecordings = workspaceRoute({
     to: Number.meta({ description: 'The same as `number`.' }),
     latest: YesNo.meta({ description: 'Only the most recent call; `limit` is ignored.' }),
     withRecordingOnly: YesNo.meta({ description: 'Only calls with a recording that can be fetched.' }),
-    limit: z.coerce.number().int().min(1).max(100).default(20),
+    limit: z.coerce.number().int().default(20).meta({ description: 'From 1 to 100.' }),
   }),
   responses: { 200: z.object({ number: z.string(), count: z.int(), calls: z.array(Call) }) },
   errors: ['MISSING_NUMBER'],
@@ -34,6 +34,7 @@ export const readRecordings = workspaceRoute({
     const number = normalizePhone(given.replace(/^ (?=\d)/, '+'), caller.workspace.country);
     if (number === null) throw invalid('number', 'must be a phone number in E.164');
     const { latest, withRecordingOnly, limit } = query;
+    if (!latest && (limit < 1 || limit > 100)) throw invalid('limit', 'must be from 1 to 100');
     const rows = await findCalls(db, number, { limit: latest ? 1 : limit, withRecordingOnly });
     const calls = rows.map((row) => presentCall(db.workspaceId, row, links, now));
     return { status: 200, body: { number, count: calls.length, calls } };
