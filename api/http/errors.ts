@@ -88,5 +88,11 @@ export function invalidFields(issues: Issue[]): ApiError {
   return new ApiError('VALIDATION_ERROR', text, { issues });
 }
 
-export const fromZod = (error: z.ZodError): ApiError =>
-  invalidFields(error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
+export const fromZod = (error: z.ZodError): ApiError => invalidFields(error.issues.flatMap(issuesOf));
+
+/** One per field: those that are not known are named, and not what they stand in. */
+function issuesOf(issue: z.core.$ZodIssue): Issue[] {
+  const at = (...more: string[]): string => [...issue.path, ...more].join('.');
+  if (issue.code !== 'unrecognized_keys') return [{ path: at(), message: issue.message }];
+  return issue.keys.map((key) => ({ path: at(key), message: 'is not known' }));
+}

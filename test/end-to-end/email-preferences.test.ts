@@ -59,16 +59,19 @@ describe('of a workspace', () => {
   });
 
   it.each([
-    ['nothing', {}],
-    ['a text for preferences', { preferences: 'off' }],
-    ['a list for preferences', { preferences: [] }],
-    ['null for preferences', { preferences: null }],
-    ['an unknown type', { preferences: { newsletter: { enabled: true } } }],
-    ['an unknown mode', { preferences: { reply: { mode: 'weekly' } } }],
-    ['a text for enabled', { preferences: { billing: { enabled: 'no' } } }],
-  ])('refuse %s', async (_, body) => {
+    ['nothing', {}, 'preferences'],
+    ['a text for preferences', { preferences: 'off' }, 'preferences'],
+    ['a list for preferences', { preferences: [] }, 'preferences'],
+    ['null for preferences', { preferences: null }, 'preferences'],
+    ['an unknown type', { preferences: { newsletter: { enabled: true } } }, 'preferences.newsletter'],
+    ['an unknown mode', { preferences: { reply: { mode: 'weekly' } } }, 'preferences.reply.mode'],
+    ['a text for enabled', { preferences: { billing: { enabled: 'no' } } }, 'preferences.billing.enabled'],
+  ])('refuse %s, and name the field', async (_, body, path) => {
     const before = (await api('GET', PATH)).body;
-    expect(await api('POST', PATH, body)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
+    expect(await api('POST', PATH, body)).toMatchObject({
+      status: 400,
+      body: { code: 'VALIDATION_ERROR', issues: [{ path }] },
+    });
     expect((await api('GET', PATH)).body).toEqual(before);
   });
 
