@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { findFallbackAccount } from '#db/fallback-config.ts';
 import { receiveCarrierEvent } from '#db/inbound.ts';
 import { formerOwner } from '#db/line-moves.ts';
@@ -11,7 +12,7 @@ import { BadSignature, type CallbackRequest, type Carrier } from '#providers/car
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { readRawBody } from '../http/body.ts';
-import { ApiError } from '../http/errors.ts';
+import { ApiError, fromZod } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
@@ -79,6 +80,7 @@ function readEvents(carrier: Carrier, senders: unknown[], request: CallbackReque
     try {
       return carrier.parseCallback(sender, request);
     } catch (error) {
+      if (error instanceof z.ZodError) throw fromZod(error);
       if (!(error instanceof BadSignature)) throw error;
     }
   }

@@ -141,6 +141,11 @@ describe('a reply', () => {
     expect(response.status).toBe(401);
   });
 
+  it('is refused as bad, not as a fault of ours, when it is signed and cannot be read', async () => {
+    const event = replyEvent(phone(), 'Hello') as object;
+    expect(await callBack(app, lineId, { ...event, kind: 'unheard' } as never)).toBe(400);
+  });
+
   it('counts by when it was written, not by when it came', async () => {
     const to = phone();
     const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 12, minute));
