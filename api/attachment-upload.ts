@@ -5,7 +5,7 @@ import { fileTypeFromBuffer } from 'file-type';
 import { ALLOWED_EXTENSIONS, isAllowedContent, mediaTypeOf } from '#domain/attachment-type.ts';
 import { FileTooLarge, type Storage } from '#providers/storage/storage.ts';
 import { ApiError, invalid } from './http/errors.ts';
-import { type IncomingFile, readUpload } from './http/upload.ts';
+import { discardRest, type IncomingFile, readUpload } from './http/upload.ts';
 
 /** Specification §8. */
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
@@ -37,10 +37,13 @@ export async function receiveFile(
   if (!/^multipart\/form-data\s*;.*boundary=/i.test(raw.headers['content-type'] ?? '')) {
     throw invalid('', 'The body must be multipart/form-data with a file field');
   }
+  const declared = declaredSize(raw);
+  if (declared !== null && declared > MAX_UPLOAD_BYTES + FORM_OVERHEAD) {
+    discardRest(raw);
+    throw tooLarge(declared);
+  }
   try {
-    return await readUpload(raw, { limit: MAX_UPLOAD_BYTES }, (file) =>
-      store(file, storage, key, declaredSize(raw)),
-    );
+    return await readUpload(raw, { limit: MAX_UPLOAD_BYTES }, (file) => store(file, storage, key, declared));
   } catch (error) {
     await storage.delete(key);
     throw error;
@@ -58,7 +61,6 @@ async function store(
   const contentType = mediaTypeOf(name);
   if (contentType === null)
     throw invalid('file', `this type of file is not allowed; allowed are: ${ALLOWED_EXTENSIONS.join(', ')}`);
-  if (declared !== null && declared > MAX_UPLOAD_BYTES + FORM_OVERHEAD) throw tooLarge(declared);
 
   const hash = createHash('sha256').update(`${name}\n`);
   const content = Readable.from(checked(file.content, hash), { objectMode: false });

@@ -104,8 +104,8 @@ function errors({ logger }: Services): Koa.Middleware {
       await next();
     } catch (error) {
       if (error instanceof RateLimited) context.set(error.headers);
-      // What is left of the body would be taken for the next request.
-      if (!context.req.complete) context.set('Connection', 'close');
+      // The rest of a body that nobody reads would block the connection.
+      if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
       if (error instanceof ApiError) {
         context.status = error.status;
         context.body = error.body;

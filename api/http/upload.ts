@@ -12,7 +12,7 @@ export interface IncomingFile {
   contentType: string | null;
 }
 
-/** How long a caller whose file is refused may go on sending before the connection is closed. */
+/** How long a caller whose file was refused may go on sending before the connection is closed. */
 const DRAIN_MS = 10_000;
 
 /**
@@ -35,7 +35,7 @@ export async function readUpload<T>(
       ? readForm(raw, store)
       : store({ content: detached(raw), name: null, contentType: bodyType ?? null }));
   } catch (error) {
-    await drain(raw);
+    discardRest(raw);
     if (!(error instanceof FileTooLarge)) throw error;
     throw new ApiError('BODY_TOO_LARGE', `The file is larger than ${Math.round(limit / 1024 / 1024)} MB`);
   }
@@ -91,18 +91,11 @@ function parser(raw: IncomingMessage) {
   }
 }
 
-/** Most callers read the answer only once they have sent everything. */
-async function drain(raw: IncomingMessage): Promise<void> {
+/** Most callers read the answer only once they have sent everything: what still comes is thrown away. */
+export function discardRest(raw: IncomingMessage): void {
   if (raw.complete || raw.destroyed) return;
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => resolve(), DRAIN_MS);
-    for (const end of ['end', 'close', 'error'] as const) {
-      raw.once(end, () => {
-        clearTimeout(timer);
-        resolve();
-      });
-    }
-    raw.unpipe();
-    raw.resume();
-  });
+  const timer = setTimeout(() => raw.socket.destroy(), DRAIN_MS);
+  for (const end of ['end', 'close', 'error'] as const) raw.once(end, () => clearTimeout(timer));
+  raw.unpipe();
+  raw.resume();
 }

@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -6,6 +6,8 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Disk } from 'flydrive';
 import { FSDriver } from 'flydrive/drivers/fs';
+import type { DriverContract } from 'flydrive/types';
+import type { ByteRange } from '#domain/byte-range.ts';
 
 /** Where the files of all workspaces lie: a folder, or a bucket that all processes share. */
 export interface StorageOptions {
@@ -29,7 +31,7 @@ export interface Storage {
    */
   put(key: string, content: Readable, limit: number, contentType?: string | null): Promise<number>;
   /** @returns null when there is no such file. */
-  open(key: string): Promise<Readable | null>;
+  open(key: string, range?: ByteRange): Promise<Readable | null>;
   delete(key: string): Promise<void>;
 }
 
@@ -44,9 +46,8 @@ export const storageKey = (workspaceId: string, attachmentId: string): string =>
   `${workspaceId}/${attachmentId}`;
 
 export async function createStorage({ folder, s3 }: StorageOptions): Promise<Storage> {
-  const disk = new Disk(
-    s3 ? await s3Driver(s3) : new FSDriver({ location: resolve(folder), visibility: 'private' }),
-  );
+  const { driver, openRange } = s3 ? await bucket(s3) : files(resolve(folder));
+  const disk = new Disk(driver);
   return {
     async put(key, content, limit, contentType) {
       // Through a file, since a bucket wants to know the size beforehand and a broken stream must leave nothing.
@@ -61,29 +62,50 @@ export async function createStorage({ folder, s3 }: StorageOptions): Promise<Sto
         await rm(scratch, { recursive: true, force: true });
       }
     },
-    open: async (key) => ((await disk.exists(key)) ? disk.getStream(key) : null),
+    async open(key, range) {
+      if (!(await disk.exists(key))) return null;
+      return range ? openRange(key, range) : disk.getStream(key);
+    },
     delete: (key) => disk.delete(key),
   };
 }
 
+interface Place {
+  driver: DriverContract;
+  /** What the drivers cannot. @param key of a file that is there. */
+  openRange(key: string, range: ByteRange): Promise<Readable>;
+}
+
+const files = (folder: string): Place => ({
+  driver: new FSDriver({ location: folder, visibility: 'private' }),
+  openRange: async (key, range) => createReadStream(join(folder, key), range),
+});
+
 /** Loaded only where it is used: the S3 client is larger than all the rest. */
-async function s3Driver({
-  bucket,
+async function bucket({
+  bucket: Bucket,
   region,
   endpoint,
   accessKeyId,
   secretAccessKey,
-}: NonNullable<StorageOptions['s3']>) {
+}: NonNullable<StorageOptions['s3']>): Promise<Place> {
   const { S3Driver } = await import('flydrive/drivers/s3');
-  return new S3Driver({
-    bucket,
+  const { GetObjectCommand, S3Client } = await import('@aws-sdk/client-s3');
+  const client = new S3Client({
     region,
     credentials: { accessKeyId, secretAccessKey },
-    visibility: 'private',
-    // Buckets without access lists are the default everywhere by now.
-    supportsACL: false,
     ...(endpoint !== null && { endpoint, forcePathStyle: true }),
   });
+  return {
+    // Buckets without access lists are the default everywhere by now.
+    driver: new S3Driver({ client, bucket: Bucket, visibility: 'private', supportsACL: false }),
+    async openRange(Key, { start, end }) {
+      const { Body } = await client.send(
+        new GetObjectCommand({ Bucket, Key, Range: `bytes=${start}-${end}` }),
+      );
+      return Body as Readable;
+    },
+  };
 }
 
 class ByteCounter extends Transform {

@@ -1,6 +1,8 @@
-import { request } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSigner } from '#providers/signer.ts';
+import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -147,30 +149,37 @@ describe('uploading a file', () => {
     expect((await upload(app, late.key, png)).status).toBe(402);
   });
 
-  it('takes 25 MB to the byte, and an endless file no further than that', async () => {
-    expect((await upload(app, workspace.key, { name: 'a.mp4', content: Buffer.alloc(25 * MB) })).status).toBe(
-      200,
-    );
+  it('takes 25 MB to the byte', async () => {
+    const full = { name: 'a.mp4', content: Buffer.alloc(25 * MB) };
+    expect((await upload(app, workspace.key, full)).status).toBe(200);
+    const more = await upload(app, workspace.key, { ...full, content: Buffer.alloc(25 * MB + 1) });
+    expect([more.status, more.body.error]).toEqual([413, expect.stringMatching(/under 25 MB/)]);
+  });
+
+  it('refuses a file that is too large as soon as that is clear, and reads no further', async () => {
     let sent = 0;
+    const [head = ''] = form('a.mp4', '@', 'video/mp4').split('@');
     const endless = Readable.from(
       (function* () {
-        yield Buffer.from(form('a.mp4', '', 'video/mp4').replace(/\r\n--b--\r\n$/, ''));
-        for (; sent < 100 * MB; sent += 65_536) yield Buffer.alloc(65_536);
+        yield Buffer.from(head);
+        for (; ; sent += 65_536) yield Buffer.alloc(65_536);
       })(),
     );
-    const status = await new Promise((resolve, reject) => {
-      const call = request(
-        `${app.url}/api/attachments/upload`,
-        { method: 'POST', headers: headers() },
-        (answer) => {
-          answer.resume();
-          resolve(answer.statusCode);
-        },
-      );
-      call.on('error', reject);
-      endless.pipe(call);
-    });
-    expect(status).toBe(413);
+    const unknownLength = call();
+    endless.pipe(unknownLength);
+    expect((await answerOf(unknownLength)).statusCode).toBe(413);
+    // What is on its way between the two is some megabytes.
+    expect(sent).toBeLessThan(50 * MB);
+    endless.destroy();
+    unknownLength.destroy();
+  });
+
+  it('refuses a file that says it is too large before anything of it is sent', async () => {
+    const [head = ''] = form('a.mp4', '@', 'video/mp4').split('@');
+    const declared = call({ 'content-length': String(26 * MB) });
+    declared.write(head);
+    expect((await answerOf(declared)).statusCode).toBe(413);
+    declared.destroy();
   });
 
   it('gives the first answer again to a retry with the same Idempotency-Key', async () => {
@@ -192,6 +201,68 @@ describe('uploading a file', () => {
     // Held in memory they would be 300 MB, twice: sender and receiver are one process here.
     expect(highest - before).toBeLessThan(100 * MB);
   }, 60_000);
+});
+
+describe('a link', () => {
+  const get = (url: string, given = {}) => fetch(url, { headers: given });
+
+  it('gives a file to be saved, never shown, and to be kept by whoever fetched it', async () => {
+    const name = 'Grüße "an" alle.pdf';
+    const url = await uploaded(app, workspace.key, { name, content: '<script>alert(1)</script>' });
+    const { status, headers: told } = await get(url);
+    expect(status).toBe(200);
+    expect(Object.fromEntries(told)).toMatchObject({
+      'content-type': 'application/pdf',
+      'content-disposition': expect.stringMatching(/^attachment; .*filename\*=UTF-8''Gr%C3%BC%C3%9Fe/),
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'cache-control': 'private, max-age=86400, immutable',
+      'accept-ranges': 'bytes',
+    });
+    // Without the second, fetch adds `no-cache`.
+    const again = await get(url, { 'if-none-match': told.get('etag'), 'cache-control': 'max-age=0' });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+    const head = await fetch(url, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length')]).toEqual([200, '25']);
+  });
+
+  it('gives the rest of a file that is still the same', async () => {
+    const url = await uploaded(app, workspace.key, { name: 'a.mp4', content: '0123456789' });
+    const etag = (await get(url)).headers.get('etag');
+    const rest = await get(url, { range: 'bytes=7-', 'if-range': etag });
+    expect([rest.status, rest.headers.get('content-range'), await rest.text()]).toEqual([
+      206,
+      'bytes 7-9/10',
+      '789',
+    ]);
+  });
+
+  it('is refused when it was changed, has expired, or leads to another workspace', async () => {
+    const url = await uploaded(app, workspace.key, png);
+    const { pathname } = new URL(url);
+    const [, , , id = ''] = pathname.split('/');
+    const links = createSignedLinks(app.config.publicUrl, createSigner(app.config.signingKeys));
+    const file = { workspaceId: workspace.id, attachmentId: id, name: 'photo.png' };
+    const other = await createWorkspace(app);
+    const inAnHour = new Date(Date.now() + 3_600_000);
+    expect((await get(links.sign(file, inAnHour))).status).toBe(200);
+    for (const wrong of [
+      links.sign(file, new Date(Date.now() - 1000)),
+      url.replace(/.(?=&)/, (digit) => (digit === '9' ? '8' : '9')),
+      url.replace(workspace.id, other.id),
+      url.replace('photo', 'image'),
+      url.replace(/signature=.*/, 'signature='),
+      url.replace(/\?.*/, ''),
+    ]) {
+      const answer = await get(wrong);
+      expect([answer.status, ((await answer.json()) as { code: string }).code], wrong).toEqual([
+        403,
+        'LINK_NOT_VALID',
+      ]);
+    }
+    // Signed by us, but for somebody else: their folder does not have it.
+    expect((await get(links.sign({ ...file, workspaceId: other.id }, inAnHour))).status).toBe(404);
+  });
 });
 
 describe('attachmentUrls', () => {
@@ -243,6 +314,15 @@ describe('attachmentUrls', () => {
       url.replace(/signature=.*/, ''),
       url.replace(/\?.*/, ''),
       `${app.url}/attachments`,
+      url.replace('http://localhost', 'http://somebody@example.com'),
+      url.replace('http://localhost', 'http://localhost@example.com'),
+      url.replace('http://localhost', 'http://localhost.example.com'),
+      url.replace('http://localhost', 'https://localhost'),
+      url.replace(/:\d+/, ':1'),
+      url.replace(workspace.id, `..%2F${other.id}`),
+      `${theirs}#${url}`,
+      `http://example.com/?${url}`,
+      url.replace(/^http:/, 'javascript:'),
       'photo.png',
     ];
     for (const link of refused) {
@@ -279,6 +359,18 @@ const headers = () => ({
   'content-type': 'multipart/form-data; boundary=b',
 });
 
+/** An upload under way. */
+function call(more: Record<string, string> = {}): ClientRequest {
+  const url = `${app.url}/api/attachments/upload`;
+  return request(url, { method: 'POST', headers: { ...headers(), ...more } });
+}
+
+const answerOf = (sent: ClientRequest): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    sent.on('response', (answer) => resolve(answer.resume()));
+    sent.on('error', reject);
+  });
+
 const post = (path: string, body: string) => api('POST', path, body, headers());
 
 /** Uploads a file of so many MB bit by bit, holding none of it here either. */
@@ -292,16 +384,5 @@ function streamed(size: number): Promise<number | undefined> {
       yield Buffer.from(tail);
     })(),
   );
-  return new Promise((resolve, reject) => {
-    const call = request(
-      `${app.url}/api/attachments/upload`,
-      { method: 'POST', headers: headers() },
-      (answer) => {
-        answer.resume();
-        answer.on('end', () => resolve(answer.statusCode));
-      },
-    );
-    call.on('error', reject);
-    body.pipe(call);
-  });
+  return answerOf(body.pipe(call())).then(({ statusCode }) => statusCode);
 }
