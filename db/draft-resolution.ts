@@ -52,17 +52,14 @@ export async function resolveDraft(
   const { replyId, action, channel, userId } = decision;
   const found = await findDraft(db, replyId);
   if (!found || found.draft === null) return { kind: 'unknown' };
+  // What is settled stays so: whoever is late waits for no lock.
+  if (found.status !== 'drafted') return taken(found);
   await lockConversation(db, found.address);
   const messageId = action === 'approve' ? newId(now) : null;
   const settled = await settle(db, replyId, { status: RESOLVED_AS[action], channel, messageId, userId }, now);
   if (!settled) {
     const winner = await findDraft(db, replyId);
-    if (!winner) return { kind: 'unknown' };
-    return {
-      kind: 'taken',
-      status: DraftStatus.parse(winner.status),
-      approvalChannel: winner.approvalChannel,
-    };
+    return winner ? taken(winner) : { kind: 'unknown' };
   }
   const text = decision.message ?? settled.draft ?? '';
   const wakes = messageId === null ? [] : await queue(db, settled, { id: messageId, text, userId }, context);
@@ -72,6 +69,12 @@ export async function resolveDraft(
   wakes.push(...(await wakeDraft(db, replyId, now)));
   return { kind: 'resolved', status: RESOLVED_AS[action], messageId, wakes };
 }
+
+const taken = ({ status, approvalChannel }: DraftRow): Resolved => ({
+  kind: 'taken',
+  status: DraftStatus.parse(status),
+  approvalChannel,
+});
 
 /**
  * A person answers the contact themselves: the conversation's open draft is approved by that, and one that is not

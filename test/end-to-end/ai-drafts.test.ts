@@ -81,6 +81,8 @@ describe('a reply in copilot mode', () => {
     expect(await messagesOf(desk)).toEqual([]);
     const { body } = await desk.call('GET', `/api/conversations/${encodeURIComponent(contact)}`);
     expect(body.conversation.tags).toEqual(['interested', 'question']);
+    const { metrics } = (await desk.call('GET', '/api/analytics')).body;
+    expect(metrics).toMatchObject({ replied: 1, uniqueReplied: 1, positiveReplied: 1, positivePct: 1 });
   });
 
   it('is sent when it is approved, from the line it came to, and told of once it has left', async () => {
@@ -113,7 +115,9 @@ describe('a reply in copilot mode', () => {
 
   it('is sent as it was edited, by the dashboard', async () => {
     const desk = await copilot(app, receiver);
-    const draft = await drafted(desk);
+    const contact = phone();
+    await createLead(app, desk.workspace.id, { phones: [contact] });
+    const draft = await drafted(desk, contact);
     const { id, ownerId } = desk.workspace;
     const session = apiClient(
       app.url,
@@ -122,11 +126,14 @@ describe('a reply in copilot mode', () => {
     const { status } = await session('POST', '/api/knowledge-base/auto-replies', {
       replyId: draft.replyId,
       action: 'approve',
-      message: 'Yes, until Friday.',
+      message: 'Yes, {{ firstName }}, until Friday.',
     });
     expect(status).toBe(200);
     const approved = await eventually(async () => told(desk, 'message.ai_draft_approved')[0]);
-    expect(approved).toMatchObject({ message: 'Yes, until Friday.', data: { approvalChannel: 'dashboard' } });
+    expect(approved).toMatchObject({
+      message: 'Yes, Ada, until Friday.',
+      data: { approvalChannel: 'dashboard' },
+    });
   });
 
   it('is not sent when it is rejected or claimed', async () => {
