@@ -57,20 +57,20 @@ export async function listLeads(
   { listId, search }: { listId?: string | undefined; search?: string | undefined },
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<LeadRow[]> {
+  const before = cursor ?? AFTER_ALL;
   const pattern = `%${(search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
-  const members = sql.fragment`
-    select distinct lead_id from list_addresses
-    where workspace_id = ${db.workspaceId} and list_id = ${listId ?? ''} and lead_id < ${cursor ?? AFTER_ALL}
-    order by lead_id desc`;
   const rows = await db.any(sql.type(LeadRow)`
     select * from leads where ${sql.and([
-      sql.fragment`workspace_id = ${db.workspaceId}`,
-      // A page of a list is a page of its members, as long as no search leaves some of them out.
-      listId !== undefined &&
-        sql.fragment`id in (${members} ${search === undefined ? sql.fragment`limit ${limit}` : sql.fragment``})`,
+      sql.fragment`workspace_id = ${db.workspaceId} and id < ${before}`,
       search !== undefined &&
-        sql.fragment`concat_ws(' ', first_name, last_name, company_name, array_to_string(emails || phones, ' ')) ilike ${pattern}`,
-      cursor !== undefined && sql.fragment`id < ${cursor}`,
+        sql.fragment`id in (select search_leads(${pattern}, ${listId ?? null}, ${before}, ${limit}))`,
+      // A page of a list is a page of its members.
+      search === undefined &&
+        listId !== undefined &&
+        sql.fragment`id in (
+          select distinct lead_id from list_addresses
+          where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id < ${before}
+          order by lead_id desc limit ${limit})`,
     ])}
     order by id desc limit ${limit}`);
   return [...rows];

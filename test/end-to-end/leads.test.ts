@@ -1,5 +1,7 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
@@ -187,6 +189,45 @@ describe('reading and changing leads', () => {
     const found = await api('GET', '/api/leads?search=PAGE3%40');
     expect(found.body.leads.map(({ firstName }: { firstName: string }) => firstName)).toEqual(['Person 3']);
     expect((await api('GET', '/api/leads?search=page%25')).body.leads).toEqual([]);
+  });
+
+  it('finds a rare name by an index, among many leads, and none of another workspace', async () => {
+    const found = async (caller: ApiClient, query: string): Promise<string[]> =>
+      (await caller('GET', `/api/leads?${query}`)).body.leads.map(
+        ({ firstName }: { firstName: string }) => firstName,
+      );
+    const [home, other] = [await createWorkspace(app), await createWorkspace(app)];
+    const [mine, theirs] = [apiClient(app.url, home.key), apiClient(app.url, other.key)];
+    const save = async (caller: ApiClient, firstName: string) =>
+      (await caller('POST', '/api/leads', { leads: [{ firstName, lastName: 'Quixote', phone: phone() }] }))
+        .body.listId as string;
+    const listId = await save(mine, 'Alonso');
+    await save(theirs, 'Miguel');
+    const owner = new pg.Client({ connectionString: app.config.databaseUrl });
+    await owner.connect();
+    try {
+      await owner.query(
+        `insert into leads (workspace_id, id, list_id, first_name, emails)
+         select $1, lpad(to_hex(n), 24, '0'), $2, 'Person ' || n, array['person' || n || '@example.com']
+         from generate_series(1, 20000) n`,
+        [home.id, listId],
+      );
+      await owner.query('analyze leads');
+      const scans = async (): Promise<number> => {
+        const { rows } = await owner.query(
+          `select idx_scan from pg_stat_user_indexes where indexrelname = 'leads_search'`,
+        );
+        return Number(rows[0].idx_scan);
+      };
+      const before = await scans();
+      expect(await found(mine, 'search=QUIXOTE')).toEqual(['Alonso']);
+      expect(await found(mine, 'search=N7777%40')).toEqual(['Person 7777']);
+      expect(await found(mine, `search=uixot&listId=${listId}`)).toEqual(['Alonso']);
+      expect(await found(theirs, 'search=quixote')).toEqual(['Miguel']);
+      await eventually(async () => (await scans()) > before);
+    } finally {
+      await owner.end();
+    }
   });
 
   it('changes fields and addresses, and refuses an address that another lead of the list has', async () => {
