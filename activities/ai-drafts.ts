@@ -1,11 +1,4 @@
-import {
-  type DraftRow,
-  findDraft,
-  giveUpWaiting,
-  keepAnswer,
-  lockConversation,
-  type ModelUse,
-} from '#db/ai-drafts.ts';
+import { type DraftRow, findDraft, giveUpWaiting, keepAnswer, lockConversation } from '#db/ai-drafts.ts';
 import { listThread } from '#db/conversations.ts';
 import { announceDraft } from '#db/draft-events.ts';
 import { findKnowledgeBase } from '#db/knowledge-base.ts';
@@ -15,16 +8,14 @@ import { type TenantDb, withTenant } from '#db/pool.ts';
 import { contactName, findReply, shownText } from '#db/replies.ts';
 import { endWake, lockWake, setWake } from '#db/wakes.ts';
 import { DraftAnswer, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
-import { type Model, ModelFailure } from '#providers/models/model.ts';
 import { aiDraftId, webhookDispatcherId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
+import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
 /** Messages of the conversation that the model reads. */
 const THREAD = 20;
-
-type Written = { use: ModelUse; answer: DraftAnswer | { error: string } };
 
 export function createDraftActivities({
   pools,
@@ -39,7 +30,7 @@ export function createDraftActivities({
         withTenant(pools, workspaceId, work);
       const looked = await tenant((db) => look(db, replyId, new Date()));
       if ('reason' in looked) return looked;
-      const written = await withHeartbeat((canceled) => write(model, looked, canceled));
+      const written = await withHeartbeat((canceled) => askModel(model, looked, DraftAnswer, canceled));
       if ('error' in written.answer) {
         logger.warn(
           { workspaceId, replyId, model: written.use.model, reason: written.answer.error },
@@ -109,38 +100,13 @@ async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
   return { contact: contactName(lead, null, address), conversation };
 }
 
-/** Asks the model. A failure of it is an outcome; only a worker that stops leaves the question open. */
-async function write(model: Model | null, prompt: DraftPrompt, canceled: AbortSignal): Promise<Written> {
-  if (!model)
-    return { use: useOf('none', null), answer: { error: 'no language model is configured (LLM_BASE_URL)' } };
-  try {
-    const { text, usage } = await model.answer(prompt, canceled);
-    return { use: useOf(model.name, usage), answer: readAnswer(text) };
-  } catch (error) {
-    if (!(error instanceof ModelFailure)) throw error;
-    return { use: useOf(model.name, error.usage), answer: { error: error.message } };
-  }
-}
-
-const useOf = (
-  model: string,
-  usage: { promptTokens: number; completionTokens: number } | null,
-): ModelUse => ({
-  model,
-  promptTokens: usage?.promptTokens ?? null,
-  completionTokens: usage?.completionTokens ?? null,
-});
-
-function readAnswer(text: string): DraftAnswer | { error: string } {
-  try {
-    return DraftAnswer.parse(JSON.parse(text));
-  } catch {
-    return { error: 'the answer is not the JSON that was asked for' };
-  }
-}
-
 /** @returns the workflows to wake after the commit. */
-async function keep(db: TenantDb, replyId: string, { use, answer }: Written, now: Date): Promise<string[]> {
+async function keep(
+  db: TenantDb,
+  replyId: string,
+  { use, answer }: Asked<DraftAnswer>,
+  now: Date,
+): Promise<string[]> {
   const draft = await findDraft(db, replyId);
   if (!draft) return [];
   await lockConversation(db, draft.address);

@@ -9,6 +9,7 @@ import { createLineRequestActivities } from './line-requests.ts';
 import { createMailActivities } from './mail.ts';
 import { createImportActivities } from './imports.ts';
 import { createNotificationActivities } from './notifications.ts';
+import { createPersonalizationActivities } from './personalization.ts';
 import { createReplyAttachmentActivities } from './reply-attachments.ts';
 import { createSendActivities } from './send.ts';
 import { createSweepActivities } from './sweep.ts';
@@ -28,6 +29,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createLineRequestActivities(dependencies),
     ...createReplyAttachmentActivities(dependencies),
     ...createCampaignActivities(dependencies),
+    ...createPersonalizationActivities(dependencies),
     ...createImportActivities(dependencies),
     ...createDraftActivities(dependencies),
     ...createSweepActivities(dependencies),

@@ -6,6 +6,7 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 import { type CampaignRow, campaignWindow } from './campaigns.ts';
 import { LeadRow } from './leads.ts';
 import { chooseLines } from './line-choice.ts';
+import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NEVER, Nothing, type TenantDb } from './pool.ts';
 import { requestWake } from './wakes.ts';
 import { workspaceTimezone } from './workspaces.ts';
@@ -100,14 +101,27 @@ export async function enterLeads(
   if (messages.length === 0) return { admitted, messageCount: 0, wakes: [] };
 
   await insertStepMessages(db, campaign, messages, now);
-  const wakes =
-    campaign.status === 'active'
-      ? await wakeLines(
-          db,
-          firstSteps(messages).map(({ lineId, at }) => ({ lineId, scheduledAt: at })),
-        )
-      : [];
-  return { admitted, messageCount: messages.length, wakes };
+  return { admitted, messageCount: messages.length, wakes: await wakeFirst(db, campaign, messages, now) };
+}
+
+/** Whoever has to do with the first steps next: the model, or their lines. */
+async function wakeFirst(
+  db: TenantDb,
+  campaign: CampaignRow,
+  messages: readonly StepMessage[],
+  now: Date,
+): Promise<string[]> {
+  const first = firstSteps(messages);
+  if (campaign.needsAiPersonalization) {
+    const rows = first.map(({ id, at }) => [id, at.toISOString()]);
+    const due = sql.fragment`select * from ${sql.unnest(rows, ['text', 'timestamptz'])} as t (message_id, at)`;
+    return personalize(db, campaign, due, now);
+  }
+  if (campaign.status !== 'active') return [];
+  return wakeLines(
+    db,
+    first.map(({ lineId, at }) => ({ lineId, scheduledAt: at })),
+  );
 }
 
 /** Notes who enters; a lead that has entered before is not among the ids returned. */
@@ -148,7 +162,11 @@ async function insertStepMessages(
   const rows = messages.map(({ id, lead, lineId, stepIndex, address, at }) => {
     const batchId = batchIds.get(lead.id) ?? newId(now);
     batchIds.set(lead.id, batchId);
-    const heldFor = first.has(id) ? null : PREVIOUS_STEP;
+    const heldFor = first.has(id)
+      ? campaign.needsAiPersonalization
+        ? PERSONALIZATION
+        : null
+      : PREVIOUS_STEP;
     const name = `${lead.firstName} ${lead.lastName}`.trim();
     return [
       id,

@@ -4,6 +4,7 @@ import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { wakeLines } from './campaign-entry.ts';
 import { CampaignRow } from './campaigns.ts';
 import { MessageRow } from './messages.ts';
+import { wakePersonalizer } from './personalizations.ts';
 import { Nothing, type TenantDb } from './pool.ts';
 import { requestWake } from './wakes.ts';
 
@@ -27,7 +28,7 @@ export const canTake = (action: CampaignAction, status: CampaignStatus): boolean
  */
 export async function changeCampaignStatus(
   db: TenantDb,
-  { id, listId }: CampaignRow,
+  { id, listId, needsAiPersonalization }: CampaignRow,
   action: CampaignAction,
   now: Date,
 ): Promise<{ campaign: CampaignRow; wakes: string[] }> {
@@ -38,7 +39,9 @@ export async function changeCampaignStatus(
     archive: sql.fragment`status = 'archived'`,
   }[action];
   await setStatus(db, id, change);
-  const wakes = action === 'start' || action === 'resume' ? await wakeCampaignLines(db, id) : [];
+  const runs = action === 'start' || action === 'resume';
+  const wakes = runs ? await wakeCampaignLines(db, id) : [];
+  if (runs && needsAiPersonalization) wakes.push(...(await wakePersonalizer(db, id, now)));
   const campaign = await db.one(sql.type(CampaignRow)`
     select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
   return { campaign, wakes: [...wakes, ...(await wakeCampaign(db, id, now))] };

@@ -5,6 +5,7 @@ import { wakeLines } from './campaign-entry.ts';
 import { wakeWhenDone } from './campaign-stops.ts';
 import { campaignWindow, findCampaign } from './campaigns.ts';
 import { MessageRow } from './messages.ts';
+import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { Nothing, type TenantDb } from './pool.ts';
 import { workspaceTimezone } from './workspaces.ts';
 
@@ -50,7 +51,11 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<string[
   const campaign = await findCampaign(db, step.campaignId);
   if (!campaign) return [];
   const waiting = await db.any(sql.type(Waiting)`
-    select id, step_index, scheduled_at, held from messages
+    select id, step_index, scheduled_at, held and not exists (
+        select from personalizations p
+        where p.workspace_id = messages.workspace_id and p.message_id = messages.id and p.status = 'waiting'
+      ) held
+    from messages
     where ${ofLead(db, step)} and status in ('pending', 'scheduled', 'sending') order by step_index`);
   const [next] = waiting;
   if (!next) return finish(db, step, now);
@@ -63,11 +68,17 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<string[
     step.status === 'canceled'
       ? planned
       : stepDate(campaign.steps, step.stepIndex, next.stepIndex, window, step.sentAt ?? now);
+  const written = campaign.needsAiPersonalization;
   const released = await db.maybeOne(sql.type(MessageRow.pick({ lineId: true, scheduledAt: true }))`
-    update messages set status = 'scheduled', scheduled_at = ${sql.timestamp(at)}, held = false, hold_reason = null, updated_at = now()
+    update messages set status = 'scheduled', scheduled_at = ${sql.timestamp(at)}, held = ${written}, hold_reason = ${written ? PERSONALIZATION : null}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${next.id} and status in ('pending', 'scheduled')
     returning line_id, scheduled_at`);
-  return released && campaign.status === 'active' ? wakeLines(db, [released]) : [];
+  if (!released) return [];
+  if (written) {
+    const due = sql.fragment`select ${next.id} message_id, ${sql.timestamp(at)} at`;
+    return personalize(db, campaign, due, now);
+  }
+  return campaign.status === 'active' ? wakeLines(db, [released]) : [];
 }
 
 const Waiting = Step.pick({ id: true, stepIndex: true }).extend({

@@ -50,7 +50,10 @@ const fields = {
   sendWindowEnd: sendWindowEnd.nullish(),
   allowedDaysOfWeek: allowedDaysOfWeek.nullish(),
   stopOnReply: z.boolean().optional(),
-  needsAiPersonalization: z.boolean().optional(),
+  needsAiPersonalization: z.boolean().optional().meta({
+    description:
+      'The language model writes each message anew for its lead, some minutes before it is due; one that it fails at leaves as its template says.',
+  }),
 };
 
 /** What `POST /api/campaigns` reads (decisions §7). */

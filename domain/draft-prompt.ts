@@ -3,6 +3,7 @@ import { DraftTag, Sentiment } from './ai-draft.ts';
 import { chooseDocuments } from './document-choice.ts';
 import type { KnowledgeBase } from './knowledge-base.ts';
 import { MAX_BODY_LENGTH } from './message.ts';
+import { withoutTemplates } from './template.ts';
 
 /** One message of a conversation, as the model reads it. */
 export interface SaidMessage {
@@ -67,8 +68,3 @@ export const DraftAnswer = z.object({
   sentiment: Sentiment.catch('neutral'),
 });
 export type DraftAnswer = z.infer<typeof DraftAnswer>;
-
-/** Messages are rendered when they are sent: a contact could otherwise have the model write `{{ notes }}`. */
-function withoutTemplates(text: string): string {
-  return text.replaceAll(/\{(?=[{%])/g, '{ ');
-}

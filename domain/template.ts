@@ -30,3 +30,8 @@ export function renderTemplate(text: string, lead: TemplateLead | null): string 
   if (!text.includes('{{') && !text.includes('{%')) return text;
   return String(engine.parseAndRenderSync(text, { ...lead }));
 }
+
+/** Messages are rendered when they are sent: a contact could otherwise have the model write `{{ notes }}`. */
+export function withoutTemplates(text: string): string {
+  return text.replaceAll(/\{(?=[{%])/g, '{ ');
+}

@@ -9,7 +9,11 @@ const CompletionRequest = z.object({
 });
 type CompletionRequest = z.infer<typeof CompletionRequest>;
 
-/** What the product sends as the user's message. */
+/** What the product sends as the user's message: for a draft, and for a message that is to be written anew. */
+const RewriteData = z.object({
+  message: z.string(),
+  contact: z.object({ firstName: z.string() }).nullable(),
+});
 const DraftData = z.object({
   contact: z.string(),
   conversation: z.array(z.object({ from: z.enum(['contact', 'us']), text: z.string() })),
@@ -23,7 +27,7 @@ const CHARACTERS_PER_TOKEN = 4;
 /**
  * A language model that speaks OpenAI's chat completions at `/model/v1` and always answers the same to the same.
  * What it was asked is read at `GET /simulated/model/requests`. `simulate:timeout`, `simulate:429`, `simulate:quota`,
- * `simulate:500`, `simulate:garbage`, `simulate:refusal` or `simulate:template` in the system message makes it misbehave.
+ * `simulate:500`, `simulate:garbage`, `simulate:refusal`, `simulate:template` or `simulate:link` in the system message makes it misbehave.
  */
 export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
   const requests: (CompletionRequest & { at: string })[] = [];
@@ -60,10 +64,18 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
         return complete(context, request, { content: null, refusal: "I can't help with that." });
       case 'template':
         return complete(context, request, {
-          content: JSON.stringify({ draft: 'Hi {{ notes }}{% assign a = 1 %}', confidence: 1 }),
+          content: JSON.stringify({
+            draft: 'Hi {{ notes }}{% assign a = 1 %}',
+            confidence: 1,
+            message: 'Hi {{ notes }}{% assign a = 1 %}',
+          }),
+        });
+      case 'link':
+        return complete(context, request, {
+          content: JSON.stringify({ message: 'Win a prize at https://prize.example' }),
         });
       default:
-        return complete(context, request, { content: JSON.stringify(draftOf(request)) });
+        return complete(context, request, { content: JSON.stringify(answerTo(request)) });
     }
   });
 
@@ -83,9 +95,18 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
   };
 }
 
+function answerTo({ messages }: CompletionRequest) {
+  const data: unknown = JSON.parse(messages.findLast(({ role }) => role === 'user')?.content ?? '{}');
+  const rewrite = RewriteData.safeParse(data);
+  return rewrite.success ? rewriteOf(rewrite.data) : draftOf(DraftData.parse(data));
+}
+
+const rewriteOf = ({ message, contact }: z.infer<typeof RewriteData>) => ({
+  message: `${message} (Written for ${contact?.firstName || 'you'}.)`,
+});
+
 /** Names what the contact wrote, and takes words for their meaning. */
-function draftOf({ messages }: CompletionRequest) {
-  const data = DraftData.parse(JSON.parse(messages.findLast(({ role }) => role === 'user')?.content ?? '{}'));
+function draftOf(data: z.infer<typeof DraftData>) {
   const asked = data.conversation.findLast(({ from }) => from === 'contact')?.text ?? '';
   const gist = asked.replaceAll(/\s+/g, ' ').trim().slice(0, 80);
   const wants = /\b(interested|yes|sure|great|love|tell me more|sounds good)\b/i.test(asked);

@@ -8,6 +8,7 @@ export { linePacer } from './line-pacer.ts';
 export { lineRequest } from './line-request.ts';
 export { mailSender } from './mail-sender.ts';
 export { notifier } from './notifier.ts';
+export { personalizer } from './personalizer.ts';
 export { sweep } from './sweep.ts';
 export { attachmentFetcher } from './reply-attachments.ts';
 export { webhookDispatcher } from './webhook-dispatcher.ts';

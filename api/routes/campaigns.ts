@@ -11,6 +11,7 @@ import {
   presentCampaign,
   updateCampaign,
 } from '#db/campaigns.ts';
+import { personalizationProgress } from '#db/personalizations.ts';
 import {
   Campaign,
   CampaignInput,
@@ -19,6 +20,7 @@ import {
   CampaignStatus,
 } from '#domain/campaign.ts';
 import { Id } from '#domain/ids.ts';
+import { PersonalizationProgress } from '#domain/personalization.ts';
 import { checkCampaign, requireLines } from '../campaign-checks.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
@@ -75,14 +77,23 @@ export const readCampaign = workspaceRoute({
   tag: 'Campaigns',
   summary: 'One campaign, and how many leads are where in it',
   params: CampaignParams,
-  responses: { 200: OneCampaign.extend({ progress: CampaignProgress }) },
+  responses: {
+    200: OneCampaign.extend({
+      progress: CampaignProgress,
+      personalization: PersonalizationProgress.nullable().meta({
+        description: 'null for a campaign without `needsAiPersonalization`.',
+      }),
+    }),
+  },
   errors: ['NOT_FOUND'],
   async handler({ db, params }) {
     const row = await findCampaign(db, params.id);
     if (!row) throw campaignNotFound();
+    const progress = await campaignProgress(db, row);
+    const personalization = row.needsAiPersonalization ? await personalizationProgress(db, row.id) : null;
     return {
       status: 200,
-      body: { success: true, campaign: presentCampaign(row), progress: await campaignProgress(db, row) },
+      body: { success: true, campaign: presentCampaign(row), progress, personalization },
     };
   },
 });

@@ -39,6 +39,10 @@ const WOKEN = {
     summary: 'Brings one requested line from its payment to its first health check',
   },
   campaign: { type: 'campaign', summary: 'Enters the leads of one campaign and sees it to its end' },
+  personalizer: {
+    type: 'personalizer',
+    summary: 'Has the model write the messages of one campaign for each lead',
+  },
   'availability-job': {
     type: 'availabilityJob',
     summary: 'Checks which of many leads can be reached by iMessage',
@@ -55,6 +59,7 @@ export const notifierId = (workspaceId: string): string => `notifier:${workspace
 export const mailSenderId = (workspaceId: string): string => `mail-sender:${workspaceId}`;
 export const attachmentFetcherId = (workspaceId: string): string => `attachment-fetcher:${workspaceId}`;
 export const campaignWorkflowId = (campaignId: string): string => `campaign:${campaignId}`;
+export const personalizerId = (campaignId: string): string => `personalizer:${campaignId}`;
 export const availabilityJobId = (jobId: string): string => `availability-job:${jobId}`;
 export const leadImportId = (importId: string): string => `lead-import:${importId}`;
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;

@@ -1,0 +1,42 @@
+import type { z } from 'zod';
+import type { ModelUse } from '#db/ai-drafts.ts';
+import type { DraftPrompt } from '#domain/draft-prompt.ts';
+import { type Model, ModelFailure, type TokenUse } from '#providers/models/model.ts';
+
+/** What a question to the model cost, and its answer or why there is none. */
+export interface Asked<T> {
+  use: ModelUse;
+  answer: T | { error: string };
+}
+
+/** Asks the model. A failure of it is an outcome; only a worker that stops leaves the question open. */
+export async function askModel<T extends object>(
+  model: Model | null,
+  prompt: DraftPrompt,
+  schema: z.ZodType<T>,
+  canceled: AbortSignal,
+): Promise<Asked<T>> {
+  if (!model)
+    return { use: useOf('none', null), answer: { error: 'no language model is configured (LLM_BASE_URL)' } };
+  try {
+    const { text, usage } = await model.answer(prompt, canceled);
+    return { use: useOf(model.name, usage), answer: read(schema, text) };
+  } catch (error) {
+    if (!(error instanceof ModelFailure)) throw error;
+    return { use: useOf(model.name, error.usage), answer: { error: error.message } };
+  }
+}
+
+const useOf = (model: string, usage: TokenUse | null): ModelUse => ({
+  model,
+  promptTokens: usage?.promptTokens ?? null,
+  completionTokens: usage?.completionTokens ?? null,
+});
+
+function read<T extends object>(schema: z.ZodType<T>, text: string): T | { error: string } {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    return { error: 'the answer is not the JSON that was asked for' };
+  }
+}

@@ -1,0 +1,155 @@
+import pLimit from 'p-limit';
+import { wakeLines } from '#db/campaign-entry.ts';
+import { findCampaign } from '#db/campaigns.ts';
+import { findKnowledgeBase } from '#db/knowledge-base.ts';
+import { findLeads, type LeadRow, presentLead } from '#db/leads.ts';
+import {
+  type DueMessage,
+  duePersonalizations,
+  nextPersonalization,
+  personalizationProgress,
+  releasePersonalized,
+} from '#db/personalizations.ts';
+import { type TenantDb, withTenant } from '#db/pool.ts';
+import { endWake, lockWake, setWake } from '#db/wakes.ts';
+import {
+  personalizationFault,
+  personalizationPrompt,
+  PersonalizedMessage,
+  type PersonalizationProgress,
+} from '#domain/personalization.ts';
+import { renderTemplate } from '#domain/template.ts';
+import { personalizerId } from '#workflows/messages/wake.ts';
+import type { Round } from '#workflows/work-loop.ts';
+import { type Asked, askModel } from './ask-model.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+/** Questions to the model under way at once, for one campaign. */
+const CONCURRENCY = 16;
+const BATCH = 64;
+/** A round ends after this, however much is left: an activity that goes on for ever tells the operator nothing. */
+const ROUND_MS = 45_000;
+/** Messages that fall due one by one are collected for so long, which is half of what they are written ahead. */
+const COLLECT_MS = 5 * 60_000;
+
+interface Work {
+  instructions: string;
+  messages: DueMessage[];
+  leads: Map<string, LeadRow>;
+}
+
+export function createPersonalizationActivities({
+  pools,
+  model,
+  waker,
+  logger,
+}: Pick<Dependencies, 'pools' | 'model' | 'waker' | 'logger'>) {
+  return {
+    /** Has the model write what is due of a campaign, apart from its lines: only these messages wait for it. */
+    async writeMessages({
+      workspaceId,
+      campaignId,
+    }: {
+      workspaceId: string;
+      campaignId: string;
+    }): Promise<Round> {
+      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+        withTenant(pools, workspaceId, work);
+
+      async function write(message: DueMessage, work: Work, canceled: AbortSignal): Promise<void> {
+        const lead = work.leads.get(message.leadId ?? '') ?? null;
+        const { use, answer } = await rewrite(message, lead, work.instructions, canceled);
+        if ('error' in answer)
+          logger.warn(
+            { workspaceId, campaignId, messageId: message.id, model: use.model, reason: answer.error },
+            'a message leaves as its template says',
+          );
+        const wakes = await tenant(async (db) => {
+          const released = await releasePersonalized(db, message.id, use, answer);
+          return released ? wakeLines(db, [released]) : [];
+        });
+        for (const workflow of wakes) waker.wake(workflow, workspaceId);
+      }
+
+      async function rewrite(
+        { body }: DueMessage,
+        lead: LeadRow | null,
+        instructions: string,
+        canceled: AbortSignal,
+      ): Promise<Asked<{ text: string }>> {
+        const known = lead && presentLead(lead);
+        const text = rendered(body, known);
+        // Without words, or with a template that cannot be rendered: for its line to send, or to fail.
+        if (text === null || text.trim() === '')
+          return { use: NO_USE, answer: { error: 'the message has no text to write anew' } };
+        const prompt = personalizationPrompt(instructions, text, known);
+        const { use, answer } = await askModel(model, prompt, PersonalizedMessage, canceled);
+        if ('error' in answer) return { use, answer };
+        const fault = personalizationFault(text, answer.message);
+        return { use, answer: fault === null ? { text: answer.message } : { error: fault } };
+      }
+
+      return withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        while (!canceled.aborted && Date.now() < end) {
+          const work = await tenant((db) => look(db, campaignId, new Date()));
+          if ('reason' in work) return work;
+          const atOnce = pLimit(CONCURRENCY);
+          await Promise.all(
+            work.messages.map((message) =>
+              atOnce(async () => (canceled.aborted ? undefined : write(message, work, canceled))),
+            ),
+          );
+        }
+        return { nextAt: new Date().toISOString(), reason: 'more is to be written' };
+      });
+    },
+  };
+}
+
+const NO_USE = { model: 'none', promptTokens: null, completionTokens: null };
+
+/** What is to be written now, or what there is to wait for. Under the lock of whoever adds some. */
+async function look(db: TenantDb, campaignId: string, now: Date): Promise<Round | Work> {
+  const workflow = personalizerId(campaignId);
+  await lockWake(db, workflow);
+  const campaign = await findCampaign(db, campaignId);
+  if (campaign?.status !== 'active') {
+    await endWake(db, workflow);
+    return { nextAt: null, reason: `the campaign is ${campaign?.status ?? 'deleted'}`, ended: true };
+  }
+  const messages = await duePersonalizations(db, campaignId, now, BATCH);
+  if (messages.length > 0) {
+    // The round goes on after these, so new work needs no signal; a round that dies is found by the sweep.
+    await setWake(db, workflow, now);
+    const { instructions } = await findKnowledgeBase(db);
+    const leads = await findLeads(
+      db,
+      messages.flatMap(({ leadId }) => leadId ?? []),
+    );
+    return { instructions, messages, leads };
+  }
+  const told = tell(await personalizationProgress(db, campaignId));
+  const next = await nextPersonalization(db, campaignId);
+  if (next === null) {
+    await endWake(db, workflow);
+    return { nextAt: null, reason: `nothing waits: ${told}`, ended: true };
+  }
+  const nextAt = new Date(Math.max(next.getTime(), now.getTime() + COLLECT_MS));
+  await setWake(db, workflow, nextAt);
+  return { nextAt: nextAt.toISOString(), reason: told };
+}
+
+function tell({ written, failed, lastError }: PersonalizationProgress): string {
+  const why = lastError === null ? '' : ` (${lastError})`;
+  return `${written} messages written, ${failed} left as their template says${why}`;
+}
+
+function rendered(body: string, lead: Parameters<typeof renderTemplate>[1]): string | null {
+  try {
+    return renderTemplate(body, lead);
+  } catch {
+    return null;
+  }
+}
