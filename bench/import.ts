@@ -13,7 +13,8 @@ import { createBenchWorkspace } from './workspace.ts';
 
 /**
  * How fast a CSV file becomes leads, and what memory that takes: an API process, a worker process, a durable
- * PostgreSQL. One row in a hundred is a duplicate, one in two hundred is refused. Then the list is exported.
+ * PostgreSQL. One row in a hundred is a duplicate, one is refused. Then the refused rows are
+ * fetched, the list is exported, and leads are searched for in it.
  */
 const { values: options } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } });
 const ROWS = Number(options.rows);
@@ -41,7 +42,7 @@ function* csv() {
     let chunk = '';
     for (let row = start; row < Math.min(start + 1000, ROWS); row += 1) {
       const person = row % 100 === 99 ? row - 1 : row;
-      const phone = row % 200 === 0 ? 'none' : `+1415${String(2_000_000 + person).padStart(7, '0')}`;
+      const phone = row % 100 === 50 ? 'none' : `+1415${String(2_000_000 + person).padStart(7, '0')}`;
       chunk += `Ada${row},Lovelace,person${person}@example.com,${phone},Company ${row % 1000},City ${row % 300}\n`;
     }
     yield chunk;
@@ -74,7 +75,7 @@ const imported = await watchMemory(pids, async () => {
   console.log(`uploaded in ${seconds(started).toFixed(1)} s`);
   for (;;) {
     const progress = (await (await call(`${listPath}/imports/${importId}`)).json()) as Progress;
-    if (progress.status !== 'running') return { progress, took: seconds(started) };
+    if (progress.status !== 'running') return { importId, progress, took: seconds(started) };
     await pause(1000);
   }
 });
@@ -85,6 +86,10 @@ console.log(
   JSON.stringify(imported.before),
   JSON.stringify(imported.peak),
 );
+
+const refused = await (await call(`${listPath}/imports/${imported.result.importId}/rejected`)).text();
+const refusedRows = refused.trimEnd().split('\n');
+console.log(`refused rows: ${refusedRows.length - 1}, such as ${refusedRows[1]}`);
 
 const exported = await watchMemory(pids, async () => {
   const started = performance.now();
@@ -100,6 +105,20 @@ console.log(
   JSON.stringify(exported.before),
   JSON.stringify(exported.peak),
 );
+
+for (const search of [
+  `person${ROWS - 2}@`,
+  'Ada7777 Love',
+  'Company 77',
+  'example.com',
+  'nobody at all',
+  'zz',
+]) {
+  const started = performance.now();
+  const response = await call(`/api/leads?search=${encodeURIComponent(search)}`);
+  const { leads } = (await response.json()) as { leads: unknown[] };
+  console.log(`search for "${search}": ${leads.length} on the first page, ${seconds(started).toFixed(3)} s`);
+}
 
 await Promise.all([api.kill(), worker.kill()]);
 await pools.close();
