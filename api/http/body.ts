@@ -34,12 +34,14 @@ export async function readBody(context: Koa.Context): Promise<unknown> {
 
 /** What the parser threw: all but its own defects is about the body. */
 function refusedBody(error: unknown): unknown {
-  const { status, errno } = error as { status?: number; errno?: number };
+  const { status, errno, type } = error as { status?: number; errno?: number; type?: string };
   if (status === 413) return new ApiError('BODY_TOO_LARGE');
   if (status === 415)
     return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body is in an unknown Content-Encoding');
   // zlib's errors have a number of their own instead of a status: the body is not in the encoding it names.
-  const unreadable = status === 400 || errno !== undefined || error instanceof SyntaxError;
+  // A caller who hung up in the middle leaves a stream that nothing can be read from.
+  const hungUp = type === 'stream.not.readable';
+  const unreadable = status === 400 || errno !== undefined || hungUp || error instanceof SyntaxError;
   return unreadable ? new ApiError('INVALID_JSON') : error;
 }
 

@@ -1,10 +1,11 @@
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
 import { errorCodes, openApiDocument } from '#api/http/openapi.ts';
 import type { TenantRoute } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiAnswer, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
@@ -97,6 +98,26 @@ describe('every endpoint with a body', () => {
       status: 415,
       body: { code: 'UNSUPPORTED_MEDIA_TYPE' },
     });
+  });
+
+  it('takes a caller who hangs up in the middle for no failure of its own', async () => {
+    const [route] = withBody;
+    if (!route) throw new Error('no route');
+    const requests = async (): Promise<string[]> =>
+      (await (await fetch(`${app.url}/metrics`)).text())
+        .split('\n')
+        .filter((line) => line.includes(`route="${route.id}"`) && line.includes('_requests'));
+    const before = await requests();
+    const { hostname, port } = new URL(app.url);
+    const head = `${route.method} ${pathOf(route)} HTTP/1.1\r\nHost: x\r\nAuthorization: ${keyOf(route)}`;
+    const caller = connect(Number(port), hostname);
+    caller.on('error', () => {});
+    caller.end(`${head}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"a"`);
+    const after = await eventually(async () => {
+      const now = await requests();
+      return now.join() !== before.join() && now;
+    });
+    expect(after.filter((line) => !before.includes(line)).join()).not.toContain('status="5');
   });
 
   it('refuses what cannot be stored or is nested without end, and says where', async () => {
