@@ -35,4 +35,6 @@ export interface Dependencies {
   logger: Logger;
   /** Where carriers report to, e.g. `https://api.example.com`. */
   publicUrl: string;
+  /** How often inboxes are looked into that report nothing by themselves. */
+  inboxPollSeconds: number;
 }

@@ -5,6 +5,7 @@ import { createCampaignActivities } from './campaigns.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createDrainActivities } from './drip.ts';
 import { createLineHealthActivities } from './line-health.ts';
+import { createLineInboxActivities } from './line-inboxes.ts';
 import { createLineRequestActivities } from './line-requests.ts';
 import { createMailActivities } from './mail.ts';
 import { createImportActivities } from './imports.ts';
@@ -21,6 +22,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createSendActivities(dependencies),
     ...createAvailabilityActivities(dependencies),
     ...createLineHealthActivities(dependencies),
+    ...createLineInboxActivities(dependencies),
     ...createDrainActivities(dependencies),
     ...createWebhookActivities(dependencies),
     ...createMailActivities(dependencies),

@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import type { Channel } from '#domain/channel.ts';
-import { linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
+import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
 import { recordProbe } from './line-health.ts';
+import { beginInbox } from './line-inboxes.ts';
 import { setIdentity } from './line-requests.ts';
 import { Nothing, type TenantDb } from './pool.ts';
 import { requestWake } from './wakes.ts';
@@ -14,7 +15,13 @@ import { requestWake } from './wakes.ts';
 export async function connectLine(
   db: TenantDb,
   line: { id: string; channel: Channel },
-  connection: { carrier: string; carrierConfig: Record<string, unknown>; address: string },
+  connection: {
+    carrier: string;
+    carrierConfig: Record<string, unknown>;
+    address: string;
+    /** Where its inbox is read from, if it has one. */
+    inboxPosition: string | null;
+  },
   now: Date,
 ): Promise<string[]> {
   await db.query(sql.type(Nothing)`
@@ -22,8 +29,13 @@ export async function connectLine(
   await setIdentity(db, line.id, { ...connection, channel: line.channel });
   const probed = await recordProbe(db, line.id, true, now);
   const wakes = probed?.wakes ?? [];
+  const workflows = [linePacerId(line.id), lineRequestId(line.id)];
+  if (connection.inboxPosition !== null) {
+    await beginInbox(db, line.id, connection.inboxPosition);
+    workflows.push(mailboxReaderId(line.id));
+  }
   // A request may wait for the connection; a pacer that waits for the line to recover, or sleeps at another carrier.
-  for (const workflow of [linePacerId(line.id), lineRequestId(line.id)]) {
+  for (const workflow of workflows) {
     if (await requestWake(db, workflow, now)) wakes.push(workflow);
   }
   return wakes;

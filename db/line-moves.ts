@@ -70,6 +70,8 @@ export async function moveLine(
   await db.query(sql.type(Nothing)`
     update line_contacts set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
   await db.query(sql.type(Nothing)`
+    update line_inboxes set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
+  await db.query(sql.type(Nothing)`
     update line_invoices set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
   // Copies under the same ids: a line that comes back finds its own, and none counts twice. Without the carrier's
   // id of the message, since what is reported of it concerns the workspace that sent it.
@@ -108,6 +110,8 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<Wake[]> 
       Nothing,
     )`delete from line_contacts where workspace_id = ${db.workspaceId} and line_id = ${lineId}`,
   );
+  await db.query(sql.type(Nothing)`
+    delete from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
   const wakes = await leaveBehind(db, lineId);
   await db.query(sql.type(Nothing)`
     delete from workflow_wakes where workspace_id = ${db.workspaceId} and split_part(workflow_id, ':', 2) = ${lineId}`);

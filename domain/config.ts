@@ -53,6 +53,7 @@ const Environment = z.object({
   TWILIO_API_URL: HttpUrl.optional(),
   SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
   MAIL_FROM: z.string().optional(),
+  INBOX_POLL_SECONDS: z.coerce.number().min(1).max(3600).default(60),
   DATA_DIR: z.string().default('.data'),
   S3_BUCKET: z.string().optional(),
   S3_REGION: z.string().default('us-east-1'),
@@ -105,6 +106,7 @@ function read(env: z.output<typeof Environment>) {
           }
         : null,
     twilioUrl: env.TWILIO_API_URL ?? null,
+    inboxPollSeconds: env.INBOX_POLL_SECONDS,
     mail: { smtpUrl: env.SMTP_URL ?? null, from: env.MAIL_FROM ?? 'Linepace <no-reply@linepace.example>' },
     llm: {
       timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000,

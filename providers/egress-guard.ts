@@ -34,6 +34,8 @@ export interface Guard {
   parseUrl(url: string): URL;
   /** For a dispatcher of undici. */
   connect: buildConnector.connector;
+  /** The address of a mail server to connect to, for libraries that open their sockets themselves. @throws UrlNotAllowed */
+  addressOf(host: string): Promise<string>;
   /** A TCP connection, for protocols other than HTTP. @throws UrlNotAllowed, or the socket's error */
   openSocket(host: string, port: number): Promise<Socket>;
 }
@@ -137,6 +139,17 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
         return;
       }
       connectTcp(target, callback);
+    },
+
+    async addressOf(host) {
+      if (isIP(host)) {
+        checkAddress(host);
+        return host;
+      }
+      checkName(host);
+      const [first] = await resolveAllowed(host);
+      if (!first) throw new Error(`${host} has no address`);
+      return first.address;
     },
 
     async openSocket(host, port) {

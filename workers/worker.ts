@@ -97,6 +97,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
     links,
     makeVoiceNote: createVoiceNoteMaker(ffmpeg),
     publicUrl: config.publicUrl,
+    inboxPollSeconds: config.inboxPollSeconds,
   });
   const shared = {
     connection,

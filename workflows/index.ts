@@ -7,6 +7,7 @@ export { lineHealth } from './line-health.ts';
 export { linePacer } from './line-pacer.ts';
 export { lineRequest } from './line-request.ts';
 export { mailSender } from './mail-sender.ts';
+export { mailboxReader } from './mailbox-reader.ts';
 export { notifier } from './notifier.ts';
 export { personalizer } from './personalizer.ts';
 export { sweep } from './sweep.ts';

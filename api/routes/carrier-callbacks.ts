@@ -1,10 +1,8 @@
 import { z } from 'zod';
+import { receiveCarrierEvents } from '#db/carrier-reports.ts';
 import { findFallbackAccount } from '#db/fallback-config.ts';
-import { receiveCarrierEvent } from '#db/inbound.ts';
-import { formerOwner } from '#db/line-moves.ts';
-import { rehomeMessages } from '#db/line-rehoming.ts';
 import { findLine } from '#db/lines.ts';
-import { type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/pool.ts';
 import { lineHome } from '#db/workspaces.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { isId } from '#domain/ids.ts';
@@ -35,26 +33,12 @@ export const receiveCarrierCallback = publicRoute({
     if (senders.length === 0) throw new ApiError('NOT_FOUND');
     const request = { url: config.publicUrl + context.url, headers: singleValued(context.headers), rawBody };
     // One commit each: when one cannot be taken in, the carrier repeats them all, and the others were seen by then.
-    for (const event of readEvents(carrier, senders, request)) {
-      const owner = await ownerOf(event, lineId, pools);
-      const workspaceId = owner ?? home.workspaceId;
-      const wakes = await withTenant(pools, workspaceId, async (db) => {
-        const wanted = await receiveCarrierEvent(db, lineId, event, { links, now: new Date() });
-        // A fallback that is owed now needs a pacer of that workspace.
-        return owner === null ? wanted : [...(await rehomeMessages(db, lineId)), ...wanted];
-      });
-      for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
-    }
+    for (const event of readEvents(carrier, senders, request))
+      await receiveCarrierEvents({ pools, waker, links }, { workspaceId: home.workspaceId, lineId }, [event]);
     context.body = carrier.callbackAnswer?.body ?? { success: true };
     if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
   },
 });
-
-/** A line may have moved: what is told of a message sent before concerns the workspace that sent it; else null. */
-async function ownerOf(event: CarrierEvent, lineId: string, pools: Pools): Promise<string | null> {
-  if (event.kind === 'reply' || event.kind === 'call') return null;
-  return formerOwner(systemDb(pools), lineId, event.carrierMessageId);
-}
 
 /** Who may have sent by this carrier through the line: the line itself, and the workspace's account for fallback SMS. */
 async function sendersAt(

@@ -43,7 +43,7 @@ const LineConnectionInput = z
     }),
     config: Settings.meta({
       description:
-        '`twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` where it is not the address; `baseUrl` for a server that speaks its API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `inboundSecret`. Secrets of callbacks that are not given are made.',
+        '`twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` where it is not the address; `baseUrl` for a server that speaks its API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`. Secrets of callbacks that are not given are made.',
     }),
   })
   .meta({ id: 'LineConnectionInput' });
@@ -104,9 +104,10 @@ export const connectLineCarrier = untransactedRoute({
         isUrl ? egress.guard.checkUrl(server) : egress.guard.checkHost(server),
       );
     }
-    await tryOut(async () => {
+    const inbox = await tryOut(async () => {
       await carrier.configureInbound?.(settings, id, callbackAddress(config.publicUrl, carrier, id));
       await carrier.probe(settings, id);
+      return carrier.readInbox?.(settings, null);
     });
     const carrierConfig = sealConfig(carrier.config, settings, (plain) =>
       secrets.seal(plain, secretContext('line', workspaceId, id)),
@@ -118,7 +119,9 @@ export const connectLineCarrier = untransactedRoute({
       if (held === 'sending')
         throw new ApiError('CONFLICT', 'The outcome of a send is still open; try again in a moment');
       refuseState(held);
-      const woken = await connectLine(db, held, { carrier: carrier.name, carrierConfig, address }, now);
+      const inboxPosition = inbox?.read.at(-1)?.position ?? null;
+      const connection = { carrier: carrier.name, carrierConfig, address, inboxPosition };
+      const woken = await connectLine(db, held, connection, now);
       return { connected: await findLine(db, id), wakes: woken };
     });
     for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
@@ -191,9 +194,9 @@ function addressOf(line: LineRow, given: string | undefined, country: string): s
   return address;
 }
 
-async function tryOut(attempt: () => Promise<void>): Promise<void> {
+async function tryOut<T>(attempt: () => Promise<T>): Promise<T> {
   try {
-    await attempt();
+    return await attempt();
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'no reason';
     throw new ApiError('CARRIER_NOT_USABLE', `The carrier does not work with these settings: ${reason}`);

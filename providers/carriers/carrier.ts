@@ -48,6 +48,11 @@ export interface Carrier<Config = unknown> {
    * Their attachments' addresses are absolute. Throws `BadSignature` otherwise.
    */
   parseCallback(config: Config, request: CallbackRequest): CarrierEvent[];
+  /**
+   * Reads what came in since `position`, where the provider is asked; null when the settings name no inbox. Null for the
+   * position: nothing is read but the position at the end of what there is.
+   */
+  readInbox?(config: Config, position: string | null): Promise<InboxBatch | null>;
   /** What callbacks are answered with where a JSON object is not understood. */
   readonly callbackAnswer?: { contentType: string; body: string };
   /** How large a callback may be, in bytes, where its files come along in it. */
@@ -64,6 +69,12 @@ export interface Carrier<Config = unknown> {
 export interface LineProvisioning<Config = unknown> {
   /** May be begun again after a crash: the same line gets the same identity. Throws `LineRefused` when the line will never be had, anything else when it cannot be had just now. */
   allocate(line: NewLine): Promise<{ address: string; config: Config }>;
+}
+
+export interface InboxBatch {
+  /** In the order they came, each with the position behind it. */
+  read: { events: CarrierEvent[]; position: string }[];
+  more: boolean;
 }
 
 export interface NewLine {

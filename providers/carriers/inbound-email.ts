@@ -1,3 +1,4 @@
+import { convert } from 'html-to-text';
 import { z } from 'zod';
 
 const Header = z.object({ Name: z.string(), Value: z.string() });
@@ -13,6 +14,7 @@ export const InboundEmail = z.object({
   Subject: z.string().nullish(),
   Date: z.string().nullish(),
   TextBody: z.string().nullish(),
+  HtmlBody: z.string().nullish(),
   StrippedTextReply: z.string().nullish(),
   Headers: z.array(Header).default([]),
   Attachments: z
@@ -24,6 +26,22 @@ export type InboundEmail = z.infer<typeof InboundEmail>;
 /** The first value of a header, whatever the case of its name. */
 export const header = ({ Headers }: InboundEmail, name: string): string | undefined =>
   Headers.find(({ Name }) => Name.toLowerCase() === name.toLowerCase())?.Value.trim();
+
+/** What a person reads in it: its text, or, when it is HTML alone, the text of that. */
+export function textOf({ TextBody, HtmlBody }: InboundEmail): string {
+  const text = TextBody?.trim() ?? '';
+  if (text !== '' || !HtmlBody) return text;
+  return convert(HtmlBody, HTML_AS_TEXT).trim();
+}
+
+const HTML_AS_TEXT = {
+  wordwrap: false,
+  limits: { maxInputLength: 1_000_000 },
+  selectors: [
+    { selector: 'img', format: 'skip' },
+    { selector: 'a', options: { hideLinkHrefIfSameAsText: true } },
+  ],
+} as const;
 
 /** Those that we give: the id of an attempt at some domain. */
 export const OWN_MESSAGE_ID = /<[0-9a-f]{24}@[^<>\s]+>/g;

@@ -2,7 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { BadSignature, type CallbackRequest } from './carrier.ts';
-import { header, InboundEmail, OWN_MESSAGE_ID, pastDate } from './inbound-email.ts';
+import { header, InboundEmail, OWN_MESSAGE_ID, pastDate, textOf } from './inbound-email.ts';
+import { unquoted } from './quoted-text.ts';
 import { readBounce } from './smtp-bounce.ts';
 
 /** Postmark's bounce webhook (https://postmarkapp.com/developer/webhooks/bounce-webhook). */
@@ -48,10 +49,11 @@ export function readInboundEmail(secret: string | undefined, request: CallbackRe
   const body: unknown = JSON.parse(request.rawBody);
   const bounce = BounceRecord.safeParse(body);
   if (bounce.success) return readBounceRecord(bounce.data);
-  const email = InboundEmail.parse(body);
-  const returned = readBounce(email);
-  return returned ?? [readReply(email)];
+  return emailEvents(InboundEmail.parse(body));
 }
+
+/** What an email that came in says, by whichever way it came. */
+export const emailEvents = (email: InboundEmail): CarrierEvent[] => readBounce(email) ?? [readReply(email)];
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 const same = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
@@ -84,7 +86,8 @@ function readReply(email: InboundEmail): CarrierEvent {
     // Mail that reaches us by two ways has one Message-ID, and is one reply.
     carrierMessageId: header(email, 'Message-ID') ?? email.MessageID,
     from: email.FromFull?.Email ?? /<([^>]+)>/.exec(email.From)?.[1] ?? email.From,
-    text: (email.StrippedTextReply?.trim() || email.TextBody?.trim()) ?? '',
+    // What PostgreSQL keeps no text with.
+    text: (email.StrippedTextReply?.trim() || unquoted(textOf(email))).replaceAll('\0', ''),
     attachments: email.Attachments.map(({ Name, Content, ContentType }) => ({
       name: Name,
       contentType: ContentType ?? null,

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { normalizeEmail } from '#domain/address.ts';
 import type { Carrier, FetchMedia, OutboundAttachment, SendOutcome } from './carrier.ts';
 import type { Guard } from '../egress-guard.ts';
+import { mailboxOf, readMailbox } from './smtp-mailbox.ts';
 import { readInboundEmail } from './smtp-inbound.ts';
 import { composeEmail } from './smtp-message.ts';
 import { smtpFailure } from './smtp-failure.ts';
@@ -29,6 +30,11 @@ export const SmtpConfig = z
     secure: z.boolean().default(false),
     user: z.string().optional(),
     password: z.string().meta({ secret: true }).optional(),
+    /** The mailbox that replies and bounces come to: `imaps://user:password@host:993/INBOX`; without it none is read. */
+    imapUrl: z
+      .url({ protocol: /^imaps?$/ })
+      .meta({ secret: true })
+      .optional(),
     /** What stands as `secret` in the address that inbound email and bounces are posted to; without it none is taken. */
     inboundSecret: z.string().min(16).meta({ secret: true }).optional(),
   })
@@ -87,7 +93,10 @@ export function smtpCarrier({
     channels: ['email'],
     config: SmtpConfig,
     callbackSecret: 'inboundSecret',
-    servers: (config) => ({ [config.url === undefined ? 'host' : 'url']: serverOf(config).host }),
+    servers: (config) => ({
+      [config.url === undefined ? 'host' : 'url']: serverOf(config).host,
+      ...(config.imapUrl !== undefined && { imapUrl: mailboxOf(config.imapUrl).host }),
+    }),
     timeoutMs,
 
     async send(config, message, signal) {
@@ -115,6 +124,10 @@ export function smtpCarrier({
     callbackLimit: INBOUND_LIMIT,
 
     parseCallback: ({ inboundSecret }, request) => readInboundEmail(inboundSecret, request),
+
+    async readInbox({ imapUrl }, position) {
+      return imapUrl === undefined ? null : readMailbox(mailboxOf(imapUrl), position, guard);
+    },
 
     async openMedia(_config, url) {
       // Files come along in the callback itself.

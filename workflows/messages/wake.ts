@@ -38,6 +38,10 @@ const WOKEN = {
     type: 'lineRequest',
     summary: 'Brings one requested line from its payment to its first health check',
   },
+  'mailbox-reader': {
+    type: 'mailboxReader',
+    summary: 'Reads replies and bounces from the mailbox of one email line',
+  },
   campaign: { type: 'campaign', summary: 'Enters the leads of one campaign and sees it to its end' },
   personalizer: {
     type: 'personalizer',
@@ -53,6 +57,7 @@ const WOKEN = {
 
 export const linePacerId = (lineId: string): string => `line-pacer:${lineId}`;
 export const lineRequestId = (lineId: string): string => `line-request:${lineId}`;
+export const mailboxReaderId = (lineId: string): string => `mailbox-reader:${lineId}`;
 export const dripDrainerId = (workspaceId: string): string => `drip-drainer:${workspaceId}`;
 export const webhookDispatcherId = (workspaceId: string): string => `webhook-dispatcher:${workspaceId}`;
 export const notifierId = (workspaceId: string): string => `notifier:${workspaceId}`;
@@ -63,6 +68,9 @@ export const personalizerId = (campaignId: string): string => `personalizer:${ca
 export const availabilityJobId = (jobId: string): string => `availability-job:${jobId}`;
 export const leadImportId = (importId: string): string => `lead-import:${importId}`;
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
+
+/** Those whose subject is a line. */
+const LINES_OWN = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
 
 /** How a workflow is started, from its id alone: what the sweep finds in the database is enough to wake it. */
 export function wakeStart(workflowId: string, workspaceId: string) {
@@ -78,7 +86,7 @@ export function wakeStart(workflowId: string, workspaceId: string) {
     typedSearchAttributes: searchAttributes({
       kind: type,
       workspaceId,
-      ...(kind.startsWith('line-') && { lineId: subjectId }),
+      ...(LINES_OWN.has(kind) && { lineId: subjectId }),
     }),
   };
 }

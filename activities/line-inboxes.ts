@@ -1,0 +1,74 @@
+import { receiveCarrierEvents } from '#db/carrier-reports.ts';
+import { advanceInbox, inboxPosition } from '#db/line-inboxes.ts';
+import { findLine } from '#db/lines.ts';
+import { systemDb, withTenant } from '#db/pool.ts';
+import { endWake, lockWake, setWake } from '#db/wakes.ts';
+import { lineHome } from '#db/workspaces.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { mailboxReaderId } from '#workflows/messages/wake.ts';
+import type { Round } from '#workflows/work-loop.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+
+const ROUND_MS = 60_000;
+
+export function createLineInboxActivities(dependencies: Dependencies) {
+  const { pools, waker, links, logger, inboxPollSeconds } = dependencies;
+
+  /** @returns whether there is more to read at once; null when the line's settings name no inbox. */
+  async function readSome(workspaceId: string, lineId: string): Promise<boolean | null> {
+    const { line, position } = await withTenant(pools, workspaceId, async (db) => ({
+      line: await findLine(db, lineId),
+      position: await inboxPosition(db, lineId),
+    }));
+    if (!line) return null;
+    const { carrier, config } = lineCarrier(dependencies, line);
+    const batch = position === null ? null : await carrier.readInbox?.(config, position);
+    if (!batch || position === null) return null;
+    let from = position;
+    for (const { events, position: to } of batch.read) {
+      const taken = await receiveCarrierEvents(
+        { pools, waker, links },
+        { workspaceId, lineId },
+        events,
+        (db) => advanceInbox(db, lineId, { from, to }),
+      );
+      if (!taken) return true;
+      from = to;
+    }
+    return batch.more;
+  }
+
+  return {
+    /** Takes in what came into a line's inbox: what was read and how far are one commit, so nothing is lost or doubled. */
+    async readInbox({ lineId }: { workspaceId: string; lineId: string }): Promise<Round> {
+      const home = await lineHome(systemDb(pools), lineId);
+      if (!home) return { nextAt: null, reason: 'the line was deleted', ended: true };
+      const { workspaceId } = home;
+      const reader = mailboxReaderId(lineId);
+      return withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        const nextAt = new Date(Date.now() + inboxPollSeconds * 1000);
+        // Before the settings are read: who changes them from here on lowers it again.
+        await withTenant(pools, workspaceId, async (db) => {
+          await lockWake(db, reader);
+          await setWake(db, reader, nextAt);
+        });
+        let reason = 'the inbox is read again then';
+        try {
+          let more: boolean | null = true;
+          while (more && !canceled.aborted && Date.now() < end) more = await readSome(workspaceId, lineId);
+          if (more) return { nextAt: new Date().toISOString(), reason: 'there is more in the inbox' };
+          if (more === null) {
+            await withTenant(pools, workspaceId, (db) => endWake(db, reader));
+            return { nextAt: null, reason: 'the line has no inbox to be read', ended: true };
+          }
+        } catch (error) {
+          logger.warn({ lineId, error }, 'an inbox could not be read');
+          reason = 'the inbox could not be read, and is tried again then';
+        }
+        return { nextAt: nextAt.toISOString(), reason };
+      });
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import createImapServer, { type ImapServer } from 'hoodiecrow-imap';
+
+export interface TestMailbox {
+  /** For `imapUrl`. */
+  url: string;
+  /** An email comes in. */
+  deliver(headers: Record<string, string>, body: string): void;
+  /** The server gives all emails new UIDs, as after a restore from a backup. */
+  renumber(): void;
+  stop(): Promise<void>;
+}
+
+/** A real IMAP server with one mailbox. */
+export async function startMailbox(): Promise<TestMailbox> {
+  const server: ImapServer = createImapServer({
+    plugins: ['ID', 'UNSELECT', 'LITERALPLUS', 'NAMESPACE', 'IDLE', 'ENABLE', 'SPECIAL-USE'],
+    users: { 'dana@line.example': { password: 'hunter2' } },
+    storage: { INBOX: { messages: [] } },
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    url: `imap://${encodeURIComponent('dana@line.example')}:hunter2@127.0.0.1:${port}/INBOX`,
+    deliver(headers, body) {
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      const raw = `${lines.join('\r\n')}\r\n\r\n${body.replaceAll('\n', '\r\n')}\r\n`;
+      // The server keeps each byte as a character.
+      server.appendMessage('INBOX', [], null, Buffer.from(raw, 'utf8').toString('latin1'));
+    },
+    renumber() {
+      const inbox = server.getMailbox('INBOX');
+      inbox.uidvalidity += 1;
+      inbox.messages.forEach((message, index) => (message.uid = index + 100));
+      inbox.uidnext = inbox.messages.length + 100;
+    },
+    async stop() {
+      server.server.closeAllConnections?.();
+      server.server.close();
+    },
+  };
+}
