@@ -1,4 +1,4 @@
-import { type AttemptRow, insertAttempts, lineHistory } from '#db/attempts.ts';
+import { type AttemptRow, callHistory, insertAttempts, lineHistory } from '#db/attempts.ts';
 import { stopFailed, wakeWhenDone } from '#db/campaign-stops.ts';
 import { findLine, type LineRow } from '#db/lines.ts';
 import { findLeads, type LeadRow } from '#db/leads.ts';
@@ -10,6 +10,7 @@ import { advanceMessage, noteOutbound, owedFallbacks, startSending } from '#db/s
 import { lockWake, setWake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/workspaces.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
+import { circuitAt } from '#domain/circuit.ts';
 import { newId } from '#domain/ids.ts';
 import {
   HOLD_REASONS,
@@ -48,6 +49,8 @@ export interface SendPlan {
 /** Due messages looked at in the ordinary case, and when a cap is reached. */
 const LOOK = 300;
 const WHOLE_QUEUE = 100_000;
+/** What a carrier did longer ago says nothing of how it is now. */
+const CALLS_COUNT_MS = 24 * 3_600_000;
 /** Sends claimed at once by a line without a gap. */
 const BATCH = 16;
 
@@ -108,7 +111,11 @@ interface Ruling {
 async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, now: Date): Promise<Ruling> {
   const look = async (limit: number) => {
     const queue = await dueMessages(db, line.id, now, limit);
-    return { queue, plan: planLine(line, history, now, queue, { batch: BATCH }) };
+    // Nobody asks about the carrier of a line that has nothing to send.
+    const calls =
+      queue.length > 0 && (await callHistory(db, line.id, new Date(now.getTime() - CALLS_COUNT_MS)));
+    const paced = calls ? { ...line, circuit: circuitAt(calls, now) } : line;
+    return { queue, plan: planLine(paced, history, now, queue, { batch: BATCH }) };
   };
   let { queue, plan } = await look(LOOK);
   // Equals keep their order only if a rule that moves some of them moves them all: then the whole queue is looked at.

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { Channel } from '#domain/channel.ts';
 import type { LineHistory } from '#domain/pacing.ts';
+import type { CallHistory } from '#domain/circuit.ts';
 import { Nothing, type TenantDb } from './pool.ts';
 import { recordset } from './recordset.ts';
 
@@ -100,4 +101,37 @@ export async function lineHistory(
     from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and started_at >= ${sql.timestamp(since.day)}
       and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))`);
+}
+
+/** More than the rounds that make a difference, of as many messages as a round has. */
+const CALLS_LOOKED_AT = 200;
+
+/**
+ * How the latest calls for a line ended. Not answered, even about what became of it, counts as failed; who changes the
+ * line's settings begins anew.
+ * @param since a day is enough.
+ */
+export async function callHistory(db: TenantDb, lineId: string, since: Date): Promise<CallHistory> {
+  const Round = z.object({ failed: z.boolean(), endedAt: z.date() });
+  const latest = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`(
+    select started_at, finished_at, outcome from attempts
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary' and ${condition}
+      and started_at > greatest(${sql.timestamp(since)}, (select updated_at from lines where workspace_id = ${db.workspaceId} and id = ${lineId}))
+    order by started_at desc limit ${CALLS_LOOKED_AT})`;
+  const rounds = await db.any(sql.type(Round)`
+    select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown')) failed,
+      max(coalesce(finished_at, started_at)) ended_at
+    from (${latest(sql.fragment`(outcome is null or outcome in ('accepted', 'unknown'))`)}
+      union all ${latest(sql.fragment`outcome in ('transient', 'not_sent', 'refused', 'unavailable')`)}) calls
+    group by started_at order by started_at desc limit 20`);
+  const firstAnswered = rounds.findIndex(({ failed }) => !failed);
+  return {
+    failedRounds: firstAnswered === -1 ? rounds.length : firstAnswered,
+    lastFailedAt: rounds[0]?.failed ? rounds[0].endedAt : null,
+  };
+}
+
+export async function firstAttemptAt(db: TenantDb, messageId: string): Promise<Date> {
+  return db.oneFirst(sql.type(z.object({ at: z.date() }))`
+    select min(started_at) at from attempts where workspace_id = ${db.workspaceId} and message_id = ${messageId}`);
 }

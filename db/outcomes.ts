@@ -1,6 +1,7 @@
 import type { SendOutcome } from '#domain/send-outcome.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
-import { type AttemptRow, finishAttempt } from './attempts.ts';
+import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
+import { type AttemptRow, callHistory, finishAttempt, firstAttemptAt } from './attempts.ts';
 import { stopFailed, wakeWhenDone } from './campaign-stops.ts';
 import { announceSentDraft } from './draft-events.ts';
 import { findFallbackAccount } from './fallback-config.ts';
@@ -20,6 +21,7 @@ const OPEN = ['pending', 'scheduled', 'sending', 'sent'] as const;
 export const MAX_TRANSIENT_FAILURES = 8;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 5 * 60_000;
+const PATIENCE_MS = 24 * 3_600_000;
 
 /**
  * Writes the outcome of an attempt, the status of its message and the event of that status in one commit.
@@ -88,7 +90,7 @@ async function refuseOptedOut(db: TenantDb, message: MessageRow, now: Date): Pro
 
 async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<string[]> {
   const reason = 'reason' in outcome ? outcome.reason : 'not sent';
-  if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES) {
+  if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarriersFault(db, message, now))) {
     if (message.sendFallbackSmsOnFailed) return fallBack(db, message, reason, true, now);
     return fail(db, message, reason, now);
   }
@@ -101,6 +103,14 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
     countTransientFailure: true,
   });
   return [];
+}
+
+/** While the line's carrier takes nothing at all, no message is given up for it before a day has passed. */
+async function isCarriersFault(db: TenantDb, message: MessageRow, now: Date): Promise<boolean> {
+  if (message.lineId === null) return false;
+  const yesterday = new Date(now.getTime() - PATIENCE_MS);
+  const { failedRounds } = await callHistory(db, message.lineId, yesterday);
+  return failedRounds >= FAILED_ROUNDS_TO_OPEN && (await firstAttemptAt(db, message.id)) > yesterday;
 }
 
 export async function fail(

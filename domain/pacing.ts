@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Bounds, dayBounds, daysBetween, hourBounds, nextMorning } from './calendar.ts';
 import { type Channel, isPhoneChannel } from './channel.ts';
+import type { Circuit } from './circuit.ts';
 import { clampToWindow, nextOpening, type SendWindow } from './send-window.ts';
 
 /** The line ban protector (specification §3.2 and §8, decisions §5): pure, the clock is passed in. */
@@ -10,6 +11,7 @@ export const HOLD_REASONS = {
   idle: 'Nothing is waiting.',
   scheduled: 'Its scheduled time has not come, or it is next in turn.',
   line_down: 'The line is down; its messages keep their place until it recovers.',
+  carrier_pause: 'The carrier takes no messages at present; one is tried after a pause that grows.',
   line_inactive: 'The line is not active; its messages keep their place.',
   line_gap: 'The line pauses between two sends.',
   contact_gap: 'The contact has just been sent another message.',
@@ -35,6 +37,8 @@ export interface PacedLine extends LineLimits {
   channel: Channel;
   active: boolean;
   down: boolean;
+  /** Whether its carrier takes messages; absent: it does. */
+  circuit?: Circuit;
   /** The workspace's IANA zone: its days and hours are the ones counted. */
   timezone: string;
   /** null: no warm-up. */
@@ -133,7 +137,7 @@ export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
  * to, and when to plan again.
  *
  * A line with a gap sends one message per call, a line without up to `batch`. While the line itself waits (gap,
- * down, inactive) nothing moves, so every message keeps its place. `queue` may be the first part of a longer queue
+ * down, inactive, its carrier not taking messages) nothing moves, so every message keeps its place. `queue` may be the first part of a longer queue
  * as long as nothing of it moves; else the call is made again with all that is due, so that equals move together.
  */
 export function planLine(
@@ -148,12 +152,14 @@ export function planLine(
   const later = waiting.filter(({ scheduledAt }) => scheduledAt.getTime() > now.getTime());
   if (waiting.length > 0 && !line.active) return standstill('line_inactive');
   if (waiting.length > 0 && line.down) return standstill('line_down');
+  const circuit = line.circuit ?? { state: 'closed' };
+  if (due.length > 0 && circuit.state === 'open') return standstill('carrier_pause', circuit.until);
 
   const gapEnd = endOfGap(line, history.lastSentAt);
   const send: string[] = [];
   const moves: Move[] = [];
   if (gapEnd === null || gapEnd <= now) {
-    const room = line.minGapSeconds > 0 ? 1 : batch;
+    const room = line.minGapSeconds > 0 || circuit.state === 'trial' ? 1 : batch;
     const rules = rulesAt(line, history, now);
     // To the end of the queue: a message that a full hour left in place would overtake, once that hour is over,
     // its equals that were moved.
@@ -172,7 +178,11 @@ export function planLine(
   return { send, moves, next: soonest(now, pauseEnd, left, moves, later) };
 }
 
-const standstill = (reason: HoldReason): Plan => ({ send: [], moves: [], next: { at: null, reason } });
+const standstill = (reason: HoldReason, at: Date | null = null): Plan => ({
+  send: [],
+  moves: [],
+  next: { at, reason },
+});
 
 function endOfGap(line: PacedLine, lastSentAt: Date | null): Date | null {
   if (lastSentAt === null || line.minGapSeconds === 0) return null;

@@ -1,0 +1,121 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { sql } from 'slonik';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace } from '#test/support/factories.ts';
+
+const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
+const MESSAGES = 120;
+
+let twilio: TwilioStandIn;
+let app: TestApp;
+let api: ApiClient;
+let lineId: string;
+let otherLineId: string;
+/** In front of the carrier: while it is overloaded it takes no messages, and answers all else. */
+let front: Server;
+let overloaded = true;
+let calls = 0;
+
+beforeAll(async () => {
+  twilio = await startTwilio(ACCOUNT);
+  front = createServer(async (request, response) => {
+    if (request.method === 'POST') calls += 1;
+    if (request.method === 'POST' && overloaded) {
+      response.writeHead(429, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ code: 20429, message: 'Too many requests' }));
+      return;
+    }
+    const headers = { ...request.headers } as Record<string, string>;
+    for (const name of ['host', 'connection', 'content-length', 'transfer-encoding']) delete headers[name];
+    const answer = await fetch(twilio.url + request.url, {
+      method: request.method ?? 'GET',
+      headers,
+      ...(request.method === 'POST' && { body: await buffer(request) }),
+    });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  });
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+  app = await startTestApp();
+  const workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+  [lineId, otherLineId] = [
+    await createLine(app, workspace.id, 'sms'),
+    await createLine(app, workspace.id, 'sms'),
+  ];
+  const baseUrl = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl };
+  await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
+});
+afterAll(async () => {
+  await app.stop();
+  front.closeAllConnections();
+  await new Promise((resolve) => front.close(resolve));
+  await twilio.stop();
+});
+
+const count = (status: string) =>
+  withSystem(app.pools, (db) =>
+    db.oneFirst(sql.type(z.object({ count: z.int() }))`
+      select count(*) count from messages where line_id = ${lineId} and status = ${status}`),
+  );
+
+it('a carrier that takes nothing is left alone, its messages wait, and all leave once it takes them', async () => {
+  const recipients = Array.from({ length: MESSAGES }, () => phone());
+  for (let start = 0; start < MESSAGES; start += 40) {
+    const entries = recipients.slice(start, start + 40).map((recipientPhone) =>
+      api('POST', '/api/drip', {
+        message: 'Hello',
+        messageType: 'sms',
+        fromLineId: lineId,
+        recipientPhone,
+      }),
+    );
+    for (const { status } of await Promise.all(entries)) expect(status).toBe(202);
+  }
+  await eventually(async () => (await count('scheduled')) === MESSAGES);
+  await withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`update messages set scheduled_at = now() where line_id = ${lineId}`),
+  );
+  const urgent = await api('POST', '/api/messages', {
+    message: 'Hello',
+    messageType: 'sms',
+    fromLineId: lineId,
+    recipientPhone: phone(),
+  });
+  const held = await eventually(async () => {
+    const { body } = await api('GET', `/api/messages?lineId=${lineId}&limit=200`);
+    const waiting = body.messages.filter(
+      ({ holdReason }: { holdReason: string }) => holdReason === 'carrier_pause',
+    );
+    return waiting.length > 0 && waiting;
+  }, 60_000);
+  expect(['pending', 'scheduled']).toContain(held[0].status);
+  // Rounds of at most 16 until it stops, and the trials since.
+  expect(calls).toBeLessThan(MESSAGES);
+  const lines = (await api('GET', '/api/lines/by-user')).body.lines;
+  expect(lines.find(({ _id }: { _id: string }) => _id === lineId).healthCheck.status).toBe('healthy');
+
+  const elsewhere = phone();
+  await api('POST', '/api/messages', {
+    message: 'Hello',
+    messageType: 'sms',
+    fromLineId: otherLineId,
+    recipientPhone: elsewhere,
+  });
+  await eventually(async () => (await sentTo(app, elsewhere)).length === 1);
+
+  const before = calls;
+  overloaded = false;
+  await eventually(async () => (await count('delivered')) === MESSAGES + 1, 120_000);
+  expect(calls - before).toBe(MESSAGES + 1);
+  for (const to of recipients) expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
+  expect((await api('GET', `/api/messages/${urgent.body._id}`)).body.status).toBe('delivered');
+}, 180_000);
