@@ -37,7 +37,6 @@ const admin = new pg.Client({ connectionString: postgres.url });
 try {
   await migrate(postgres.url);
   await admin.connect();
-  await measureWrites(admin, 40);
   const loading = performance.now();
   const workspace = await loadMessages(admin, MESSAGES);
   console.log(`loaded in ${seconds(performance.now() - loading)} s`);
@@ -83,6 +82,7 @@ try {
   for (const filter of [{}, month])
     console.log(`\n${(await tenant((db) => explained(db, filter))).join('\n\n')}`);
   await pools.close();
+  await measureWrites(admin, 40);
 } finally {
   await admin.end();
   await postgres.stop();

@@ -61,8 +61,8 @@ const FALLEN_BACK = sql.fragment`(m.status = 'fallback' or m.fallback_sms = 'dis
 const COUNTED = sql.fragment`(m.status in ('sent', 'delivered', 'fallback', 'failed') or m.fallback_sms = 'dispatched')`;
 
 /**
- * By contact first: hashing finds distinct contacts several times faster than `count(distinct)`, which sorts.
- * Only what the indexes hold is asked for (migrations 0130 to 0132).
+ * By contact first, which PostgreSQL hashes, where it sorts for `count(distinct)`. Only what the indexes hold is asked
+ * for (migrations 0130 to 0132); docs/analytics.md tells what that saves.
  */
 async function count(
   db: CommonQueryMethods,
@@ -87,11 +87,7 @@ async function count(
     group by key`);
   const inbound = await db.any(sql.type(Inbound)`
     select key, sum(replied)::bigint replied, count(*) filter (where answered) unique_replied,
-      count(*) filter (where answered and exists (
-        select from conversations c, unnest(c.tags) tag
-        where c.workspace_id = contact.workspace_id and c.address = contact.address and c.tags <> '{}'
-          and lower(tag) = any(${sql.array([...POSITIVE_TAGS], 'text')})
-      )) positive_replied
+      count(keen.address) filter (where answered) positive_replied
     from (
       select ${groupBy({ workspace: sql.fragment`i.workspace_id`, at: sql.fragment`i.received_at` })} "key",
         i.workspace_id, i.address, count(*) replied, bool_or(not i.auto_reply) answered
@@ -99,6 +95,11 @@ async function count(
       where ${sql.and([sql.fragment`i.workspace_id = any(${ids})`, ...inboundFilter(filter)])}
       group by key, i.workspace_id, i.address
     ) contact
+    left join (
+      select c.workspace_id, c.address from conversations c
+      where c.workspace_id = any(${ids}) and c.tags <> '{}' and exists (
+        select from unnest(c.tags) tag where lower(tag) = any(${sql.array([...POSITIVE_TAGS], 'text')}))
+    ) keen using (workspace_id, address)
     group by key`);
   const counts = new Map<string, Counts>();
   for (const { key, ...row } of [...outbound, ...inbound])
