@@ -62,6 +62,9 @@ async function call<T>(path: string, body: unknown): Promise<T> {
   return (await response.json()) as T;
 }
 
+/** Callbacks that were answered with an error, and repeated. */
+let repeated = 0;
+
 async function reply(lineId: string, from: string): Promise<void> {
   const id = newId();
   const at = new Date();
@@ -76,17 +79,21 @@ async function reply(lineId: string, from: string): Promise<void> {
     autoReply: false,
   };
   const body = JSON.stringify({ lineId, events: [event] });
-  const response = await fetch(`${publicUrl}/callbacks/carriers/simulated/${lineId}`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'webhook-id': id,
-      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-      'webhook-signature': new Webhook(callbackKey(secret)).sign(id, at, body),
-    },
-    body,
-  });
-  if (!response.ok) throw new Error(`the reply was answered with ${response.status}`);
+  // Repeated until it is taken, as carriers do.
+  for (;;) {
+    const response = await fetch(`${publicUrl}/callbacks/carriers/simulated/${lineId}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+        'webhook-signature': new Webhook(callbackKey(secret)).sign(id, at, body),
+      },
+      body,
+    });
+    if (response.ok) return;
+    repeated += 1;
+  }
 }
 
 const sentTo = async (to: string) => {
@@ -125,7 +132,7 @@ for (let start = 0; start < RACES; start += WAVE) {
     race(campaign._id, start + index),
   );
   races.push(...(await Promise.all(wave)));
-  console.log(`${races.length} of ${RACES} races`);
+  console.log(`${races.length} of ${RACES} races, ${repeated} callbacks repeated`);
 }
 // What was with the carrier when its lead replied is answered by now, and nothing more is claimed.
 await pause(5000);
