@@ -35,6 +35,7 @@ const EACH = Number(values.each);
 const DRIPS = Number(values.drips);
 const PROGRESS_MS = 10_000;
 const IDLE_MS = 60_000;
+const STATISTICS_MS = 11_000;
 /** Lines whose histories are read in full. */
 const SAMPLE = 50;
 
@@ -130,6 +131,7 @@ async function manyLines(): Promise<void> {
   const messages = LINES * EACH;
   const { id, lineIds } = await createBenchWorkspace(pools, LINES);
   await queue(id, lineIds, EACH);
+  const commitsBefore = await commits();
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
   const before = usageOf(pids);
@@ -157,7 +159,8 @@ async function manyLines(): Promise<void> {
   console.log(
     `  memory: worker at most ${peak.worker.mb} MB, API ${usageOf(pids).api.mb} MB; before: ${before.worker.mb} and ${before.api.mb} MB`,
   );
-  reportCpu(before, `per message`, messages / 1000, 'ms');
+  reportCpu(before, 'per message', messages / 1000, 'ms');
+  console.log(`  commits per message: ${(((await commits()) - commitsBefore) / messages).toFixed(1)}`);
   const sampled = await Promise.all(lineIds.slice(0, SAMPLE).map((lineId) => events(linePacerId(lineId))));
   showEvents(`  ${SAMPLE} of their pacers`, sampled.flat(), Math.min(LINES, SAMPLE) * EACH);
   await idleLines(lineIds);
@@ -172,7 +175,9 @@ async function idleLines(lineIds: readonly string[]): Promise<void> {
     });
     return sum;
   };
-  const before = await length();
+  let before = await length();
+  // The last messages are delivered before their pacers have said that nothing is left.
+  for (let again = -1; again !== before; [again, before] = [before, await length()]) await pause(2000);
   const usage = usageOf(pids);
   await pause(IDLE_MS);
   const used = usageOf(pids);
@@ -209,6 +214,13 @@ function count(workspaceId: string, status: string): Promise<number> {
 async function events(workflowId: string) {
   const { events: list } = await temporal.workflow.getHandle(workflowId).fetchHistory();
   return list ?? [];
+}
+
+/** Transactions of the database so far; connections say after a while of idleness what they did. */
+async function commits(): Promise<number> {
+  await pause(STATISTICS_MS);
+  return db.oneFirst(sql.type(z.object({ count: z.int() }))`
+    select xact_commit "count" from pg_stat_database where datname = current_database()`);
 }
 
 function reportCpu(
