@@ -43,14 +43,15 @@ async function sendAsTheSenderDoes(to: string, fields: Partial<OutboundMessage> 
   return 'given up';
 }
 
-const HUNDRED = Array.from({ length: 100 });
+/** `npm run bench:faults` has more of each. */
+const MESSAGES = Array.from({ length: Number(process.env['FAULT_MESSAGES'] ?? 100) });
 type Setting = (to: string) => void;
 const fault =
   (make: () => BlueBubblesFault): Setting =>
   (to) =>
     world.server.fault(to, make());
 
-/** What becomes of 100 messages, and how many of each left. */
+/** What becomes of the messages, and how many of each left. */
 const FAULTS: [
   name: string,
   setting: Setting,
@@ -81,16 +82,16 @@ test.each(FAULTS)(
   '%s: none is lost and none is doubled',
   async (_name, setting, fields, ends, left) => {
     const results = await Promise.all(
-      HUNDRED.map(async () => {
+      MESSAGES.map(async () => {
         const to = recipient();
         setting(to);
         const end = await sendAsTheSenderDoes(to, fields);
         return { end, left: at(to).filter((message) => message.left).length };
       }),
     );
-    expect(results).toEqual(HUNDRED.map(() => ({ end: ends, left })));
+    expect(results).toEqual(MESSAGES.map(() => ({ end: ends, left })));
   },
-  30_000,
+  300_000,
 );
 
 test('a lost answer is found under whatever name the server knows the conversation', async () => {

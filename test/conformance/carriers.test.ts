@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { BadSignature, type CallbackRequest, type OutboundMessage } from '#providers/carriers/carrier.ts';
@@ -169,6 +170,40 @@ describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
     const kind = recognisesAttempts ? 'unreachable' : 'unknown';
     expect((await reconcile(newId(), longAgo())).kind).toBe(kind);
   });
+});
+
+/** `npm run bench:faults` has more of each. */
+const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 20);
+
+describe.each(CARRIERS)('$name, many times over', ({ name, create, recognisesAttempts }) => {
+  const { get, send, reconcile } = inhabit(create);
+  const found = recognisesAttempts ? 'accepted' : 'unknown';
+
+  test.each([
+    ['taken', 'accepted', 1],
+    ['refused', 'refused', 0],
+    ['answerLost', found, 1],
+  ] as const)(
+    '%s: none is lost and none is doubled',
+    async (fault, end, times) => {
+      const to = get().to[fault];
+      const before = await get().taken(to);
+      const attempts = Array.from({ length: MESSAGES }, () => newId());
+      // The mail server ends every connection when it loses an answer: one at a time there.
+      const atOnce = pLimit(name === 'smtp' ? 1 : 10);
+      const ends = await Promise.all(
+        attempts.map((attemptId) =>
+          atOnce(async () => {
+            const { kind } = await send(to, { attemptId });
+            return kind === 'unknown' ? (await reconcile(attemptId, new Date(), to)).kind : kind;
+          }),
+        ),
+      );
+      expect(ends).toEqual(attempts.map(() => end));
+      expect((await get().taken(to)) - before).toBe(times * MESSAGES);
+    },
+    300_000,
+  );
 });
 
 describe.each(TALKING_CARRIERS)('$name, asked', ({ create, deduplicates, knowsReach }) => {
