@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { fileTypeFromBuffer } from 'file-type';
-import { ALLOWED_EXTENSIONS, isAllowedContent, mediaTypeOf } from '#domain/attachment-type.ts';
+import { ALLOWED_EXTENSIONS, isContentOf, mediaTypeOf } from '#domain/attachment-type.ts';
 import { FileTooLarge, type Storage } from '#providers/storage/storage.ts';
 import { ApiError, invalid } from './http/errors.ts';
 import { discardRest, type IncomingFile, readUpload } from './http/upload.ts';
@@ -63,7 +63,7 @@ async function store(
     throw invalid('file', `this type of file is not allowed; allowed are: ${ALLOWED_EXTENSIONS.join(', ')}`);
 
   const hash = createHash('sha256').update(`${name}\n`);
-  const content = Readable.from(checked(file.content, hash), { objectMode: false });
+  const content = Readable.from(checked(file.content, name, hash), { objectMode: false });
   const size = await storage.put(key, content, MAX_UPLOAD_BYTES, contentType).catch((error: unknown) => {
     throw error instanceof FileTooLarge ? tooLarge(declared) : error;
   });
@@ -74,10 +74,10 @@ async function store(
 }
 
 /**
- * Passes a file on, unless its beginning shows that it is of a type that is not allowed. Content that nothing is
+ * Passes a file on, unless its beginning shows that it is something else than its name says. Content that nothing is
  * recognized in passes: files are saved, never shown, under our own origin.
  */
-async function* checked(source: Readable, hash: ReturnType<typeof createHash>) {
+async function* checked(source: Readable, name: string, hash: ReturnType<typeof createHash>) {
   let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of source as AsyncIterable<Buffer>) {
     hash.update(chunk);
@@ -87,19 +87,19 @@ async function* checked(source: Readable, hash: ReturnType<typeof createHash>) {
     }
     head = Buffer.concat([head, chunk]);
     if (head.length < HEAD_BYTES) continue;
-    await checkContent(head);
+    await checkContent(head, name);
     yield head;
     head = null;
   }
   if (head === null || head.length === 0) return;
-  await checkContent(head);
+  await checkContent(head, name);
   yield head;
 }
 
-async function checkContent(head: Buffer): Promise<void> {
+async function checkContent(head: Buffer, name: string): Promise<void> {
   const found = await fileTypeFromBuffer(head);
-  if (found && !isAllowedContent(found.ext)) {
-    throw invalid('file', `its content is ${found.mime}, which is not allowed`);
+  if (found && !isContentOf(name, found.ext)) {
+    throw invalid('file', `its content is ${found.mime}, which is not what its name says`);
   }
 }
 
