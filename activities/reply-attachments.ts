@@ -11,7 +11,7 @@ import { type TenantDb, withTenant } from '#db/pool.ts';
 import { announceReplies } from '#db/reply-events.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
-import { storageKey } from '#providers/storage/storage.ts';
+import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
 import { attachmentFetcherId, webhookDispatcherId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -46,6 +46,10 @@ export function createReplyAttachmentActivities({
       if (!line) throw new Error('its line is no longer in this workspace');
       const { carrier, config } = lineCarrier({ carriers, secrets }, line);
       const media = await carrier.openMedia(config, file.sourceUrl, AbortSignal.timeout(FETCH_TIMEOUT_MS));
+      if (media.size !== undefined && media.size > MAX_FILE_BYTES) {
+        media.body.destroy();
+        throw new FileTooLarge(MAX_FILE_BYTES);
+      }
       const contentType = file.contentType ?? media.contentType;
       const size = await storage.put(
         storageKey(workspaceId, file.id),
@@ -56,12 +60,14 @@ export function createReplyAttachmentActivities({
       await tenant((db) => markStored(db, file.id, { size, contentType }));
     } catch (error) {
       const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** file.tries);
-      const tryAt = file.tries + 1 < MAX_TRIES ? new Date(Date.now() + wait) : null;
+      const tooLarge = error instanceof FileTooLarge;
+      const tryAt = !tooLarge && file.tries + 1 < MAX_TRIES ? new Date(Date.now() + wait) : null;
       logger.warn(
         { workspaceId, attachmentId: file.id, tries: file.tries + 1, error },
         'a file could not be fetched',
       );
-      await tenant((db) => markNotFetched(db, file.id, tryAt));
+      const failure = tooLarge ? error.message : 'the carrier did not hand it over';
+      await tenant((db) => markNotFetched(db, file.id, { failure, tryAt }));
     }
   }
 

@@ -140,9 +140,14 @@ export async function markStored(
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'waiting'`);
 }
 
-/** @param tryAt null: it is given up. */
-export async function markNotFetched(db: TenantDb, id: string, tryAt: Date | null): Promise<void> {
+/** @param failure why it is not there, should it be given up. @param tryAt null: it is given up. */
+export async function markNotFetched(
+  db: TenantDb,
+  id: string,
+  { failure, tryAt }: { failure: string; tryAt: Date | null },
+): Promise<void> {
   await db.query(sql.type(Nothing)`
-    update attachments set tries = tries + 1, status = ${tryAt ? 'waiting' : 'failed'}, try_at = ${tryAt && sql.timestamp(tryAt)}
+    update attachments set tries = tries + 1, status = ${tryAt ? 'waiting' : 'failed'}, try_at = ${tryAt && sql.timestamp(tryAt)},
+      failure = ${tryAt ? null : failure}
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'waiting'`);
 }

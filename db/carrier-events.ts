@@ -40,7 +40,7 @@ export async function applyMessageEvent(
     select message_id, kind, address from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
   if (!attempt) {
-    await keepWaiting(db, lineId, event);
+    await keepWaiting(db, lineId, event.carrierMessageId, event);
     return [];
   }
   if (event.kind === 'reaction')
@@ -69,18 +69,19 @@ export async function lockCarrierMessage(
     select pg_advisory_xact_lock(hashtextextended(${`${lineId} ${carrierMessageId}`}, 0))`);
 }
 
-/** Keeps an event until what it is about is known. */
+/** Keeps an event until what it is about is known. @param carrierId the carrier's id of that message or call. */
 export async function keepWaiting(
   db: TenantDb,
   lineId: string,
-  event: Extract<CarrierEvent, { carrierMessageId: string }>,
+  carrierId: string,
+  event: CarrierEvent,
 ): Promise<void> {
   await db.query(sql.type(Nothing)`
-    update carrier_events set carrier_message_id = ${event.carrierMessageId}, waiting = ${sql.jsonb({ ...event, at: event.at.toISOString() })}
+    update carrier_events set carrier_message_id = ${carrierId}, waiting = ${sql.jsonb({ ...event, at: event.at.toISOString() })}
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and event_id = ${event.eventId}`);
 }
 
-/** Takes the events that waited for a message, in the order in which they happened. */
+/** Takes the events that waited for a message or a call, in the order in which they happened. */
 export async function takeWaitingEvents(
   db: TenantDb,
   lineId: string,

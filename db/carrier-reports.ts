@@ -58,6 +58,6 @@ class NotWanted extends Error {}
 
 /** A line may have moved: what is told of a message sent before concerns the workspace that sent it; else null. */
 async function ownerOf(event: CarrierEvent, lineId: string, pools: Pools): Promise<string | null> {
-  if (event.kind === 'reply' || event.kind === 'call') return null;
+  if (event.kind === 'reply' || event.kind === 'call' || event.kind === 'recording') return null;
   return formerOwner(systemDb(pools), lineId, event.carrierMessageId);
 }

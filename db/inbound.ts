@@ -14,7 +14,7 @@ import {
   noteCarrierEvent,
   takeWaitingEvents,
 } from './carrier-events.ts';
-import { applyCall } from './calls.ts';
+import { applyCall, applyRecording } from './calls.ts';
 import { stopContact, wakeWhenDone } from './campaign-stops.ts';
 import { contactAddress } from './contact-address.ts';
 import { findLeadsByAddress } from './leads.ts';
@@ -55,6 +55,8 @@ export async function receiveCarrierEvent(
       return receiveAttachments(db, lineId, event, context.now);
     case 'call':
       return applyCall(db, lineId, event, context.now);
+    case 'recording':
+      return applyRecording(db, lineId, event, context.now);
   }
 }
 
@@ -119,7 +121,7 @@ async function receiveAttachments(
     select id from inbound_messages
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
   if (!reply) {
-    await keepWaiting(db, lineId, event);
+    await keepWaiting(db, lineId, event.carrierMessageId, event);
     return [];
   }
   await insertInboundAttachments(db, reply.id, event, now);

@@ -35,5 +35,9 @@ export const Call = z.object({
     description:
       'A signed link, made anew by each request and valid for 30 days; null until the call has ended and its recording is stored.',
   }),
+  recordingFailure: z
+    .string()
+    .optional()
+    .meta({ description: 'Why the recording could not be stored, and will not be.' }),
 });
 export type Call = z.infer<typeof Call>;

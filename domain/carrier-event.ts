@@ -77,6 +77,15 @@ const Call = z.object({
 });
 export type InboundCall = z.infer<typeof Call>;
 
+/** The recording of a call, from carriers that tell of it apart, before or after the call's end. */
+const Recording = z.object({
+  kind: z.literal('recording'),
+  ...seen,
+  callId: z.string(),
+  recordingUrl: z.string(),
+});
+export type CallRecording = z.infer<typeof Recording>;
+
 /** What carriers tell of: the same few facts from every protocol. */
 export const CarrierEvent = z.discriminatedUnion('kind', [
   Receipt,
@@ -85,5 +94,6 @@ export const CarrierEvent = z.discriminatedUnion('kind', [
   ReplyAttachments,
   ReactionEvent,
   Call,
+  Recording,
 ]);
 export type CarrierEvent = z.infer<typeof CarrierEvent>;

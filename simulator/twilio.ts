@@ -6,6 +6,7 @@ import Router from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
+import { type PlacedCall, type TwilioCall, twilioCalls } from './twilio-calls.ts';
 
 /** What happens to the next messages for a recipient. */
 export type TwilioFault =
@@ -37,6 +38,8 @@ export interface TwilioStandIn {
   tell(message: TwilioMessage, status: string, more?: Record<string, string>): Promise<number>;
   /** Posts an inbound message to a number's webhook; the answer. */
   receive(webhook: string, fields: Record<string, string>): Promise<Response>;
+  /** A call that takes place, in or out; nothing is told of it until the test does. */
+  call(call: PlacedCall): TwilioCall;
   /** A form posted as Twilio signs it. */
   sign(url: string, fields: Record<string, string>): { headers: Record<string, string>; body: string };
   stop(): Promise<void>;
@@ -54,7 +57,7 @@ const SendForm = z.object({
 const LATE_MS = 3_000;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
-/** Stands in for Twilio Programmable Messaging, API 2010-04-01, over HTTP, from its documents. */
+/** Stands in for Twilio Programmable Messaging and for Voice's callbacks, API 2010-04-01, over HTTP, from its documents. */
 export async function startTwilio(account: { sid: string; authToken: string }): Promise<TwilioStandIn> {
   const sent: TwilioMessage[] = [];
   const faults = new Map<string, TwilioFault>();
@@ -75,6 +78,8 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
 
   const post = (url: string, fields: Record<string, string>): Promise<Response> =>
     fetch(url, { method: 'POST', ...sign(url, fields) });
+
+  const calls = twilioCalls({ sid: account.sid, url: () => standIn.url }, post);
 
   async function tell(
     message: TwilioMessage,
@@ -102,6 +107,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     quiet: false,
     fault: (to, fault) => void (fault === null ? faults.delete(to) : faults.set(to, fault)),
     tell,
+    call: calls.place,
     sign,
     receive: (webhook, fields) =>
       post(webhook, {
@@ -183,6 +189,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
   routes.get('/Messages/:sid/Media/:media', (context) => {
     context.redirect(`${standIn.url}/store/${context.params['media']}`);
   });
+  routes.use(calls.routes.routes());
 
   const resource = (message: TwilioMessage) => ({
     sid: message.sid,

@@ -129,6 +129,8 @@ export type FetchMedia = (
 
 export interface CarrierMedia {
   contentType: string | null;
+  /** In bytes, where it is told beforehand. */
+  size?: number;
   body: Readable;
 }
 

@@ -4,6 +4,7 @@ import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { optOutKeyword } from '#domain/opt-out.ts';
 import { BadSignature, type CallbackRequest } from './carrier.ts';
 import { isOptOutCode } from './twilio-errors.ts';
+import { readTwilioCall } from './twilio-voice.ts';
 
 /** Twilio posts forms: a status callback has a `MessageStatus`, an inbound message has none. */
 const StatusForm = z.object({
@@ -59,9 +60,10 @@ function portVariants(text: string): string[] {
   return [text, `${scheme}${bare}:${port}${rest}`, `${scheme}${bare}${rest}`];
 }
 
-/** The events of a form. Twilio's callbacks bear no instant: they count as of now. */
+/** The events of a form. Callbacks about messages bear no instant: they count as of now. */
 export function readTwilioForm(form: URLSearchParams, now: Date): CarrierEvent[] {
   const fields = Object.fromEntries(form);
+  if (form.has('CallSid')) return readTwilioCall(fields, now);
   const status = StatusForm.safeParse(fields);
   // An inbound message has an `SmsStatus` alone.
   if (status.success) return statusEvents(status.data, now);

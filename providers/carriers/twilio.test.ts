@@ -189,6 +189,52 @@ describe('callbacks', () => {
     expect(id('delivered')).not.toBe(id('failed'));
   });
 
+  const call = { CallSid: 'CA1', From: '+14155550111', To: '+14155550123', CallDuration: '61' };
+
+  test.each([
+    ['queued', { status: 'requested' }],
+    ['initiated', { status: 'requested' }],
+    ['ringing', { status: 'ringing' }],
+    ['in-progress', { status: 'answered' }],
+    ['completed', { status: 'billed', durationSec: 61, hangupCause: 'completed' }],
+    ...['busy', 'no-answer', 'failed', 'canceled'].map((status): [string, object] => [
+      status,
+      { status: 'failed', hangupCause: status },
+    ]),
+  ])('a call that is %s', (told, expected) => {
+    const at = new Date(Date.UTC(2026, 2, 1, 12, 0, 5));
+    const fields = { ...call, CallStatus: told, Timestamp: 'Sun, 01 Mar 2026 12:00:05 +0000' };
+    expect(read(fields)).toEqual([
+      {
+        kind: 'call',
+        eventId: `CA1:${told}`,
+        callId: 'CA1',
+        at,
+        from: call.From,
+        to: call.To,
+        ...expected,
+      },
+    ]);
+    expect(read({ ...call, CallStatus: told, Timestamp: 'soon' })).toMatchObject([{ at: expect.any(Date) }]);
+  });
+
+  test('a status that is not known says nothing', () => {
+    expect(read({ ...call, CallStatus: 'on-hold' })).toEqual([]);
+  });
+
+  const address = 'https://api.twilio.com/2010-04-01/Accounts/AC1/Recordings/RE1';
+  test.each([
+    ['is fetched as MP3', { RecordingStatus: 'completed', RecordingUrl: address }, `${address}.mp3`],
+    ['is fetched as it is named', { RecordingUrl: `${address}.wav` }, `${address}.wav`],
+    ['has begun', { RecordingStatus: 'in-progress', RecordingUrl: address }, null],
+    ['was too short', { RecordingStatus: 'absent' }, null],
+    ['could not be encrypted', { RecordingStatus: 'failed', RecordingUrl: '' }, null],
+  ])('a recording that %s', (_name, fields, recordingUrl) => {
+    const told = { kind: 'recording', eventId: 'CA1:RE1', callId: 'CA1', at: expect.any(Date), recordingUrl };
+    const expected = recordingUrl === null ? [] : [told];
+    expect(read({ CallSid: 'CA1', RecordingSid: 'RE1', ...fields })).toEqual(expected);
+  });
+
   const inbound = {
     MessageSid: 'SM9',
     SmsStatus: 'received',

@@ -53,7 +53,10 @@ const SETTLE_MS = 45_000;
 const CLOCK_SKEW_MS = 60_000;
 const PAGE = 100;
 
-/** SMS and MMS by Twilio Programmable Messaging (www.twilio.com/docs/messaging/api/message-resource). */
+/**
+ * SMS and MMS by Twilio Programmable Messaging (www.twilio.com/docs/messaging/api/message-resource); of calls through the
+ * same number it tells what Programmable Voice reports.
+ */
 export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<TwilioConfig> {
   const { baseUrl: defaultUrl = 'https://api.twilio.com', timeoutMs = 15_000 } = options;
   const clock = options.clock ?? (() => new Date());
@@ -154,8 +157,12 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
         await body.dump();
         throw new Error(`the carrier answered ${statusCode}`);
       }
-      const contentType = headers['content-type'];
-      return { contentType: typeof contentType === 'string' ? contentType : null, body };
+      const { 'content-type': contentType, 'content-length': length } = headers;
+      return {
+        contentType: typeof contentType === 'string' ? contentType : null,
+        ...(typeof length === 'string' && { size: Number(length) }),
+        body,
+      };
     },
 
     async close() {

@@ -1,15 +1,21 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withTenant } from '#db/pool.ts';
 import { newId } from '#domain/ids.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
 import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import type { PlacedCall, TwilioCall } from '#simulator/twilio-calls.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 
 const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
+
+const LINE = '+14155550111';
 
 let twilio: TwilioStandIn;
 let app: TestApp;
@@ -102,11 +108,11 @@ it('is not there for a line that has nothing to do with Twilio', async () => {
   expect(answer.status).toBe(404);
 });
 
-it('sends and receives by a line of its own, and sends once when the answer is lost', async () => {
+async function withLine() {
   const workspace = await createWorkspace(app);
   const id = newId();
   const context = secretContext('line', workspace.id, id);
-  const settings = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, from: '+14155550111' };
+  const settings = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, from: LINE };
   const secrets = createSecretBox(app.config.encryptionKeys);
   const config = sealConfig(TwilioConfig, settings, (plain) => secrets.seal(plain, context));
   await createLine(app, workspace.id, 'sms', {
@@ -114,7 +120,15 @@ it('sends and receives by a line of its own, and sends once when the answer is l
     carrier: 'twilio',
     carrier_config: JSON.stringify(config),
   });
-  const call = apiClient(app.url, workspace.key);
+  return {
+    call: apiClient(app.url, workspace.key),
+    callbackUrl: `${app.url}/callbacks/carriers/twilio/${id}`,
+    workspaceId: workspace.id,
+  };
+}
+
+it('sends and receives by a line of its own, and sends once when the answer is lost', async () => {
+  const { call } = await withLine();
   const [ordinary, lost] = [phone(), phone()];
   twilio.quiet = false;
   twilio.fault(lost, { kind: 'answer_lost' });
@@ -122,4 +136,165 @@ it('sends and receives by a line of its own, and sends once when the answer is l
     await send(call, { recipientPhone, messageType: 'sms' }, ({ status }) => status === 'delivered');
     expect(at(recipientPhone)).toHaveLength(1);
   }
+});
+
+describe('calls', () => {
+  const START = Date.UTC(2026, 2, 1, 12);
+  const SECONDS = 61;
+  let api: ApiClient;
+  let callbackUrl: string;
+  let workspaceId: string;
+  beforeAll(async () => {
+    ({ call: api, callbackUrl, workspaceId } = await withLine());
+  });
+
+  /** From the line to a lead, unless said otherwise. */
+  const place = (to: string, fields: Partial<PlacedCall> = {}): TwilioCall =>
+    twilio.call({
+      from: LINE,
+      to,
+      direction: 'outbound-api',
+      startedAt: new Date(START),
+      seconds: SECONDS,
+      webhook: callbackUrl,
+      ...fields,
+    });
+
+  const read = async (number: string, query = '') => {
+    const { status, body } = await api('GET', `/api/voice/recordings?number=${number}${query}`);
+    expect(status, JSON.stringify(body)).toBe(200);
+    return body.calls;
+  };
+  const recorded = (number: string) =>
+    eventually(async () => (await read(number, '&withRecordingOnly=true'))[0]);
+
+  /** Told one after the other, each twice. */
+  async function tell(call: TwilioCall, steps: string[]): Promise<void> {
+    for (const step of steps.flatMap((name) => [name, name])) {
+      expect(step === 'recording' ? await call.tellRecording() : await call.tell(step)).toBe(200);
+    }
+  }
+
+  it.each([
+    ['in order', ['initiated', 'ringing', 'in-progress', 'completed', 'recording']],
+    ['with the recording before the end', ['initiated', 'ringing', 'in-progress', 'recording', 'completed']],
+    ['with the recording before all else', ['recording', 'completed', 'ringing', 'in-progress', 'initiated']],
+    ['backwards', ['completed', 'recording', 'in-progress', 'ringing', 'initiated']],
+  ])('are the same records when they are told of %s', async (_, steps) => {
+    const to = phone();
+    await tell(place(to), steps);
+    const call = await recorded(to);
+    expect(await read(to)).toHaveLength(1);
+    expect(call).toEqual({
+      callId: expect.stringMatching(/^[0-9a-f]{24}$/),
+      from: LINE,
+      to,
+      surface: 'carrier',
+      status: 'billed',
+      requestedAt: '2026-03-01T12:00:00.000Z',
+      answeredAt: '2026-03-01T12:00:05.000Z',
+      endedAt: '2026-03-01T12:01:06.000Z',
+      durationSec: SECONDS,
+      billedSec: SECONDS,
+      hangupCause: 'completed',
+      recordingUrl: expect.stringMatching(/\/RE\w+\.mp3\?/),
+    });
+    const played = await fetch(call.recordingUrl);
+    expect([played.status, played.headers.get('content-type')]).toEqual([200, 'audio/mpeg']);
+    const sound = Buffer.from(await played.arrayBuffer());
+    expect(sound.toString('hex', 0, 2)).toBe('fff3');
+    const part = await fetch(call.recordingUrl, { headers: { range: 'bytes=100-199' } });
+    expect(part.status).toBe(206);
+    expect(Buffer.from(await part.arrayBuffer())).toEqual(sound.subarray(100, 200));
+  });
+
+  const files = (to: string) =>
+    withTenant(app.pools, workspaceId, (db) =>
+      db.any(sql.type(z.object({ status: z.string(), tries: z.int() }))`
+        select a.status, a.tries from attachments a join calls c on c.workspace_id = a.workspace_id and c.id = a.call_id
+        where c.to_number = ${to}`),
+    );
+
+  it('show no recording before they have ended', async () => {
+    const to = phone();
+    const call = place(to);
+    await tell(call, ['recording', 'in-progress']);
+    await eventually(async () => (await files(to))[0]?.status === 'stored');
+    expect(await read(to)).toMatchObject([{ status: 'answered', recordingUrl: null }]);
+    expect(await read(to, '&withRecordingOnly=true')).toEqual([]);
+    await tell(call, ['completed']);
+    expect(await recorded(to)).toMatchObject({ status: 'billed' });
+  });
+
+  it('have their recording although its callbacks and the first of the call come at the same moment', async () => {
+    const tos = Array.from({ length: 30 }, () => phone());
+    const calls = tos.map((to) => place(to));
+    const answers = calls.flatMap((call) => [call.tellRecording(), call.tell('completed')]);
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
+    for (const to of tos) await recorded(to);
+  });
+
+  it('take the recording that their end tells of, once', async () => {
+    const to = phone();
+    const call = place(to);
+    const { recordingSid: RecordingSid } = call;
+    const RecordingUrl = `${twilio.url}/2010-04-01/Accounts/${ACCOUNT.sid}/Recordings/${RecordingSid}`;
+    expect(await call.tell('completed', { RecordingSid, RecordingUrl, RecordingDuration: '61' })).toBe(200);
+    expect(await call.tellRecording()).toBe(200);
+    expect((await recorded(to)).recordingUrl).toContain(RecordingSid);
+    expect(await files(to)).toHaveLength(1);
+  });
+
+  it.each(['busy', 'no-answer', 'failed', 'canceled'])('that end as %s have failed', async (status) => {
+    const to = phone();
+    const call = place(to);
+    await tell(call, [status, 'ringing']);
+    expect(await call.tellRecording('absent', { RecordingUrl: '', ErrorCode: '16101' })).toBe(200);
+    const [record] = await read(to);
+    expect(record).toMatchObject({ status: 'failed', hangupCause: status, recordingUrl: null });
+    expect(record).not.toHaveProperty('answeredAt');
+    expect(await files(to)).toEqual([]);
+  });
+
+  it('that a lead makes are found by its number, though only their end is told of', async () => {
+    const from = phone();
+    expect(await place(LINE, { from, direction: 'inbound' }).tell('completed')).toBe(200);
+    expect(await read(from)).toMatchObject([
+      { from, to: LINE, answeredAt: '2026-03-01T12:00:05.000Z', endedAt: '2026-03-01T12:01:06.000Z' },
+    ]);
+  });
+
+  it('say why there is no recording, at once, when it is too large', async () => {
+    const to = phone();
+    await tell(place(to, { recordingBytes: 101 * 1024 * 1024 }), ['recording', 'completed']);
+    const call = await eventually(async () => {
+      const [record] = await read(to);
+      return record.recordingFailure !== undefined && record;
+    });
+    expect([call.recordingUrl, call.recordingFailure]).toEqual([
+      null,
+      `the file is larger than ${100 * 1024 * 1024} bytes`,
+    ]);
+    expect(await files(to)).toEqual([{ status: 'failed', tries: 1 }]);
+  });
+
+  it('are believed of the account alone, and only at its own addresses', async () => {
+    const to = phone();
+    const call = place(to);
+    const fields = { CallSid: call.sid, CallStatus: 'completed', From: LINE, To: to };
+    const { headers, body } = twilio.sign(callbackUrl, fields);
+    const forged = await fetch(callbackUrl, {
+      method: 'POST',
+      headers,
+      body: body.replace('completed', 'ringing'),
+    });
+    expect(forged.status).toBe(401);
+    const nameless = twilio.sign(callbackUrl, { CallSid: call.sid });
+    expect((await fetch(callbackUrl, { method: 'POST', ...nameless })).status).toBe(400);
+    expect(await read(to)).toEqual([]);
+    await call.tell('completed');
+    expect(await call.tellRecording('completed', { RecordingUrl: `${app.url}/openapi.json` })).toBe(200);
+    await eventually(async () => (await files(to))[0]?.tries === 1);
+    expect(await files(to)).toEqual([{ status: 'waiting', tries: 1 }]);
+  });
 });

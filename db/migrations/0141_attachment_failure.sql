@@ -1,0 +1,2 @@
+-- Why a file was given up.
+alter table attachments add column failure text;
