@@ -6,7 +6,7 @@ import { emitMessageEvents } from '#db/message-events.ts';
 import type { MessageRow } from '#db/messages.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { dueForcedFallbacks, dueMessages, explainWait, moveMessages, nextDueAt } from '#db/queue.ts';
-import { advanceMessage, noteOutbound, owedFallbacks, startSending } from '#db/sends.ts';
+import { advanceMessage, lockConversations, noteOutbound, owedFallbacks, startSending } from '#db/sends.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/workspaces.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
@@ -51,6 +51,8 @@ const LOOK = 300;
 const WHOLE_QUEUE = 100_000;
 /** What a carrier did longer ago says nothing of how it is now. */
 const CALLS_COUNT_MS = 24 * 3_600_000;
+/** As long as it takes to commit a reply or a message. */
+const BUSY_MS = 50;
 /** Sends claimed at once by a line without a gap. */
 const BATCH = 16;
 
@@ -74,7 +76,17 @@ export async function planSends(
   const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, lineId, bounds);
   const forced = await dueForcedFallbacks(db, lineId, now);
   const found = { forced, owed: await owedFallbacks(db, lineId), hasOpenAttempts };
-  const { send, wait, wakes } = await applyRules(db, paced(line, timezone), history, now);
+  const { send: allowed, wait, wakes } = await applyRules(db, paced(line, timezone), history, now);
+  const busy = await lockConversations(
+    db,
+    allowed.map(({ address }) => address),
+  );
+  const send = allowed.filter(({ address }) => !busy.has(address));
+  if (allowed.length > 0 && send.length === 0) {
+    const nextAt = new Date(now.getTime() + BUSY_MS);
+    await setWake(db, pacer, nextAt);
+    return { claims: [], ...found, nextAt, reason: 'somebody else has the conversation', wakes };
+  }
   if (send.length === 0) {
     const next: Plan['next'] = wait ?? { at: await nextDueAt(db, lineId), reason: 'scheduled' };
     const nextAt = forced.length > 0 ? now : next.at;

@@ -1,4 +1,5 @@
 import { sql } from 'slonik';
+import { z } from 'zod';
 import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
 import { MessageRow } from './messages.ts';
@@ -13,6 +14,22 @@ export async function startSending(db: TenantDb, ids: readonly string[]): Promis
       and m.status in ('pending', 'scheduled') and not m.held and ${letGo(db)}
     returning *`);
   return [...rows];
+}
+
+/**
+ * Locks the conversations with these addresses as far as nobody else holds them. Whoever accepts a message or a reply
+ * holds its conversation and then asks for the pacer: a round, which holds its pacer, must not wait for a conversation.
+ * @returns the addresses that somebody else holds.
+ */
+export async function lockConversations(db: TenantDb, addresses: readonly string[]): Promise<Set<string>> {
+  const busy = await db.anyFirst(sql.type(z.object({ address: z.string() }))`
+    select c.address from conversations c left join lateral (
+      select address from conversations mine
+      where mine.workspace_id = c.workspace_id and mine.address = c.address for no key update skip locked
+    ) locked on true
+    where c.workspace_id = ${db.workspaceId} and c.address = any(${sql.array([...new Set(addresses)], 'text')})
+      and locked.address is null`);
+  return new Set(busy);
 }
 
 /** Remembers that the line wrote to these addresses: for new conversations, the contact's gap and stickiness. */

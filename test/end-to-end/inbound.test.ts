@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type SystemDb, withSystem } from '#db/pool.ts';
+import { type SystemDb, withSystem, withTenant } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
@@ -9,6 +10,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
 import { type ReceivedDelivery, type Receiver, startReceiver, verify } from '#test/support/receiver.ts';
+import { linePacerId, WAKE } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -64,6 +66,36 @@ async function repliesOf(address: string) {
   expect(status).toBe(200);
   return body.replies.filter((reply: { recipientPhone: string }) => reply.recipientPhone === address);
 }
+
+it('a conversation that is just being changed holds up neither the line nor the change', async () => {
+  const to = phone();
+  await callBack(app, lineId, replyEvent(to, 'Hello?'));
+  const pacer = linePacerId(lineId);
+  const wakeAt = () =>
+    withSystem(app.pools, (db) =>
+      db.oneFirst(sql.type(z.object({ wakeAt: z.string() }))`
+        select wake_at::text wake_at from workflow_wakes where workflow_id = ${pacer}`),
+    );
+  const id = await send(to, { scheduledDate: new Date(Date.now() + 3_600_000).toISOString() });
+  await withTenant(app.pools, workspace.id, async (db) => {
+    await db.query(sql.unsafe`update conversations set tags = tags where address = ${to}`);
+    await withSystem(app.pools, (other) =>
+      other.query(sql.unsafe`update messages set scheduled_at = now() where id = ${id}`),
+    );
+    await app.temporal.workflow.getHandle(pacer).signal(WAKE);
+    // Rounds go by; none of them waits for this transaction, which now asks for the pacer's row as a reply does.
+    const first = await eventually(async () => {
+      const at = await wakeAt();
+      return at !== 'infinity' && Date.parse(at) < Date.now() + 60_000 && at;
+    });
+    await eventually(async () => (await wakeAt()) !== first);
+    await requestWake(db, pacer, new Date());
+  });
+  await eventually(async () => {
+    const { body } = await call('GET', `/api/messages/${id}`);
+    return ['sent', 'delivered'].includes(body.message?.status ?? body.status);
+  });
+});
 
 describe('a reply', () => {
   it('is stored, told with all it belongs to, and read as it was told', async () => {
