@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Call } from '#domain/call.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
@@ -38,6 +39,17 @@ const step = (
   ...fields,
 });
 
+/** A call that the simulated carrier is told takes place. */
+const place = async (to: string, fields: object = {}): Promise<void> => {
+  const placed = { lineId, from: line, to, seconds: 90, answered: true, recording: true, ...fields };
+  const answer = await fetch(`${app.url}/simulated/carrier/call`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(placed),
+  });
+  expect(answer.ok).toBe(true);
+};
+
 const read = async (number: string, query = '') => {
   const { status, body } = await api(
     'GET',
@@ -50,12 +62,7 @@ const read = async (number: string, query = '') => {
 describe('calls', () => {
   it('are recorded from the first ring to the recording', async () => {
     const to = phone();
-    const placed = { lineId, from: line, to, seconds: 90, answered: true, recording: true };
-    await fetch(`${app.url}/simulated/carrier/call`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(placed),
-    });
+    await place(to);
     const call = await eventually(async () => (await read(to, '&withRecordingOnly=true')).calls[0]);
     expect(call).toMatchObject({
       from: line,
@@ -127,10 +134,52 @@ describe('calls', () => {
     expect((await read(line, '&limit=1')).calls[0].from).toBe(line);
   });
 
+  it('that nobody answered have failed, and leave no recording', async () => {
+    const to = phone();
+    await place(to, { answered: false });
+    const ended = await eventually(async () => (await read(to)).calls.find(({ endedAt }: Call) => endedAt));
+    expect(ended).toMatchObject({ status: 'failed', hangupCause: 'no_answer', recordingUrl: null });
+    expect(ended).not.toHaveProperty('answeredAt');
+  });
+
+  it('with a recording are found behind later ones without', async () => {
+    const to = phone();
+    await place(to);
+    const { callId } = await eventually(async () => (await read(to, '&withRecordingOnly=true')).calls[0]);
+    const later = step({ callId: newId(), to }, 'requested', 0, { at: new Date() });
+    await callBack(app, lineId, later);
+    expect((await read(to, '&latest=1')).calls[0].callId).not.toBe(callId);
+    for (const query of ['&latest=true&withRecordingOnly=true', '&withRecordingOnly=1&limit=1']) {
+      const { count, calls } = await read(to, query);
+      expect([count, calls[0].callId]).toEqual([1, callId]);
+    }
+    for (const query of ['', '&latest=&withRecordingOnly=', '&latest=0&withRecordingOnly=false'])
+      expect((await read(to, query)).count).toBe(2);
+  });
+
+  it('of a number that never was called are none', async () => {
+    const number = phone();
+    expect(await read(number, '&to=+14155550198')).toEqual({ number, count: 0, calls: [] });
+  });
+
+  it('are 20 unless more are asked for, at most 100', async () => {
+    const to = phone();
+    const steps = Array.from({ length: 25 }, (_, second) =>
+      step({ callId: newId(), to }, 'requested', second),
+    );
+    expect(await callBack(app, lineId, ...steps)).toBe(200);
+    expect((await read(to)).count).toBe(20);
+    expect((await read(to, '&limit=100')).count).toBe(25);
+  });
+
   it.each([
     ['no number', '', 'MISSING_NUMBER'],
     ['an empty one', '?number=', 'MISSING_NUMBER'],
+    ['empty ones', '?number=&to=%20', 'MISSING_NUMBER'],
     ['one that is none', '?number=12', 'VALIDATION_ERROR'],
+    ['two of them', '?number=%2B14155550100&number=%2B14155550101', 'VALIDATION_ERROR'],
+    ['a half limit', '?number=%2B14155550100&limit=2.5', 'VALIDATION_ERROR'],
+    ['a yes or no that is neither', '?number=%2B14155550100&latest=maybe', 'VALIDATION_ERROR'],
     ['a limit of 0', '?number=%2B14155550100&limit=0', 'VALIDATION_ERROR'],
     ['a limit of 101', '?number=%2B14155550100&limit=101', 'VALIDATION_ERROR'],
     ['a limit that is none', '?number=%2B14155550100&limit=x', 'VALIDATION_ERROR'],
