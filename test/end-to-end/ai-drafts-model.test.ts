@@ -15,18 +15,18 @@ import {
   requestsAbout,
   told,
 } from '#test/support/copilot.ts';
-import { type Receiver, startReceiver } from '#test/support/receiver.ts';
+import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 
 let app: TestApp;
-let receiver: Receiver;
+let receiver: Endpoint;
 
 beforeAll(async () => {
   app = await startTestApp({ environment: { LLM_TIMEOUT_SECONDS: '1' } });
-  receiver = await startReceiver();
+  receiver = await startEndpoint();
 });
 afterAll(async () => {
   await app.stop();
-  await receiver.stop();
+  await receiver.close();
 });
 
 describe('a model that fails', () => {

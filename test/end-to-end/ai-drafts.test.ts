@@ -24,19 +24,19 @@ import {
   told,
 } from '#test/support/copilot.ts';
 import { createLead, createLine } from '#test/support/factories.ts';
-import { type Receiver, startReceiver } from '#test/support/receiver.ts';
+import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
-let receiver: Receiver;
+let receiver: Endpoint;
 
 beforeAll(async () => {
   app = await startTestApp();
-  receiver = await startReceiver();
+  receiver = await startEndpoint();
 });
 afterAll(async () => {
   await app.stop();
-  await receiver.stop();
+  await receiver.close();
 });
 
 describe('a reply in copilot mode', () => {

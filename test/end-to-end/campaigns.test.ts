@@ -5,19 +5,19 @@ import { campaignWorld, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
-import { type Receiver, startReceiver } from '#test/support/receiver.ts';
+import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
 let api: ApiClient;
 let lineId: string;
-let receiver: Receiver;
+let receiver: Endpoint;
 beforeAll(async () => {
   app = await startTestApp();
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
   lineId = await createLine(app, workspace.id);
-  receiver = await startReceiver();
+  receiver = await startEndpoint();
   await api('POST', '/api/webhooks', {
     name: 'all',
     url: receiver.url,
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.stop();
-  await receiver.stop();
+  await receiver.close();
 });
 
 const { newList, newCampaign, statusOf, progressOf, stepsOf, step, hasLeft } = campaignWorld(() => ({
@@ -83,14 +83,18 @@ describe('starting a campaign', () => {
     });
     for (const leadId of leadIds) {
       const sent = await eventually(async () => {
-        const told = receiver.deliveries.filter(
-          ({ payload }) => payload.campaignId === id && payload.leadId === leadId,
+        const told = receiver.received.filter(
+          ({ json: payload }) => payload.campaignId === id && payload.leadId === leadId,
         );
         return told.length === 3 && told;
       });
       expect(
         sent
-          .map(({ payload }) => [payload.campaignName, payload.message.stepIndex, payload.message.campaignId])
+          .map(({ json: payload }) => [
+            payload.campaignName,
+            payload.message.stepIndex,
+            payload.message.campaignId,
+          ])
           .toSorted(),
       ).toEqual([
         ['Quick', 0, id],

@@ -9,14 +9,14 @@ import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
-import { type ReceivedDelivery, type Receiver, startReceiver, verify } from '#test/support/receiver.ts';
+import { type Endpoint, type Received, startEndpoint, verify } from '#test/support/endpoint.ts';
 import { linePacerId, WAKE } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
 let lineId: string;
 let call: ApiClient;
-let receiver: Receiver;
+let receiver: Endpoint;
 let secret: string;
 
 beforeAll(async () => {
@@ -24,14 +24,14 @@ beforeAll(async () => {
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
   call = apiClient(app.url, workspace.key);
-  receiver = await startReceiver();
+  receiver = await startEndpoint();
   const events = ['message.sent', 'message.failed', 'message.opened', 'message.reply', 'message.reaction'];
   const { body } = await call('POST', '/api/webhooks', { name: 'all', url: receiver.url, events });
   secret = body.secret;
 });
 afterAll(async () => {
   await app.stop();
-  await receiver.stop();
+  await receiver.close();
 });
 
 async function send(to: string, fields: object = {}): Promise<string> {
@@ -44,21 +44,15 @@ async function send(to: string, fields: object = {}): Promise<string> {
   return body._id;
 }
 
-const told = (
-  event: string,
-  matches: (payload: ReceivedDelivery['payload']) => boolean,
-): ReceivedDelivery[] =>
-  receiver.deliveries.filter(({ payload }) => payload.event === event && matches(payload));
+const told = (event: string, matches: (payload: Received['json']) => boolean): Received[] =>
+  receiver.received.filter(({ json: payload }) => payload.event === event && matches(payload));
 
 /** The one delivery of an event about an address. */
-async function delivery(
-  event: string,
-  matches: (payload: ReceivedDelivery['payload']) => boolean,
-): Promise<ReceivedDelivery> {
+async function delivery(event: string, matches: (payload: Received['json']) => boolean): Promise<Received> {
   return eventually(async () => told(event, matches)[0]);
 }
 
-const from = (address: string) => (payload: ReceivedDelivery['payload']) =>
+const from = (address: string) => (payload: Received['json']) =>
   payload.data.reply.recipientPhone === address;
 
 async function repliesOf(address: string) {
@@ -113,8 +107,8 @@ describe('a reply', () => {
       crmAContactId: 'crm-7',
     });
     const reply = await delivery('message.reply', from(to));
-    verify(secret, reply);
-    expect(reply.payload).toMatchObject({
+    verify(reply, secret);
+    expect(reply.json).toMatchObject({
       event: 'message.reply',
       workspaceId: workspace.id,
       message: 'Sounds good, tell me more',
@@ -130,22 +124,22 @@ describe('a reply', () => {
       crmAContactId: 'crm-7',
       parentMessages: [{ messageId, message: 'Hi Grace', batchId: 'b-1', stepIndex: 2 }],
     });
-    expect(reply.payload).not.toHaveProperty('attachmentDownloadUrls');
-    expect(Date.parse(reply.payload.repliedAtUtc)).toBeGreaterThan(Date.now() - 60_000);
-    expect(await repliesOf(to)).toEqual([reply.payload.data.reply]);
-    expect(reply.payload.data.reply).toMatchObject({
+    expect(reply.json).not.toHaveProperty('attachmentDownloadUrls');
+    expect(Date.parse(reply.json.repliedAtUtc)).toBeGreaterThan(Date.now() - 60_000);
+    expect(await repliesOf(to)).toEqual([reply.json.data.reply]);
+    expect(reply.json.data.reply).toMatchObject({
       leadId,
-      messageId: reply.payload.messageId,
+      messageId: reply.json.messageId,
       name: 'Grace Hopper',
       recipientEmail: null,
-      recentReplies: [{ messageId: reply.payload.messageId, message: 'Sounds good, tell me more' }],
+      recentReplies: [{ messageId: reply.json.messageId, message: 'Sounds good, tell me more' }],
     });
   });
 
   it('is matched to the lead who has its number when nothing was sent before', async () => {
     const to = phone();
     await writeIn(app, { lineId, from: to, text: 'Hello?' });
-    const { payload } = await delivery('message.reply', from(to));
+    const { json: payload } = await delivery('message.reply', from(to));
     expect(payload).toMatchObject({ message: 'Hello?', recipientName: to, parentMessages: [] });
     for (const field of ['leadId', 'lead', 'originalMessageId', 'campaignId', 'attachmentUrls'])
       expect(payload).not.toHaveProperty(field);
@@ -232,7 +226,7 @@ describe('reactions and reads', () => {
   it('are stored on the message and told', async () => {
     const to = phone('0006');
     const messageId = await send(to);
-    const { payload } = await delivery('message.reaction', ({ messageId: id }) => id === messageId);
+    const { json: payload } = await delivery('message.reaction', ({ messageId: id }) => id === messageId);
     expect(payload).toMatchObject({
       workspaceId: workspace.id,
       message: { messageId, reaction: 'love', removed: false, fromPhone: to },
@@ -279,7 +273,7 @@ describe('reactions and reads', () => {
   it('tell that a message was opened', async () => {
     const to = phone('0010');
     const messageId = await send(to);
-    const { payload } = await delivery('message.opened', ({ messageId: id }) => id === messageId);
+    const { json: payload } = await delivery('message.opened', ({ messageId: id }) => id === messageId);
     expect(payload).toMatchObject({
       message: { _id: messageId, readAt: expect.any(String) },
       data: { readAt: expect.any(String) },
@@ -296,7 +290,7 @@ describe('the files of a reply', () => {
   it('arrive in part with the event and in full soon after, by links that need no key', async () => {
     const to = phone('0008');
     await send(to);
-    const { payload } = await delivery('message.reply', from(to));
+    const { json: payload } = await delivery('message.reply', from(to));
     expect(payload.attachmentDownloadUrls.length).toBeGreaterThan(0);
     expect(payload.attachmentNames).toHaveLength(payload.attachmentDownloadUrls.length);
     expect(payload.attachmentUrls).toHaveLength(payload.attachmentDownloadUrls.length);
@@ -335,7 +329,7 @@ describe('the files of a reply', () => {
     };
     await callBack(app, lineId, more);
     await callBack(app, lineId, reply);
-    const { payload } = await delivery('message.reply', from(to));
+    const { json: payload } = await delivery('message.reply', from(to));
     expect(payload.attachmentNames).toEqual(['photo-2.png']);
   });
 
@@ -343,7 +337,7 @@ describe('the files of a reply', () => {
     const to = phone();
     const file = { name: 'gone.png', contentType: 'image/png', url: '/carrier/media/gone.png' };
     await callBack(app, lineId, replyEvent(to, 'With a file that is gone', { attachments: [file] }));
-    const { payload } = await delivery('message.reply', from(to));
+    const { json: payload } = await delivery('message.reply', from(to));
     expect(payload).not.toHaveProperty('attachmentDownloadUrls');
   });
 });

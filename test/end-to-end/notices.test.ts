@@ -6,7 +6,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { pay, sendInvoiceEvent, steerPayments } from '#test/support/payments.ts';
-import { startReceiver } from '#test/support/receiver.ts';
+import { startEndpoint } from '#test/support/endpoint.ts';
 
 let app: TestApp;
 let agency: { id: string; key: string };
@@ -105,7 +105,7 @@ describe('errors', () => {
   it('a webhook that only fails is told of once, and again after it had recovered', async () => {
     const lineId = await createLine(app, workspace.id);
     let status = 500;
-    const receiver = await startReceiver((_, response) => void response.writeHead(status).end());
+    const receiver = await startEndpoint((response) => void response.writeHead(status).end());
     try {
       const { body } = await api('POST', '/api/webhooks', {
         name: 'CRM',
@@ -115,9 +115,9 @@ describe('errors', () => {
       const failures = async () =>
         (await api('GET', `/api/webhooks/${body.webhook._id}`)).body.webhook.failureCount;
       const deliver = async (count: number): Promise<void> => {
-        const before = receiver.deliveries.length;
+        const before = receiver.received.length;
         await callBack(app, lineId, ...Array.from({ length: count }, () => replyEvent(phone(), 'Hello')));
-        await eventually(async () => receiver.deliveries.length === before + count);
+        await eventually(async () => receiver.received.length === before + count);
       };
       await deliver(9);
       await eventually(async () => (await failures()) === 9);
@@ -137,7 +137,7 @@ describe('errors', () => {
       });
       expect(twice).toHaveLength(2);
     } finally {
-      await receiver.stop();
+      await receiver.close();
     }
   });
 

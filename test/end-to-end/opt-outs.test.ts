@@ -4,20 +4,20 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
-import { type Receiver, startReceiver } from '#test/support/receiver.ts';
+import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
 let lineId: string;
 let call: ApiClient;
-let receiver: Receiver;
+let receiver: Endpoint;
 
 beforeAll(async () => {
   app = await startTestApp();
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
   call = apiClient(app.url, workspace.key);
-  receiver = await startReceiver();
+  receiver = await startEndpoint();
   await call('POST', '/api/webhooks', {
     name: 'failures',
     url: receiver.url,
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.stop();
-  await receiver.stop();
+  await receiver.close();
 });
 
 const optedOut = async (address: string): Promise<boolean> =>
@@ -44,8 +44,8 @@ async function send(to: string, fields: object = {}) {
 
 const failure = (messageId: string) =>
   eventually(async () =>
-    receiver.deliveries.find(
-      ({ payload }) => payload.event === 'message.failed' && payload.messageId === messageId,
+    receiver.received.find(
+      ({ json: payload }) => payload.event === 'message.failed' && payload.messageId === messageId,
     ),
   );
 
@@ -56,15 +56,15 @@ describe('a STOP', () => {
     await eventually(() => optedOut(to));
     const refused = await send(to, { message: 'second' });
     expect(refused).toMatchObject({ status: 'failed', errorMessage: 'recipient_opted_out' });
-    expect((await failure(refused._id)).payload).toMatchObject({
+    expect((await failure(refused._id)).json).toMatchObject({
       data: { error: 'recipient_opted_out' },
       message: { _id: refused._id },
     });
     expect((await sentTo(app, to)).map(({ text }) => text)).toEqual(['first']);
     // It is a reply as well.
     await eventually(async () =>
-      receiver.deliveries.find(
-        ({ payload }) => payload.event === 'message.reply' && payload.message === 'STOP',
+      receiver.received.find(
+        ({ json: payload }) => payload.event === 'message.reply' && payload.message === 'STOP',
       ),
     );
   });
@@ -73,7 +73,7 @@ describe('a STOP', () => {
     const to = phone();
     const waiting = await send(to, { scheduledDate: new Date(Date.now() + 3_600_000).toISOString() });
     await callBack(app, lineId, replyEvent(to, ' stop '));
-    const { payload } = await failure(waiting._id);
+    const { json: payload } = await failure(waiting._id);
     expect(payload.message).toMatchObject({ status: 'failed', errorMessage: 'recipient_opted_out' });
   });
 
@@ -82,8 +82,8 @@ describe('a STOP', () => {
     await callBack(app, lineId, replyEvent(to, 'UNSUBSCRIBE'));
     const { status, body } = await call('POST', '/api/drip', { message: 'Drip', recipientPhone: to });
     expect(status).toBe(202);
-    const { payload } = await eventually(async () =>
-      receiver.deliveries.find((delivery) => delivery.payload.message?.correlationId === body.correlationId),
+    const { json: payload } = await eventually(async () =>
+      receiver.received.find((delivery) => delivery.json.message?.correlationId === body.correlationId),
     );
     expect(payload).toMatchObject({
       event: 'message.failed',

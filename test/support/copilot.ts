@@ -5,12 +5,12 @@ import { phone } from './carrier.ts';
 import { type ApiAnswer, type ApiClient, apiClient } from './client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from './factories.ts';
 import { callBack, replyEvent } from './inbound.ts';
-import type { Receiver } from './receiver.ts';
+import type { Endpoint } from './endpoint.ts';
 
 /** One workspace with a line, a copilot that drafts at once, and a webhook for all that drafts tell of. */
 export interface Copilot {
   app: TestApp;
-  receiver: Receiver;
+  receiver: Endpoint;
   workspace: TestWorkspace;
   lineId: string;
   call: ApiClient;
@@ -18,7 +18,7 @@ export interface Copilot {
 
 const EVENTS = ['message.sent', 'message.ai_draft', 'message.ai_draft_approved', 'message.ai_draft_rejected'];
 
-export async function copilot(app: TestApp, receiver: Receiver, knowledge: object = {}): Promise<Copilot> {
+export async function copilot(app: TestApp, receiver: Endpoint, knowledge: object = {}): Promise<Copilot> {
   const workspace = await createWorkspace(app);
   const lineId = await createLine(app, workspace.id);
   const call = apiClient(app.url, workspace.key);
@@ -61,8 +61,8 @@ export const act = (desk: Copilot, replyId: string, action: string, fields = {})
   desk.call('POST', '/api/knowledge-base/auto-replies', { replyId, action, ...fields });
 
 export const told = (desk: Copilot, event: string) =>
-  desk.receiver.deliveries
-    .map(({ payload }) => payload)
+  desk.receiver.received
+    .map(({ json: payload }) => payload)
     .filter((payload) => payload.event === event && payload.workspaceId === desk.workspace.id);
 
 export const messagesOf = async ({ call }: Copilot) =>
