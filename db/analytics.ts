@@ -71,8 +71,10 @@ async function count(
   groupBy: GroupBy,
 ): Promise<Map<string, Counts>> {
   const ids = sql.array([...workspaceIds], 'text');
-  // For this transaction: room for the contacts of a large workspace, before PostgreSQL goes to the disk.
-  await db.query(sql.type(Nothing)`select set_config('work_mem', '64MB', true)`);
+  // For this transaction: room for the contacts of a large workspace, before PostgreSQL goes to the disk; and time, since
+  // all of the time of ten million messages is better answered late than not.
+  await db.query(sql.type(Nothing)`
+    select set_config('work_mem', '64MB', true), set_config('statement_timeout', '120s', true)`);
   const outbound = await db.any(sql.type(Outbound)`
     select key, count(*) filter (where sent > 0) reached, sum(sent)::bigint sent, sum(fallback)::bigint fallback,
       sum(failed)::bigint failed
