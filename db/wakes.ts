@@ -8,12 +8,14 @@ import { NEVER, Nothing, type SystemDb, type TenantDb } from './pool.ts';
  * also what keeps a workflow that is just deciding to sleep from missing the new work.
  */
 export async function requestWake(db: TenantDb, workflowId: string, at: Date): Promise<boolean> {
+  // The row of a line that has moved is the other workspace's: it is to be refused by its policy, which PostgreSQL asks
+  // only after the condition has held.
   const lowered = await orMoved(
     db.maybeOne(sql.type(z.object({ workflowId: z.string() }))`
     insert into workflow_wakes (workspace_id, workflow_id, wake_at)
     values (${db.workspaceId}, ${workflowId}, ${timestamp(at)})
     on conflict (workflow_id) do update set wake_at = excluded.wake_at
-      where workflow_wakes.wake_at > excluded.wake_at
+      where workflow_wakes.wake_at > excluded.wake_at or workflow_wakes.workspace_id <> excluded.workspace_id
     returning workflow_id`),
   );
   return lowered !== null;

@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { withSystem, withTenant } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { secretContext, createSecretBox } from '#providers/secret-box.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
@@ -15,6 +16,7 @@ import {
   type TestWorkspace,
 } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -195,6 +197,14 @@ describe('a line that is transferred', () => {
       return status === 'fallback' && fallbackSmsDispatched;
     });
     expect(await sentTo(app, to)).toMatchObject([{ channel: 'sms', text: 'By SMS' }]);
+  });
+
+  it('is not chosen by what was under way while it left, though it is busy where it is now', async () => {
+    const lineId = await createLine(app, a.id);
+    const pacer = linePacerId(lineId);
+    await withTenant(app.pools, a.id, (db) => requestWake(db, pacer, new Date(Date.now() - 60_000)));
+    const accepting = withTenant(app.pools, b.id, (db) => requestWake(db, pacer, new Date()));
+    await expect(accepting).rejects.toThrow('the line has moved to another workspace');
   });
 
   it('loses nothing when it moves to and fro under load', async () => {
