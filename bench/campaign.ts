@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
@@ -15,19 +14,16 @@ import {
 } from '#db/campaigns.ts';
 import { insertLeads } from '#db/leads.ts';
 import { insertList, lockList } from '#db/lists.ts';
-import { createPools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { type TenantDb, withTenant } from '#db/pool.ts';
 import { dueMessages } from '#db/queue.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { normalizeLead } from '#domain/lead.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
-import { startSimulator } from '#simulator/server.ts';
-import { freePort } from '#standalone/ports.ts';
-import { startProcess } from '#test/support/process.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { actionsOf } from './actions.ts';
 import { residentMb } from './memory.ts';
-import { startServers } from './servers.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { startProduct } from './product.ts';
+import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
  * A large campaign from its start to its end, on durable servers, with a worker that is ended with SIGKILL again and
@@ -51,23 +47,10 @@ const ENTER_ONLY = options['enter-only'];
 const MESSAGES = LEADS * STEPS;
 const REPORT_EVERY_MS = 15_000;
 
-const servers = await startServers();
-const port = await freePort();
-const secret = randomBytes(32).toString('hex');
-const publicUrl = `http://localhost:${port}`;
-const simulator = await startSimulator({
-  port: 0,
-  smtpPort: 0,
-  dataDir: null,
-  callbackBaseUrl: publicUrl,
-  secret,
-});
-const config = { ...servers.config, port, publicUrl, simulator: { url: simulator.url, secret } };
-const pools = await createPools(config.databaseUrl, { size: 4, statementTimeoutMs: 300_000 });
+const product = await startProduct();
+const { pools, config, simulatorUrl } = product;
 const { id: workspaceId, lineIds } = await createBenchWorkspace(pools, LINES);
-await systemDb(pools).query(sql.type(z.unknown())`
-  update lines set daily_total_limit = 10000, daily_new_limit = 10000, hourly_new_limit = 10000,
-    min_gap_seconds = 0, contact_gap_seconds = 0 where workspace_id = ${workspaceId}`);
+await unpaced(pools, workspaceId);
 const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
 const temporal = createTemporalClient(config.temporal);
 const waker = createWaker(temporal, pino({ level: 'error' }));
@@ -130,21 +113,19 @@ async function act(campaignId: string, action: 'start' | 'pause' | 'resume' | 'a
 /** The carrier's log by line, so that no single answer of it is enormous. */
 async function* carrierLog(): AsyncGenerator<{ to: string; text: string }> {
   for (const lineId of lineIds) {
-    const response = await fetch(`${simulator.url}/simulated/carrier/sent?lineId=${lineId}`);
+    const response = await fetch(`${simulatorUrl}/simulated/carrier/sent?lineId=${lineId}`);
     yield* ((await response.json()) as { messages: { to: string; text: string }[] }).messages;
   }
 }
 
-let worker = await startProcess('workers/worker.ts', config);
 let peakMb = 0;
 const watch = setInterval(() => {
   try {
-    peakMb = Math.max(peakMb, residentMb(worker.pid));
+    peakMb = Math.max(peakMb, residentMb(product.pids.worker));
   } catch {
     // Killed a moment ago.
   }
 }, 1000);
-const api = await startProcess('api/server.ts', config, port);
 
 const listId = await timed(`${LEADS} leads in a list`, fillList);
 const steps = Array.from({ length: STEPS }, (_, index) => ({
@@ -181,14 +162,14 @@ for (;;) {
   if (performance.now() >= reportAt) {
     reportAt = performance.now() + REPORT_EVERY_MS;
     say(
-      `${count} of ${MESSAGES} messages; ${JSON.stringify(await progressOf(id))}; worker ${residentMb(worker.pid)} MB`,
+      `${count} of ${MESSAGES} messages; ${JSON.stringify(await progressOf(id))}; worker ${residentMb(product.pids.worker)} MB`,
     );
   }
   if (killed < KILLS && count >= (MESSAGES * (killed + 1)) / (KILLS + 1)) {
     killed += 1;
-    await worker.kill();
+    await product.killWorker();
     say(`worker killed for the ${killed}. time, at ${count} messages`);
-    worker = await startProcess('workers/worker.ts', config);
+    await product.startWorker();
   }
   await pause(500);
 }
@@ -243,10 +224,7 @@ if (ENTER_ONLY) {
 }
 
 clearInterval(watch);
-await Promise.all([worker.kill(), api.kill()]);
-await simulator.stop();
 await waker.close();
 await temporal.connection.close();
-await pools.close();
-await servers.stop();
+await product.stop();
 process.exitCode = right ? 0 : 1;

@@ -1,18 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { createPools, systemDb, withTenant } from '#db/pool.ts';
+import { systemDb, withTenant } from '#db/pool.ts';
 import { requestWake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { createTemporalClient, wakeWorkflow } from '#providers/temporal.ts';
-import { startSimulator } from '#simulator/server.ts';
-import { freePort } from '#standalone/ports.ts';
-import { startProcess } from '#test/support/process.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from './actions.ts';
-import { startServers } from './servers.ts';
+import { startProduct } from './product.ts';
 import { usageOf } from './usage.ts';
 import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace } from './workspace.ts';
@@ -39,22 +35,8 @@ const STATISTICS_MS = 11_000;
 /** Lines whose histories are read in full. */
 const SAMPLE = 50;
 
-const servers = await startServers();
-const port = await freePort();
-const secret = randomBytes(16).toString('hex');
-const publicUrl = `http://localhost:${port}`;
-const simulator = await startSimulator({
-  port: 0,
-  smtpPort: 0,
-  dataDir: null,
-  callbackBaseUrl: publicUrl,
-  secret,
-});
-const config = { ...servers.config, port, publicUrl, simulator: { url: simulator.url, secret } };
-const api = await startProcess('api/server.ts', config, port);
-const worker = await startProcess('workers/worker.ts', config);
-const pids = { api: api.pid, worker: worker.pid, ...servers.pids };
-const pools = await createPools(config.databaseUrl, { size: 4, statementTimeoutMs: 300_000 });
+const product = await startProduct();
+const { pools, config, pids } = product;
 const db = systemDb(pools);
 const temporal = createTemporalClient(config.temporal);
 const run = (query: Parameters<typeof db.query>[0]) => db.query(query);
@@ -67,11 +49,8 @@ try {
   }
   await manyLines();
 } finally {
-  await Promise.all([worker.kill(), api.kill()]);
-  await simulator.stop();
-  await pools.close();
   await temporal.connection.close();
-  await servers.stop();
+  await product.stop();
 }
 
 async function relaxedLine(): Promise<void> {
@@ -86,7 +65,7 @@ async function relaxedLine(): Promise<void> {
     (_, n) => `+1415${200 + Math.floor(n / 8000)}${1000 + (n % 8000)}`,
   );
   await inParallel(numbers, 50, async (to) => {
-    const answer = await fetch(`${publicUrl}/api/drip`, {
+    const answer = await fetch(`${config.publicUrl}/api/drip`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ message: 'Bench', recipientPhone: to }),

@@ -13,6 +13,8 @@ export interface Product {
   /** Of each API process. */
   urls: string[];
   simulatorUrl: string;
+  /** Of the first API process, of the worker that runs now, and of the servers. */
+  readonly pids: { api: number; worker: number; postgres: number; temporal: number };
   /** Ends the worker with SIGKILL. */
   killWorker(): Promise<void>;
   startWorker(): Promise<void>;
@@ -33,20 +35,23 @@ export async function startProduct(apis = 1): Promise<Product> {
     secret,
   });
   const config = { ...servers.config, publicUrl, simulator: { url: simulator.url, secret } };
-  const pools = await createPools(config.databaseUrl, { size: 4 });
-  const processes = await Promise.all(ports.map((port) => startProcess('api/server.ts', config, port)));
+  const pools = await createPools(config.databaseUrl, { size: 4, statementTimeoutMs: 300_000 });
+  const apiProcesses = await Promise.all(ports.map((port) => startProcess('api/server.ts', config, port)));
   let worker = await startProcess('workers/worker.ts', config);
   return {
     config,
     pools,
     urls,
     simulatorUrl: simulator.url,
+    get pids() {
+      return { api: apiProcesses[0]?.pid ?? 0, worker: worker.pid, ...servers.pids };
+    },
     killWorker: () => worker.kill(),
     async startWorker() {
       worker = await startProcess('workers/worker.ts', config);
     },
     async stop() {
-      await Promise.all([worker, ...processes].map((process) => process.kill()));
+      await Promise.all([worker, ...apiProcesses].map((process) => process.kill()));
       await Promise.all([simulator.stop(), pools.close()]);
       await servers.stop();
     },

@@ -1,17 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
-import { createPools, systemDb, withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/pool.ts';
 import { newId } from '#domain/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
-import { startSimulator } from '#simulator/server.ts';
-import { freePort } from '#standalone/ports.ts';
-import { startProcess } from '#test/support/process.ts';
-import { startServers } from './servers.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { startProduct } from './product.ts';
+import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
  * Replies that race the next step: `npm run bench:replies [-- --races 1000]`. Each lead's steps follow one another
@@ -26,30 +22,13 @@ const LINES = 10;
 /** Leads under way at once. */
 const WAVE = 50;
 
-const servers = await startServers();
-const port = await freePort();
-const secret = randomBytes(32).toString('hex');
-const publicUrl = `http://localhost:${port}`;
-const simulator = await startSimulator({
-  port: 0,
-  smtpPort: 0,
-  dataDir: null,
-  callbackBaseUrl: publicUrl,
-  secret,
-});
-const config = { ...servers.config, port, publicUrl, simulator: { url: simulator.url, secret } };
-const pools = await createPools(config.databaseUrl, { size: 4 });
+const product = await startProduct();
+const { pools, config, simulatorUrl } = product;
 const workspace = await createBenchWorkspace(pools, LINES);
-await systemDb(pools).query(sql.type(z.unknown())`
-  update lines set daily_total_limit = 10000, daily_new_limit = 10000, hourly_new_limit = 10000,
-    min_gap_seconds = 0, contact_gap_seconds = 0 where workspace_id = ${workspace.id}`);
-const [api, worker] = await Promise.all([
-  startProcess('api/server.ts', config, port),
-  startProcess('workers/worker.ts', config),
-]);
+await unpaced(pools, workspace.id);
 
 async function call<T>(path: string, body: unknown): Promise<T> {
-  const response = await fetch(`${publicUrl}${path}`, {
+  const response = await fetch(`${config.publicUrl}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${workspace.key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -81,13 +60,13 @@ async function reply(lineId: string, from: string): Promise<void> {
   const body = JSON.stringify({ lineId, events: [event] });
   // Repeated until it is taken, as carriers do.
   for (;;) {
-    const response = await fetch(`${publicUrl}/callbacks/carriers/simulated/${lineId}`, {
+    const response = await fetch(`${config.publicUrl}/callbacks/carriers/simulated/${lineId}`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         'webhook-id': id,
         'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-        'webhook-signature': new Webhook(callbackKey(secret)).sign(id, at, body),
+        'webhook-signature': new Webhook(callbackKey(config.simulator?.secret ?? '')).sign(id, at, body),
       },
       body,
     });
@@ -97,7 +76,7 @@ async function reply(lineId: string, from: string): Promise<void> {
 }
 
 const sentTo = async (to: string) => {
-  const response = await fetch(`${simulator.url}/simulated/carrier/sent?to=${encodeURIComponent(to)}`);
+  const response = await fetch(`${simulatorUrl}/simulated/carrier/sent?to=${encodeURIComponent(to)}`);
   return ((await response.json()) as { messages: { lineId: string; acceptedAt: string }[] }).messages;
 };
 
@@ -170,8 +149,5 @@ const { open } = await withTenant(pools, workspace.id, (db) =>
 );
 console.log(`${open} messages still to be sent`);
 
-await Promise.all([api.kill(), worker.kill()]);
-await simulator.stop();
-await pools.close();
-await servers.stop();
+await product.stop();
 process.exitCode = broken === 0 && open === 0 ? 0 : 1;
