@@ -11,7 +11,7 @@ import { billableActions } from './actions.ts';
 import { startProduct } from './product.ts';
 import { usageOf } from './usage.ts';
 import { inParallel, until } from './waiting.ts';
-import { createBenchWorkspace } from './workspace.ts';
+import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
  * What pacing costs in Temporal, and how many lines one worker carries:
@@ -55,10 +55,7 @@ try {
 
 async function relaxedLine(): Promise<void> {
   const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
-  await run(sql.type(
-    z.unknown(),
-  )`update lines set daily_total_limit = 10000, daily_new_limit = 10000, hourly_new_limit = 10000,
-    min_gap_seconds = 0, contact_gap_seconds = 0 where workspace_id = ${id}`);
+  await unpaced(pools, id);
   const started = performance.now();
   const numbers = Array.from(
     { length: DRIPS },

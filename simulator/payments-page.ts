@@ -1,7 +1,5 @@
+import { escapeHtml } from '#providers/mail/html.ts';
 import type { CardPage, Invoice } from './payments-ledger.ts';
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 const dollars = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
 

@@ -1,6 +1,7 @@
 import type { SendMailOptions } from 'nodemailer';
 import type { OutboundMessage } from './carrier.ts';
 import { ECHO_HEADER } from './smtp-inbound.ts';
+import { escapeHtml } from '../mail/html.ts';
 
 export interface EmailAttachment {
   name: string;
@@ -55,16 +56,6 @@ function subjectOf(text: string, sender: string): string {
   const lastSpace = room.lastIndexOf(' ');
   return `${lastSpace > 0 ? room.slice(0, lastSpace) : room}…`;
 }
-
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const escapeHtml = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 
 /** Paragraphs at empty lines, line breaks elsewhere; nothing of the text is markup. */
 function htmlOf(text: string): string {
