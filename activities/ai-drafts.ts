@@ -1,11 +1,17 @@
-import { type DraftRow, findDraft, giveUpWaiting, keepAnswer, lockConversation } from '#db/ai-drafts.ts';
-import { listThread } from '#db/conversations.ts';
-import { announceDraft } from '#db/draft-events.ts';
-import { findKnowledgeBase } from '#db/knowledge-base.ts';
-import { findLead } from '#db/leads.ts';
-import { notifyPositive } from '#db/notifications.ts';
+import {
+  type DraftRow,
+  findDraft,
+  giveUpWaiting,
+  keepAnswer,
+  lockConversation,
+} from '#db/commands/drafts/ai-drafts.ts';
+import { listThread } from '#db/queries/conversations.ts';
+import { announceDraft } from '#db/commands/drafts/draft-events.ts';
+import { findKnowledgeBase } from '#db/queries/knowledge-base.ts';
+import { findLead } from '#db/queries/leads.ts';
+import { notifyPositive } from '#db/commands/outbox/notifications.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
-import { contactName, findReply, shownText } from '#db/replies.ts';
+import { contactName, findReply, shownText } from '#db/queries/replies.ts';
 import { endWake, lockWake, setWake } from '#db/wakes.ts';
 import { DraftAnswer, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
 import { aiDraftId, webhookDispatcherId } from '#workflows/messages/wake.ts';

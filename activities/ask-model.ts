@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ModelUse } from '#db/ai-drafts.ts';
+import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
 import type { DraftPrompt } from '#domain/draft-prompt.ts';
 import { type Model, ModelFailure, type TokenUse } from '#providers/models/model.ts';
 

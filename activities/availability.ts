@@ -1,9 +1,9 @@
-import { countResult, findJob, setLeadStatus } from '#db/availability.ts';
-import { checkAddress } from '#db/check-address.ts';
-import { findLeads } from '#db/leads.ts';
+import { countResult, findJob, setLeadStatus } from '#db/queries/availability.ts';
+import { checkAddress } from '#db/commands/lines/check-address.ts';
+import { findLeads } from '#db/queries/leads.ts';
 import { withTenant } from '#db/pool.ts';
 import { setWake } from '#db/wakes.ts';
-import { workspaceTimezone } from '#db/workspaces.ts';
+import { workspaceTimezone } from '#db/queries/workspaces.ts';
 import type { AvailabilityResult } from '#domain/availability.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/messages/wake.ts';

@@ -1,5 +1,5 @@
-import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/line-invoices.ts';
-import type { StoredLineRequest } from '#db/line-requests.ts';
+import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/commands/billing/line-invoices.ts';
+import type { StoredLineRequest } from '#db/queries/line-requests.ts';
 import { withTenant } from '#db/pool.ts';
 import { setWake } from '#db/wakes.ts';
 import { NO_CARRIER } from '#domain/line.ts';

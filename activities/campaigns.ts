@@ -1,7 +1,7 @@
-import { enterLeads, nextLeads } from '#db/campaign-entry.ts';
-import { clearLeads, clearMessages, completeCampaign } from '#db/campaign-status.ts';
-import { campaignProgress, lockCampaign, setEntered } from '#db/campaigns.ts';
-import { notify, notifyProgress } from '#db/notifications.ts';
+import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
+import { clearLeads, clearMessages, completeCampaign } from '#db/commands/campaigns/campaign-status.ts';
+import { campaignProgress, lockCampaign, setEntered } from '#db/queries/campaigns.ts';
+import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
 import type { CampaignProgress } from '#domain/campaign.ts';

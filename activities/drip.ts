@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { acceptMessages } from '#db/accept-messages.ts';
-import { hasBufferedDrips, takeDrips } from '#db/drip.ts';
+import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';

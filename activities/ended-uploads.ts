@@ -6,7 +6,7 @@ import {
   forgetUploads,
   keepUploads,
   neededLinks,
-} from '#db/upload-retention.ts';
+} from '#db/queries/upload-retention.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import type { Dependencies } from './dependencies.ts';
 import { ownFile } from './outbound-files.ts';

@@ -7,13 +7,13 @@ import {
   type ImportRow,
   lockImport,
   type Rejected,
-} from '#db/lead-imports.ts';
-import { insertLeads } from '#db/leads.ts';
-import { lockList } from '#db/lists.ts';
+} from '#db/queries/lead-imports.ts';
+import { insertLeads } from '#db/queries/leads.ts';
+import { lockList } from '#db/queries/lists.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { setWake } from '#db/wakes.ts';
-import { contactOwners } from '#db/workspace-users.ts';
-import { workspaceCountry } from '#db/workspaces.ts';
+import { contactOwners } from '#db/queries/workspace-users.ts';
+import { workspaceCountry } from '#db/queries/workspaces.ts';
 import { delimiterOf } from '#domain/csv.ts';
 import { type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
 import { type NormalLead, normalizeLead } from '#domain/lead.ts';

@@ -1,7 +1,7 @@
-import { notifyLineDown } from '#db/line-down.ts';
-import { linesToProbe } from '#db/line-health.ts';
+import { notifyLineDown } from '#db/commands/lines/line-down.ts';
+import { linesToProbe } from '#db/commands/lines/line-health.ts';
 import { systemDb } from '#db/pool.ts';
-import { probeLine } from '#db/probe-line.ts';
+import { probeLine } from '#db/commands/lines/probe-line.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';

@@ -1,9 +1,9 @@
-import { receiveCarrierEvents } from '#db/carrier-reports.ts';
-import { advanceInbox, inboxPosition } from '#db/line-inboxes.ts';
-import { findLine } from '#db/lines.ts';
+import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
+import { advanceInbox, inboxPosition } from '#db/queries/line-inboxes.ts';
+import { findLine } from '#db/queries/lines.ts';
 import { systemDb, withTenant } from '#db/pool.ts';
 import { endWake, lockWake, setWake } from '#db/wakes.ts';
-import { lineHome } from '#db/workspaces.ts';
+import { lineHome } from '#db/queries/workspaces.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailboxReaderId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';

@@ -1,13 +1,13 @@
 import { ApplicationFailure } from '@temporalio/activity';
-import { rehomeMessages } from '#db/line-rehoming.ts';
+import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {
   changeLineRequest,
   findLineRequest,
   setIdentity,
   startLine,
   type StoredLineRequest,
-} from '#db/line-requests.ts';
-import { notify } from '#db/notifications.ts';
+} from '#db/queries/line-requests.ts';
+import { notify } from '#db/commands/outbox/notifications.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { type Carrier, LineRefused } from '#providers/carriers/carrier.ts';
 import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';

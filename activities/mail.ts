@@ -1,4 +1,10 @@
-import { dueMails, finishMail, type MailResult, type MailRow, nextMailAt } from '#db/mails.ts';
+import {
+  dueMails,
+  finishMail,
+  type MailResult,
+  type MailRow,
+  nextMailAt,
+} from '#db/commands/outbox/mails.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
 import type { Mailer, MailOutcome } from '#providers/mail/mailer.ts';

@@ -1,18 +1,18 @@
 import type { z } from 'zod';
-import { findEmailPreferences } from '#db/email-preferences.ts';
-import { type MailSeal, queueMail } from '#db/mails.ts';
-import { campaignsUnderWay, type NoticeText, noticeText } from '#db/notices.ts';
-import { notificationRecipients, type Recipient } from '#db/notification-recipients.ts';
+import { findEmailPreferences } from '#db/queries/email-preferences.ts';
+import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
+import { campaignsUnderWay, type NoticeText, noticeText } from '#db/commands/outbox/notices.ts';
+import { notificationRecipients, type Recipient } from '#db/queries/notification-recipients.ts';
 import {
   isPositiveConversation,
   nextNotificationAt,
   type NotificationRow,
   takeDue,
-} from '#db/notifications.ts';
+} from '#db/commands/outbox/notifications.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
-import { type ReplyAlert, replyAlerts } from '#db/reply-alerts.ts';
+import { type ReplyAlert, replyAlerts } from '#db/commands/outbox/reply-alerts.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
-import { workspaceProfile } from '#db/workspaces.ts';
+import { workspaceProfile } from '#db/queries/workspaces.ts';
 import { toZoned } from '#domain/calendar.ts';
 import type { MailData, NewMail } from '#domain/mail.ts';
 import { Notice, type NotificationKind } from '#domain/notification.ts';

@@ -1,7 +1,7 @@
-import { findStoredAttachment } from '#db/attachments.ts';
-import type { MessageRow } from '#db/messages.ts';
+import { findStoredAttachment } from '#db/queries/attachments.ts';
+import type { MessageRow } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/pool.ts';
-import { findVoiceNote } from '#db/voice-notes.ts';
+import { findVoiceNote } from '#db/queries/voice-notes.ts';
 import { CARRIER_LINK_DAYS, type LinkReader, linkName } from '#domain/attachment.ts';
 import { isAudio } from '#domain/attachment-type.ts';
 import type { Channel } from '#domain/channel.ts';

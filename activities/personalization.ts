@@ -1,15 +1,15 @@
 import pLimit from 'p-limit';
-import { wakeLines } from '#db/campaign-entry.ts';
-import { findCampaign } from '#db/campaigns.ts';
-import { findKnowledgeBase } from '#db/knowledge-base.ts';
-import { findLeads, type LeadRow, presentLead } from '#db/leads.ts';
+import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
+import { findCampaign } from '#db/queries/campaigns.ts';
+import { findKnowledgeBase } from '#db/queries/knowledge-base.ts';
+import { findLeads, type LeadRow, presentLead } from '#db/queries/leads.ts';
 import {
   type DueMessage,
   duePersonalizations,
   nextPersonalization,
   personalizationProgress,
   releasePersonalized,
-} from '#db/personalizations.ts';
+} from '#db/commands/campaigns/personalizations.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { endWake, lockWake, setWake } from '#db/wakes.ts';
 import {

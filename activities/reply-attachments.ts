@@ -5,10 +5,10 @@ import {
   markStored,
   nextAttachmentAt,
   type WaitingAttachment,
-} from '#db/attachments.ts';
-import { findLine } from '#db/lines.ts';
+} from '#db/queries/attachments.ts';
+import { findLine } from '#db/queries/lines.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
-import { announceReplies } from '#db/reply-events.ts';
+import { announceReplies } from '#db/commands/inbound/reply-events.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';

@@ -1,14 +1,20 @@
-import { type AttemptRow, callHistory, insertAttempts, lineHistory } from '#db/attempts.ts';
-import { stopFailed, wakeWhenDone } from '#db/campaign-stops.ts';
-import { findLine, type LineRow } from '#db/lines.ts';
-import { findLeads, type LeadRow } from '#db/leads.ts';
-import { emitMessageEvents } from '#db/message-events.ts';
-import type { MessageRow } from '#db/messages.ts';
+import { type AttemptRow, callHistory, insertAttempts, lineHistory } from '#db/queries/attempts.ts';
+import { stopFailed, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { findLine, type LineRow } from '#db/queries/lines.ts';
+import { findLeads, type LeadRow } from '#db/queries/leads.ts';
+import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
+import type { MessageRow } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/pool.ts';
-import { dueForcedFallbacks, dueMessages, explainWait, moveMessages, nextDueAt } from '#db/queue.ts';
-import { advanceMessage, lockConversations, noteOutbound, owedFallbacks, startSending } from '#db/sends.ts';
+import { dueForcedFallbacks, dueMessages, explainWait, moveMessages, nextDueAt } from '#db/queries/queue.ts';
+import {
+  advanceMessage,
+  lockConversations,
+  noteOutbound,
+  owedFallbacks,
+  startSending,
+} from '#db/queries/sends.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
-import { workspaceTimezone } from '#db/workspaces.ts';
+import { workspaceTimezone } from '#db/queries/workspaces.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { circuitAt } from '#domain/circuit.ts';
 import { newId } from '#domain/ids.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { systemDb } from '#db/pool.ts';
-import { lineHome } from '#db/workspaces.ts';
+import { lineHome } from '#db/queries/workspaces.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { carrierQueue } from '#workflows/messages/task-queues.ts';
 import type { Round } from '#workflows/work-loop.ts';

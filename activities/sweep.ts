@@ -1,4 +1,4 @@
-import { trimAged } from '#db/retention.ts';
+import { trimAged } from '#db/queries/retention.ts';
 import { systemDb } from '#db/pool.ts';
 import { overdueWakes } from '#db/wakes.ts';
 import type { Dependencies } from './dependencies.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type TenantDb, withTenant } from '#db/pool.ts';
-import { audioWithoutNote, insertVoiceNote, voiceNoteId, voiceNoteUrls } from '#db/voice-notes.ts';
+import { audioWithoutNote, insertVoiceNote, voiceNoteId, voiceNoteUrls } from '#db/queries/voice-notes.ts';
 import { voiceNoteName } from '#domain/voice-note.ts';
 import { MAX_NOTE_BYTES, UnreadableAudio, VOICE_NOTE_TYPE } from '#providers/audio/voice-note.ts';
 import { storageKey } from '#providers/storage/storage.ts';

@@ -1,8 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Pools, withTenant } from '#db/pool.ts';
-import { alarmFailingWebhooks } from '#db/webhook-alarms.ts';
-import { type ClaimedDelivery, type DeliveryResult, finishDeliveries } from '#db/webhook-deliveries.ts';
+import { alarmFailingWebhooks } from '#db/commands/outbox/webhook-alarms.ts';
+import {
+  type ClaimedDelivery,
+  type DeliveryResult,
+  finishDeliveries,
+} from '#db/queries/webhook-deliveries.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
 import type { Waker } from '#providers/temporal.ts';

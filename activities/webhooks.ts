@@ -5,7 +5,7 @@ import {
   failInterrupted,
   hasPendingDeliveries,
   oldestClaim,
-} from '#db/webhook-deliveries.ts';
+} from '#db/queries/webhook-deliveries.ts';
 import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';

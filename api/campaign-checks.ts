@@ -1,7 +1,7 @@
-import type { CampaignRow } from '#db/campaigns.ts';
-import { loadIntakeContext, type Uploads } from '#db/intake.ts';
-import { usableLines } from '#db/lines.ts';
-import { findList } from '#db/lists.ts';
+import type { CampaignRow } from '#db/queries/campaigns.ts';
+import { loadIntakeContext, type Uploads } from '#db/queries/intake.ts';
+import { usableLines } from '#db/queries/lines.ts';
+import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/pool.ts';
 import type { CampaignPatch, CampaignStep } from '#domain/campaign.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomInt } from 'node:crypto';
-import { bufferDrips, claimFingerprints, type DripAcknowledgement } from '#db/drip.ts';
-import { claimIdempotencyKeys, storeAnswers } from '#db/idempotency.ts';
-import { loadIntakeContext } from '#db/intake.ts';
+import { bufferDrips, claimFingerprints, type DripAcknowledgement } from '#db/queries/drip.ts';
+import { claimIdempotencyKeys, storeAnswers } from '#db/queries/idempotency.ts';
+import { loadIntakeContext } from '#db/queries/intake.ts';
 import { type Pools, type TenantDb, withTenant } from '#db/pool.ts';
 import { requestWake } from '#db/wakes.ts';
 import type { LinkReader } from '#domain/attachment.ts';

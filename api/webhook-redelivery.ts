@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { requestWake } from '#db/wakes.ts';
-import { finishDeliveries } from '#db/webhook-deliveries.ts';
-import { insertClaimedDelivery } from '#db/webhook-log.ts';
-import { findWebhook, type WebhookRow } from '#db/webhooks.ts';
+import { finishDeliveries } from '#db/queries/webhook-deliveries.ts';
+import { insertClaimedDelivery } from '#db/queries/webhook-log.ts';
+import { findWebhook, type WebhookRow } from '#db/queries/webhooks.ts';
 import type { DeliveredEvent } from '#domain/event.ts';
 import type { DeliveryReport } from '#domain/webhook.ts';
 import { DELIVERY_TIMEOUT_MS, postDelivery } from '#providers/webhook-post.ts';

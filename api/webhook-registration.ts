@@ -1,5 +1,5 @@
 import type { TenantDb } from '#db/pool.ts';
-import { insertWebhook, presentWebhook } from '#db/webhooks.ts';
+import { insertWebhook, presentWebhook } from '#db/queries/webhooks.ts';
 import { newId } from '#domain/ids.ts';
 import { newWebhookSecret } from '#domain/webhook-signature.ts';
 import type { Webhook, WebhookInput } from '#domain/webhook.ts';

@@ -3,19 +3,19 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { changeCampaignStatus } from '#db/campaign-status.ts';
-import { stopContact } from '#db/campaign-stops.ts';
+import { changeCampaignStatus } from '#db/commands/campaigns/campaign-status.ts';
+import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import {
   campaignProgress,
   type CampaignRow,
   findCampaign,
   insertCampaign,
   lockCampaign,
-} from '#db/campaigns.ts';
-import { insertLeads } from '#db/leads.ts';
-import { insertList, lockList } from '#db/lists.ts';
+} from '#db/queries/campaigns.ts';
+import { insertLeads } from '#db/queries/leads.ts';
+import { insertList, lockList } from '#db/queries/lists.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
-import { dueMessages } from '#db/queue.ts';
+import { dueMessages } from '#db/queries/queue.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { normalizeLead } from '#domain/lead.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';

@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { emitEvents } from '#db/events.ts';
+import { emitEvents } from '#db/commands/outbox/events.ts';
 import { createPools, type Pools, withSystem, withTenant } from '#db/pool.ts';
-import { insertWebhook } from '#db/webhooks.ts';
+import { insertWebhook } from '#db/queries/webhooks.ts';
 import type { Config } from '#domain/config.ts';
 import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
 import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';

@@ -1,4 +1,10 @@
-import { agencyByKey, agencyOfUser, touchKey, workspaceById, workspaceByKey } from '#db/credentials.ts';
+import {
+  agencyByKey,
+  agencyOfUser,
+  touchKey,
+  workspaceById,
+  workspaceByKey,
+} from '#db/queries/credentials.ts';
 import { systemDb } from '#db/pool.ts';
 import { apiKeyKind, hashApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, WorkspaceCaller } from '#domain/caller.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { claimAgencyKey, storeAgencyAnswer } from '#db/agency-idempotency.ts';
-import { claimIdempotencyKeys, storeAnswers } from '#db/idempotency.ts';
+import { claimAgencyKey, storeAgencyAnswer } from '#db/queries/agency-idempotency.ts';
+import { claimIdempotencyKeys, storeAnswers } from '#db/queries/idempotency.ts';
 import type { SystemDb, TenantDb } from '#db/pool.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
 import { ApiError, invalid } from './errors.ts';

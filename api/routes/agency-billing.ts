@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { findClient } from '#db/agency.ts';
-import { agencyCustomer, subscribe, SubscriptionBusy } from '#db/billing.ts';
+import { findClient } from '#db/queries/agency.ts';
+import { agencyCustomer, subscribe, SubscriptionBusy } from '#db/commands/billing/billing.ts';
 import { systemDb } from '#db/pool.ts';
 import { Plan } from '#domain/entitlement.ts';
 import { WorkspaceId } from '#domain/ids.ts';

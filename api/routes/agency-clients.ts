@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { inWorkspace, insertSubAccount, listClients, listSubAccounts } from '#db/agency.ts';
-import { insertApiKey } from '#db/api-keys.ts';
-import { changeEmailPreferences, findEmailPreferences } from '#db/email-preferences.ts';
+import { inWorkspace, insertSubAccount, listClients, listSubAccounts } from '#db/queries/agency.ts';
+import { insertApiKey } from '#db/queries/api-keys.ts';
+import { changeEmailPreferences, findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { SubAccount, SubAccountInput } from '#domain/agency.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { EmailPreferences, switchAll } from '#domain/email-preferences.ts';

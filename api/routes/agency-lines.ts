@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type Client, findClient, inWorkspace, listClients } from '#db/agency.ts';
-import { deleteLine, holdLine, moveLine, type Wake } from '#db/line-moves.ts';
-import { findLineWithUsage, type LineRow, listLines } from '#db/lines.ts';
+import { type Client, findClient, inWorkspace, listClients } from '#db/queries/agency.ts';
+import { deleteLine, holdLine, moveLine, type Wake } from '#db/commands/lines/line-moves.ts';
+import { findLineWithUsage, type LineRow, listLines } from '#db/queries/lines.ts';
 import type { SystemDb } from '#db/pool.ts';
-import { lineHome } from '#db/workspaces.ts';
+import { lineHome } from '#db/queries/workspaces.ts';
 import type { AgencyCaller } from '#domain/caller.ts';
 import { Id, isId, WorkspaceId } from '#domain/ids.ts';
 import { Line } from '#domain/line.ts';

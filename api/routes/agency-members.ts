@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addCoAdmin, listAgencyMembers, removeCoAdmin } from '#db/agency.ts';
+import { addCoAdmin, listAgencyMembers, removeCoAdmin } from '#db/queries/agency.ts';
 import { BillingMode } from '#domain/agency.ts';
 import { UserId } from '#domain/ids.ts';
 import { ApiError } from '../http/errors.ts';

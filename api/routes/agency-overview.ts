@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { listClients } from '#db/agency.ts';
-import { countByWorkspace } from '#db/analytics.ts';
+import { listClients } from '#db/queries/agency.ts';
+import { countByWorkspace } from '#db/queries/analytics.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { Metrics, metricsOf, NO_COUNTS, sumCounts } from '#domain/metrics.ts';
 import { agencyRoute } from '../http/route.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Client, findClient, inWorkspace, listClients, workspaceOfWebhook } from '#db/agency.ts';
-import { deleteWebhook, listWebhooks, presentWebhook } from '#db/webhooks.ts';
+import { type Client, findClient, inWorkspace, listClients, workspaceOfWebhook } from '#db/queries/agency.ts';
+import { deleteWebhook, listWebhooks, presentWebhook } from '#db/queries/webhooks.ts';
 import { Id, WorkspaceId } from '#domain/ids.ts';
 import { Webhook, WebhookInput } from '#domain/webhook.ts';
 import { ApiError, invalid } from '../http/errors.ts';

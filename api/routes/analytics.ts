@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { conversationsOfDay } from '#db/analytics-conversations.ts';
-import { countByBucket, countMessages } from '#db/analytics.ts';
+import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
+import { countByBucket, countMessages } from '#db/queries/analytics.ts';
 import type { TenantDb } from '#db/pool.ts';
 import {
   AnalyticsQuery,

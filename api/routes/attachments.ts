@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findStoredAttachment, insertUpload } from '#db/attachments.ts';
+import { findStoredAttachment, insertUpload } from '#db/queries/attachments.ts';
 import { withTenant } from '#db/pool.ts';
 import { readRange } from '#domain/byte-range.ts';
 import { linkExpiry, linkName, UPLOAD_LINK_DAYS } from '#domain/attachment.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { findJob, insertJob, leadsToCheck, setLeadStatus } from '#db/availability.ts';
-import { type AskCarrier, checkAddress } from '#db/check-address.ts';
-import { findLeads } from '#db/leads.ts';
+import { findJob, insertJob, leadsToCheck, setLeadStatus } from '#db/queries/availability.ts';
+import { type AskCarrier, checkAddress } from '#db/commands/lines/check-address.ts';
+import { findLeads } from '#db/queries/leads.ts';
 import { withTenant } from '#db/pool.ts';
 import { requestWake } from '#db/wakes.ts';
 import { normalizeAddress } from '#domain/address.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { enterLeads, planEntry } from '#db/campaign-entry.ts';
-import { reopenCampaign } from '#db/campaign-status.ts';
-import { type CampaignRow, findCampaign, lockCampaign } from '#db/campaigns.ts';
-import { findLead, insertLeads, joinList, type LeadRow, presentLead } from '#db/leads.ts';
-import { lockList, quickSendsList } from '#db/lists.ts';
+import { enterLeads, planEntry } from '#db/commands/campaigns/campaign-entry.ts';
+import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
+import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns.ts';
+import { findLead, insertLeads, joinList, type LeadRow, presentLead } from '#db/queries/leads.ts';
+import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { type TenantDb, tryOut } from '#db/pool.ts';
 import { requestWake } from '#db/wakes.ts';
-import { contactOwners } from '#db/workspace-users.ts';
+import { contactOwners } from '#db/queries/workspace-users.ts';
 import { Channel } from '#domain/channel.ts';
 import { Id } from '#domain/ids.ts';
 import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/lead.ts';

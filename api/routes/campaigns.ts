@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canTake, changeCampaignStatus, deleteCampaign } from '#db/campaign-status.ts';
+import { canTake, changeCampaignStatus, deleteCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import {
   campaignProgress,
   type CampaignRow,
@@ -10,8 +10,8 @@ import {
   lockCampaign,
   presentCampaign,
   updateCampaign,
-} from '#db/campaigns.ts';
-import { personalizationProgress } from '#db/personalizations.ts';
+} from '#db/queries/campaigns.ts';
+import { personalizationProgress } from '#db/commands/campaigns/personalizations.ts';
 import {
   Campaign,
   CampaignInput,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { receiveCarrierEvents } from '#db/carrier-reports.ts';
-import { findFallbackAccount } from '#db/fallback-config.ts';
-import { findLine } from '#db/lines.ts';
+import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
+import { findFallbackAccount } from '#db/queries/fallback-config.ts';
+import { findLine } from '#db/queries/lines.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/pool.ts';
-import { lineHome } from '#db/workspaces.ts';
+import { lineHome } from '#db/queries/workspaces.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { isId } from '#domain/ids.ts';
 import { BadSignature, type CallbackRequest, type Carrier } from '#providers/carriers/carrier.ts';

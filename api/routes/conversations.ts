@@ -6,8 +6,8 @@ import {
   presentConversations,
   presentThread,
   setTags,
-} from '#db/conversations.ts';
-import { notifyPositive } from '#db/notifications.ts';
+} from '#db/queries/conversations.ts';
+import { notifyPositive } from '#db/commands/outbox/notifications.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeEmailPreferences, findEmailPreferences } from '#db/email-preferences.ts';
+import { changeEmailPreferences, findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { EmailPreferences, EmailPreferencesPatch } from '#domain/email-preferences.ts';
 import { workspaceRoute } from '../http/route.ts';
 

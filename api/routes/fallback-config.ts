@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findFallbackConfig, saveFallbackConfig } from '#db/fallback-config.ts';
+import { findFallbackConfig, saveFallbackConfig } from '#db/queries/fallback-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
 import { invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { acceptMessages } from '#db/accept-messages.ts';
-import { findFallbackAccount } from '#db/fallback-config.ts';
-import { loadIntakeContext } from '#db/intake.ts';
-import { findLead } from '#db/leads.ts';
-import { findMessage, presentMessage } from '#db/messages.ts';
+import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { findFallbackAccount } from '#db/queries/fallback-config.ts';
+import { loadIntakeContext } from '#db/queries/intake.ts';
+import { findLead } from '#db/queries/leads.ts';
+import { findMessage, presentMessage } from '#db/queries/messages.ts';
 import { MAX_BODY_LENGTH, Message, type MessageInput } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { ApiError, invalid } from '../http/errors.ts';

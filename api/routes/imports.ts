@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Readable, Transform } from 'node:stream';
 import { z } from 'zod';
-import { findImport, insertImport, presentImport, rejectedRows } from '#db/lead-imports.ts';
-import { customFieldNames, type LeadRow, listLeads } from '#db/leads.ts';
-import { findList } from '#db/lists.ts';
+import { findImport, insertImport, presentImport, rejectedRows } from '#db/queries/lead-imports.ts';
+import { customFieldNames, type LeadRow, listLeads } from '#db/queries/leads.ts';
+import { findList } from '#db/queries/lists.ts';
 import { type Pools, type TenantDb, withTenant } from '#db/pool.ts';
 import { csvLine } from '#domain/csv.ts';
 import { Id, newId } from '#domain/ids.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { acceptMessages } from '#db/accept-messages.ts';
-import { lastInbound } from '#db/conversations.ts';
-import { announceAnswered, resolveByAnswer } from '#db/draft-resolution.ts';
-import { loadIntakeContext } from '#db/intake.ts';
-import { findLead } from '#db/leads.ts';
-import { findLine, isUsable } from '#db/lines.ts';
-import { presentMessage } from '#db/messages.ts';
+import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { lastInbound } from '#db/queries/conversations.ts';
+import { announceAnswered, resolveByAnswer } from '#db/commands/drafts/draft-resolution.ts';
+import { loadIntakeContext } from '#db/queries/intake.ts';
+import { findLead } from '#db/queries/leads.ts';
+import { findLine, isUsable } from '#db/queries/lines.ts';
+import { presentMessage } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { withSystem } from '#db/pool.ts';
-import { acceptOffer, findOffer } from '#db/team.ts';
+import { acceptOffer, findOffer } from '#db/queries/team.ts';
 import { html } from '#providers/mail/html.ts';
 import { publicRoute } from '../http/route.ts';
 import { showPage } from '../http/small-page.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { insertApiKey, type KeyStore, listApiKeys, revokeApiKey } from '#db/api-keys.ts';
+import { insertApiKey, type KeyStore, listApiKeys, revokeApiKey } from '#db/queries/api-keys.ts';
 import { ApiKeyInput, ApiKeyRecord } from '#domain/api-key-record.ts';
 import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import { Id } from '#domain/ids.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { listDrafts, presentDraft } from '#db/ai-drafts.ts';
-import { type Resolved, resolveDraft } from '#db/draft-resolution.ts';
-import { findKnowledgeBase, saveKnowledgeBase } from '#db/knowledge-base.ts';
+import { listDrafts, presentDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { type Resolved, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
+import { findKnowledgeBase, saveKnowledgeBase } from '#db/queries/knowledge-base.ts';
 import { AutoReply, DraftResolution, DraftStatus } from '#domain/ai-draft.ts';
 import { Id } from '#domain/ids.ts';
 import { KnowledgeBase } from '#domain/knowledge-base.ts';

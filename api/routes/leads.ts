@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { deleteLead, findLead, insertLeads, listLeads, presentLead, updateLead } from '#db/leads.ts';
-import { lockList, quickSendsList } from '#db/lists.ts';
-import { contactOwners } from '#db/workspace-users.ts';
+import { deleteLead, findLead, insertLeads, listLeads, presentLead, updateLead } from '#db/queries/leads.ts';
+import { lockList, quickSendsList } from '#db/queries/lists.ts';
+import { contactOwners } from '#db/queries/workspace-users.ts';
 import { Id } from '#domain/ids.ts';
 import {
   DefaultCountryCode,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { connectLine } from '#db/line-carriers.ts';
-import { holdLine } from '#db/line-moves.ts';
-import { findLine, type LineRow } from '#db/lines.ts';
+import { connectLine } from '#db/commands/lines/line-carriers.ts';
+import { holdLine } from '#db/commands/lines/line-moves.ts';
+import { findLine, type LineRow } from '#db/queries/lines.ts';
 import { withTenant } from '#db/pool.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import { isPhoneChannel } from '#domain/channel.ts';

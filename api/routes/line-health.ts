@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { notifyLineDown } from '#db/line-down.ts';
-import { findLine } from '#db/lines.ts';
+import { notifyLineDown } from '#db/commands/lines/line-down.ts';
+import { findLine } from '#db/queries/lines.ts';
 import { withTenant } from '#db/pool.ts';
-import { probeLine } from '#db/probe-line.ts';
+import { probeLine } from '#db/commands/lines/probe-line.ts';
 import { HealthStatus } from '#domain/line.ts';
 import { Id } from '#domain/ids.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { freeIdempotencyKey } from '#db/idempotency.ts';
-import { awaitedInvoice, lineInvoices } from '#db/line-invoices.ts';
+import { freeIdempotencyKey } from '#db/queries/idempotency.ts';
+import { awaitedInvoice, lineInvoices } from '#db/commands/billing/line-invoices.ts';
 import {
   changeLineRequest,
   findAwaitingPayment,
@@ -10,7 +10,7 @@ import {
   lockBilling,
   presentLineRequest,
   type StoredLineRequest,
-} from '#db/line-requests.ts';
+} from '#db/queries/line-requests.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import type { Grant } from '#domain/entitlement.ts';

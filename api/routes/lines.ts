@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { rehomeMessages } from '#db/line-rehoming.ts';
-import { findLineWithUsage, listLines, updateLine } from '#db/lines.ts';
-import { recallMoved } from '#db/queue.ts';
+import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
+import { findLineWithUsage, listLines, updateLine } from '#db/queries/lines.ts';
+import { recallMoved } from '#db/queries/queue.ts';
 import { requestWake } from '#db/wakes.ts';
 import { Id } from '#domain/ids.ts';
 import { Line, LinePatch } from '#domain/line.ts';

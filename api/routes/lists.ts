@@ -1,6 +1,14 @@
 import { z } from 'zod';
-import { campaignOfList } from '#db/campaigns.ts';
-import { deleteList, findList, insertList, listLists, lockList, presentList, updateList } from '#db/lists.ts';
+import { campaignOfList } from '#db/queries/campaigns.ts';
+import {
+  deleteList,
+  findList,
+  insertList,
+  listLists,
+  lockList,
+  presentList,
+  updateList,
+} from '#db/queries/lists.ts';
 import { Id } from '#domain/ids.ts';
 import { LeadList, LeadListInput, LeadListPatch } from '#domain/lead-list.ts';
 import { ApiError } from '../http/errors.ts';

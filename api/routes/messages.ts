@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { followCampaign } from '#db/campaign-steps.ts';
-import { acceptMessages } from '#db/accept-messages.ts';
-import { loadIntakeContext } from '#db/intake.ts';
-import { cancelMessage, findMessage, listMessages, presentMessage } from '#db/messages.ts';
+import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
+import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { loadIntakeContext } from '#db/queries/intake.ts';
+import { cancelMessage, findMessage, listMessages, presentMessage } from '#db/queries/messages.ts';
 import { Id } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { MessageStatus } from '#domain/message-status.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { isMuted, setMuted } from '#db/notifications.ts';
+import { isMuted, setMuted } from '#db/commands/outbox/notifications.ts';
 import { withTenant } from '#db/pool.ts';
 import type { NotificationKind } from '#domain/notification.ts';
 import { html } from '#providers/mail/html.ts';

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { announceOptOut, isOptedOut, listOptOuts, optIn, optOut, presentOptOut } from '#db/opt-outs.ts';
+import {
+  announceOptOut,
+  isOptedOut,
+  listOptOuts,
+  optIn,
+  optOut,
+  presentOptOut,
+} from '#db/commands/sending/opt-outs.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { TenantDb } from '#db/pool.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';

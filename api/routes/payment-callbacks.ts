@@ -1,7 +1,7 @@
-import { refreshSubscription } from '#db/billing.ts';
-import { applyInvoiceEvent, notePaymentEvent } from '#db/payment-events.ts';
+import { refreshSubscription } from '#db/commands/billing/billing.ts';
+import { applyInvoiceEvent, notePaymentEvent } from '#db/commands/billing/payment-events.ts';
 import { systemDb, withTenant } from '#db/pool.ts';
-import { lineHome } from '#db/workspaces.ts';
+import { lineHome } from '#db/queries/workspaces.ts';
 import { BadPaymentSignature, PaymentsUnavailable } from '#domain/payments.ts';
 import { readRawBody } from '../http/body.ts';
 import { ApiError } from '../http/errors.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listReplies, presentReplies } from '#db/replies.ts';
+import { listReplies, presentReplies } from '#db/queries/replies.ts';
 import { Id } from '#domain/ids.ts';
 import { Reply } from '#domain/reply.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';

@@ -1,7 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { queueMail } from '#db/mails.ts';
-import { deleteInvitation, listInvitations, listTeam, putInvitation, workspaceName } from '#db/team.ts';
+import { queueMail } from '#db/commands/outbox/mails.ts';
+import {
+  deleteInvitation,
+  listInvitations,
+  listTeam,
+  putInvitation,
+  workspaceName,
+} from '#db/queries/team.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { Id } from '#domain/ids.ts';
 import { Invitation, INVITATION_DAYS, Role, TeamMember } from '#domain/team.ts';

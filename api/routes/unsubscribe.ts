@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
-import { findMessage } from '#db/messages.ts';
-import { announceOptOut, isOptedOut, optOut } from '#db/opt-outs.ts';
+import { findMessage } from '#db/queries/messages.ts';
+import { announceOptOut, isOptedOut, optOut } from '#db/commands/sending/opt-outs.ts';
 import { withTenant } from '#db/pool.ts';
 import { html } from '#providers/mail/html.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { insertEvent } from '#db/events.ts';
-import { findStoredDelivery, listDeliveries, presentDelivery } from '#db/webhook-log.ts';
-import { findWebhook } from '#db/webhooks.ts';
+import { insertEvent } from '#db/commands/outbox/events.ts';
+import { findStoredDelivery, listDeliveries, presentDelivery } from '#db/queries/webhook-log.ts';
+import { findWebhook } from '#db/queries/webhooks.ts';
 import { pingPayload } from '#domain/events/ping.ts';
 import { Id } from '#domain/ids.ts';
 import { DeliveryReport, WebhookDelivery } from '#domain/webhook.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { requestWake } from '#db/wakes.ts';
-import { hasPendingDeliveries } from '#db/webhook-deliveries.ts';
+import { hasPendingDeliveries } from '#db/queries/webhook-deliveries.ts';
 import {
   deleteWebhook,
   findWebhook,
@@ -8,7 +8,7 @@ import {
   presentWebhook,
   rotateSecret,
   updateWebhook,
-} from '#db/webhooks.ts';
+} from '#db/queries/webhooks.ts';
 import { Id } from '#domain/ids.ts';
 import { newWebhookSecret } from '#domain/webhook-signature.ts';
 import { ROTATION_HOURS, Webhook, WebhookInput, WebhookPatch } from '#domain/webhook.ts';

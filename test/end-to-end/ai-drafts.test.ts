@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resolveDraft } from '#db/draft-resolution.ts';
+import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { withTenant } from '#db/pool.ts';
 import { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { createLogger } from '#providers/log.ts';

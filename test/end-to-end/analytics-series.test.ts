@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { conversationsOfDay } from '#db/analytics-conversations.ts';
-import { countMessages } from '#db/analytics.ts';
+import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
+import { countMessages } from '#db/queries/analytics.ts';
 import { withSystem, withTenant } from '#db/pool.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { stopContact, wakeWhenDone } from '#db/campaign-stops.ts';
+import { stopContact, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
 import { withSystem, withTenant } from '#db/pool.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';

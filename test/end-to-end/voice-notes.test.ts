@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { voiceNoteId } from '#db/voice-notes.ts';
+import { voiceNoteId } from '#db/queries/voice-notes.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';

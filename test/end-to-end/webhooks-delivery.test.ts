@@ -3,7 +3,7 @@ import pg from 'pg';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/pool.ts';
-import { trimAged } from '#db/retention.ts';
+import { trimAged } from '#db/queries/retention.ts';
 import { EVENT_NAMES } from '#domain/event.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';

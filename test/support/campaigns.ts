@@ -1,5 +1,5 @@
-import { campaignProgress, type CampaignRow, findCampaign } from '#db/campaigns.ts';
-import { findMessage, listMessages, presentMessage } from '#db/messages.ts';
+import { campaignProgress, type CampaignRow, findCampaign } from '#db/queries/campaigns.ts';
+import { findMessage, listMessages, presentMessage } from '#db/queries/messages.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import type { Message } from '#domain/message.ts';
 import { eventually, type TestApp } from './app.ts';

@@ -1,0 +1,225 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { Plan } from '#domain/entitlement.ts';
+import {
+  CardDeclined,
+  NoSuchSubscription,
+  type PaymentProvider,
+  type Subscription,
+} from '#domain/payments.ts';
+import { lineRequestId } from '#workflows/messages/wake.ts';
+import { findAwaitingPayment, lockBilling } from '#db/queries/line-requests.ts';
+import { notify } from '#db/commands/outbox/notifications.ts';
+import { Nothing, type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+
+/** What waits for the payment provider opens its transactions itself: none is held open meanwhile. */
+export interface Billing {
+  pools: Pools;
+  payments: PaymentProvider;
+}
+
+/** Another change of the workspace's plan is under way. */
+export class SubscriptionBusy extends Error {}
+
+const PayerRow = z.object({ id: z.string(), name: z.string(), customerId: z.string().nullable() });
+
+/** The customer at the payment provider who pays for a workspace: its agency, or the workspace itself. */
+export async function payingCustomer(billing: Billing, workspaceId: string): Promise<string> {
+  const agencyId = await systemDb(billing.pools).oneFirst(sql.type(z.object({ id: z.string().nullable() }))`
+    select agency_id id from workspaces where id = ${workspaceId}`);
+  return agencyId === null
+    ? customerOf(billing, 'workspaces', workspaceId)
+    : agencyCustomer(billing, agencyId);
+}
+
+/** The customer at the payment provider who an agency is. */
+export const agencyCustomer = (billing: Billing, agencyId: string): Promise<string> =>
+  customerOf(billing, 'agencies', agencyId);
+
+async function customerOf(
+  { pools, payments }: Billing,
+  payers: 'workspaces' | 'agencies',
+  payerId: string,
+): Promise<string> {
+  const table = sql.identifier([payers]);
+  const { id, name, customerId } = await systemDb(pools).one(sql.type(PayerRow)`
+    select id, name, payment_customer_id customer_id from ${table} where id = ${payerId}`);
+  if (customerId !== null) return customerId;
+  const created = await payments.createCustomer({ id, name });
+  // Two at once made the same customer: its idempotency key is the payer.
+  await systemDb(pools).query(sql.type(Nothing)`
+    update ${table} set payment_customer_id = ${created} where id = ${id} and payment_customer_id is null`);
+  return created;
+}
+
+/** How long one change of a plan may take at most, calls to the provider and their repetitions included. */
+const BUSY_SECONDS = 60;
+
+const ClaimRow = z.object({
+  plan: z.string().nullable(),
+  status: z.string(),
+  subscriptionId: z.string().nullable(),
+  attempt: z.int(),
+});
+type Claim = z.infer<typeof ClaimRow>;
+
+export interface Subscribed {
+  subscriptionId: string | null;
+  billingMode: 'card' | 'invoice';
+  /** Workflows to wake: a request that waits for its payment may be part of the new plan. */
+  wakes: string[];
+}
+
+/**
+ * Puts a workspace on a plan (specification §4.2 rule 5): in card billing by charging the saved card, in invoice
+ * billing at once, without a subscription.
+ * @throws CardDeclined, PaymentsUnavailable, SubscriptionBusy: nothing has changed then.
+ */
+export async function subscribe(billing: Billing, workspaceId: string, plan: Plan): Promise<Subscribed> {
+  const { pools } = billing;
+  const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
+  const begun = await tenant(async (db) => {
+    const { billingMode, plan: before } = await lockBilling(db);
+    return billingMode === 'invoice'
+      ? { wakes: await putOnPlan(db, plan, before) }
+      : { claim: await claimSubscription(db) };
+  });
+  if (begun.wakes) return { subscriptionId: null, billingMode: 'invoice', wakes: begun.wakes };
+
+  const { claim } = begun;
+  const end = (outcome: { subscription?: Subscription; asked: boolean; readAt: Date }): Promise<string[]> =>
+    tenant(async (db) => {
+      await releaseSubscription(db, outcome.asked);
+      return outcome.subscription ? applySubscription(db, outcome.subscription, outcome.readAt, true) : [];
+    });
+  const readAt = new Date();
+  if (claim.subscriptionId !== null && claim.plan === plan && claim.status === 'active') {
+    await end({ asked: false, readAt });
+    return { subscriptionId: claim.subscriptionId, billingMode: 'card', wakes: [] };
+  }
+  try {
+    const subscription = await charge(billing, workspaceId, plan, claim);
+    const wakes = await end({ subscription: { ...subscription, plan }, asked: true, readAt });
+    return { subscriptionId: subscription.id, billingMode: 'card', wakes };
+  } catch (error) {
+    // A declined card is asked anew the next time; an answer that was lost is asked for again under the same key.
+    await end({ asked: error instanceof CardDeclined, readAt });
+    throw error;
+  }
+}
+
+async function charge(
+  billing: Billing,
+  workspaceId: string,
+  plan: Plan,
+  claim: Claim,
+): Promise<Subscription> {
+  const { subscriptionId, status, attempt } = claim;
+  const key = `subscribe:${workspaceId}:${attempt}:${plan}`;
+  if (subscriptionId !== null && status !== 'canceled') {
+    try {
+      return await billing.payments.changePlan({ subscriptionId, plan, key: `${key}:change` });
+    } catch (error) {
+      if (!(error instanceof NoSuchSubscription)) throw error;
+    }
+  }
+  const customerId = await payingCustomer(billing, workspaceId);
+  return billing.payments.subscribe({ customerId, workspaceId, plan, key });
+}
+
+async function claimSubscription(db: TenantDb): Promise<Claim> {
+  const claim = await db.maybeOne(sql.type(ClaimRow)`
+    update workspaces set subscription_busy_until = now() + make_interval(secs => ${BUSY_SECONDS})
+    where id = ${db.workspaceId} and subscription_busy_until < now()
+    returning plan, subscription_status status, payment_subscription_id subscription_id, subscription_attempt attempt`);
+  if (!claim) throw new SubscriptionBusy();
+  return claim;
+}
+
+async function releaseSubscription(db: TenantDb, asked: boolean): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update workspaces set subscription_busy_until = '-infinity', subscription_attempt = subscription_attempt + ${asked ? 1 : 0}
+    where id = ${db.workspaceId}`);
+}
+
+async function putOnPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise<string[]> {
+  await db.query(sql.type(Nothing)`
+    update workspaces set plan = ${plan}, subscription_status = 'active', updated_at = now() where id = ${db.workspaceId}`);
+  return [...(await wakeAwaiting(db)), ...(await tellPlan(db, before, plan))];
+}
+
+async function tellPlan(db: TenantDb, from: Plan | null, to: Plan | null): Promise<string[]> {
+  return to === null || to === from
+    ? []
+    : notify(db, 'plan', { about: 'plan_changed', from, to }, new Date());
+}
+
+/** Tells of what a workspace would otherwise notice by being refused. */
+async function tellStatus(db: TenantDb, from: string, to: Subscription['status']): Promise<string[]> {
+  if (to === from) return [];
+  const now = new Date();
+  if (to === 'past_due') {
+    return notify(db, 'subscription', { about: 'payment_failed', lineId: null, paymentUrl: null }, now);
+  }
+  return to === 'canceled' ? notify(db, 'subscription', { about: 'subscription_canceled' }, now) : [];
+}
+
+/**
+ * Takes over what the provider said of a subscription. An earlier read never wins over a later one, and a
+ * subscription of the past never over the present one.
+ * @param present the workspace has just been put on it, whatever it was on before.
+ * @returns the workflows to wake.
+ */
+async function applySubscription(
+  db: TenantDb,
+  subscription: Subscription,
+  readAt: Date,
+  present = false,
+): Promise<string[]> {
+  const before = await lockBilling(db);
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    update workspaces set
+      subscription_status = ${subscription.status}, plan = coalesce(${subscription.plan}, plan),
+      payment_subscription_id = ${subscription.id}, subscription_read_at = ${sql.timestamp(readAt)}, updated_at = now()
+    where id = ${db.workspaceId} and (
+      (payment_subscription_id = ${subscription.id} and subscription_read_at <= ${sql.timestamp(readAt)})
+      or (payment_subscription_id is distinct from ${subscription.id} and (${present}
+        or (${subscription.status} in ('active', 'past_due')
+          and (payment_subscription_id is null or subscription_status in ('none', 'canceled'))))))`);
+  if (rowCount === 0) return [];
+  const wakes = await wakeAwaiting(db);
+  wakes.push(...(await tellStatus(db, before.subscriptionStatus, subscription.status)));
+  wakes.push(...(await tellPlan(db, before.plan, subscription.plan)));
+  return wakes;
+}
+
+async function wakeAwaiting(db: TenantDb): Promise<string[]> {
+  const awaiting = await findAwaitingPayment(db);
+  if (!awaiting) return [];
+  const id = lineRequestId(awaiting.id);
+  return (await requestWake(db, id, new Date())) ? [id] : [];
+}
+
+/**
+ * Brings a workspace's subscription status to what the provider says now: its events come in any order.
+ * @returns the workspace and its workflows to wake; null when the subscription is nobody's here.
+ * @throws PaymentsUnavailable
+ */
+export async function refreshSubscription(
+  { pools, payments }: Billing,
+  subscriptionId: string,
+): Promise<{ workspaceId: string; wakes: string[] } | null> {
+  const readAt = new Date();
+  const subscription = await payments.readSubscription(subscriptionId).catch((error: unknown) => {
+    if (error instanceof NoSuchSubscription) return null;
+    throw error;
+  });
+  if (!subscription) return null;
+  const workspaceId = await systemDb(pools).maybeOneFirst(sql.type(z.object({ id: z.string() }))`
+    select id from workspaces where payment_subscription_id = ${subscriptionId} or id = ${subscription.workspaceId}
+    order by payment_subscription_id = ${subscriptionId} desc nulls last limit 1`);
+  if (workspaceId === null) return null;
+  const wakes = await withTenant(pools, workspaceId, (db) => applySubscription(db, subscription, readAt));
+  return { workspaceId, wakes };
+}

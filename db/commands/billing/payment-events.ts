@@ -1,0 +1,59 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { LineRequestEvent } from '#domain/line-request-state.ts';
+import type { PaymentEvent } from '#domain/payments.ts';
+import { lineRequestId } from '#workflows/messages/wake.ts';
+import { changeLineRequest } from '#db/queries/line-requests.ts';
+import { notify } from '#db/commands/outbox/notifications.ts';
+import type { TenantDb } from '#db/pool.ts';
+
+/**
+ * Notes that an event arrived, before it is applied in the same transaction.
+ * @returns false when it was seen before: it changes nothing then.
+ */
+export async function notePaymentEvent(db: TenantDb, event: PaymentEvent): Promise<boolean> {
+  const noted = await db.maybeOne(sql.type(z.object({ eventId: z.string() }))`
+    insert into payment_events (workspace_id, event_id, type) values (${db.workspaceId}, ${event.id}, ${event.kind})
+    on conflict do nothing returning event_id`);
+  return noted !== null;
+}
+
+const FACTS = {
+  paid: 'invoice_paid',
+  voided: 'invoice_voided',
+  payment_failed: 'payment_failed',
+} as const satisfies Record<Extract<PaymentEvent, { kind: 'invoice' }>['type'], LineRequestEvent['type']>;
+
+/**
+ * Applies what the provider says of a line's invoice, whenever it comes: before the answer to the invoice's making,
+ * after a cancel, or late.
+ * @returns the workflows to wake after the commit; none when the line is not one of this workspace.
+ */
+export async function applyInvoiceEvent(
+  db: TenantDb,
+  event: Extract<PaymentEvent, { kind: 'invoice' }>,
+): Promise<string[]> {
+  const { lineId, round, invoice, type } = event;
+  const change = await changeLineRequest(db, lineId, { type: FACTS[type], round }, { invoice });
+  if (!change) return [];
+  const told = change.request.invoices.some((known) => known.round === round)
+    ? await tellPayer(db, event)
+    : [];
+  return [lineRequestId(lineId), ...told];
+}
+
+async function tellPayer(
+  db: TenantDb,
+  { type, lineId, round, invoice }: Extract<PaymentEvent, { kind: 'invoice' }>,
+): Promise<string[]> {
+  const subject = `${lineId}:${round}:${type}`;
+  const now = new Date();
+  switch (type) {
+    case 'paid':
+      return notify(db, subject, { about: 'invoice_paid', lineId }, now);
+    case 'payment_failed':
+      return notify(db, subject, { about: 'payment_failed', lineId, paymentUrl: invoice.paymentUrl }, now);
+    case 'voided':
+      return [];
+  }
+}

@@ -1,0 +1,226 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { planSteps, type PlannedStep } from '#domain/campaign-schedule.ts';
+import { newId } from '#domain/ids.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
+import { LeadRow } from '#db/queries/leads.ts';
+import { chooseLines } from '#db/commands/sending/line-choice.ts';
+import { personalize, PERSONALIZATION } from './personalizations.ts';
+import { NEVER, Nothing, type TenantDb } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+import { workspaceTimezone } from '#db/queries/workspaces.ts';
+
+/** Why a later step is not in its line's queue yet; what callers see as its `holdReason`. */
+const PREVIOUS_STEP = 'previous_step';
+
+const EnteringLead = LeadRow.pick({ id: true, firstName: true, lastName: true, phones: true, emails: true });
+export type EnteringLead = z.infer<typeof EnteringLead>;
+
+/** A message of a lead's sequence, with the line it will leave through. */
+export interface StepMessage extends PlannedStep {
+  id: string;
+  lead: EnteringLead;
+  lineId: string | null;
+}
+
+/** The next leads of a campaign's list in the order of their ids, after `enteredTo`. */
+export async function nextLeads(
+  db: TenantDb,
+  { listId, enteredTo }: CampaignRow,
+  limit: number,
+): Promise<EnteringLead[]> {
+  if (listId === null) return [];
+  const rows = await db.any(sql.type(EnteringLead)`
+    select l.id, l.first_name, l.last_name, l.phones, l.emails
+    from (
+      select distinct lead_id from list_addresses
+      where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id > ${enteredTo}
+      order by lead_id limit ${limit}
+    ) a
+    join leads l on l.workspace_id = ${db.workspaceId} and l.id = a.lead_id
+    order by l.id`);
+  return [...rows];
+}
+
+/**
+ * The messages that leads get when they enter now: those of all steps that reach them, each with its earliest time
+ * and its line. It takes the lines' turns; nothing else is stored.
+ */
+export async function planEntry(
+  db: TenantDb,
+  campaign: CampaignRow,
+  leads: readonly EnteringLead[],
+  now: Date,
+): Promise<StepMessage[]> {
+  const window = campaignWindow(campaign, await workspaceTimezone(db));
+  const planned = leads.flatMap((lead) =>
+    planSteps(campaign.steps, lead, window, now).map((step) => ({ ...step, lead })),
+  );
+  const chosen = await chooseLines(
+    db,
+    planned.map((step) => ({
+      ...step,
+      pinnedLineId: null,
+      eligibleLineIds: campaign.eligibleLineIds,
+      stickinessPolicy: campaign.stickinessPolicy,
+    })),
+  );
+  return chosen.map(({ stepIndex, channel, address, at, lead, lineId }) => ({
+    id: newId(now),
+    stepIndex,
+    channel,
+    address,
+    at,
+    lead,
+    lineId,
+  }));
+}
+
+/**
+ * Enters leads into a campaign whose lock the caller holds: the messages of all their steps are there afterwards,
+ * the first in its line's queue. Who has entered before is passed over.
+ * @returns how many leads were admitted, the number of their messages, and the pacers to wake after the commit.
+ */
+export async function enterLeads(
+  db: TenantDb,
+  campaign: CampaignRow,
+  leads: readonly EnteringLead[],
+  now: Date,
+): Promise<{ admitted: number; messageCount: number; wakes: string[] }> {
+  const fresh = await admit(db, campaign.id, leads);
+  const admitted = fresh.size;
+  const messages = await planEntry(
+    db,
+    campaign,
+    leads.filter(({ id }) => fresh.has(id)),
+    now,
+  );
+  for (const { lead } of messages) fresh.delete(lead.id);
+  await markUnreachable(db, campaign.id, fresh);
+  if (messages.length === 0) return { admitted, messageCount: 0, wakes: [] };
+
+  await insertStepMessages(db, campaign, messages, now);
+  return { admitted, messageCount: messages.length, wakes: await wakeFirst(db, campaign, messages, now) };
+}
+
+/** Whoever has to do with the first steps next: the model, or their lines. */
+async function wakeFirst(
+  db: TenantDb,
+  campaign: CampaignRow,
+  messages: readonly StepMessage[],
+  now: Date,
+): Promise<string[]> {
+  const first = firstSteps(messages);
+  if (campaign.needsAiPersonalization) {
+    const rows = first.map(({ id, at }) => [id, at.toISOString()]);
+    const due = sql.fragment`select * from ${sql.unnest(rows, ['text', 'timestamptz'])} as t (message_id, at)`;
+    return personalize(db, campaign, due, now);
+  }
+  if (campaign.status !== 'active') return [];
+  return wakeLines(
+    db,
+    first.map(({ lineId, at }) => ({ lineId, scheduledAt: at })),
+  );
+}
+
+/** Notes who enters; a lead that has entered before is not among the ids returned. */
+async function admit(db: TenantDb, campaignId: string, leads: readonly EnteringLead[]): Promise<Set<string>> {
+  const ids = await db.anyFirst(sql.type(z.object({ leadId: z.string() }))`
+    insert into campaign_leads (workspace_id, campaign_id, lead_id)
+    select ${db.workspaceId}, ${campaignId}, l.id from ${sql.unnest(
+      leads.map(({ id }) => [id]),
+      ['text'],
+    )} as l (id)
+    on conflict do nothing returning lead_id`);
+  return new Set(ids);
+}
+
+async function markUnreachable(
+  db: TenantDb,
+  campaignId: string,
+  leadIds: ReadonlySet<string>,
+): Promise<void> {
+  if (leadIds.size === 0) return;
+  await db.query(sql.type(Nothing)`
+    update campaign_leads set state = 'stopped', stop_reason = 'no_address', updated_at = now()
+    where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
+}
+
+const firstSteps = (messages: readonly StepMessage[]): StepMessage[] =>
+  messages.filter(({ lead }, index) => messages[index - 1]?.lead.id !== lead.id);
+
+/** One statement for any number of messages; what all leads share (bodies, window) is read from the campaign's row. */
+async function insertStepMessages(
+  db: TenantDb,
+  campaign: CampaignRow,
+  messages: readonly StepMessage[],
+  now: Date,
+): Promise<void> {
+  const first = new Set(firstSteps(messages).map(({ id }) => id));
+  const batchIds = new Map<string, string>();
+  const rows = messages.map(({ id, lead, lineId, stepIndex, address, at }) => {
+    const batchId = batchIds.get(lead.id) ?? newId(now);
+    batchIds.set(lead.id, batchId);
+    const heldFor = first.has(id)
+      ? campaign.needsAiPersonalization
+        ? PERSONALIZATION
+        : null
+      : PREVIOUS_STEP;
+    const name = `${lead.firstName} ${lead.lastName}`.trim();
+    return [
+      id,
+      lead.id,
+      lineId,
+      stepIndex,
+      address,
+      lead.phones[0] ?? null,
+      lead.emails[0] ?? null,
+      name,
+      at.toISOString(),
+      heldFor,
+      batchId,
+    ];
+  });
+  await db.query(sql.type(Nothing)`
+    insert into messages (
+      workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, stickiness_policy, address,
+      recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
+      window_timezone, window_start, window_end, window_days, answers_until, sms_fallback_enabled, sms_fallback_message,
+      source, batch_id, step_index, campaign_id, created_by_user_id, created_at, updated_at)
+    select k.workspace_id, m.id, s.step ->> 'messageType',
+      case when m.at > ${sql.timestamp(now)} then 'scheduled' else 'pending' end, m.held_for, m.held_for is not null,
+      m.line_id, k.eligible_line_ids, k.stickiness_policy, m.address, m.phone, m.email, nullif(m.name, ''), m.lead_id,
+      s.step ->> 'message', s.step ->> 'subject', array(select jsonb_array_elements_text(s.step -> 'attachmentUrls')), m.at,
+      case when k.window_start is null and k.window_end is null and k.window_days is null then null
+        else coalesce(k.timezone, w.timezone) end,
+      k.window_start, k.window_end, k.window_days, c.last_inbound_at + interval '24 hours',
+      (s.step ->> 'smsFallbackEnabled')::boolean, s.step ->> 'smsFallbackMessage',
+      'campaign', m.batch_id, m.step_index, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
+    from campaigns k
+    join workspaces w on w.id = k.workspace_id
+    cross join lateral jsonb_array_elements(k.steps) with ordinality s (step, number)
+    join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text'])}
+      with ordinality as m (id, lead_id, line_id, step_index, address, phone, email, name, at, held_for, batch_id, place)
+      on m.step_index = s.number - 1
+    left join conversations c on c.workspace_id = k.workspace_id and c.address = m.address
+    where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
+    order by m.place`);
+}
+
+/** Asks the pacers of these lines to look in time. @returns those to signal after the commit. */
+export async function wakeLines(
+  db: TenantDb,
+  due: readonly { lineId: string | null; scheduledAt: Date }[],
+): Promise<string[]> {
+  const earliest = new Map<string, Date>();
+  for (const { lineId, scheduledAt } of due) {
+    if (lineId !== null && scheduledAt < (earliest.get(lineId) ?? NEVER)) earliest.set(lineId, scheduledAt);
+  }
+  const wakes: string[] = [];
+  // In one order, so that two transactions that wake the same lines do not deadlock.
+  for (const [lineId, at] of [...earliest].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    if (await requestWake(db, linePacerId(lineId), at)) wakes.push(linePacerId(lineId));
+  }
+  return wakes;
+}

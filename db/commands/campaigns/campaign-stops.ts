@@ -1,0 +1,109 @@
+import { type FragmentSqlToken, sql } from 'slonik';
+import { z } from 'zod';
+import { campaignWorkflowId } from '#workflows/messages/wake.ts';
+import type { MessageRow } from '#db/queries/messages.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+
+/** Why a lead goes no further in its campaigns (decisions §7). */
+export type StopReason = 'reply' | 'opt_out' | 'failed';
+
+/**
+ * Stops the sequences of whoever has this address, in the transaction that stores why: a step that has not been
+ * claimed by then is canceled and never leaves. A reply stops only campaigns that stop on replies.
+ * @returns the campaigns that were stopped for the contact: see `wakeWhenDone`.
+ */
+export async function stopContact(db: TenantDb, address: string, reason: StopReason): Promise<string[]> {
+  return stop(
+    db,
+    reason,
+    sql.fragment`lead_id in (
+    select lead_id from list_addresses where workspace_id = ${db.workspaceId} and address = ${address}
+    union
+    select lead_id from messages
+    where workspace_id = ${db.workspaceId} and address = ${address} and campaign_id is not null
+  )`,
+  );
+}
+
+/**
+ * Stops the sequences of which a message has failed for good.
+ * @returns the campaigns that were stopped for somebody: see `wakeWhenDone`.
+ */
+export async function stopFailed(
+  db: TenantDb,
+  failed: readonly Pick<MessageRow, 'campaignId' | 'leadId'>[],
+): Promise<string[]> {
+  const stopped: string[] = [];
+  for (const { campaignId, leadId } of failed) {
+    if (campaignId === null || leadId === null) continue;
+    const who = sql.fragment`campaign_id = ${campaignId} and lead_id = ${leadId}`;
+    stopped.push(...(await stop(db, 'failed', who)));
+  }
+  return stopped;
+}
+
+const StoppedRow = z.object({ campaignId: z.string(), leadId: z.string() });
+
+/** The lead's row first, then its messages: a send that comes back to the queue meanwhile reads that row. */
+async function stop(db: TenantDb, reason: StopReason, who: FragmentSqlToken): Promise<string[]> {
+  const stopped = await db.any(sql.type(StoppedRow)`
+    update campaign_leads l set state = 'stopped', stop_reason = ${reason}, updated_at = now()
+    from campaigns c
+    where l.workspace_id = ${db.workspaceId} and l.state = 'running' and ${who}
+      and c.workspace_id = l.workspace_id and c.id = l.campaign_id and (c.stop_on_reply or ${reason} <> 'reply')
+    returning l.campaign_id, l.lead_id`);
+  for (const { campaignId, leadId } of stopped) {
+    await db.query(sql.type(Nothing)`
+      update messages set status = 'canceled', hold_reason = ${reason}, held = false, updated_at = now()
+      where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId}
+        and status in ('pending', 'scheduled')`);
+  }
+  return stopped.map(({ campaignId }) => campaignId);
+}
+
+/**
+ * Cancels whatever waits to be sent to the leads that `ids` selects, and takes them out of their campaigns.
+ * @returns the campaigns in which one of them was under way: see `wakeWhenDone`.
+ */
+export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken): Promise<string[]> {
+  const left = await db.anyFirst(sql.type(StoppedRow.pick({ campaignId: true }))`
+    with gone as (
+      delete from campaign_leads where workspace_id = ${db.workspaceId} and lead_id in (${ids})
+      returning campaign_id, state
+    )
+    select distinct campaign_id from gone where state = 'running'`);
+  await db.query(sql.type(Nothing)`
+    update messages set status = 'canceled', hold_reason = 'lead_deleted', held = false, updated_at = now()
+    where workspace_id = ${db.workspaceId} and lead_id in (${ids}) and status in ('pending', 'scheduled')`);
+  return [...left];
+}
+
+/** So few leads under way that the last of them may end side by side, each seeing the other still running. */
+const FEW = 20;
+/** By then they have committed. */
+const LOOK_AGAIN_MS = 2000;
+
+/**
+ * The workflow of a campaign looks by itself from time to time; that its last lead has ended it is told at once.
+ * @returns the workflows to wake after the commit.
+ */
+export async function wakeWhenDone(
+  db: TenantDb,
+  campaignIds: readonly string[],
+  now: Date,
+): Promise<string[]> {
+  const wakes: string[] = [];
+  for (const campaignId of [...new Set(campaignIds)].toSorted()) {
+    const running = await db.oneFirst(sql.type(z.object({ count: z.int() }))`
+      select count(*) from (
+        select 1 from campaign_leads
+        where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and state = 'running' limit ${FEW}
+      ) few`);
+    if (running === FEW) continue;
+    const at = running === 0 ? now : new Date(now.getTime() + LOOK_AGAIN_MS);
+    const workflow = campaignWorkflowId(campaignId);
+    if (await requestWake(db, workflow, at)) wakes.push(workflow);
+  }
+  return wakes;
+}

@@ -1,0 +1,114 @@
+import { type FragmentSqlToken, sql } from 'slonik';
+import { z } from 'zod';
+import type { PersonalizationProgress } from '#domain/personalization.ts';
+import { personalizerId } from '#workflows/messages/wake.ts';
+import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
+import { MessageRow } from '#db/queries/messages.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+
+/** What callers see as the `holdReason` of a message that the model is to write. */
+export const PERSONALIZATION = 'personalization';
+
+/** So long before a message may leave it is written: a slow model makes nothing late. */
+const AHEAD_MS = 10 * 60_000;
+
+/**
+ * Has the model write messages, held back already, before they are due.
+ * @param messages selects `message_id` and `at`, when each is due.
+ * @returns the workflows to wake after the commit; none as long as the campaign does not run.
+ */
+export async function personalize(
+  db: TenantDb,
+  campaign: { id: string; status: string },
+  messages: FragmentSqlToken,
+  now: Date,
+): Promise<string[]> {
+  const first = await db.maybeOneFirst(sql.type(z.object({ dueAt: z.date().nullable() }))`
+    with added as (
+      insert into personalizations (workspace_id, message_id, campaign_id, due_at)
+      select ${db.workspaceId}, m.message_id, ${campaign.id},
+        greatest(m.at - make_interval(secs => ${AHEAD_MS / 1000}), ${sql.timestamp(now)})
+      from (${messages}) m
+      on conflict do nothing returning due_at
+    )
+    select min(due_at) due_at from added`);
+  return first && campaign.status === 'active' ? wakePersonalizer(db, campaign.id, first) : [];
+}
+
+export async function wakePersonalizer(db: TenantDb, campaignId: string, at: Date): Promise<string[]> {
+  const workflow = personalizerId(campaignId);
+  return (await requestWake(db, workflow, at)) ? [workflow] : [];
+}
+
+const DueRow = MessageRow.pick({ id: true, leadId: true, body: true });
+export type DueMessage = z.infer<typeof DueRow>;
+
+/** Messages of a campaign that are to be written now; what was canceled meanwhile is forgotten. */
+export async function duePersonalizations(
+  db: TenantDb,
+  campaignId: string,
+  now: Date,
+  limit: number,
+): Promise<DueMessage[]> {
+  const waiting = sql.fragment`p.workspace_id = ${db.workspaceId} and p.campaign_id = ${campaignId} and p.status = 'waiting'
+    and p.due_at <= ${sql.timestamp(now)} and m.workspace_id = p.workspace_id and m.id = p.message_id`;
+  await db.query(sql.type(Nothing)`
+    delete from personalizations p using messages m where ${waiting} and m.status not in ('pending', 'scheduled')`);
+  const rows = await db.any(sql.type(DueRow)`
+    select m.id, m.lead_id, m.body from personalizations p join messages m on ${waiting}
+    order by p.due_at, m.arrival limit ${limit}`);
+  return [...rows];
+}
+
+/** When the model has to be asked next; null: nothing waits for it. */
+export async function nextPersonalization(db: TenantDb, campaignId: string): Promise<Date | null> {
+  return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+    select min(due_at) "at" from personalizations
+    where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and status = 'waiting'`);
+}
+
+const Released = MessageRow.pick({ lineId: true, scheduledAt: true });
+
+/**
+ * Puts a message into its line's queue, with what the model wrote, or as its template says and why.
+ * @returns null when it waits no longer: it was canceled meanwhile.
+ */
+export async function releasePersonalized(
+  db: TenantDb,
+  messageId: string,
+  use: ModelUse,
+  written: { text: string } | { error: string },
+): Promise<z.infer<typeof Released> | null> {
+  const failed = 'error' in written;
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    update personalizations set status = ${failed ? 'failed' : 'written'}, error = ${failed ? written.error : null},
+      model = ${use.model}, prompt_tokens = ${use.promptTokens}, completion_tokens = ${use.completionTokens}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and message_id = ${messageId} and status = 'waiting'`);
+  if (rowCount === 0) return null;
+  return db.maybeOne(sql.type(Released)`
+    update messages set held = false, hold_reason = null, updated_at = now(), body = ${failed ? sql.fragment`body` : sql.fragment`${written.text}`}
+    where workspace_id = ${db.workspaceId} and id = ${messageId} and held and status in ('pending', 'scheduled')
+    returning line_id, scheduled_at`);
+}
+
+export async function personalizationProgress(
+  db: TenantDb,
+  campaignId: string,
+): Promise<PersonalizationProgress> {
+  const Row = z.object({
+    waiting: z.int(),
+    written: z.int(),
+    failed: z.int(),
+    promptTokens: z.int(),
+    completionTokens: z.int(),
+    lastError: z.string().nullable(),
+  });
+  return db.one(sql.type(Row)`
+    select count(*) filter (where status = 'waiting') waiting, count(*) filter (where status = 'written') written,
+      count(*) filter (where status = 'failed') failed, coalesce(sum(prompt_tokens), 0) prompt_tokens,
+      coalesce(sum(completion_tokens), 0) completion_tokens,
+      (select error from personalizations where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId}
+        and status = 'failed' order by updated_at desc limit 1) last_error
+    from personalizations where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId}`);
+}

@@ -1,0 +1,183 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { type AutoReply, DraftStatus, DraftTag, Sentiment, StoredDraftStatus } from '#domain/ai-draft.ts';
+import type { DraftAnswer } from '#domain/draft-prompt.ts';
+import { ApprovalChannel } from '#domain/events/ai-draft.ts';
+import { aiDraftId } from '#workflows/messages/wake.ts';
+import { copilotDebounce } from '#db/queries/knowledge-base.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import type { InboundRow } from '#db/queries/replies.ts';
+import { requestWake } from '#db/wakes.ts';
+
+export const DraftRow = z.object({
+  replyId: z.string(),
+  workspaceId: z.string(),
+  address: z.string(),
+  status: StoredDraftStatus,
+  dueAt: z.date(),
+  draft: z.string().nullable(),
+  confidence: z.number().nullable(),
+  tags: z.array(DraftTag),
+  sentiment: Sentiment.nullable(),
+  approvalChannel: ApprovalChannel.nullable(),
+  messageId: z.string().nullable(),
+  model: z.string().nullable(),
+  promptTokens: z.int().nullable(),
+  completionTokens: z.int().nullable(),
+  error: z.string().nullable(),
+  resolvedAt: z.date().nullable(),
+  createdAt: z.date(),
+});
+export type DraftRow = z.infer<typeof DraftRow>;
+
+/** Every transaction that changes a draft takes this lock first, and the others after it: see `receiveReply`. */
+export async function lockConversation(db: TenantDb, address: string): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    select from conversations where workspace_id = ${db.workspaceId} and address = ${address} for update`);
+}
+
+export async function findDraft(db: TenantDb, replyId: string): Promise<DraftRow | null> {
+  return db.maybeOne(sql.type(DraftRow)`
+    select * from ai_drafts where workspace_id = ${db.workspaceId} and reply_id = ${replyId}`);
+}
+
+/**
+ * A reply makes the open draft of its conversation useless, and asks for one of its own where the copilot is on. An
+ * opt-out, or a reply without words, asks for none. Under the conversation's lock.
+ * @returns the workflows to be woken after the commit.
+ */
+export async function draftForReply(
+  db: TenantDb,
+  reply: Pick<InboundRow, 'id' | 'address' | 'body' | 'keyword'>,
+  now: Date,
+): Promise<string[]> {
+  const superseded = await supersedeOpen(db, reply.address, now);
+  const started =
+    reply.keyword === 'stop' || reply.body.trim() === '' ? null : await insertDraft(db, reply, now);
+  const wakes = superseded === null ? [] : await wakeDraft(db, superseded, now);
+  if (started === null) return wakes;
+  // The workflow is started now: it sleeps until the draft is due, and an operator sees it from the beginning.
+  return [...wakes, ...(await wakeDraft(db, started, now))];
+}
+
+async function supersedeOpen(db: TenantDb, address: string, now: Date): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(z.object({ replyId: z.string() }))`
+    update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and address = ${address} and status in ('waiting', 'drafted')
+    returning reply_id`);
+}
+
+async function insertDraft(
+  db: TenantDb,
+  { id, address }: Pick<InboundRow, 'id' | 'address'>,
+  now: Date,
+): Promise<string | null> {
+  const debounce = await copilotDebounce(db);
+  if (debounce === null) return null;
+  const dueAt = new Date(now.getTime() + debounce * 1000);
+  await db.query(sql.type(Nothing)`
+    insert into ai_drafts (workspace_id, reply_id, address, due_at, created_at)
+    values (${db.workspaceId}, ${id}, ${address}, ${sql.timestamp(dueAt)}, ${sql.timestamp(now)})`);
+  return id;
+}
+
+/** Tells a draft's workflow to look again. @returns the workflow, when it has to be signalled after the commit. */
+export async function wakeDraft(db: TenantDb, replyId: string, now: Date): Promise<string[]> {
+  const workflow = aiDraftId(replyId);
+  return (await requestWake(db, workflow, now)) ? [workflow] : [];
+}
+
+/** What a call of the model cost, also when its draft is not used. */
+export interface ModelUse {
+  model: string;
+  promptTokens: number | null;
+  completionTokens: number | null;
+}
+
+/**
+ * Keeps what the model drafted, or why it did not. Under the conversation's lock.
+ * @returns null when the draft waits no longer: a newer reply came, or somebody answered.
+ */
+export async function keepAnswer(
+  db: TenantDb,
+  replyId: string,
+  use: ModelUse,
+  answer: DraftAnswer | { error: string },
+): Promise<DraftRow | null> {
+  await db.query(sql.type(Nothing)`
+    update ai_drafts set model = ${use.model}, prompt_tokens = ${use.promptTokens}, completion_tokens = ${use.completionTokens}
+    where workspace_id = ${db.workspaceId} and reply_id = ${replyId}`);
+  const change =
+    'error' in answer
+      ? sql.fragment`status = 'failed', error = ${answer.error}`
+      : sql.fragment`status = 'drafted', draft = ${answer.draft}, confidence = ${answer.confidence},
+          tags = ${sql.array(answer.tags, 'text')}, sentiment = ${answer.sentiment}`;
+  const kept = await db.maybeOne(sql.type(DraftRow)`
+    update ai_drafts set ${change}
+    where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'waiting' returning *`);
+  if (kept?.status === 'drafted' && kept.tags.length > 0) await addTags(db, kept);
+  return kept;
+}
+
+/** Beside the tags that are there: what people set by hand stays. */
+async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update conversations set tags = conversations.tags || array(
+      select t from unnest(${sql.array(tags, 'text')}) t where t <> all (conversations.tags))
+    where workspace_id = ${db.workspaceId} and address = ${address}`);
+}
+
+/** A draft that waits is given up. @returns false when it waited no longer. */
+export async function giveUpWaiting(db: TenantDb, replyId: string, now: Date): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'waiting'`);
+  return rowCount > 0;
+}
+
+const ListedRow = DraftRow.extend({
+  status: DraftStatus,
+  draft: z.string(),
+  confidence: z.number(),
+  body: z.string(),
+  leadId: z.string().nullable(),
+});
+export type ListedDraft = z.infer<typeof ListedRow> & { id: string };
+
+/** Newest first, before the reply `cursor`; what never became a draft is not among them. */
+export async function listDrafts(
+  db: TenantDb,
+  status: DraftStatus | undefined,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<ListedDraft[]> {
+  const rows = await db.any(sql.type(ListedRow)`
+    select d.*, i.body, i.lead_id
+    from ai_drafts d join inbound_messages i on i.workspace_id = d.workspace_id and i.id = d.reply_id
+    where ${sql.and([
+      sql.fragment`d.workspace_id = ${db.workspaceId} and d.draft is not null`,
+      status !== undefined && sql.fragment`d.status = ${status}`,
+      cursor !== undefined && sql.fragment`d.reply_id < ${cursor}`,
+    ])}
+    order by d.reply_id desc limit ${limit}`);
+  return rows.map((row) => ({ ...row, id: row.replyId }));
+}
+
+export const presentDraft = (row: ListedDraft): AutoReply => ({
+  replyId: row.replyId,
+  status: row.status,
+  draftMessage: row.draft,
+  conversationRecipient: row.address,
+  inboundText: row.body,
+  leadId: row.leadId,
+  confidence: row.confidence,
+  tags: row.tags,
+  sentiment: row.sentiment,
+  mode: 'copilot',
+  approvalChannel: row.approvalChannel,
+  messageId: row.messageId,
+  model: row.model,
+  promptTokens: row.promptTokens,
+  completionTokens: row.completionTokens,
+  createdAt: row.createdAt.toISOString(),
+  resolvedAt: row.resolvedAt?.toISOString() ?? null,
+});

@@ -1,0 +1,106 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { type ApprovalChannel } from '#domain/events/ai-draft.ts';
+import { crmEcho } from '#domain/events/base.ts';
+import { CrmIds } from '#domain/message.ts';
+import { DraftRow } from './ai-drafts.ts';
+import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
+import type { MessageRow } from '#db/queries/messages.ts';
+import type { TenantDb } from '#db/pool.ts';
+
+/** The source of messages that are approved drafts. */
+export const DRAFT_SOURCE = 'ai-draft';
+
+const ContextRow = z.object({
+  body: z.string(),
+  leadId: z.string().nullable(),
+  firstName: z.string().nullable(),
+  lastName: z.string().nullable(),
+  phones: z.array(z.string()).nullable(),
+  campaignId: z.string().nullable(),
+  campaignName: z.string().nullable(),
+  crm: CrmIds.nullable(),
+});
+
+/** What the events of a draft have in common (specification §6.4): who wrote, and what the reply belongs to. */
+async function eventContext(db: TenantDb, replyId: string, now: Date) {
+  const { body, ...row } = await db.one(sql.type(ContextRow)`
+    select i.body, l.id lead_id, l.first_name, l.last_name, l.phones, c.id campaign_id, c.name campaign_name, m.crm
+    from inbound_messages i
+    left join leads l on l.workspace_id = i.workspace_id and l.id = i.lead_id
+    left join campaigns c on c.workspace_id = i.workspace_id and c.id = i.campaign_id
+    left join messages m on m.workspace_id = i.workspace_id and m.id = i.original_message_id
+    where i.workspace_id = ${db.workspaceId} and i.id = ${replyId}`);
+  const lead = {
+    firstName: row.firstName ?? '',
+    lastName: row.lastName ?? '',
+    phone: row.phones?.[0] ?? null,
+  };
+  const common = {
+    timestamp: now.toISOString(),
+    workspaceId: db.workspaceId,
+    messageId: replyId,
+    ...(row.leadId !== null && { leadId: row.leadId, lead }),
+    ...(row.campaignId !== null && { campaignId: row.campaignId }),
+    ...(row.campaignName !== null && { campaignName: row.campaignName }),
+    ...crmEcho(row.crm ?? {}),
+  };
+  return { inboundText: body, common };
+}
+
+/** @returns true when the webhook dispatcher has to be woken after the commit; so do the others here. */
+export async function announceDraft(
+  db: TenantDb,
+  { replyId, address, draft, confidence }: DraftRow,
+  now: Date,
+): Promise<boolean> {
+  const { inboundText, common } = await eventContext(db, replyId, now);
+  const draftMessage = draft ?? '';
+  const event = 'message.ai_draft' as const;
+  const payload = {
+    event,
+    ...common,
+    message: draftMessage,
+    data: {
+      replyId,
+      draftMessage,
+      conversationRecipient: address,
+      inboundText,
+      confidence: confidence ?? 0,
+      mode: 'copilot' as const,
+      approveEndpoint: '/api/knowledge-base/auto-replies' as const,
+    },
+  };
+  return emitEvents(db, [{ event, payload }], now);
+}
+
+/** @param message the text that went out, or that would have. */
+export async function announceResolved(
+  db: TenantDb,
+  event: 'message.ai_draft_approved' | 'message.ai_draft_rejected',
+  {
+    replyId,
+    message,
+    approvalChannel,
+  }: { replyId: string; message: string; approvalChannel: ApprovalChannel },
+  now: Date,
+): Promise<boolean> {
+  const { common } = await eventContext(db, replyId, now);
+  const payload = { event, ...common, message, data: { replyId, approvalChannel } };
+  return emitEvents(db, [{ event, payload } as NewEvent], now);
+}
+
+/** A message has left: was it a draft, its approval is told of now, with the text that went out. */
+export async function announceSentDraft(
+  db: TenantDb,
+  { id, source, body, sentText }: MessageRow,
+  now: Date,
+): Promise<boolean> {
+  if (source !== DRAFT_SOURCE) return false;
+  const draft = await db.maybeOne(sql.type(DraftRow)`
+    select * from ai_drafts where workspace_id = ${db.workspaceId} and message_id = ${id}`);
+  if (!draft || draft.approvalChannel === null) return false;
+  const { replyId, approvalChannel } = draft;
+  const message = sentText ?? body;
+  return announceResolved(db, 'message.ai_draft_approved', { replyId, message, approvalChannel }, now);
+}

@@ -1,0 +1,156 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { type FileLinks, linkExpiry, linkName, REPLY_LINK_DAYS } from '#domain/attachment.ts';
+import { Call, CALL_PROGRESS } from '#domain/call.ts';
+import type { CallRecording, InboundCall } from '#domain/carrier-event.ts';
+import { newId } from '#domain/ids.ts';
+import { attachmentFetcherId } from '#workflows/messages/wake.ts';
+import { keepWaiting, lockCarrierMessage, takeWaitingEvents } from './carrier-events.ts';
+import { contactAddress } from '#db/queries/contact-address.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+
+const CallRow = z.object({
+  id: z.string(),
+  fromNumber: z.string(),
+  toNumber: z.string(),
+  surface: z.string(),
+  status: Call.shape.status,
+  requestedAt: z.date(),
+  answeredAt: z.date().nullable(),
+  endedAt: z.date().nullable(),
+  durationSec: z.number().nullable(),
+  billedSec: z.number().nullable(),
+  billedCents: z.number().nullable(),
+  hangupCause: z.string().nullable(),
+  recordingId: z.string().nullable(),
+  recordingName: z.string().nullable(),
+  recordingAt: z.date().nullable(),
+  recordingFailure: z.string().nullable(),
+});
+type CallRow = z.infer<typeof CallRow>;
+
+/**
+ * Takes a call forward; what is told late fills in what it knows and takes nothing back.
+ * @returns the workflows to be woken after the commit.
+ */
+export async function applyCall(
+  db: TenantDb,
+  lineId: string,
+  event: InboundCall,
+  now: Date,
+): Promise<string[]> {
+  const { callId, status, at } = event;
+  const ends = status === 'billed' || status === 'failed';
+  // Some carriers tell of a call at its end alone.
+  const talkBegan =
+    status === 'billed' && event.durationSec !== undefined
+      ? new Date(at.getTime() - event.durationSec * 1000)
+      : null;
+  const answeredAt = status === 'answered' ? at : talkBegan;
+  // A carrier that does not tell what it charges charges for the time talked.
+  const billedSec = event.billedSec ?? (status === 'billed' ? event.durationSec : undefined);
+  const from = await contactAddress(db, event.from);
+  const to = await contactAddress(db, event.to);
+  await lockCarrierMessage(db, lineId, callId);
+  const goesOn = sql.fragment`${progress('excluded')} > ${progress('calls')}`;
+  const id = await db.oneFirst(sql.type(z.object({ id: z.string() }))`
+    insert into calls (workspace_id, id, line_id, carrier_call_id, from_number, to_number, surface, status, requested_at,
+      answered_at, ended_at, duration_sec, billed_sec, billed_cents, hangup_cause)
+    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${callId}, ${from}, ${to}, 'carrier', ${status},
+      ${sql.timestamp(talkBegan ?? at)}, ${answeredAt && sql.timestamp(answeredAt)}, ${ends ? sql.timestamp(at) : null}, ${event.durationSec ?? null},
+      ${billedSec ?? null}, ${event.billedCents ?? null}, ${event.hangupCause ?? null})
+    on conflict (workspace_id, line_id, carrier_call_id) do update set
+      status = case when ${goesOn} then excluded.status else calls.status end,
+      requested_at = least(calls.requested_at, excluded.requested_at),
+      answered_at = case when excluded.status = 'answered' then excluded.answered_at
+        else coalesce(calls.answered_at, excluded.answered_at) end,
+      ended_at = coalesce(calls.ended_at, excluded.ended_at),
+      duration_sec = coalesce(calls.duration_sec, excluded.duration_sec),
+      billed_sec = coalesce(calls.billed_sec, excluded.billed_sec),
+      billed_cents = coalesce(calls.billed_cents, excluded.billed_cents),
+      hangup_cause = coalesce(calls.hangup_cause, excluded.hangup_cause)
+    returning id`);
+  const wakes: string[] = [];
+  for (const early of await takeWaitingEvents(db, lineId, callId))
+    if (early.kind === 'recording') wakes.push(...(await noteRecording(db, id, early.recordingUrl, now)));
+  if (event.recordingUrl !== undefined) wakes.push(...(await noteRecording(db, id, event.recordingUrl, now)));
+  return wakes;
+}
+
+/**
+ * Notes the recording of a call; one that came before anything else was told of the call waits for that.
+ * @returns the workflows to be woken after the commit.
+ */
+export async function applyRecording(
+  db: TenantDb,
+  lineId: string,
+  event: CallRecording,
+  now: Date,
+): Promise<string[]> {
+  await lockCarrierMessage(db, lineId, event.callId);
+  const call = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
+    select id from calls
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_call_id = ${event.callId}`);
+  if (call) return noteRecording(db, call.id, event.recordingUrl, now);
+  await keepWaiting(db, lineId, event.callId, event);
+  return [];
+}
+
+const progress = (row: string) =>
+  sql.fragment`(${sql.jsonb(CALL_PROGRESS)} ->> ${sql.identifier([row, 'status'])})::int`;
+
+/** Its bytes are fetched afterwards; a call has one recording, the first that is told of. */
+async function noteRecording(db: TenantDb, callId: string, url: string, now: Date): Promise<string[]> {
+  const name = decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '') || 'recording';
+  await db.query(sql.type(Nothing)`
+    insert into attachments (workspace_id, id, name, status, call_id, told_at, source_url, try_at, created_at)
+    values (${db.workspaceId}, ${newId(now)}, ${name}, 'waiting', ${callId}, ${sql.timestamp(now)}, ${url}, ${sql.timestamp(now)},
+      ${sql.timestamp(now)})
+    on conflict (workspace_id, call_id) where call_id is not null do nothing`);
+  const fetcher = attachmentFetcherId(db.workspaceId);
+  return (await requestWake(db, fetcher, now)) ? [fetcher] : [];
+}
+
+/** The calls from or to a number, newest first. @param number in E.164. */
+export async function findCalls(
+  db: TenantDb,
+  number: string,
+  { limit, withRecordingOnly }: { limit: number; withRecordingOnly: boolean },
+): Promise<CallRow[]> {
+  const rows = await db.any(sql.type(CallRow)`
+    select c.*, r.id recording_id, r.name recording_name, r.created_at recording_at, f.failure recording_failure
+    from calls c
+    left join attachments r on r.workspace_id = c.workspace_id and r.call_id = c.id and r.status = 'stored' and c.ended_at is not null
+    left join attachments f on f.workspace_id = c.workspace_id and f.call_id = c.id and f.status = 'failed'
+    where c.workspace_id = ${db.workspaceId} and (c.to_number = ${number} or c.from_number = ${number})
+      and (${!withRecordingOnly} or r.id is not null)
+    order by c.requested_at desc, c.id desc limit ${limit}`);
+  return [...rows];
+}
+
+export function presentCall(workspaceId: string, row: CallRow, links: FileLinks, now: Date): Call {
+  const { recordingId, recordingName, recordingAt, recordingFailure } = row;
+  return {
+    callId: row.id,
+    from: row.fromNumber,
+    to: row.toNumber,
+    surface: row.surface,
+    status: row.status,
+    requestedAt: row.requestedAt.toISOString(),
+    ...(row.answeredAt !== null && { answeredAt: row.answeredAt.toISOString() }),
+    ...(row.endedAt !== null && { endedAt: row.endedAt.toISOString() }),
+    ...(row.durationSec !== null && { durationSec: row.durationSec }),
+    ...(row.billedSec !== null && { billedSec: row.billedSec }),
+    ...(row.billedCents !== null && { billedCents: row.billedCents }),
+    ...(row.hangupCause !== null && { hangupCause: row.hangupCause }),
+    recordingUrl:
+      recordingId === null || recordingName === null || recordingAt === null
+        ? null
+        : links.sign(
+            { workspaceId, attachmentId: recordingId, name: linkName(recordingName) },
+            linkExpiry(recordingAt, now, REPLY_LINK_DAYS),
+          ),
+    ...(recordingFailure !== null && { recordingFailure }),
+  };
+}

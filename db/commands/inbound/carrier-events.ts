@@ -1,0 +1,148 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { CarrierEvent } from '#domain/carrier-event.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
+import { findMessage, MessageRow } from '#db/queries/messages.ts';
+import { carrierOptOut, fail, fallBack } from '#db/commands/sending/outcomes.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { applyReaction } from './reactions.ts';
+import { advanceMessage } from '#db/queries/sends.ts';
+
+/** The events that are about an outbound message of ours. */
+type MessageEvent = Extract<CarrierEvent, { kind: 'receipt' | 'read' | 'reaction' }>;
+
+/**
+ * Notes that an event arrived, before it is applied.
+ * @returns false when it was seen before: it changes nothing then.
+ */
+export async function noteCarrierEvent(db: TenantDb, lineId: string, event: CarrierEvent): Promise<boolean> {
+  const noted = await db.maybeOne(sql.type(z.object({ eventId: z.string() }))`
+    insert into carrier_events (workspace_id, line_id, event_id) values (${db.workspaceId}, ${lineId}, ${event.eventId})
+    on conflict do nothing returning event_id`);
+  return noted !== null;
+}
+
+/**
+ * Applies a receipt, a read or a reaction. One that came before the answer to its send waits until that is settled.
+ * @returns the workflows to wake after the commit.
+ */
+export async function applyMessageEvent(
+  db: TenantDb,
+  lineId: string,
+  event: MessageEvent,
+  now: Date,
+): Promise<string[]> {
+  await lockCarrierMessage(db, lineId, event.carrierMessageId);
+  const attempt = await db.maybeOne(sql.type(
+    z.object({ messageId: z.string(), kind: z.string(), address: z.string() }),
+  )`
+    select message_id, kind, address from attempts
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
+  if (!attempt) {
+    await keepWaiting(db, lineId, event.carrierMessageId, event);
+    return [];
+  }
+  if (event.kind === 'reaction')
+    return dispatcher(db, await applyReaction(db, attempt.messageId, event, now));
+  const ends = event.kind === 'receipt' && (event.optedOut === true || event.deadAddress === true);
+  const wakes = ends ? await carrierOptOut(db, attempt.address, now) : [];
+  // What the recipient's phone says of a fallback SMS does not change the message: its outcome was the fallback.
+  if (attempt.kind === 'fallback') return wakes;
+  const told =
+    event.kind === 'read'
+      ? await markRead(db, attempt.messageId, event.at, now)
+      : await applyReceipt(db, attempt.messageId, event, now);
+  return [...wakes, ...told];
+}
+
+const dispatcher = (db: TenantDb, wanted: boolean): string[] =>
+  wanted ? [webhookDispatcherId(db.workspaceId)] : [];
+
+/** Whoever settles a send and whoever applies an event of it take turns: neither can miss the other. */
+export async function lockCarrierMessage(
+  db: TenantDb,
+  lineId: string,
+  carrierMessageId: string,
+): Promise<void> {
+  await db.query(sql.type(z.unknown())`
+    select pg_advisory_xact_lock(hashtextextended(${`${lineId} ${carrierMessageId}`}, 0))`);
+}
+
+/** Keeps an event until what it is about is known. @param carrierId the carrier's id of that message or call. */
+export async function keepWaiting(
+  db: TenantDb,
+  lineId: string,
+  carrierId: string,
+  event: CarrierEvent,
+): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update carrier_events set carrier_message_id = ${carrierId}, waiting = ${sql.jsonb({ ...event, at: event.at.toISOString() })}
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and event_id = ${event.eventId}`);
+}
+
+/** Takes the events that waited for a message or a call, in the order in which they happened. */
+export async function takeWaitingEvents(
+  db: TenantDb,
+  lineId: string,
+  carrierMessageId: string,
+): Promise<CarrierEvent[]> {
+  const waiting = await db.anyFirst(sql.type(z.object({ waiting: CarrierEvent }))`
+    with taken as (
+      update carrier_events c set waiting = null from (
+        select event_id, waiting from carrier_events
+        where workspace_id = ${db.workspaceId} and line_id = ${lineId}
+          and carrier_message_id = ${carrierMessageId} and waiting is not null for update
+      ) w
+      where c.workspace_id = ${db.workspaceId} and c.line_id = ${lineId} and c.event_id = w.event_id
+      returning w.waiting
+    )
+    select waiting from taken order by waiting ->> 'at'`);
+  return [...waiting];
+}
+
+/** Applies what had arrived before the carrier's answer was known. */
+export async function applyWaitingEvents(
+  db: TenantDb,
+  lineId: string,
+  carrierMessageId: string,
+  now: Date,
+): Promise<string[]> {
+  const wakes: string[] = [];
+  for (const event of await takeWaitingEvents(db, lineId, carrierMessageId)) {
+    if (event.kind === 'receipt' || event.kind === 'read' || event.kind === 'reaction') {
+      wakes.push(...(await applyMessageEvent(db, lineId, event, now)));
+    }
+  }
+  return wakes;
+}
+
+async function applyReceipt(
+  db: TenantDb,
+  messageId: string,
+  { status, reason, optedOut, at }: Extract<MessageEvent, { kind: 'receipt' }>,
+  now: Date,
+): Promise<string[]> {
+  if (status === 'delivered') {
+    await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
+    return [];
+  }
+  const message = await findMessage(db, messageId);
+  if (message?.status !== 'sent') return [];
+  const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
+  if (optedOut) return fail(db, message, cause, now);
+  return message.sendFallbackSmsOnFailed
+    ? fallBack(db, message, cause, true, now)
+    : fail(db, message, cause, now);
+}
+
+async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<string[]> {
+  await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
+  const read = await db.maybeOne(sql.type(MessageRow)`
+    update messages set read_at = ${sql.timestamp(at)}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${messageId} and read_at is null
+    returning *`);
+  if (!read) return [];
+  const change = { event: 'message.opened' as const, message: read, data: { readAt: at.toISOString() } };
+  return dispatcher(db, await emitMessageEvents(db, [change], now));
+}

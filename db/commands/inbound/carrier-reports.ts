@@ -1,0 +1,63 @@
+import type { FileLinks } from '#domain/attachment.ts';
+import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { receiveCarrierEvent } from './inbound.ts';
+import { formerOwner } from '#db/commands/lines/line-moves.ts';
+import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
+import { type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+
+interface Reception {
+  pools: Pools;
+  waker: { wake(workflowId: string, workspaceId: string): void };
+  links: FileLinks;
+}
+
+/**
+ * Takes in what a carrier reports of a line, in one commit together with `last`, and wakes who has to know. What
+ * concerns a workspace that the line has left is committed there before; seen again, it changes nothing.
+ * @param last false: nothing is to be taken in.
+ * @returns what `last` returned.
+ */
+export async function receiveCarrierEvents(
+  { pools, waker, links }: Reception,
+  { workspaceId, lineId }: { workspaceId: string; lineId: string },
+  events: readonly CarrierEvent[],
+  last: (db: TenantDb) => Promise<boolean> = async () => true,
+): Promise<boolean> {
+  const context = () => ({ links, now: new Date() });
+  const own: CarrierEvent[] = [];
+  for (const event of events) {
+    const owner = await ownerOf(event, lineId, pools);
+    if (owner === null) {
+      own.push(event);
+      continue;
+    }
+    // A fallback that is owed now needs a pacer of that workspace.
+    const wakes = await withTenant(pools, owner, async (db) => {
+      const wanted = await receiveCarrierEvent(db, lineId, event, context());
+      return [...(await rehomeMessages(db, lineId)), ...wanted];
+    });
+    for (const workflowId of wakes) waker.wake(workflowId, owner);
+  }
+  try {
+    const wakes = await withTenant(pools, workspaceId, async (db) => {
+      const wanted: string[] = [];
+      for (const event of own) wanted.push(...(await receiveCarrierEvent(db, lineId, event, context())));
+      if (!(await last(db))) throw new NotWanted();
+      return wanted;
+    });
+    for (const workflowId of new Set(wakes)) waker.wake(workflowId, workspaceId);
+    return true;
+  } catch (error) {
+    if (error instanceof NotWanted) return false;
+    throw error;
+  }
+}
+
+/** Undoes the transaction it is thrown in. */
+class NotWanted extends Error {}
+
+/** A line may have moved: what is told of a message sent before concerns the workspace that sent it; else null. */
+async function ownerOf(event: CarrierEvent, lineId: string, pools: Pools): Promise<string | null> {
+  if (event.kind === 'reply' || event.kind === 'call' || event.kind === 'recording') return null;
+  return formerOwner(systemDb(pools), lineId, event.carrierMessageId);
+}

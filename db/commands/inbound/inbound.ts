@@ -1,0 +1,220 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { FileLinks } from '#domain/attachment.ts';
+import type { CarrierEvent, InboundReply } from '#domain/carrier-event.ts';
+import { newId } from '#domain/ids.ts';
+import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
+import { attachmentFetcherId, linePacerId, webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
+import { insertInboundAttachments } from '#db/queries/attachments.ts';
+import {
+  applyMessageEvent,
+  keepWaiting,
+  lockCarrierMessage,
+  noteCarrierEvent,
+  takeWaitingEvents,
+} from './carrier-events.ts';
+import { applyCall, applyRecording } from './calls.ts';
+import { stopContact, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { contactAddress } from '#db/queries/contact-address.ts';
+import { findLeadsByAddress } from '#db/queries/leads.ts';
+import { applyKeyword, emitOptedOut } from '#db/commands/sending/opt-outs.ts';
+import { notifyReply } from '#db/commands/outbox/notifications.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { InboundRow } from '#db/queries/replies.ts';
+import { announceReplies } from './reply-events.ts';
+import { requestWake } from '#db/wakes.ts';
+
+type MoreAttachments = Extract<CarrierEvent, { kind: 'reply_attachments' }>;
+
+/** What taking in an inbound message needs to know beside the database. */
+export interface InboundContext {
+  links: FileLinks;
+  now: Date;
+}
+
+/**
+ * Takes in one event of a carrier; seen before, it changes nothing.
+ * @returns the workflows to be woken after the commit.
+ */
+export async function receiveCarrierEvent(
+  db: TenantDb,
+  lineId: string,
+  event: CarrierEvent,
+  context: InboundContext,
+): Promise<string[]> {
+  if (!(await noteCarrierEvent(db, lineId, event))) return [];
+  switch (event.kind) {
+    case 'receipt':
+    case 'read':
+    case 'reaction':
+      return applyMessageEvent(db, lineId, event, context.now);
+    case 'reply':
+      return receiveReply(db, lineId, event, context);
+    case 'reply_attachments':
+      return receiveAttachments(db, lineId, event, context.now);
+    case 'call':
+      return applyCall(db, lineId, event, context.now);
+    case 'recording':
+      return applyRecording(db, lineId, event, context.now);
+  }
+}
+
+/**
+ * Stores what a contact wrote, with all that follows from it, in one commit: who wrote, which message it answers, an
+ * opt-out, the turn of what waits for the contact, a draft, and the event. An automatic answer is stored and nothing follows
+ * from it. Seen before, it changes nothing.
+ *
+ * Locks in one order, the conversation, then its draft, then the lines' pacers, then the dispatcher, so that two transactions
+ * about one contact wait for each other instead of deadlocking.
+ * @returns the workflows to be woken after the commit.
+ */
+async function receiveReply(
+  db: TenantDb,
+  lineId: string,
+  event: InboundReply,
+  { links, now }: InboundContext,
+): Promise<string[]> {
+  const address = await contactAddress(db, event.from);
+  await lockCarrierMessage(db, lineId, event.carrierMessageId);
+  await noteInbound(db, lineId, address, event);
+  const reply = await insertInbound(db, lineId, address, event, now);
+  if (!reply) return [];
+
+  await insertInboundAttachments(db, reply.id, event, now);
+  let files = event.attachments.length;
+  for (const early of await takeWaitingEvents(db, lineId, event.carrierMessageId)) {
+    if (early.kind !== 'reply_attachments') continue;
+    await insertInboundAttachments(db, reply.id, early, now);
+    files += early.attachments.length;
+  }
+  const wakes: string[] = reply.autoReply ? [] : await draftForReply(db, reply, now);
+  if (!reply.autoReply && reply.keyword !== 'stop') {
+    wakes.push(...(await answersFirst(db, address, event.at, now)));
+    wakes.push(...(await wakeWhenDone(db, await stopContact(db, address, 'reply'), now)));
+  }
+  const ended = reply.keyword && (await applyKeyword(db, address, reply.keyword, event.at));
+  if (ended) wakes.push(...(await wakeWhenDone(db, ended.campaignIds, now)));
+  if (files > 0) {
+    // Its event tells of the first files: whoever fetches them announces it.
+    const fetcher = attachmentFetcherId(db.workspaceId);
+    if (await requestWake(db, fetcher, now)) wakes.push(fetcher);
+  }
+  if (!reply.autoReply) wakes.push(...(await notifyReply(db, address, now)));
+  const announced = await announceReplies(db, { replyId: reply.id, links, now });
+  const told = ended !== null && (await emitOptedOut(db, ended.failed, now));
+  return announced || told ? [...wakes, webhookDispatcherId(db.workspaceId)] : wakes;
+}
+
+/**
+ * Notes further files of a reply; those that came before their reply wait for it.
+ * @returns the workflows to be woken after the commit.
+ */
+async function receiveAttachments(
+  db: TenantDb,
+  lineId: string,
+  event: MoreAttachments,
+  now: Date,
+): Promise<string[]> {
+  await lockCarrierMessage(db, lineId, event.carrierMessageId);
+  const reply = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
+    select id from inbound_messages
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
+  if (!reply) {
+    await keepWaiting(db, lineId, event.carrierMessageId, event);
+    return [];
+  }
+  await insertInboundAttachments(db, reply.id, event, now);
+  const fetcher = attachmentFetcherId(db.workspaceId);
+  return (await requestWake(db, fetcher, now)) ? [fetcher] : [];
+}
+
+/** An address that wrote to a line opens no new conversation of that line, even if a machine wrote for it. */
+async function noteInbound(
+  db: TenantDb,
+  lineId: string,
+  address: string,
+  { at, autoReply }: InboundReply,
+): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    insert into conversations (workspace_id, address, line_id, last_inbound_at)
+    values (${db.workspaceId}, ${address}, ${lineId}, ${autoReply ? null : sql.timestamp(at)})
+    on conflict (workspace_id, address) do update set
+      line_id = coalesce(conversations.line_id, excluded.line_id),
+      last_inbound_at = greatest(conversations.last_inbound_at, excluded.last_inbound_at)`);
+  await db.query(sql.type(Nothing)`
+    insert into line_contacts (workspace_id, line_id, address, since)
+    values (${db.workspaceId}, ${lineId}, ${address}, ${sql.timestamp(at)})
+    on conflict do nothing`);
+}
+
+async function insertInbound(
+  db: TenantDb,
+  lineId: string,
+  address: string,
+  event: InboundReply,
+  now: Date,
+): Promise<InboundRow | null> {
+  const original = await findOriginal(db, lineId, address, event.replyTo);
+  const leadId = original?.leadId ?? (await findLeadsByAddress(db, [address])).get(address) ?? null;
+  const keyword: Keyword | null = event.autoReply ? null : optOutKeyword(event.text);
+  return db.maybeOne(sql.type(InboundRow)`
+    insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, lead_id, campaign_id,
+      original_message_id, body, auto_reply, keyword, received_at, created_at)
+    values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${address}, ${event.carrierMessageId}, ${leadId},
+      ${original?.campaignId ?? null}, ${original?.id ?? null}, ${event.text}, ${event.autoReply}, ${keyword},
+      ${sql.timestamp(event.at)}, ${sql.timestamp(now)})
+    on conflict (workspace_id, line_id, carrier_message_id) do nothing
+    returning *`);
+}
+
+const OriginalRow = z.object({
+  id: z.string(),
+  leadId: z.string().nullable(),
+  campaignId: z.string().nullable(),
+});
+
+/** The message the carrier names, else the last one that the line sent to the contact. */
+async function findOriginal(db: TenantDb, lineId: string, address: string, replyTo: string | undefined) {
+  const named =
+    replyTo === undefined
+      ? null
+      : await db.maybeOne(sql.type(OriginalRow)`
+    select m.id, m.lead_id, m.campaign_id
+    from attempts a join messages m on m.workspace_id = a.workspace_id and m.id = a.message_id
+    where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId} and a.carrier_message_id = ${replyTo}`);
+  return (
+    named ??
+    db.maybeOne(sql.type(OriginalRow)`
+    select id, lead_id, campaign_id from messages
+    where workspace_id = ${db.workspaceId} and address = ${address} and line_id = ${lineId}
+      and (sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')
+    order by coalesce(sent_at, updated_at) desc, id desc limit 1`)
+  );
+}
+
+/** How long what is sent to a contact counts as an answer (decisions §5). */
+const ANSWER_MS = 24 * 3_600_000;
+
+/**
+ * What waits for the contact is an answer from now on: it goes ahead, opens no new conversation, and comes back from
+ * where a limit on new conversations had moved it.
+ * @returns the pacers to be woken after the commit.
+ */
+async function answersFirst(db: TenantDb, address: string, at: Date, now: Date): Promise<string[]> {
+  const until = new Date(at.getTime() + ANSWER_MS);
+  if (until <= now) return [];
+  const lineIds = await db.anyFirst(sql.type(z.object({ lineId: z.string() }))`
+    select distinct line_id from messages
+    where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled') and line_id is not null
+    order by line_id`);
+  const wakes: string[] = [];
+  for (const pacer of lineIds.map(linePacerId)) if (await requestWake(db, pacer, now)) wakes.push(pacer);
+  if (lineIds.length === 0) return wakes;
+  await db.query(sql.type(Nothing)`
+    update messages set answers_until = ${sql.timestamp(until)}, updated_at = now(),
+      scheduled_at = case when hold_reason in ('hourly_new_cap', 'daily_new_cap') then ${sql.timestamp(now)} else scheduled_at end
+    where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled')
+      and (answers_until is null or answers_until < ${sql.timestamp(until)})`);
+  return wakes;
+}

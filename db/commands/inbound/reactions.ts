@@ -1,0 +1,71 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { crmEcho } from '#domain/events/base.ts';
+import { StoredReaction, withReaction } from '#domain/reaction.ts';
+import { contactAddress } from '#db/queries/contact-address.ts';
+import { emitEvents } from '#db/commands/outbox/events.ts';
+import { findLead, presentLead } from '#db/queries/leads.ts';
+import { MessageRow } from '#db/queries/messages.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+type ReactionEvent = Extract<CarrierEvent, { kind: 'reaction' }>;
+
+const ReactedRow = MessageRow.pick({ id: true, leadId: true, campaignId: true, crm: true }).extend({
+  reactions: z.array(StoredReaction),
+  campaignName: z.string().nullable(),
+});
+
+/**
+ * Stores a reaction on the message it is about (specification §6.3). It is no reply: nothing else follows from it.
+ * @returns true when the webhook dispatcher has to be woken after the commit.
+ */
+export async function applyReaction(
+  db: TenantDb,
+  messageId: string,
+  event: ReactionEvent,
+  now: Date,
+): Promise<boolean> {
+  const message = await db.maybeOne(sql.type(ReactedRow)`
+    select m.id, m.lead_id, m.campaign_id, m.crm, m.reactions, c.name campaign_name
+    from messages m left join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id
+    where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} for update of m`);
+  if (!message) return false;
+  const { reaction, removed } = event;
+  const from = await contactAddress(db, event.from);
+  const at = event.at.toISOString();
+  const reactions = withReaction(message.reactions, { reaction, from, at, removed });
+  if (!reactions) return false;
+  await db.query(sql.type(Nothing)`
+    update messages set reactions = ${sql.jsonb(reactions)}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${messageId}`);
+
+  const lead = message.leadId === null ? null : await findLead(db, message.leadId);
+  return emitEvents(
+    db,
+    [
+      {
+        event: 'message.reaction',
+        payload: {
+          event: 'message.reaction',
+          timestamp: now.toISOString(),
+          workspaceId: db.workspaceId,
+          messageId,
+          message: {
+            messageId,
+            reaction,
+            removed,
+            reactedAtUtc: at,
+            ...(from.includes('@') ? { fromEmail: from } : { fromPhone: from }),
+          },
+          data: {},
+          ...(lead && { leadId: lead.id, lead: presentLead(lead) }),
+          ...(message.campaignId !== null && { campaignId: message.campaignId }),
+          ...(message.campaignName !== null && { campaignName: message.campaignName }),
+          ...crmEcho(message.crm),
+        },
+      },
+    ],
+    now,
+  );
+}

@@ -1,0 +1,32 @@
+import type { AvailabilityResult, AvailabilityStatus } from '#domain/availability.ts';
+import { isKnownAvailable, rememberAvailable, takeCheck } from '#db/queries/availability.ts';
+import { findLine, type LineRow } from '#db/queries/lines.ts';
+import { type Pools, withTenant } from '#db/pool.ts';
+
+/** Asks a line's carrier about an address; whatever goes wrong is `error`. */
+export type AskCarrier = (line: LineRow, address: string) => Promise<AvailabilityStatus>;
+
+/**
+ * Whether an address has iMessage: from a positive answer of the last day, else by one of a line's checks of today.
+ * The carrier is asked outside of any transaction.
+ * @param options.fresh true: the line asked is what the caller wants to know, so nothing remembered will do.
+ */
+export async function checkAddress(
+  pools: Pools,
+  workspace: { id: string; timezone: string },
+  address: string,
+  ask: AskCarrier,
+  { fresh = false, now = new Date() }: { fresh?: boolean; now?: Date } = {},
+): Promise<AvailabilityResult> {
+  const taken = await withTenant(pools, workspace.id, async (db) => {
+    if (!fresh && (await isKnownAvailable(db, address))) return 'known';
+    const check = await takeCheck(db, workspace.timezone, now);
+    return typeof check === 'string' ? check : ((await findLine(db, check.lineId)) ?? 'no_healthy_line');
+  });
+  if (taken === 'known') return { status: 'available', lineId: null };
+  if (typeof taken === 'string') return { status: 'error', lineId: null, unverified: taken };
+  const status = await ask(taken, address).catch((): AvailabilityStatus => 'error');
+  if (status === 'available')
+    await withTenant(pools, workspace.id, (db) => rememberAvailable(db, address, now));
+  return { status, lineId: taken.id };
+}

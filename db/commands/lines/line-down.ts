@@ -1,0 +1,34 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { LineRow } from '#db/queries/lines.ts';
+import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
+import type { TenantDb } from '#db/pool.ts';
+
+/**
+ * Tells the owner and the admins once that a line went down, unless the line's notifications are off.
+ * @returns whether anybody was told, and whether the mail sender has to be woken after the commit.
+ */
+export async function notifyLineDown(
+  db: TenantDb,
+  line: LineRow,
+  seal: Pick<MailSeal, 'seal'>,
+  now: Date,
+): Promise<{ told: boolean; wake: boolean }> {
+  if (!line.lineDownNotifications) return { told: false, wake: false };
+  const { name: workspaceName } = await db.one(sql.type(z.object({ name: z.string() }))`
+    select name from workspaces where id = ${db.workspaceId}`);
+  const recipients = await db.anyFirst(sql.type(z.object({ email: z.string() }))`
+    select u.email from workspace_users u join workspace_members m on m.workspace_id = ${db.workspaceId} and m.user_id = u.id
+    where m.role = 'org:admin' or m.is_owner order by m.joined_at, u.id`);
+  const lineName = [`${line.firstName} ${line.lastName}`.trim(), line.phone ?? line.email ?? '']
+    .filter(Boolean)
+    .join(', ');
+  let wake = false;
+  for (const to of recipients) {
+    const data = { workspaceName, lineName, since: now.toISOString() };
+    // Once for each time it goes down: it is healthy in between, so the moment tells them apart.
+    const dedupeKey = `line-down:${line.id}:${now.toISOString()}:${to}`;
+    wake = (await queueMail(db, { to, template: 'lineDown', data, dedupeKey }, seal, now)) || wake;
+  }
+  return { told: recipients.length > 0, wake };
+}

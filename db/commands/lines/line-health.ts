@@ -1,0 +1,63 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { afterProbe } from '#domain/line-health.ts';
+import { HealthStatus } from '#domain/line.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+import { rehomeMessages } from './line-rehoming.ts';
+import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+
+export interface ProbeEffect {
+  status: z.infer<typeof HealthStatus>;
+  wentDown: boolean;
+  recovered: boolean;
+  lineDownNotifications: boolean;
+  /** The pacers to wake after the commit. */
+  wakes: string[];
+}
+
+/**
+ * Writes what a probe found. A line that went down keeps the messages that insist on it and hands over the others;
+ * one that recovered goes on where it stood.
+ * @returns null when the line is gone.
+ */
+export async function recordProbe(
+  db: TenantDb,
+  lineId: string,
+  succeeded: boolean,
+  now: Date,
+): Promise<ProbeEffect | null> {
+  const Row = z.object({
+    healthStatus: HealthStatus,
+    failedProbes: z.int(),
+    lineDownNotifications: z.boolean(),
+  });
+  const line = await db.maybeOne(sql.type(Row)`
+    select health_status, failed_probes, line_down_notifications from lines
+    where workspace_id = ${db.workspaceId} and id = ${lineId} for update`);
+  if (!line) return null;
+  const { status, failedProbes, wentDown, recovered } = afterProbe(
+    { status: line.healthStatus, failedProbes: line.failedProbes },
+    succeeded,
+  );
+  await db.query(sql.type(Nothing)`
+    update lines set health_status = ${status}, failed_probes = ${failedProbes}, health_checked_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+  const wakes = wentDown ? await rehomeMessages(db, lineId, { keepPinned: true }) : [];
+  const pacer = linePacerId(lineId);
+  if ((wentDown || recovered) && (await requestWake(db, pacer, now))) wakes.push(pacer);
+  return { status, wentDown, recovered, lineDownNotifications: line.lineDownNotifications, wakes };
+}
+
+/** Active lines whose last probe is the longest ago, if it is older than `seconds`. */
+export async function linesToProbe(
+  db: SystemDb,
+  { seconds, limit }: { seconds: number; limit: number },
+): Promise<{ workspaceId: string; id: string }[]> {
+  const rows = await db.any(sql.type(z.object({ workspaceId: z.string(), id: z.string() }))`
+    select workspace_id, id from lines
+    where is_active and provisioning_status = 'active'
+      and (health_checked_at is null or health_checked_at < now() - make_interval(secs => ${seconds}))
+    order by health_checked_at nulls first limit ${limit}`);
+  return [...rows];
+}

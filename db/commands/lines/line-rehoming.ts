@@ -1,0 +1,70 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
+import { usableLines } from '#db/queries/lines.ts';
+import { MessageRow } from '#db/queries/messages.ts';
+import { NEVER, Nothing, type TenantDb } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+
+const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
+  eligibleLineIds: z.array(z.string()).nullable(),
+  stickinessPolicy: z.enum(['sticky', 'round_robin']),
+});
+
+const CHUNK = 5000;
+
+/**
+ * Gives the messages that were to leave through a line to other lines of their workspace, as if they came in now:
+ * the line left it, or (null) there was none that could carry them. Their times and their order stay. A line that
+ * was named by the caller, or the only eligible one, is no longer insisted on: the message is to be sent.
+ * Fallbacks that are owed follow too, since it is a line's pacer that sends them.
+ * @param options.keepPinned the line is still there, only not sending: what insists on it waits for it.
+ * @returns the pacers to wake after the commit.
+ */
+export async function rehomeMessages(
+  db: TenantDb,
+  lineId: string | null,
+  { keepPinned = false }: { keepPinned?: boolean } = {},
+): Promise<string[]> {
+  const waiting = await db.any(sql.type(Unsent)`
+    select id, channel, address, scheduled_at, eligible_line_ids, stickiness_policy from messages
+    where workspace_id = ${db.workspaceId} and line_id is not distinct from ${lineId}
+      and (status in ('pending', 'scheduled') or fallback_sms = 'due')
+      ${keepPinned ? sql.fragment`and not line_pinned` : sql.fragment``}
+    order by scheduled_at, arrival`);
+  if (waiting.length === 0) return [];
+  const usable = await usableLines(db);
+  const isUsable = ({ channel, eligibleLineIds }: z.infer<typeof Unsent>): boolean =>
+    usable.some(
+      (line) =>
+        CARRYING_CHANNELS[channel].includes(line.channel) && (eligibleLineIds?.includes(line.id) ?? true),
+    );
+
+  const earliest = new Map<string, Date>();
+  for (let start = 0; start < waiting.length; start += CHUNK) {
+    const chunk = waiting.slice(start, start + CHUNK).map((message) => ({
+      ...message,
+      pinnedLineId: null,
+      eligibleLineIds: keepPinned || isUsable(message) ? message.eligibleLineIds : null,
+    }));
+    const chosen = await chooseLines<Choosable & (typeof chunk)[number]>(db, chunk);
+    await db.query(sql.type(Nothing)`
+      update messages m set line_id = v.line_id, line_pinned = false, updated_at = now()
+      from ${sql.unnest(
+        chosen.map(({ id, lineId: line }) => [id, line]),
+        ['text', 'text'],
+      )} as v (id, line_id)
+      where m.workspace_id = ${db.workspaceId} and m.id = v.id`);
+    for (const { lineId: line, scheduledAt } of chosen) {
+      if (line !== null && scheduledAt < (earliest.get(line) ?? NEVER)) earliest.set(line, scheduledAt);
+    }
+  }
+  const wakes: string[] = [];
+  // In one order, so that two transactions that wake the same lines do not deadlock.
+  for (const [line, at] of [...earliest].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    if (await requestWake(db, linePacerId(line), at)) wakes.push(linePacerId(line));
+  }
+  return wakes;
+}

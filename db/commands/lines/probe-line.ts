@@ -1,0 +1,36 @@
+import { findLine, type LineRow } from '#db/queries/lines.ts';
+import { type ProbeEffect, recordProbe } from './line-health.ts';
+import { type Pools, type TenantDb, withTenant } from '#db/pool.ts';
+
+export interface Probed extends ProbeEffect {
+  line: LineRow;
+  /** What the carrier said, when the probe failed. */
+  failure: string | null;
+  checkedAt: Date;
+}
+
+/**
+ * Probes a line and writes what was found. The carrier is asked outside of any transaction.
+ * @param onChange runs in the transaction of the result: for the notification that belongs to it.
+ * @returns null when there is no such line.
+ */
+export async function probeLine(
+  pools: Pools,
+  { workspaceId, lineId }: { workspaceId: string; lineId: string },
+  probe: (line: LineRow) => Promise<void>,
+  onChange: (db: TenantDb, line: LineRow, effect: ProbeEffect, now: Date) => Promise<void>,
+): Promise<Probed | null> {
+  const line = await withTenant(pools, workspaceId, (db) => findLine(db, lineId));
+  if (!line) return null;
+  const failure = await probe(line).then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  const checkedAt = new Date();
+  const effect = await withTenant(pools, workspaceId, async (db) => {
+    const recorded = await recordProbe(db, lineId, failure === null, checkedAt);
+    if (recorded) await onChange(db, line, recorded, checkedAt);
+    return recorded;
+  });
+  return effect && { ...effect, line, failure, checkedAt };
+}

@@ -1,0 +1,55 @@
+import { sql } from 'slonik';
+import type { DeliveredEvent, EventName } from '#domain/event.ts';
+import type { EventPayload } from '#domain/events/payloads.ts';
+import { newId } from '#domain/ids.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+
+/** An event with the whole JSON body that subscribers receive. */
+export type NewEvent = {
+  [Name in EventName]: { event: Name; payload: EventPayload<Name> };
+}[EventName];
+
+/**
+ * Writes events to the outbox, with one delivery for each webhook that is subscribed at this moment. In the
+ * transaction that changed what the event tells of, near its end: see `requestWake`.
+ * @returns true when the webhook dispatcher has to be woken after the commit.
+ */
+export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<boolean> {
+  if (events.length === 0) return false;
+  const rows = events.map(({ event, payload }) => [
+    newId(now),
+    event,
+    payload.messageId,
+    JSON.stringify(payload),
+  ]);
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    with written as (
+      insert into events (workspace_id, id, event, message_id, body)
+      select ${db.workspaceId}, e.id, e.event, e.message_id, e.body
+      from ${sql.unnest(rows, ['text', 'text', 'text', 'text'])} as e (id, event, message_id, body)
+      returning id, event
+    )
+    insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
+    -- In the order of their events: by this id deliveries are claimed and listed.
+    select ${db.workspaceId}, substr(w.id, 1, 12) || right(w.id, 4) || left(md5(w.id || h.id), 8), h.id, w.id, w.event
+    from written w join webhooks h on h.workspace_id = ${db.workspaceId} and h.is_active and w.event = any (h.events)
+    -- A webhook that is just being deleted drops out here; without the lock it would fail its foreign key, and with it
+    -- the transaction that the event tells of.
+    for key share of h`);
+  return rowCount > 0 && requestWake(db, webhookDispatcherId(db.workspaceId), now);
+}
+
+/** Writes the one event of a delivery that no subscription asked for. @returns its id. */
+export async function insertEvent(
+  db: TenantDb,
+  event: DeliveredEvent,
+  body: string,
+  now: Date,
+): Promise<string> {
+  const id = newId(now);
+  await db.query(sql.type(Nothing)`
+    insert into events (workspace_id, id, event, body) values (${db.workspaceId}, ${id}, ${event}, ${body})`);
+  return id;
+}

@@ -1,0 +1,178 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { Notice } from '#domain/notification.ts';
+import { campaignProgress, findCampaign } from '#db/queries/campaigns.ts';
+import { findLine } from '#db/queries/lines.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { findWebhook } from '#db/queries/webhooks.ts';
+
+/** What a notice says; the frame of its email is its template's. */
+export interface NoticeText {
+  title: string;
+  paragraphs: string[];
+  sections?: { heading: string; paragraphs: string[] }[];
+  action: { label: string; link: string } | null;
+  /** Emails of this key are written once, however often the thing is told. */
+  once?: string;
+}
+
+/** Puts a notice into words, with the names as they are now. @returns null when what it is about is gone. */
+export async function noticeText(
+  db: TenantDb,
+  notice: Exclude<Notice, { about: 'campaign_progress' }>,
+  now: Date,
+): Promise<NoticeText | null> {
+  switch (notice.about) {
+    case 'campaign_completed':
+      return campaignCompleted(db, notice.campaignId, now);
+    case 'payment_failed': {
+      const what =
+        notice.lineId === null ? 'your subscription' : `the line ${await lineName(db, notice.lineId)}`;
+      const effect =
+        notice.lineId === null
+          ? 'Until it is paid nothing is sent and nothing can be changed; everything can still be read.'
+          : 'The line is set up as soon as it is paid.';
+      const { paymentUrl } = notice;
+      return {
+        title: 'A payment failed',
+        paragraphs: [`The payment for ${what} did not go through.`, effect],
+        action: paymentUrl === null ? null : { label: 'Pay now', link: paymentUrl },
+      };
+    }
+    case 'invoice_paid':
+      return {
+        title: 'Invoice paid',
+        paragraphs: [`The invoice for the line ${await lineName(db, notice.lineId)} is paid. Thank you.`],
+        action: null,
+      };
+    case 'plan_changed':
+      return {
+        title: 'Your plan has changed',
+        paragraphs: [
+          notice.from === null
+            ? `The workspace is on the plan ${notice.to} now.`
+            : `The workspace was on the plan ${notice.from} and is on the plan ${notice.to} now.`,
+        ],
+        action: null,
+      };
+    case 'subscription_canceled':
+      return {
+        title: 'Your subscription is canceled',
+        paragraphs: ['The workspace has no plan any more and sends nothing. Everything can still be read.'],
+        action: null,
+      };
+    case 'line_failed':
+      return {
+        title: 'A line could not be set up',
+        paragraphs: [
+          `The line ${await lineName(db, notice.lineId)} could not be set up: ${notice.reason}.`,
+          'Anything paid for it is credited. The request can be retried.',
+        ],
+        action: null,
+      };
+    case 'webhook_failing':
+      return webhookFailing(db, notice.webhookId, notice.failures);
+  }
+}
+
+async function campaignCompleted(db: TenantDb, campaignId: string, now: Date): Promise<NoticeText | null> {
+  const campaign = await findCampaign(db, campaignId);
+  if (!campaign) return null;
+  const { entered, finished, stopped } = await campaignProgress(db, campaign);
+  return {
+    title: `Campaign completed: ${campaign.name}`,
+    paragraphs: [
+      `${leads(entered)} entered. ${finished} went through all steps, ${stopped} stopped before (a reply, an opt-out or a failure).`,
+      happened(await doneBy(db, campaignId)),
+    ],
+    action: null,
+    // Leads may be added one by one, and each completes the campaign anew: once a day is enough.
+    once: `campaign:${campaignId}:${now.toISOString().slice(0, 10)}`,
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * How far campaigns are, in one text.
+ * @returns null when none of them runs any more, or none has done anything for a day: that is no news.
+ */
+export async function campaignsUnderWay(
+  db: TenantDb,
+  campaignIds: readonly string[],
+  now: Date,
+): Promise<NoticeText | null> {
+  const news: { heading: string; paragraphs: string[] }[] = [];
+  for (const id of campaignIds) {
+    const campaign = await findCampaign(db, id);
+    if (campaign?.status !== 'active') continue;
+    const today = await doneBy(db, id, new Date(now.getTime() - DAY_MS));
+    if (today.sent + today.failed + today.replied === 0) continue;
+    const { entered, running, finished, stopped } = await campaignProgress(db, campaign);
+    news.push({
+      heading: campaign.name,
+      paragraphs: [
+        `${leads(entered)} entered: ${running} under way, ${finished} went through all steps, ${stopped} stopped before (a reply, an opt-out or a failure).`,
+        `In the last 24 hours: ${happened(today)}`,
+        `In all: ${happened(await doneBy(db, id))}`,
+      ],
+    });
+  }
+  const [first] = news;
+  if (!first) return null;
+  return news.length === 1
+    ? { title: `Campaign progress: ${first.heading}`, paragraphs: first.paragraphs, action: null }
+    : { title: `${news.length} campaigns under way`, paragraphs: [], sections: news, action: null };
+}
+
+const leads = (count: number): string => `${count} ${count === 1 ? 'lead' : 'leads'}`;
+
+const happened = ({ sent, failed, replied }: Done): string =>
+  `${sent} ${sent === 1 ? 'message was' : 'messages were'} sent, ${failed} failed. ${replied} ${replied === 1 ? 'contact' : 'contacts'} replied.`;
+
+const Done = z.object({ sent: z.int(), failed: z.int(), replied: z.int() });
+type Done = z.infer<typeof Done>;
+
+/** What came of a campaign, in all or since a time. What has no time of its own happened when it was last changed. */
+async function doneBy(db: TenantDb, campaignId: string, since?: Date): Promise<Done> {
+  const after = (...columns: string[]) =>
+    since
+      ? sql.fragment`and coalesce(${sql.join(
+          columns.map((name) => sql.identifier([name])),
+          sql.fragment`, `,
+        )}) >= ${sql.timestamp(since)}`
+      : sql.fragment``;
+  return db.one(sql.type(Done)`
+    select
+      (select count(*) from messages where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId}
+        and status in ('sent', 'delivered', 'fallback') ${after('sent_at', 'updated_at')}) sent,
+      (select count(*) from messages where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId}
+        and status = 'failed' ${after('updated_at')}) failed,
+      (select count(distinct address) from inbound_messages where workspace_id = ${db.workspaceId}
+        and campaign_id = ${campaignId} and not auto_reply ${after('received_at')}) replied`);
+}
+
+async function webhookFailing(db: TenantDb, webhookId: string, failures: number): Promise<NoticeText | null> {
+  const webhook = await findWebhook(db, webhookId);
+  if (!webhook) return null;
+  const since = webhook.lastSuccessAt?.toISOString() ?? null;
+  return {
+    title: `A webhook is failing: ${webhook.name}`,
+    paragraphs: [
+      `The last ${failures} deliveries to ${webhook.url} failed.`,
+      since === null
+        ? 'None has ever succeeded.'
+        : `The last one that succeeded was at ${new Date(since).toUTCString()}.`,
+      'Failed deliveries are not repeated by themselves. Once the endpoint answers again they can be replayed.',
+    ],
+    action: null,
+  };
+}
+
+async function lineName(db: TenantDb, lineId: string): Promise<string> {
+  const line = await findLine(db, lineId);
+  if (!line) return lineId;
+  return [`${line.firstName} ${line.lastName}`.trim(), line.phone ?? line.email ?? '']
+    .filter(Boolean)
+    .join(', ');
+}

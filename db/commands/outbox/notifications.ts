@@ -1,0 +1,152 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import {
+  isPositive,
+  kindOf,
+  nextDigest,
+  type Notice,
+  NotificationKind,
+  replyDueAt,
+} from '#domain/notification.ts';
+import { notifierId } from '#workflows/messages/wake.ts';
+import { findEmailPreferences } from '#db/queries/email-preferences.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+import { workspaceTimezone } from '#db/queries/workspaces.ts';
+
+/**
+ * Writes down that something is to be told by email, in the transaction in which it happened, unless the workspace
+ * does not want such emails. Told again before its email is written, it is told once, with its latest facts.
+ * @returns the workflows to wake after the commit.
+ */
+export async function notify(db: TenantDb, subject: string, notice: Notice, now: Date): Promise<string[]> {
+  const kind = kindOf(notice);
+  const preferences = await findEmailPreferences(db);
+  if (!preferences[kind].enabled) return [];
+  if (notice.about === 'payment_failed' && (await isInvoiced(db))) return [];
+  await db.query(sql.type(Nothing)`
+    insert into notifications (workspace_id, kind, subject, data, since, due_at)
+    values (${db.workspaceId}, ${kind}, ${subject}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(now)})
+    on conflict (workspace_id, kind, subject) do update
+      set data = excluded.data, due_at = least(notifications.due_at, excluded.due_at)`);
+  return wakeNotifier(db, now);
+}
+
+/**
+ * Says that a campaign is under way: it is told of in the next digest, unless it completes before, which takes the
+ * place of it. @returns the workflows to wake after the commit.
+ */
+export async function notifyProgress(db: TenantDb, campaignId: string, now: Date): Promise<string[]> {
+  if (!(await findEmailPreferences(db)).campaign.enabled) return [];
+  const notice: Notice = { about: 'campaign_progress', campaignId };
+  const dueAt = nextDigest(await workspaceTimezone(db), now);
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    insert into notifications (workspace_id, kind, subject, data, since, due_at)
+    values (${db.workspaceId}, 'campaign', ${campaignId}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(dueAt)})
+    on conflict (workspace_id, kind, subject) do nothing`);
+  return rowCount === 0 ? [] : wakeNotifier(db, dueAt);
+}
+
+/** A client of an agency in invoice billing is told of no failed payments (specification §4.2). */
+async function isInvoiced(db: TenantDb): Promise<boolean> {
+  return db.oneFirst(sql.type(z.object({ invoiced: z.boolean() }))`
+    select current_billing_mode() = 'invoice' invoiced`);
+}
+
+/** The alert of a reply, when the workspace's preferences want it. @returns the workflows to wake after the commit. */
+export async function notifyReply(db: TenantDb, address: string, now: Date): Promise<string[]> {
+  const { enabled, mode } = (await findEmailPreferences(db)).reply;
+  if (!enabled) return [];
+  const pending = await db.maybeOneFirst(sql.type(z.object({ since: z.date() }))`
+    select since from notifications where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = ${address}`);
+  const zone = await workspaceTimezone(db);
+  const positive = mode === 'positive_only' && (await isPositiveConversation(db, address));
+  const dueAt = replyDueAt(mode, { since: pending ?? now, now, zone, positive });
+  await db.query(sql.type(Nothing)`
+    insert into notifications (workspace_id, kind, subject, since, due_at)
+    values (${db.workspaceId}, 'reply', ${address}, ${sql.timestamp(now)}, ${sql.timestamp(dueAt)})
+    on conflict (workspace_id, kind, subject) do update set due_at = excluded.due_at`);
+  return wakeNotifier(db, dueAt);
+}
+
+/**
+ * A conversation has got tags, or a draft: an alert that waited for it to become positive is due now if it is so.
+ * @returns the workflows to wake after the commit.
+ */
+export async function notifyPositive(db: TenantDb, address: string, now: Date): Promise<string[]> {
+  const waits = await db.exists(sql.type(Nothing)`
+    select 1 from notifications
+    where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = ${address} and due_at > ${sql.timestamp(now)}`);
+  if (!waits || (await findEmailPreferences(db)).reply.mode !== 'positive_only') return [];
+  if (!(await isPositiveConversation(db, address))) return [];
+  await db.query(sql.type(Nothing)`
+    update notifications set due_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = ${address}`);
+  return wakeNotifier(db, now);
+}
+
+async function wakeNotifier(db: TenantDb, at: Date): Promise<string[]> {
+  const notifier = notifierId(db.workspaceId);
+  return (await requestWake(db, notifier, at)) ? [notifier] : [];
+}
+
+const Mood = z.object({ tags: z.array(z.string()), sentiment: z.string().nullable() });
+
+/** By its tags, or by what the language model made of the last reply, as long as nobody has looked at its draft. */
+export async function isPositiveConversation(db: TenantDb, address: string): Promise<boolean> {
+  const mood = await db.maybeOne(sql.type(Mood)`
+    select c.tags, (
+      select d.sentiment from ai_drafts d
+      where d.workspace_id = c.workspace_id and d.address = c.address and d.status in ('waiting', 'drafted')) sentiment
+    from conversations c where c.workspace_id = ${db.workspaceId} and c.address = ${address}`);
+  return mood !== null && (isPositive(mood.tags) || mood.sentiment === 'positive');
+}
+
+const Row = z.object({
+  kind: NotificationKind,
+  subject: z.string(),
+  data: z.unknown(),
+  since: z.date(),
+});
+export type NotificationRow = z.infer<typeof Row>;
+
+/** Takes what is due out of the outbox: its emails are written in the same transaction. */
+export async function takeDue(db: TenantDb, now: Date, limit: number): Promise<NotificationRow[]> {
+  const rows = await db.any(sql.type(Row)`
+    delete from notifications n using (
+      select kind, subject from notifications
+      where workspace_id = ${db.workspaceId} and due_at <= ${sql.timestamp(now)}
+      order by due_at, kind, subject limit ${limit} for update
+    ) due
+    where n.workspace_id = ${db.workspaceId} and n.kind = due.kind and n.subject = due.subject
+    returning n.kind, n.subject, n.data, n.since`);
+  return rows.toSorted((a, b) => a.since.getTime() - b.since.getTime());
+}
+
+/** When the next notification is due; null when none waits. */
+export async function nextNotificationAt(db: TenantDb): Promise<Date | null> {
+  return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+    select min(due_at) "at" from notifications where workspace_id = ${db.workspaceId}`);
+}
+
+/** Turns a kind of email off, or on again, for one person. */
+export async function setMuted(
+  db: TenantDb,
+  userId: string,
+  kind: NotificationKind,
+  muted: boolean,
+): Promise<void> {
+  await db.query(
+    muted
+      ? sql.type(Nothing)`
+    insert into notification_mutes (workspace_id, user_id, kind) values (${db.workspaceId}, ${userId}, ${kind})
+    on conflict do nothing`
+      : sql.type(Nothing)`
+    delete from notification_mutes where workspace_id = ${db.workspaceId} and user_id = ${userId} and kind = ${kind}`,
+  );
+}
+
+export async function isMuted(db: TenantDb, userId: string, kind: NotificationKind): Promise<boolean> {
+  return db.exists(sql.type(Nothing)`
+    select 1 from notification_mutes where workspace_id = ${db.workspaceId} and user_id = ${userId} and kind = ${kind}`);
+}

@@ -1,0 +1,42 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { notify } from './notifications.ts';
+import type { TenantDb } from '#db/pool.ts';
+
+/** So many failures in a row are no accident. */
+const ALARM_AFTER = 10;
+/** Deliveries looked at; within a second their ids are in no order. */
+const LOOK_BACK = 50;
+
+/**
+ * Tells the workspace once of each of its webhooks that does nothing but fail, after failures were recorded in the
+ * same transaction.
+ * @param deliveryIds the deliveries that failed.
+ * @returns the workflows to wake after the commit.
+ */
+export async function alarmFailingWebhooks(
+  db: TenantDb,
+  deliveryIds: readonly string[],
+  now: Date,
+): Promise<string[]> {
+  if (deliveryIds.length === 0) return [];
+  const failing = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+    update webhooks h set told_failing_at = ${sql.timestamp(now)}
+    where h.workspace_id = ${db.workspaceId} and h.id in (
+        select webhook_id from webhook_deliveries
+        where workspace_id = ${db.workspaceId} and id = any(${sql.array([...deliveryIds], 'text')}))
+      and (h.told_failing_at is null or h.told_failing_at < h.last_success_at)
+      and (select count(*) filter (where not success and (h.last_success_at is null or claimed_at > h.last_success_at))
+        from (
+          select success, claimed_at from webhook_deliveries
+          where workspace_id = ${db.workspaceId} and webhook_id = h.id and status = 'done'
+          order by id desc limit ${LOOK_BACK}
+        ) last) >= ${ALARM_AFTER}
+    returning h.id`);
+  const wakes: string[] = [];
+  for (const webhookId of failing) {
+    const notice = { about: 'webhook_failing' as const, webhookId, failures: ALARM_AFTER };
+    wakes.push(...(await notify(db, webhookId, notice, now)));
+  }
+  return wakes;
+}

@@ -1,0 +1,56 @@
+import type { NormalLead } from '#domain/lead.ts';
+import type { MessageDraft } from '#domain/message-draft.ts';
+import { findLeadsByAddress, insertLeads } from '#db/queries/leads.ts';
+import { lockList, quickSendsList } from '#db/queries/lists.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { contactOwners } from '#db/queries/workspace-users.ts';
+
+/**
+ * Gives each draft the lead that has its address; a phone number that no saved lead has becomes a lead in Quick
+ * Sends (specification §2.6). A fixed number of queries for any number of drafts, one when all leads are known.
+ */
+export async function ensureLeads(
+  db: TenantDb,
+  drafts: readonly MessageDraft[],
+  now: Date,
+): Promise<MessageDraft[]> {
+  const unknown = drafts.filter(({ leadId }) => leadId === null);
+  const known = await findLeadsByAddress(
+    db,
+    unknown.map(({ address }) => address),
+  );
+  const strangers = unknown.filter(
+    ({ address, recipientPhone }) => address === recipientPhone && !known.has(address),
+  );
+  if (strangers.length > 0) {
+    const listId = await quickSendsList(db);
+    await lockList(db, listId);
+    const owner = (await contactOwners(db, []))(null);
+    const saved = await insertLeads(
+      db,
+      listId,
+      strangers.map((draft) => newLead(draft, owner)),
+      { source: 'message', now },
+    );
+    strangers.forEach(({ address }, index) => known.set(address, saved[index]?.id ?? ''));
+  }
+  return drafts.map((draft) => ({ ...draft, leadId: draft.leadId ?? known.get(draft.address) ?? null }));
+}
+
+function newLead(
+  { recipientName, recipientPhone, recipientEmail }: MessageDraft,
+  owner: string | null,
+): NormalLead {
+  const [firstName = '', ...others] = (recipientName ?? '').trim().split(/\s+/);
+  return {
+    firstName,
+    lastName: others.join(' '),
+    emails: recipientEmail === null ? [] : [recipientEmail],
+    phones: recipientPhone === null ? [] : [recipientPhone],
+    companyName: '',
+    jobTitle: '',
+    notes: '',
+    contactOwnerEmail: owner,
+    customFields: {},
+  };
+}

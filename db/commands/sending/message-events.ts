@@ -1,0 +1,46 @@
+import type { EventPayload } from '#domain/events/payloads.ts';
+import { messageEventPayload, type MessageEventName } from '#domain/message-event.ts';
+import { campaignNames } from '#db/queries/campaigns.ts';
+import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
+import { findLeads, presentLead } from '#db/queries/leads.ts';
+import { type MessageRow, presentMessage } from '#db/queries/messages.ts';
+import type { TenantDb } from '#db/pool.ts';
+
+/** A message as it is now, and what its event adds to it. */
+export type MessageChange = {
+  [Name in MessageEventName]: { event: Name; message: MessageRow; data: EventPayload<Name>['data'] };
+}[MessageEventName];
+
+/**
+ * The events of messages that changed in this transaction.
+ * @returns true when the webhook dispatcher has to be woken after the commit.
+ */
+export async function emitMessageEvents(
+  db: TenantDb,
+  changed: readonly MessageChange[],
+  now: Date,
+): Promise<boolean> {
+  if (changed.length === 0) return false;
+  const leads = await findLeads(
+    db,
+    changed.flatMap(({ message }) => message.leadId ?? []),
+  );
+  const campaigns = await campaignNames(
+    db,
+    changed.flatMap(({ message }) => message.campaignId ?? []),
+  );
+  return emitEvents(
+    db,
+    changed.map(({ event, message, data }) => {
+      const lead = leads.get(message.leadId ?? '');
+      const campaign = campaigns.get(message.campaignId ?? '');
+      const context = { data, ...(lead && { lead: presentLead(lead) }), ...(campaign && { campaign }) };
+      // The type of `changed` ties name and data together; TypeScript loses that over the destructuring.
+      return {
+        event,
+        payload: messageEventPayload(event, presentMessage(message), context, now),
+      } as NewEvent;
+    }),
+    now,
+  );
+}

@@ -1,0 +1,184 @@
+import type { SendOutcome } from '#domain/send-outcome.ts';
+import { webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
+import { type AttemptRow, callHistory, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
+import { stopFailed, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { announceSentDraft } from '#db/commands/drafts/draft-events.ts';
+import { findFallbackAccount } from '#db/queries/fallback-config.ts';
+import { emitMessageEvents, type MessageChange } from './message-events.ts';
+import { findMessage, type MessageRow } from '#db/queries/messages.ts';
+import { announceOptOut, isOptedOut, optOut } from './opt-outs.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { advanceMessage, forgetOutbound, setFallbackSms } from '#db/queries/sends.ts';
+
+/** What became of an attempt, after reconciliation where that was needed. */
+export type Settled = SendOutcome | { kind: 'not_sent'; reason: string };
+
+/** The statuses that a bad end can still come to. */
+const OPEN = ['pending', 'scheduled', 'sending', 'sent'] as const;
+
+/** A message is given up after so many attempts that certainly did not leave. */
+export const MAX_TRANSIENT_FAILURES = 8;
+const FIRST_RETRY_MS = 5000;
+const LONGEST_RETRY_MS = 5 * 60_000;
+const PATIENCE_MS = 24 * 3_600_000;
+
+/**
+ * Writes the outcome of an attempt, the status of its message and the event of that status in one commit.
+ * Nothing happens when the attempt was settled before, or the message has moved on.
+ * @param text what was sent; null where that can no longer be told.
+ * @returns the workflows to wake after the commit.
+ */
+export async function settlePrimary(
+  db: TenantDb,
+  attempt: AttemptRow,
+  outcome: Settled,
+  text: string | null,
+  now: Date,
+): Promise<string[]> {
+  const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
+  const reason = 'reason' in outcome ? outcome.reason : undefined;
+  if (!(await finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now })))
+    return [];
+  if (outcome.kind !== 'accepted' && outcome.kind !== 'unknown') await forgetOutbound(db, attempt);
+
+  const message = await findMessage(db, attempt.messageId);
+  if (!message) return [];
+  switch (outcome.kind) {
+    case 'accepted': {
+      const sent = await advanceMessage(db, message.id, ['sending'], {
+        to: 'sent',
+        sentAt: now,
+        ...(text !== null && text !== message.body && { sentText: text }),
+        carrierMessageId: outcome.carrierMessageId,
+      });
+      if (!sent) return [];
+      const told = await tell(db, { event: 'message.sent', message: sent, data: {} }, now);
+      return (await announceSentDraft(db, sent, now)) ? [webhookDispatcherId(db.workspaceId)] : told;
+    }
+    case 'unavailable':
+      return fallBack(
+        db,
+        message,
+        outcome.reason,
+        message.smsFallbackEnabled || message.sendFallbackSmsOnFailed,
+        now,
+      );
+    case 'refused':
+      if (message.sendFallbackSmsOnFailed && !outcome.optedOut)
+        return fallBack(db, message, outcome.reason, true, now);
+      if (!outcome.optedOut) return fail(db, message, outcome.reason, now);
+      return refuseOptedOut(db, message, now);
+    case 'unknown':
+      return fail(db, message, 'outcome_unknown', now);
+    case 'transient':
+    case 'not_sent':
+      return retryLater(db, message, outcome, now);
+  }
+}
+
+/** The carrier knows of a STOP that we do not: nothing more is to be sent there. */
+export async function carrierOptOut(db: TenantDb, address: string, now: Date): Promise<string[]> {
+  const { ended } = await optOut(db, address, 'carrier', now);
+  return announceOptOut(db, ended, now);
+}
+
+async function refuseOptedOut(db: TenantDb, message: MessageRow, now: Date): Promise<string[]> {
+  const told = await carrierOptOut(db, message.address, now);
+  return [...told, ...(await fail(db, message, 'recipient_opted_out', now))];
+}
+
+async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<string[]> {
+  const reason = 'reason' in outcome ? outcome.reason : 'not sent';
+  if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarriersFault(db, message, now))) {
+    if (message.sendFallbackSmsOnFailed) return fallBack(db, message, reason, true, now);
+    return fail(db, message, reason, now);
+  }
+  const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** message.transientFailures);
+  const wanted = outcome.kind === 'transient' ? (outcome.retryAfterMs ?? 0) : 0;
+  await advanceMessage(db, message.id, ['sending'], {
+    to: 'scheduled',
+    scheduledAt: new Date(now.getTime() + Math.max(backoff, wanted)),
+    holdReason: 'carrier_retry',
+    countTransientFailure: true,
+  });
+  return [];
+}
+
+/** While the line's carrier takes nothing at all, no message is given up for it before a day has passed. */
+async function isCarriersFault(db: TenantDb, message: MessageRow, now: Date): Promise<boolean> {
+  if (message.lineId === null) return false;
+  const yesterday = new Date(now.getTime() - PATIENCE_MS);
+  const { failedRounds } = await callHistory(db, message.lineId, yesterday);
+  return failedRounds >= FAILED_ROUNDS_TO_OPEN && (await firstAttemptAt(db, message.id)) > yesterday;
+}
+
+export async function fail(
+  db: TenantDb,
+  message: MessageRow,
+  errorMessage: string,
+  now: Date,
+): Promise<string[]> {
+  const failed = await advanceMessage(db, message.id, OPEN, { to: 'failed', errorMessage });
+  if (!failed) return [];
+  const wakes = await wakeWhenDone(db, await stopFailed(db, [failed]), now);
+  const change = { event: 'message.failed' as const, message: failed, data: { error: errorMessage } };
+  return [...wakes, ...(await tell(db, change, now))];
+}
+
+/** The recipient is out of the primary channel's reach: a business outcome, with an SMS when that was asked for. */
+export async function fallBack(
+  db: TenantDb,
+  message: MessageRow,
+  reason: string,
+  wantsSms: boolean,
+  now: Date,
+): Promise<string[]> {
+  const possible =
+    wantsSms && message.recipientPhone !== null && (await findFallbackAccount(db))?.enabled === true;
+  const fallen = await advanceMessage(db, message.id, OPEN, {
+    to: 'fallback',
+    errorMessage: reason,
+    ...(possible && { fallbackSms: 'due' }),
+  });
+  if (!fallen) return [];
+  const data = { reason, checkedAddresses: [message.address] };
+  return tell(db, { event: 'message.fallback', message: fallen, data }, now);
+}
+
+/** A message that is not to try the primary channel at all (decisions §4 `forceFallback`). */
+export async function forceFallback(db: TenantDb, messageId: string, now: Date): Promise<string[]> {
+  const message = await findMessage(db, messageId);
+  if (!message || !['pending', 'scheduled'].includes(message.status)) return [];
+  if (message.recipientPhone === null) return fail(db, message, 'no_phone_number_for_sms', now);
+  if (await isOptedOut(db, message.recipientPhone)) return fail(db, message, 'recipient_opted_out', now);
+  if (!(await findFallbackAccount(db))?.enabled) return fail(db, message, 'fallback_not_configured', now);
+  return fallBack(db, message, 'forced', true, now);
+}
+
+/**
+ * The outcome of a fallback SMS: its message stays `fallback`, and says whether the SMS was taken.
+ * @returns the workflows to wake after the commit.
+ */
+export async function settleFallback(
+  db: TenantDb,
+  attempt: AttemptRow,
+  outcome: Settled,
+  now: Date,
+): Promise<string[]> {
+  const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
+  const reason = 'reason' in outcome ? outcome.reason : undefined;
+  if (!(await finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now })))
+    return [];
+  const tryAgain = outcome.kind === 'transient' || outcome.kind === 'not_sent';
+  await setFallbackSms(
+    db,
+    attempt.messageId,
+    outcome.kind === 'accepted' ? 'dispatched' : tryAgain ? 'retry' : 'failed',
+  );
+  return outcome.kind === 'refused' && outcome.optedOut ? carrierOptOut(db, attempt.address, now) : [];
+}
+
+async function tell(db: TenantDb, change: MessageChange, now: Date): Promise<string[]> {
+  return (await emitMessageEvents(db, [change], now)) ? [webhookDispatcherId(db.workspaceId)] : [];
+}

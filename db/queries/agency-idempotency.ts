@@ -1,0 +1,32 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { Nothing, type SystemDb } from '#db/pool.ts';
+
+const Row = z.object({ requestHash: z.string(), status: z.int(), responseSealed: z.string() });
+export type SealedAnswer = z.infer<typeof Row>;
+
+/** As `claimIdempotencyKeys`, for one request made with an agency's credential; null: the key is this request's. */
+export async function claimAgencyKey(
+  db: SystemDb,
+  { agencyId, route, key, hash }: { agencyId: string; route: string; key: string; hash: string },
+): Promise<SealedAnswer | null> {
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    insert into agency_idempotency_keys (agency_id, route, key, request_hash) values (${agencyId}, ${route}, ${key}, ${hash})
+    on conflict (agency_id, route, key) do update
+      set request_hash = excluded.request_hash, status = null, response_sealed = null, created_at = now()
+      where agency_idempotency_keys.status is null or agency_idempotency_keys.created_at < now() - interval '24 hours'`);
+  if (rowCount > 0) return null;
+  return db.one(sql.type(Row)`
+    select request_hash, status, response_sealed from agency_idempotency_keys
+    where agency_id = ${agencyId} and route = ${route} and key = ${key}`);
+}
+
+export async function storeAgencyAnswer(
+  db: SystemDb,
+  { agencyId, route, key }: { agencyId: string; route: string; key: string },
+  { status, responseSealed }: { status: number; responseSealed: string },
+): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update agency_idempotency_keys set status = ${status}, response_sealed = ${responseSealed}
+    where agency_id = ${agencyId} and route = ${route} and key = ${key}`);
+}

@@ -1,0 +1,131 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { SubAccount, type SubAccountInput } from '#domain/agency.ts';
+import { newWorkspaceId } from '#domain/ids.ts';
+import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+
+/** A workspace of the agency, as its other endpoints list it. */
+export interface Client {
+  id: string;
+  name: string;
+  timezone: string;
+}
+
+const ClientRow = z.object({ id: z.string(), name: z.string(), timezone: z.string() });
+
+/** The agency's workspaces, oldest first. */
+export async function listClients(db: SystemDb, agencyId: string): Promise<Client[]> {
+  const rows = await db.any(sql.type(ClientRow)`
+    select id, name, timezone from workspaces where agency_id = ${agencyId} order by id`);
+  return [...rows];
+}
+
+/** One of the agency's workspaces; null when it has no such one, whoever else may. */
+export async function findClient(
+  db: SystemDb,
+  agencyId: string,
+  workspaceId: string,
+): Promise<Client | null> {
+  return db.maybeOne(sql.type(ClientRow)`
+    select id, name, timezone from workspaces where agency_id = ${agencyId} and id = ${workspaceId}`);
+}
+
+/**
+ * Lets an agency's transaction use the queries of one workspace. The client comes from `findClient` or
+ * `listClients`, so it is the agency's own: what authentication is elsewhere.
+ */
+export const inWorkspace = (db: SystemDb, client: Pick<Client, 'id'>): TenantDb =>
+  Object.assign(Object.create(db) as object, { workspaceId: client.id }) as unknown as TenantDb;
+
+const SubAccountRow = SubAccount.omit({ idpOrgId: true, createdAt: true }).extend({
+  id: z.string(),
+  createdAt: z.date(),
+});
+
+export async function listSubAccounts(
+  db: SystemDb,
+  agencyId: string,
+  workspaceId?: string,
+): Promise<SubAccount[]> {
+  const rows = await db.any(sql.type(SubAccountRow)`
+    select w.id, w.name, w.legal_name, w.timezone, w.plan, w.subscription_status, a.billing_mode, w.created_at,
+      (select count(*) from lines l where l.workspace_id = w.id and l.provisioning_status not in ('canceled', 'failed')) line_count
+    from workspaces w join agencies a on a.id = w.agency_id
+    where ${sql.and([
+      sql.fragment`w.agency_id = ${agencyId}`,
+      workspaceId !== undefined && sql.fragment`w.id = ${workspaceId}`,
+    ])}
+    order by w.id`);
+  return rows.map(({ id, createdAt, ...row }) => ({
+    idpOrgId: id,
+    ...row,
+    createdAt: createdAt.toISOString(),
+  }));
+}
+
+/** Makes a workspace whose first user is the agency's owner (decisions §11). @returns its id and that user's. */
+export async function insertSubAccount(
+  db: SystemDb,
+  agencyId: string,
+  input: SubAccountInput,
+): Promise<{ workspaceId: string; ownerId: string | null }> {
+  const workspaceId = newWorkspaceId();
+  const ownerId = await db.maybeOneFirst(sql.type(z.object({ userId: z.string() }))`
+    select user_id from agency_members where agency_id = ${agencyId} and role = 'owner'`);
+  await db.query(sql.type(Nothing)`
+    insert into workspaces (id, agency_id, name, legal_name, timezone, country, created_by_user_id)
+    values (${workspaceId}, ${agencyId}, ${input.name}, ${input.legalName ?? input.name}, ${input.timezone}, ${input.country}, ${ownerId})`);
+  if (ownerId !== null) {
+    await db.query(sql.type(Nothing)`
+      insert into workspace_members (workspace_id, user_id, role, is_owner) values (${workspaceId}, ${ownerId}, 'org:admin', true)`);
+  }
+  return { workspaceId, ownerId };
+}
+
+/** Which of the agency's workspaces a webhook belongs to. */
+export async function workspaceOfWebhook(
+  db: SystemDb,
+  agencyId: string,
+  webhookId: string,
+): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(z.object({ workspaceId: z.string() }))`
+    select h.workspace_id from webhooks h join workspaces w on w.id = h.workspace_id
+    where w.agency_id = ${agencyId} and h.id = ${webhookId}`);
+}
+
+const MemberRow = z.object({
+  userId: z.string(),
+  email: z.string(),
+  name: z.string(),
+  role: z.enum(['owner', 'co_admin']),
+});
+export type AgencyMember = z.infer<typeof MemberRow>;
+
+export async function listAgencyMembers(db: SystemDb, agencyId: string): Promise<AgencyMember[]> {
+  const rows = await db.any(sql.type(MemberRow)`
+    select m.user_id, u.email, u.name, m.role from agency_members m join users u on u.id = m.user_id
+    where m.agency_id = ${agencyId} order by m.role = 'owner' desc, m.user_id`);
+  return [...rows];
+}
+
+/** @returns null when nobody is known by that address. */
+export async function addCoAdmin(
+  db: SystemDb,
+  agencyId: string,
+  email: string,
+): Promise<AgencyMember | null> {
+  const userId = await db.maybeOneFirst(sql.type(z.object({ id: z.string() }))`
+    select id from users where lower(email) = lower(${email})`);
+  if (userId === null) return null;
+  await db.query(sql.type(Nothing)`
+    insert into agency_members (agency_id, user_id, role) values (${agencyId}, ${userId}, 'co_admin')
+    on conflict (agency_id, user_id) do nothing`);
+  return (await listAgencyMembers(db, agencyId)).find((member) => member.userId === userId) ?? null;
+}
+
+/** The owner stays. @returns false when there is no such co-admin. */
+export async function removeCoAdmin(db: SystemDb, agencyId: string, userId: string): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    delete from agency_members where agency_id = ${agencyId} and user_id = ${userId} and role = 'co_admin'`);
+  return rowCount > 0;
+}

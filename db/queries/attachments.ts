@@ -1,0 +1,153 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import {
+  type FileLinks,
+  linkExpiry,
+  REPLY_LINK_DAYS,
+  type StoredFile,
+  uploadKeptUntil,
+} from '#domain/attachment.ts';
+import type { InboundAttachment } from '#domain/carrier-event.ts';
+import { newId } from '#domain/ids.ts';
+import type { ReplyAttachments } from '#domain/reply.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+/** Notes the files of an inbound message; their bytes are fetched afterwards. */
+export async function insertInboundAttachments(
+  db: TenantDb,
+  inboundMessageId: string,
+  { at, attachments }: { at: Date; attachments: readonly InboundAttachment[] },
+  now: Date,
+): Promise<void> {
+  if (attachments.length === 0) return;
+  const rows = attachments.map(({ name, contentType, url }, position) => [
+    newId(now),
+    name,
+    contentType,
+    url,
+    position,
+  ]);
+  await db.query(sql.type(Nothing)`
+    insert into attachments (workspace_id, id, name, content_type, status, inbound_message_id, told_at, position, source_url, try_at)
+    select ${db.workspaceId}, a.id, a.name, a.content_type, 'waiting', ${inboundMessageId}, ${sql.timestamp(at)}, a.position,
+      a.url, ${sql.timestamp(now)}
+    from ${sql.unnest(rows, ['text', 'text', 'text', 'text', 'int4'])} as a (id, name, content_type, url, position)`);
+}
+
+/** Notes an upload whose bytes are in storage. */
+export async function insertUpload(
+  db: TenantDb,
+  { id, name, contentType, size }: { id: string; name: string; contentType: string; size: number },
+  now: Date,
+): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    insert into attachments (workspace_id, id, name, content_type, size, status, created_at, kept_until)
+    values (${db.workspaceId}, ${id}, ${name}, ${contentType}, ${size}, 'stored', ${sql.timestamp(now)},
+      ${sql.timestamp(uploadKeptUntil(now))})`);
+}
+
+const InboundFileRow = z.object({
+  id: z.string(),
+  inboundMessageId: z.string(),
+  name: z.string(),
+  createdAt: z.date(),
+});
+
+export interface InboundFiles {
+  files: StoredFile[];
+  /** What a reply shows of them; without fields when there are none. */
+  shown: ReplyAttachments;
+}
+
+/** The files of these inbound messages that are in storage, in the order the carrier told of them. */
+export async function inboundFiles(
+  db: TenantDb,
+  inboundMessageIds: readonly string[],
+  links: FileLinks,
+  now: Date,
+): Promise<Map<string, InboundFiles>> {
+  if (inboundMessageIds.length === 0) return new Map();
+  const rows = await db.any(sql.type(InboundFileRow)`
+    select id, inbound_message_id, name, created_at from attachments
+    where workspace_id = ${db.workspaceId} and status = 'stored'
+      and inbound_message_id = any(${sql.array([...inboundMessageIds], 'text')})
+    order by told_at, position, name, id`);
+  const found = new Map<string, InboundFiles>();
+  for (const [messageId, own] of Map.groupBy(rows, (row) => row.inboundMessageId)) {
+    const files = own.map(({ id, name }) => ({ workspaceId: db.workspaceId, attachmentId: id, name }));
+    const urls = own.map(({ createdAt }, index) =>
+      links.sign(files[index] as StoredFile, linkExpiry(createdAt, now, REPLY_LINK_DAYS)),
+    );
+    found.set(messageId, {
+      files,
+      shown: { attachmentDownloadUrls: urls, attachmentNames: files.map(({ name }) => name) },
+    });
+  }
+  return found;
+}
+
+const StoredAttachmentRow = z.object({
+  id: z.string(),
+  name: z.string(),
+  contentType: z.string().nullable(),
+  size: z.int(),
+});
+
+/** A file whose bytes are there. */
+export async function findStoredAttachment(
+  db: TenantDb,
+  id: string,
+): Promise<z.infer<typeof StoredAttachmentRow> | null> {
+  return db.maybeOne(sql.type(StoredAttachmentRow)`
+    select id, name, content_type, size from attachments
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'stored'`);
+}
+
+const WaitingAttachmentRow = z.object({
+  id: z.string(),
+  lineId: z.string(),
+  contentType: z.string().nullable(),
+  sourceUrl: z.string(),
+  tries: z.int(),
+});
+export type WaitingAttachment = z.infer<typeof WaitingAttachmentRow>;
+
+/** Files to be fetched now, those that have waited longest first. */
+export async function dueAttachments(db: TenantDb, now: Date, limit: number): Promise<WaitingAttachment[]> {
+  const rows = await db.any(sql.type(WaitingAttachmentRow)`
+    select a.id, coalesce(i.line_id, c.line_id) line_id, a.content_type, a.source_url, a.tries
+    from attachments a
+    left join inbound_messages i on i.workspace_id = a.workspace_id and i.id = a.inbound_message_id
+    left join calls c on c.workspace_id = a.workspace_id and c.id = a.call_id
+    where a.workspace_id = ${db.workspaceId} and a.status = 'waiting' and a.try_at <= ${sql.timestamp(now)}
+    order by a.try_at, a.told_at, a.position limit ${limit}`);
+  return [...rows];
+}
+
+/** When the next file is to be tried again; null when none waits. */
+export async function nextAttachmentAt(db: TenantDb): Promise<Date | null> {
+  return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+    select min(try_at) "at" from attachments where workspace_id = ${db.workspaceId} and status = 'waiting'`);
+}
+
+export async function markStored(
+  db: TenantDb,
+  id: string,
+  { size, contentType }: { size: number; contentType: string | null },
+): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update attachments set status = 'stored', size = ${size}, content_type = ${contentType}
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'waiting'`);
+}
+
+/** @param failure why it is not there, should it be given up. @param tryAt null: it is given up. */
+export async function markNotFetched(
+  db: TenantDb,
+  id: string,
+  { failure, tryAt }: { failure: string; tryAt: Date | null },
+): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update attachments set tries = tries + 1, status = ${tryAt ? 'waiting' : 'failed'}, try_at = ${tryAt && sql.timestamp(tryAt)},
+      failure = ${tryAt ? null : failure}
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'waiting'`);
+}

@@ -1,0 +1,137 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { Channel } from '#domain/channel.ts';
+import type { LineHistory } from '#domain/pacing.ts';
+import type { CallHistory } from '#domain/circuit.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { recordset } from '#db/recordset.ts';
+
+export const AttemptRow = z.object({
+  id: z.string(),
+  messageId: z.string(),
+  lineId: z.string(),
+  kind: z.enum(['primary', 'fallback']),
+  channel: Channel,
+  carrier: z.string(),
+  address: z.string(),
+  isNew: z.boolean(),
+  contactLastSentAt: z.date().nullable(),
+  startedAt: z.date(),
+  answerBy: z.date(),
+});
+export type AttemptRow = z.infer<typeof AttemptRow>;
+
+export type AttemptOutcome = 'accepted' | 'unavailable' | 'refused' | 'transient' | 'unknown' | 'not_sent';
+
+/** Written and committed before the carrier is called: what may have left is known after any crash. */
+export async function insertAttempts(db: TenantDb, attempts: readonly AttemptRow[]): Promise<void> {
+  if (attempts.length === 0) return;
+  const rows = attempts.map((attempt) => ({ ...attempt, workspaceId: db.workspaceId }));
+  await db.query(sql.type(Nothing)`
+    insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new,
+      contact_last_sent_at, started_at, answer_by)
+    select r.workspace_id, r.id, r.message_id, r.line_id, r.kind, r.channel, r.carrier, r.address, r.is_new,
+      r.contact_last_sent_at, r.started_at, r.answer_by
+    from ${recordset('attempts', rows)} r`);
+}
+
+/** @returns false when the attempt has its outcome already: somebody else was faster, and nothing is to be done. */
+export async function finishAttempt(
+  db: TenantDb,
+  id: string,
+  {
+    outcome,
+    reason,
+    carrierMessageId,
+    now,
+  }: {
+    outcome: AttemptOutcome;
+    reason?: string | undefined;
+    carrierMessageId?: string | undefined;
+    now: Date;
+  },
+): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    update attempts set outcome = ${outcome}, reason = ${reason ?? null},
+      carrier_message_id = ${carrierMessageId ?? null}, finished_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and id = ${id} and outcome is null`);
+  return rowCount > 0;
+}
+
+/** The attempts of a line that have no outcome: under way, or left behind by a crash. */
+export async function openAttempts(db: TenantDb, lineId: string): Promise<AttemptRow[]> {
+  const rows = await db.any(sql.type(AttemptRow)`
+    select * from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId} and outcome is null
+    order by started_at`);
+  return [...rows];
+}
+
+/** The carrier's ids of what the line sent to an address lately: two hours cover every question about an attempt. */
+export async function carrierIdsAt(db: TenantDb, lineId: string, address: string): Promise<string[]> {
+  const ids = await db.anyFirst(sql.type(z.object({ carrierMessageId: z.string() }))`
+    select carrier_message_id from attempts
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and address = ${address}
+      and carrier_message_id is not null and started_at > now() - interval '2 hours'`);
+  return [...ids];
+}
+
+/**
+ * What the rules know of a line's past: what left, or may have, since the day and the hour began; and whether it has
+ * attempts without an outcome.
+ */
+export async function lineHistory(
+  db: TenantDb,
+  lineId: string,
+  since: { day: Date; hour: Date },
+): Promise<LineHistory & { hasOpen: boolean }> {
+  const History = z.object({
+    sentToday: z.int(),
+    newToday: z.int(),
+    newThisHour: z.int(),
+    lastSentAt: z.date().nullable(),
+    hasOpen: z.boolean(),
+  });
+  return db.one(sql.type(History)`
+    select count(*) sent_today, count(*) filter (where is_new) new_today,
+      count(*) filter (where is_new and started_at >= ${sql.timestamp(since.hour)}) new_this_hour,
+      (select max(started_at) from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
+        and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))) last_sent_at,
+      exists (select from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
+        and outcome is null) has_open
+    from attempts
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and started_at >= ${sql.timestamp(since.day)}
+      and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))`);
+}
+
+/** More than the rounds that make a difference, of as many messages as a round has. */
+const CALLS_LOOKED_AT = 200;
+
+/**
+ * How the latest calls for a line ended. Not answered, even about what became of it, counts as failed; who changes the
+ * line's settings begins anew.
+ * @param since a day is enough.
+ */
+export async function callHistory(db: TenantDb, lineId: string, since: Date): Promise<CallHistory> {
+  const Round = z.object({ failed: z.boolean(), endedAt: z.date() });
+  const latest = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`(
+    select started_at, finished_at, outcome from attempts
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary' and ${condition}
+      and started_at > greatest(${sql.timestamp(since)}, (select updated_at from lines where workspace_id = ${db.workspaceId} and id = ${lineId}))
+    order by started_at desc limit ${CALLS_LOOKED_AT})`;
+  const rounds = await db.any(sql.type(Round)`
+    select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown')) failed,
+      max(coalesce(finished_at, started_at)) ended_at
+    from (${latest(sql.fragment`(outcome is null or outcome in ('accepted', 'unknown'))`)}
+      union all ${latest(sql.fragment`outcome in ('transient', 'not_sent', 'refused', 'unavailable')`)}) calls
+    group by started_at order by started_at desc limit 20`);
+  const firstAnswered = rounds.findIndex(({ failed }) => !failed);
+  return {
+    failedRounds: firstAnswered === -1 ? rounds.length : firstAnswered,
+    lastFailedAt: rounds[0]?.failed ? rounds[0].endedAt : null,
+  };
+}
+
+export async function firstAttemptAt(db: TenantDb, messageId: string): Promise<Date> {
+  return db.oneFirst(sql.type(z.object({ at: z.date() }))`
+    select min(started_at) at from attempts where workspace_id = ${db.workspaceId} and message_id = ${messageId}`);
+}

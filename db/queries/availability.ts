@@ -1,0 +1,106 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { DAILY_CHECKS_PER_LINE, POSITIVE_ANSWER_HOURS, type UnverifiedReason } from '#domain/availability.ts';
+import { dayBounds } from '#domain/calendar.ts';
+import { newId } from '#domain/ids.ts';
+import { takeTurns, usableLines } from './lines.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+/** Whether an address answered to iMessage within the last day. */
+export async function isKnownAvailable(db: TenantDb, address: string): Promise<boolean> {
+  return db.exists(sql.type(Nothing)`
+    select 1 from available_addresses where workspace_id = ${db.workspaceId} and address = ${address}
+      and checked_at > now() - make_interval(hours => ${POSITIVE_ANSWER_HOURS})`);
+}
+
+export async function rememberAvailable(db: TenantDb, address: string, now: Date): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    insert into available_addresses (workspace_id, address, checked_at)
+    values (${db.workspaceId}, ${address}, ${sql.timestamp(now)})
+    on conflict (workspace_id, address) do update set checked_at = excluded.checked_at`);
+}
+
+/** Takes one of today's checks from the next healthy line that has one left, round-robin. */
+export async function takeCheck(
+  db: TenantDb,
+  timezone: string,
+  now: Date,
+): Promise<{ lineId: string } | UnverifiedReason> {
+  const healthy = (await usableLines(db)).filter(({ channel, down }) => channel === 'imessage' && !down);
+  if (healthy.length === 0) return 'no_healthy_line';
+  const first = await takeTurns(db, 1);
+  // The rotation's row is locked until the commit, so two requests cannot take the same last check.
+  const used = await db.any(sql.type(z.object({ lineId: z.string(), count: z.int() }))`
+    select line_id, count(*) "count" from availability_checks
+    where workspace_id = ${db.workspaceId} and checked_at >= ${sql.timestamp(dayBounds(timezone, now).start)}
+    group by line_id`);
+  const usedBy = new Map(used.map(({ lineId, count }) => [lineId, count]));
+  for (let turn = 0; turn < healthy.length; turn++) {
+    const lineId = healthy[(first + turn) % healthy.length]?.id ?? '';
+    if ((usedBy.get(lineId) ?? 0) >= DAILY_CHECKS_PER_LINE) continue;
+    await db.query(sql.type(Nothing)`
+      insert into availability_checks (workspace_id, line_id, id, checked_at)
+      values (${db.workspaceId}, ${lineId}, ${newId(now)}, ${sql.timestamp(now)})`);
+    return { lineId };
+  }
+  return 'daily_quota_exhausted';
+}
+
+/** Writes a result back to the lead (specification §2.7). */
+export async function setLeadStatus(
+  db: TenantDb,
+  leadId: string,
+  status: 'available' | 'unavailable' | 'error',
+): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update leads set status = ${status}, updated_at = now() where workspace_id = ${db.workspaceId} and id = ${leadId}`);
+}
+
+const JobRow = z.object({
+  id: z.string(),
+  status: z.enum(['running', 'completed']),
+  leadIds: z.array(z.string()),
+  checked: z.int(),
+  available: z.int(),
+  unavailable: z.int(),
+  errors: z.int(),
+});
+export type AvailabilityJobRow = z.infer<typeof JobRow>;
+
+export async function insertJob(db: TenantDb, leadIds: readonly string[]): Promise<AvailabilityJobRow> {
+  return db.one(sql.type(JobRow)`
+    insert into availability_jobs (workspace_id, id, lead_ids)
+    values (${db.workspaceId}, ${newId()}, ${sql.array([...leadIds], 'text')}) returning *`);
+}
+
+export async function findJob(db: TenantDb, id: string): Promise<AvailabilityJobRow | null> {
+  return db.maybeOne(sql.type(JobRow)`
+    select * from availability_jobs where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** Counts one lead's result; with the last one the job is completed. */
+export async function countResult(
+  db: TenantDb,
+  id: string,
+  status: 'available' | 'unavailable' | 'error',
+): Promise<void> {
+  const column = status === 'error' ? 'errors' : status;
+  await db.query(sql.type(Nothing)`
+    update availability_jobs set checked = checked + 1, ${sql.identifier([column])} = ${sql.identifier([column])} + 1,
+      status = case when checked + 1 >= cardinality(lead_ids) then 'completed' else 'running' end
+    where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** The leads of a job: those named that exist, or all of a list. */
+export async function leadsToCheck(
+  db: TenantDb,
+  { leadIds, listId }: { leadIds?: readonly string[] | undefined; listId?: string | undefined },
+): Promise<string[]> {
+  const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+    select id from leads where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId}`,
+      leadIds && sql.fragment`id = any(${sql.array([...leadIds], 'text')})`,
+      listId !== undefined && sql.fragment`list_id = ${listId}`,
+    ])} order by id`);
+  return [...ids];
+}

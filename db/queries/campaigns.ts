@@ -1,0 +1,204 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import {
+  type Campaign,
+  type CampaignInput,
+  type CampaignPatch,
+  type CampaignProgress,
+  CampaignStatus,
+  CampaignStep,
+} from '#domain/campaign.ts';
+import { newId } from '#domain/ids.ts';
+import type { SendWindow } from '#domain/send-window.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+/** A campaign as it is stored. */
+export const CampaignRow = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  name: z.string(),
+  description: z.string(),
+  status: CampaignStatus,
+  steps: z.array(CampaignStep),
+  listId: z.string().nullable(),
+  eligibleLineIds: z.array(z.string()).nullable(),
+  stickinessPolicy: z.enum(['sticky', 'round_robin']),
+  timezone: z.string().nullable(),
+  windowStart: z.string().nullable(),
+  windowEnd: z.string().nullable(),
+  windowDays: z.array(z.int()).nullable(),
+  stopOnReply: z.boolean(),
+  needsAiPersonalization: z.boolean(),
+  enteredTo: z.string(),
+  enteredAll: z.boolean(),
+  createdByUserId: z.string().nullable(),
+  startedAt: z.date().nullable(),
+  completedAt: z.date().nullable(),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+});
+export type CampaignRow = z.infer<typeof CampaignRow>;
+
+export async function findCampaign(db: TenantDb, id: string): Promise<CampaignRow | null> {
+  return db.maybeOne(sql.type(CampaignRow)`
+    select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** Holds a campaign until the transaction ends: entering, pausing and completing take turns. */
+export async function lockCampaign(db: TenantDb, id: string): Promise<CampaignRow | null> {
+  return db.maybeOne(sql.type(CampaignRow)`
+    select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id} for update`);
+}
+
+/** Newest first, before the id `cursor`. */
+export async function listCampaigns(
+  db: TenantDb,
+  { status }: { status?: CampaignStatus | undefined },
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<CampaignRow[]> {
+  const rows = await db.any(sql.type(CampaignRow)`
+    select * from campaigns where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId}`,
+      status !== undefined && sql.fragment`status = ${status}`,
+      cursor !== undefined && sql.fragment`id < ${cursor}`,
+    ])}
+    order by id desc limit ${limit}`);
+  return [...rows];
+}
+
+/** Campaigns by id, as the events of their messages name them. */
+export async function campaignNames(
+  db: TenantDb,
+  ids: readonly string[],
+): Promise<Map<string, { id: string; name: string }>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.any(sql.type(CampaignRow.pick({ id: true, name: true }))`
+    select id, name from campaigns where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The id of a campaign that still sends to a list; null when none does. */
+export async function campaignOfList(db: TenantDb, listId: string): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(CampaignRow.pick({ id: true }))`
+    select id from campaigns
+    where workspace_id = ${db.workspaceId} and list_id = ${listId} and status in ('active', 'paused') limit 1`);
+}
+
+export async function insertCampaign(
+  db: TenantDb,
+  input: CampaignInput,
+  userId: string | null,
+  now: Date,
+): Promise<CampaignRow> {
+  const id = newId(now);
+  await db.query(sql.type(Nothing)`
+    insert into campaigns (workspace_id, id, name, steps, created_by_user_id)
+    values (${db.workspaceId}, ${id}, ${input.name}, ${sql.jsonb(input.steps)}, ${userId})`);
+  const row = await updateCampaign(db, id, input);
+  if (!row) throw new Error('the campaign was not inserted');
+  return row;
+}
+
+export async function updateCampaign(
+  db: TenantDb,
+  id: string,
+  patch: CampaignPatch,
+): Promise<CampaignRow | null> {
+  const assignments = [sql.fragment`updated_at = now()`];
+  const set = (column: string, value: string | boolean | null | undefined): void => {
+    if (value !== undefined) assignments.push(sql.fragment`${sql.identifier([column])} = ${value}`);
+  };
+  const setArray = (
+    column: string,
+    type: string,
+    values: readonly (string | number)[] | null | undefined,
+  ): void => {
+    if (values === null) assignments.push(sql.fragment`${sql.identifier([column])} = null`);
+    else if (values !== undefined)
+      assignments.push(sql.fragment`${sql.identifier([column])} = ${sql.array([...values], type)}`);
+  };
+  set('name', patch.name);
+  set('description', patch.description);
+  set('list_id', patch.listId);
+  set('stickiness_policy', patch.stickinessPolicy);
+  set('timezone', patch.timezone);
+  set('window_start', patch.sendWindowStart);
+  set('window_end', patch.sendWindowEnd);
+  set('stop_on_reply', patch.stopOnReply);
+  set('needs_ai_personalization', patch.needsAiPersonalization);
+  setArray('window_days', 'int2', patch.allowedDaysOfWeek);
+  setArray('eligible_line_ids', 'text', patch.eligibleLineIds);
+  if (patch.steps !== undefined) assignments.push(sql.fragment`steps = ${sql.jsonb(patch.steps)}`);
+  return db.maybeOne(sql.type(CampaignRow)`
+    update campaigns set ${sql.join(assignments, sql.fragment`, `)}
+    where workspace_id = ${db.workspaceId} and id = ${id} returning *`);
+}
+
+/** How far its list has been entered: the last lead, and whether that was all. */
+export async function setEntered(db: TenantDb, id: string, to: string, all: boolean): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update campaigns set entered_to = ${to}, entered_all = ${all}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+export async function hasEntered(db: TenantDb, id: string): Promise<boolean> {
+  return db.exists(sql.type(Nothing)`
+    select 1 from campaign_leads where workspace_id = ${db.workspaceId} and campaign_id = ${id}`);
+}
+
+export async function campaignProgress(
+  db: TenantDb,
+  { id, enteredAll }: Pick<CampaignRow, 'id' | 'enteredAll'>,
+): Promise<CampaignProgress> {
+  const rows = await db.any(sql.type(
+    z.object({ state: z.enum(['running', 'finished', 'stopped']), leads: z.int() }),
+  )`
+    select state, count(*) leads from campaign_leads
+    where workspace_id = ${db.workspaceId} and campaign_id = ${id} group by state`);
+  const counts = {
+    running: 0,
+    finished: 0,
+    stopped: 0,
+    ...Object.fromEntries(rows.map(({ state, leads }) => [state, leads])),
+  };
+  return { entered: counts.running + counts.finished + counts.stopped, ...counts, enteredAll };
+}
+
+/** The window in which its messages leave; undefined: at any time. */
+export function campaignWindow(
+  { timezone, windowStart, windowEnd, windowDays }: CampaignRow,
+  workspaceTimezone: string,
+): SendWindow | undefined {
+  if (windowStart === null && windowEnd === null && windowDays === null) return undefined;
+  return {
+    timezone: timezone ?? workspaceTimezone,
+    ...(windowStart !== null && { start: windowStart }),
+    ...(windowEnd !== null && { end: windowEnd }),
+    ...(windowDays !== null && { days: windowDays }),
+  };
+}
+
+export function presentCampaign(row: CampaignRow): Campaign {
+  return {
+    _id: row.id,
+    workspaceId: row.workspaceId,
+    name: row.name,
+    description: row.description,
+    status: row.status,
+    steps: row.steps,
+    listId: row.listId,
+    eligibleLineIds: row.eligibleLineIds,
+    stickinessPolicy: row.stickinessPolicy,
+    timezone: row.timezone,
+    sendWindowStart: row.windowStart,
+    sendWindowEnd: row.windowEnd,
+    allowedDaysOfWeek: row.windowDays,
+    stopOnReply: row.stopOnReply,
+    needsAiPersonalization: row.needsAiPersonalization,
+    createdByUserId: row.createdByUserId,
+    startedAt: row.startedAt?.toISOString() ?? null,
+    completedAt: row.completedAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,205 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { inboxHref } from '#domain/analytics-conversation.ts';
+import type { FileLinks } from '#domain/attachment.ts';
+import type { Conversation, ThreadItem } from '#domain/conversation.ts';
+import { shownStatus, StoredStatus } from '#domain/message-status.ts';
+import { shownReactions, StoredReaction } from '#domain/reaction.ts';
+import { inboundFiles } from './attachments.ts';
+import { findLeads, findLeadsByAddress } from './leads.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { contactName, shownText } from './replies.ts';
+
+const ConversationRow = z.object({
+  address: z.string(),
+  lineId: z.string().nullable(),
+  tags: z.array(z.string()),
+  lastInboundAt: z.date().nullable(),
+  lastOutboundAt: z.date().nullable(),
+  optedOut: z.boolean(),
+  lastDirection: z.enum(['in', 'out']).nullable(),
+  lastAt: z.date().nullable(),
+  lastBody: z.string().nullable(),
+  lastSentText: z.string().nullable(),
+  leadId: z.string().nullable(),
+  recipientName: z.string().nullable(),
+  /** What the list is ordered by; a machine's answer does not count. */
+  activeAt: z.date().nullable(),
+});
+export type ConversationRow = z.infer<typeof ConversationRow>;
+
+/** With the last thing said; a conversation that only has messages waiting has not begun. */
+const CONVERSATIONS = sql.fragment`
+  select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at, o.address is not null opted_out,
+    last.at last_at, last.direction last_direction, last.body last_body,
+    last.sent_text last_sent_text, sent.lead_id,
+    sent.recipient_name, greatest(c.last_inbound_at, c.last_outbound_at) active_at
+  from conversations c
+  left join opt_outs o on o.workspace_id = c.workspace_id and o.address = c.address
+  left join lateral (
+    select lead_id, recipient_name, body, sent_text, coalesce(sent_at, updated_at) "at" from messages m
+    where m.workspace_id = c.workspace_id and m.address = c.address
+      and (m.sent_at is not null or m.status = 'sending' or m.fallback_sms = 'dispatched')
+    order by coalesce(sent_at, updated_at) desc, id desc limit 1
+  ) sent on true
+  left join lateral (
+    select said.* from (
+      select 'out' direction, sent.body, sent.sent_text, sent.at where sent.at is not null
+      union all
+      (select 'in', i.body, null, i.received_at from inbound_messages i
+        where i.workspace_id = c.workspace_id and i.address = c.address order by i.received_at desc, i.id desc limit 1)
+    ) said order by said.at desc limit 1
+  ) last on true`;
+
+const BEGUN = sql.fragment`(c.last_inbound_at is not null or c.last_outbound_at is not null)`;
+
+/** By their last activity, newest first, before the position `after`. */
+export async function listConversations(
+  db: TenantDb,
+  { limit, after }: { limit: number; after: { at: Date; key: string } | null },
+): Promise<ConversationRow[]> {
+  const rows = await db.any(sql.type(ConversationRow)`${CONVERSATIONS}
+    where ${sql.and([
+      sql.fragment`c.workspace_id = ${db.workspaceId} and ${BEGUN}`,
+      after &&
+        sql.fragment`(greatest(c.last_inbound_at, c.last_outbound_at), c.address) < (${sql.timestamp(after.at)}, ${after.key})`,
+    ])}
+    order by greatest(c.last_inbound_at, c.last_outbound_at) desc, c.address desc limit ${limit}`);
+  return [...rows];
+}
+
+/** Also one that only has messages waiting, or a machine's answer. */
+export async function findConversation(db: TenantDb, address: string): Promise<ConversationRow | null> {
+  return db.maybeOne(sql.type(ConversationRow)`
+    ${CONVERSATIONS} where c.workspace_id = ${db.workspaceId} and c.address = ${address}`);
+}
+
+/** @returns false when there is no such conversation. */
+export async function setTags(db: TenantDb, address: string, tags: readonly string[]): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(z.unknown())`
+    update conversations set tags = ${sql.array([...tags], 'text')}
+    where workspace_id = ${db.workspaceId} and address = ${address}`);
+  return rowCount > 0;
+}
+
+export async function presentConversations(
+  db: TenantDb,
+  rows: readonly ConversationRow[],
+): Promise<Conversation[]> {
+  const known = await findLeadsByAddress(
+    db,
+    rows.filter(({ leadId }) => leadId === null).map(({ address }) => address),
+  );
+  const idOf = (row: ConversationRow): string | null => row.leadId ?? known.get(row.address) ?? null;
+  const leads = await findLeads(
+    db,
+    rows.flatMap((row) => idOf(row) ?? []),
+  );
+  return rows.map((row) => {
+    const lead = leads.get(idOf(row) ?? '') ?? null;
+    const isEmail = row.address.includes('@');
+    const body = row.lastBody ?? '';
+    return {
+      address: row.address,
+      phone: isEmail ? null : row.address,
+      email: isEmail ? row.address : null,
+      leadId: lead?.id ?? null,
+      name: contactName(lead, row.recipientName, row.address),
+      lineId: row.lineId,
+      tags: row.tags,
+      optedOut: row.optedOut,
+      lastMessage: row.lastDirection === 'out' ? shownText({ body, sentText: row.lastSentText }, lead) : body,
+      lastDirection: row.lastDirection,
+      lastAt: row.lastAt?.toISOString() ?? null,
+      lastInboundAt: row.lastInboundAt?.toISOString() ?? null,
+      lastOutboundAt: row.lastOutboundAt?.toISOString() ?? null,
+      inboxHref: inboxHref(row.address),
+    };
+  });
+}
+
+const ThreadRow = z.object({
+  id: z.string(),
+  direction: z.enum(['in', 'out']),
+  body: z.string(),
+  sentText: z.string().nullable(),
+  at: z.date(),
+  lineId: z.string().nullable(),
+  leadId: z.string().nullable(),
+  status: StoredStatus.nullable(),
+  autoReply: z.boolean(),
+  originalMessageId: z.string().nullable(),
+  attachmentUrls: z.array(z.string()),
+  attachmentNames: z.array(z.string()),
+  reactions: z.array(StoredReaction),
+});
+export type ThreadRow = z.infer<typeof ThreadRow>;
+
+/** Both directions, newest first, before the position `after`; what waits stands where it is to be sent. */
+export async function listThread(
+  db: TenantDb,
+  address: string,
+  { limit, after }: { limit: number; after: { at: Date; key: string } | null },
+): Promise<ThreadRow[]> {
+  // Positions are handed out in milliseconds: a finer time would be skipped or come twice.
+  const sentAt = sql.fragment`date_trunc('milliseconds', coalesce(sent_at, scheduled_at))`;
+  const receivedAt = sql.fragment`date_trunc('milliseconds', received_at)`;
+  const before = (at: typeof sentAt) =>
+    after ? sql.fragment`and (${at}, id) < (${sql.timestamp(after.at)}, ${after.key})` : sql.fragment``;
+  const rows = await db.any(sql.type(ThreadRow)`
+    (select id, 'out' direction, body, sent_text, ${sentAt} "at", line_id, lead_id, status, false auto_reply, null original_message_id,
+      attachment_urls, attachment_names, reactions
+    from messages where workspace_id = ${db.workspaceId} and address = ${address} and status <> 'canceled' ${before(sentAt)}
+    order by "at" desc, id desc limit ${limit})
+    union all
+    (select id, 'in', body, null, ${receivedAt}, line_id, lead_id, null, auto_reply, original_message_id, '{}', '{}', '[]'
+    from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address} ${before(receivedAt)}
+    order by 5 desc, id desc limit ${limit})
+    order by "at" desc, id desc limit ${limit}`);
+  return [...rows];
+}
+
+export async function presentThread(
+  db: TenantDb,
+  rows: readonly ThreadRow[],
+  links: FileLinks,
+  now: Date,
+): Promise<ThreadItem[]> {
+  const files = await inboundFiles(
+    db,
+    rows.filter(({ direction }) => direction === 'in').map(({ id }) => id),
+    links,
+    now,
+  );
+  const leads = await findLeads(
+    db,
+    rows.flatMap(({ leadId }) => leadId ?? []),
+  );
+  return rows.map((row) => {
+    const received = files.get(row.id)?.shown;
+    return {
+      messageId: row.id,
+      direction: row.direction,
+      message: row.direction === 'out' ? shownText(row, leads.get(row.leadId ?? '') ?? null) : row.body,
+      at: row.at.toISOString(),
+      lineId: row.lineId,
+      status: row.status && shownStatus(row.status),
+      autoReply: row.autoReply,
+      originalMessageId: row.originalMessageId,
+      attachmentUrls: received?.attachmentDownloadUrls ?? row.attachmentUrls,
+      attachmentNames: received?.attachmentNames ?? row.attachmentNames,
+      reactions: shownReactions(row.reactions),
+    };
+  });
+}
+
+/** The address and line through which one of these addresses wrote last; null when none ever did. */
+export async function lastInbound(
+  db: TenantDb,
+  addresses: readonly string[],
+): Promise<{ address: string; lineId: string } | null> {
+  return db.maybeOne(sql.type(z.object({ address: z.string(), lineId: z.string() }))`
+    select address, line_id from inbound_messages
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) and not auto_reply
+    order by received_at desc, id desc limit 1`);
+}

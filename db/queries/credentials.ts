@@ -1,0 +1,72 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
+import { Nothing, type SystemDb } from '#db/pool.ts';
+
+const SUBSCRIPTION = z.enum(['none', 'active', 'past_due', 'canceled']);
+
+const WorkspaceRow = z.object({
+  id: z.string(),
+  agencyId: z.string().nullable(),
+  timezone: z.string(),
+  country: z.string(),
+  subscriptionStatus: SUBSCRIPTION,
+});
+const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.subscription_status`;
+
+const AgencyRow = z.object({
+  id: z.string(),
+  isActive: z.boolean(),
+  billingMode: z.enum(['card', 'invoice']),
+});
+const AGENCY = sql.fragment`a.id, a.is_active, a.billing_mode`;
+
+const USABLE = sql.fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
+
+/** The caller behind a workspace key, or null when it is unknown, revoked or expired. */
+export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
+  const row = await db.maybeOne(sql.type(WorkspaceRow.extend({ userId: z.string().nullable() }))`
+    select ${WORKSPACE}, k.created_by_user_id user_id
+    from workspace_keys k join workspaces w on w.id = k.workspace_id
+    where k.hash = ${hash} and ${USABLE}`);
+  if (!row) return null;
+  const { userId, ...workspace } = row;
+  return { kind: 'workspace', via: 'key', workspace, userId, role: null };
+}
+
+export async function agencyByKey(db: SystemDb, hash: string): Promise<AgencyCaller | null> {
+  const row = await db.maybeOne(sql.type(AgencyRow.extend({ userId: z.string().nullable() }))`
+    select ${AGENCY}, k.created_by_user_id user_id
+    from agency_keys k join agencies a on a.id = k.agency_id
+    where k.hash = ${hash} and ${USABLE}`);
+  if (!row) return null;
+  const { userId, ...agency } = row;
+  return { kind: 'agency', via: 'key', agency, userId, role: null };
+}
+
+export async function workspaceById(db: SystemDb, id: string): Promise<CallerWorkspace | null> {
+  return db.maybeOne(sql.type(WorkspaceRow)`select ${WORKSPACE} from workspaces w where w.id = ${id}`);
+}
+
+/** The agency a signed-in user owns or co-administers; the owned one first. */
+export async function agencyOfUser(db: SystemDb, userId: string): Promise<AgencyCaller | null> {
+  const row = await db.maybeOne(sql.type(AgencyRow.extend({ role: z.enum(['owner', 'co_admin']) }))`
+    select ${AGENCY}, m.role
+    from agency_members m join agencies a on a.id = m.agency_id
+    where m.user_id = ${userId}
+    order by m.role = 'owner' desc, a.created_at limit 1`);
+  if (!row) return null;
+  const { role, ...agency } = row;
+  return { kind: 'agency', via: 'session', agency, userId, role };
+}
+
+/** Writes when a key was last used; at most once a minute, so that reading stays reading. */
+export async function touchKey(db: SystemDb, hash: string): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    with touched as (
+      update workspace_keys set last_used_at = now()
+      where hash = ${hash} and (last_used_at is null or last_used_at < now() - interval '1 minute')
+    )
+    update agency_keys set last_used_at = now()
+    where hash = ${hash} and (last_used_at is null or last_used_at < now() - interval '1 minute')`);
+}

@@ -1,0 +1,88 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { MessageDraft } from '#domain/message-draft.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { recordset } from '#db/recordset.ts';
+
+/** What the caller of `POST /api/drip` is told (specification §4.4). */
+export const DripAcknowledgement = z
+  .object({
+    status: z.literal('queued'),
+    correlationId: z.string(),
+    scheduledDate: z.iso.datetime(),
+    jitterMs: z.int(),
+  })
+  .meta({ id: 'DripAcknowledgement' });
+export type DripAcknowledgement = z.infer<typeof DripAcknowledgement>;
+
+/** What makes two drips the same message, and the answer that the first one got. */
+export interface Fingerprint {
+  fingerprint: string;
+  acknowledgement: DripAcknowledgement;
+}
+
+/** One message per fingerprint within this time (specification §4.4 rule 4). */
+const DEDUPE_WINDOW = sql.fragment`interval '60 minutes'`;
+
+/**
+ * Claims each drip's fingerprint for the next 60 minutes.
+ * @returns the acknowledgements of those that were claimed before, by fingerprint: these are duplicates.
+ */
+export async function claimFingerprints(
+  db: TenantDb,
+  drips: readonly Fingerprint[],
+): Promise<Map<string, DripAcknowledgement>> {
+  // Sorted, so that two batches with the same fingerprints wait for each other instead of deadlocking.
+  if (drips.length === 0) return new Map();
+  const first = new Map(
+    drips.toReversed().map(({ fingerprint, acknowledgement }) => [fingerprint, acknowledgement]),
+  );
+  const rows = [...first]
+    .map(([fingerprint, acknowledgement]) => ({ workspaceId: db.workspaceId, fingerprint, acknowledgement }))
+    .toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
+  const claimed = new Set(
+    await db.anyFirst(sql.type(z.object({ fingerprint: z.string() }))`
+      insert into drip_fingerprints (workspace_id, fingerprint, acknowledgement)
+      select r.workspace_id, r.fingerprint, r.acknowledgement from ${recordset('drip_fingerprints', rows)} r
+      on conflict (workspace_id, fingerprint) do update
+        set acknowledgement = excluded.acknowledgement, created_at = now()
+        where drip_fingerprints.created_at < now() - ${DEDUPE_WINDOW}
+      returning fingerprint`),
+  );
+  const taken = rows.flatMap(({ fingerprint }) => (claimed.has(fingerprint) ? [] : [fingerprint]));
+  if (taken.length === 0) return new Map();
+  const earlier = await db.any(sql.type(
+    z.object({ fingerprint: z.string(), acknowledgement: DripAcknowledgement }),
+  )`
+    select fingerprint, acknowledgement from drip_fingerprints
+    where workspace_id = ${db.workspaceId} and fingerprint = any(${sql.array(taken, 'text')})`);
+  return new Map(earlier.map((row) => [row.fingerprint, row.acknowledgement]));
+}
+
+export async function bufferDrips(db: TenantDb, drafts: readonly MessageDraft[]): Promise<void> {
+  const rows = drafts.map((draft, arrival) => ({
+    workspaceId: db.workspaceId,
+    id: draft.id,
+    draft,
+    arrival,
+  }));
+  await db.query(sql.type(Nothing)`
+    insert into drip_buffer (workspace_id, id, draft)
+    select r.workspace_id, r.id, r.draft from ${recordset('drip_buffer', rows)} r order by r.arrival`);
+}
+
+/** Takes the oldest drips out of the buffer; they are there again if the transaction fails. */
+export async function takeDrips(db: TenantDb, limit: number): Promise<MessageDraft[]> {
+  const drafts = await db.anyFirst(sql.type(z.object({ draft: MessageDraft }))`
+    with taken as (
+      delete from drip_buffer where workspace_id = ${db.workspaceId} and id in (
+        select id from drip_buffer where workspace_id = ${db.workspaceId} order by arrival limit ${limit} for update
+      ) returning arrival, draft
+    )
+    select draft from taken order by arrival`);
+  return [...drafts];
+}
+
+export async function hasBufferedDrips(db: TenantDb): Promise<boolean> {
+  return db.exists(sql.type(Nothing)`select 1 from drip_buffer where workspace_id = ${db.workspaceId}`);
+}

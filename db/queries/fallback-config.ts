@@ -1,0 +1,52 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { TenantDb } from '#db/pool.ts';
+
+const FallbackRow = z.object({
+  enabled: z.boolean(),
+  provider: z.enum(['twilio', 'simulated']),
+  accountSid: z.string().nullable(),
+  authTokenSealed: z.string().nullable(),
+  fromNumber: z.string().nullable(),
+  messagingServiceSid: z.string().nullable(),
+  defaultMessage: z.string().nullable(),
+});
+type FallbackRow = z.infer<typeof FallbackRow>;
+
+/** The configuration without its secret. */
+export type FallbackConfig = Omit<FallbackRow, 'authTokenSealed'> & { hasAuthToken: boolean };
+
+const present = ({ authTokenSealed, ...config }: FallbackRow): FallbackConfig => ({
+  ...config,
+  hasAuthToken: authTokenSealed !== null,
+});
+
+/** With the sealed token, for the sender. */
+export async function findFallbackAccount(db: TenantDb): Promise<FallbackRow | null> {
+  return db.maybeOne(
+    sql.type(FallbackRow)`select * from fallback_configs where workspace_id = ${db.workspaceId}`,
+  );
+}
+
+export async function findFallbackConfig(db: TenantDb): Promise<FallbackConfig | null> {
+  const row = await findFallbackAccount(db);
+  return row && present(row);
+}
+
+/** Replaces the configuration; the token stays when none is given. */
+export async function saveFallbackConfig(
+  db: TenantDb,
+  config: Omit<FallbackRow, 'authTokenSealed'> & { authTokenSealed?: string },
+): Promise<FallbackConfig> {
+  const row = await db.one(sql.type(FallbackRow)`
+    insert into fallback_configs (workspace_id, enabled, provider, account_sid, auth_token_sealed, from_number,
+      messaging_service_sid, default_message)
+    values (${db.workspaceId}, ${config.enabled}, ${config.provider}, ${config.accountSid},
+      ${config.authTokenSealed ?? null}, ${config.fromNumber}, ${config.messagingServiceSid}, ${config.defaultMessage})
+    on conflict (workspace_id) do update set enabled = excluded.enabled, provider = excluded.provider,
+      account_sid = excluded.account_sid, from_number = excluded.from_number,
+      auth_token_sealed = coalesce(excluded.auth_token_sealed, fallback_configs.auth_token_sealed),
+      messaging_service_sid = excluded.messaging_service_sid, default_message = excluded.default_message, updated_at = now()
+    returning *`);
+  return present(row);
+}

@@ -1,0 +1,73 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { recordset } from '#db/recordset.ts';
+
+export interface StoredAnswer {
+  requestHash: string;
+  status: number;
+  response: unknown;
+}
+
+const Row = z.object({ key: z.string(), requestHash: z.string(), status: z.int(), response: z.unknown() });
+
+/** How long a key is remembered (decisions §2). */
+const LIFETIME = sql.fragment`interval '24 hours'`;
+
+/**
+ * Takes keys for this transaction.
+ * @returns the answers of requests that had them before, by key. A request with the same key that is still under
+ * way is waited for: its row is locked until it commits.
+ */
+export async function claimIdempotencyKeys(
+  db: TenantDb,
+  route: string,
+  keys: readonly { key: string; requestHash: string }[],
+): Promise<Map<string, StoredAnswer>> {
+  if (keys.length === 0) return new Map();
+  const hashes = new Map(
+    keys.map(({ key, requestHash }) => [key, requestHash]).toReversed() as [string, string][],
+  );
+  // In one order, so that two batches with the same keys wait for each other instead of deadlocking.
+  const names = [...hashes.keys()].toSorted();
+  const claimed = new Set(
+    await db.anyFirst(sql.type(z.object({ key: z.string() }))`
+      insert into idempotency_keys (workspace_id, route, key, request_hash)
+      select ${db.workspaceId}, ${route}, k.key, k.hash
+      from ${sql.unnest(
+        names.map((key) => [key, hashes.get(key) ?? '']),
+        ['text', 'text'],
+      )} as k (key, hash)
+      on conflict (workspace_id, route, key) do update
+        set request_hash = excluded.request_hash, status = null, response = null, created_at = now()
+        where idempotency_keys.status is null or idempotency_keys.created_at < now() - ${LIFETIME}
+      returning key`),
+  );
+  const taken = names.filter((key) => !claimed.has(key));
+  if (taken.length === 0) return new Map();
+  const rows = await db.any(sql.type(Row)`
+    select key, request_hash, status, response from idempotency_keys
+    where workspace_id = ${db.workspaceId} and route = ${route} and key = any(${sql.array(taken, 'text')})`);
+  return new Map(rows.map(({ key, ...answer }) => [key, answer]));
+}
+
+/** Forgets the answer to a request whose effect was taken back: its key is free again. */
+export async function freeIdempotencyKey(db: TenantDb, route: string, key: string): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    delete from idempotency_keys where workspace_id = ${db.workspaceId} and route = ${route} and key = ${key}`);
+}
+
+/** Keeps the answers for those who ask again; a claimed key without one is free again. */
+export async function storeAnswers(
+  db: TenantDb,
+  route: string,
+  answers: readonly { key: string; status: number; response: unknown }[],
+): Promise<void> {
+  if (answers.length > 0) {
+    const rows = answers.map((answer) => ({ ...answer, workspaceId: db.workspaceId, route }));
+    await db.query(sql.type(Nothing)`
+      update idempotency_keys i set status = a.status, response = a.response
+      from ${recordset('idempotency_keys', rows)} a
+      where i.workspace_id = ${db.workspaceId} and i.route = ${route} and i.key = a.key`);
+  }
+}

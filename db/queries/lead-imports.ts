@@ -1,0 +1,117 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { LeadImport } from '#domain/lead-import.ts';
+import { leadImportId } from '#workflows/messages/wake.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { recordset } from '#db/recordset.ts';
+import { requestWake } from '#db/wakes.ts';
+
+const ImportRow = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  listId: z.string(),
+  status: z.enum(['running', 'completed', 'failed']),
+  fileKey: z.string(),
+  defaultCountryCode: z.string().nullable(),
+  columns: z.array(z.string()),
+  processed: z.int(),
+  saved: z.int(),
+  duplicates: z.int(),
+  rejected: z.int(),
+  error: z.string().nullable(),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+});
+export type ImportRow = z.infer<typeof ImportRow>;
+
+/** @returns the workflows to wake after the commit. */
+export async function insertImport(
+  db: TenantDb,
+  row: {
+    id: string;
+    listId: string;
+    fileKey: string;
+    defaultCountryCode: string | null;
+    userId: string | null;
+  },
+  now: Date,
+): Promise<string[]> {
+  await db.query(sql.type(Nothing)`
+    insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id)
+    values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId})`);
+  const workflow = leadImportId(row.id);
+  return (await requestWake(db, workflow, now)) ? [workflow] : [];
+}
+
+export async function findImport(db: TenantDb, id: string): Promise<ImportRow | null> {
+  return db.maybeOne(sql.type(ImportRow)`
+    select * from lead_imports where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** Holds a running import until the transaction ends; null when it is over, or another worker is further. */
+export async function lockImport(db: TenantDb, id: string, processed: number): Promise<ImportRow | null> {
+  return db.maybeOne(sql.type(ImportRow)`
+    select * from lead_imports
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running' and processed = ${processed} for update`);
+}
+
+export interface Rejected {
+  rowNumber: number;
+  reason: string;
+  fields: string[];
+}
+
+/** Counts a batch of rows, with those refused and why. Under the import's lock. */
+export async function countBatch(
+  db: TenantDb,
+  id: string,
+  batch: { columns: string[]; saved: number; duplicates: number; rejected: readonly Rejected[] },
+): Promise<void> {
+  const { columns, saved, duplicates, rejected } = batch;
+  await db.query(sql.type(Nothing)`
+    update lead_imports set columns = ${sql.array(columns, 'text')}, saved = saved + ${saved}, duplicates = duplicates + ${duplicates},
+      rejected = rejected + ${rejected.length}, processed = processed + ${saved + duplicates + rejected.length}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id}`);
+  if (rejected.length === 0) return;
+  const rows = rejected.map((row) => ({ ...row, workspaceId: db.workspaceId, importId: id }));
+  await db.query(
+    sql.type(Nothing)`insert into rejected_rows select * from ${recordset('rejected_rows', rows)}`,
+  );
+}
+
+export async function endImport(db: TenantDb, id: string, error: string | null): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update lead_imports set status = ${error === null ? 'completed' : 'failed'}, error = ${error}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running'`);
+}
+
+/** The next refused rows of an import, in the order of the file. */
+export async function rejectedRows(
+  db: TenantDb,
+  importId: string,
+  after: number,
+  limit: number,
+): Promise<Rejected[]> {
+  const rows = await db.any(sql.type(
+    z.object({ rowNumber: z.int(), reason: z.string(), fields: z.array(z.string()) }),
+  )`
+    select row_number, reason, fields from rejected_rows
+    where workspace_id = ${db.workspaceId} and import_id = ${importId} and row_number > ${after}
+    order by row_number limit ${limit}`);
+  return [...rows];
+}
+
+export function presentImport(row: ImportRow): LeadImport {
+  return {
+    importId: row.id,
+    listId: row.listId,
+    status: row.status,
+    processed: row.processed,
+    saved: row.saved,
+    duplicates: row.duplicates,
+    rejected: row.rejected,
+    error: row.error,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,280 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { newId } from '#domain/ids.ts';
+import { type Lead, LeadStatus, type NormalLead } from '#domain/lead.ts';
+import { cancelMessagesOfLeads, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { countLeads } from './lists.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { recordset } from '#db/recordset.ts';
+
+export const LeadRow = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  listId: z.string(),
+  firstName: z.string(),
+  lastName: z.string(),
+  emails: z.array(z.string()),
+  phones: z.array(z.string()),
+  companyName: z.string(),
+  jobTitle: z.string(),
+  notes: z.string(),
+  contactOwnerEmail: z.string().nullable(),
+  customFields: z.record(z.string(), z.string()),
+  status: LeadStatus.nullable(),
+  source: z.string().nullable(),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+});
+export type LeadRow = z.infer<typeof LeadRow>;
+
+export async function findLeads(db: TenantDb, ids: readonly string[]): Promise<Map<string, LeadRow>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.any(sql.type(LeadRow)`
+    select * from leads where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+export async function findLead(db: TenantDb, id: string): Promise<LeadRow | null> {
+  return (await findLeads(db, [id])).get(id) ?? null;
+}
+
+/** Whose each address is; of several leads with one address the newest. */
+export async function findLeadsByAddress(
+  db: TenantDb,
+  addresses: readonly string[],
+): Promise<Map<string, string>> {
+  if (addresses.length === 0) return new Map();
+  const rows = await db.any(sql.type(z.object({ address: z.string(), leadId: z.string() }))`
+    select address, max(lead_id) lead_id from list_addresses
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})
+    group by address`);
+  return new Map(rows.map(({ address, leadId }) => [address, leadId]));
+}
+
+/** Newest first, before the id `cursor`; `search` looks into names, company and addresses. */
+export async function listLeads(
+  db: TenantDb,
+  { listId, search }: { listId?: string | undefined; search?: string | undefined },
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<LeadRow[]> {
+  const before = cursor ?? AFTER_ALL;
+  const pattern = `%${(search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const rows = await db.any(sql.type(LeadRow)`
+    select * from leads where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId} and id < ${before}`,
+      search !== undefined &&
+        sql.fragment`id in (select search_leads(${pattern}, ${listId ?? null}, ${before}, ${limit}))`,
+      // A page of a list is a page of its members.
+      search === undefined &&
+        listId !== undefined &&
+        sql.fragment`id in (
+          select distinct lead_id from list_addresses
+          where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id < ${before}
+          order by lead_id desc limit ${limit})`,
+    ])}
+    order by id desc limit ${limit}`);
+  return [...rows];
+}
+
+/** Later than every id. */
+const AFTER_ALL = 'g';
+
+/** The names of all custom fields that leads of a list have. */
+export async function customFieldNames(db: TenantDb, listId: string): Promise<string[]> {
+  const names = await db.anyFirst(sql.type(z.object({ name: z.string() }))`
+    select distinct jsonb_object_keys(l.custom_fields) "name" from leads l
+    where l.workspace_id = ${db.workspaceId} and l.id in (
+      select lead_id from list_addresses where workspace_id = ${db.workspaceId} and list_id = ${listId})
+    order by 1`);
+  return [...names];
+}
+
+/** What became of one lead that was to be saved: its own id, or the id of the lead that has its address already. */
+export interface SavedLead {
+  id: string;
+  isNew: boolean;
+}
+
+/**
+ * Adds leads to a list whose lock (`lockList`) the caller holds. A lead that shares an email or phone with one of
+ * the list, or with an earlier one of this call, is a duplicate and is not stored.
+ * @returns one entry for each lead, in their order.
+ */
+export async function insertLeads(
+  db: TenantDb,
+  listId: string,
+  leads: readonly NormalLead[],
+  { source, now }: { source: string | null; now: Date },
+): Promise<SavedLead[]> {
+  const candidates = leads.map((lead) => ({ id: newId(now), lead, addresses: addressesOf(lead) }));
+  const first = new Map(
+    candidates.toReversed().flatMap(({ id, addresses }) => addresses.map((address) => [address, id])),
+  );
+  const owners = await claimAddresses(db, listId, first);
+  const unsaved = new Set(candidates.map(({ id }) => id));
+  const known = new Map([...owners].filter(([, owner]) => !unsaved.has(owner)));
+
+  const rows: Record<string, unknown>[] = [];
+  const late: string[][] = [];
+  const result = candidates.map(({ id, lead, addresses }): SavedLead => {
+    const owner = addresses.flatMap((address) => known.get(address) ?? [])[0];
+    if (owner !== undefined) return { id: owner, isNew: false };
+    unsaved.delete(id);
+    for (const address of addresses) {
+      known.set(address, id);
+      if (owners.get(address) !== id) late.push([listId, address, id]);
+    }
+    rows.push({ ...lead, workspaceId: db.workspaceId, id, listId, source, createdAt: now, updatedAt: now });
+    return { id, isNew: true };
+  });
+  if (unsaved.size > 0) await releaseAddresses(db, listId, [...unsaved]);
+  if (rows.length === 0) return result;
+  await insertEntries(db, late);
+  await db.query(sql.type(Nothing)`insert into leads select * from ${recordset('leads', rows)}`);
+  await countLeads(db, listId, rows.length);
+  return result;
+}
+
+/**
+ * Takes addresses for the leads that are to have them. The unique index decides, which needs no plan: a growing
+ * table is looked up as fast as a known one.
+ * @returns whose each address is, the one that had it before or the one it was taken for.
+ */
+async function claimAddresses(
+  db: TenantDb,
+  listId: string,
+  wanted: ReadonlyMap<string, string>,
+): Promise<Map<string, string>> {
+  if (wanted.size === 0) return new Map();
+  const rows = await db.any(sql.type(z.object({ address: z.string(), leadId: z.string() }))`
+    insert into list_addresses (workspace_id, list_id, address, lead_id)
+    select ${db.workspaceId}, ${listId}, w.address, w.lead_id from ${sql.unnest([...wanted], ['text', 'text'])} as w (address, lead_id)
+    on conflict (workspace_id, address, list_id) do update set lead_id = list_addresses.lead_id
+    returning address, lead_id`);
+  return new Map(rows.map(({ address, leadId }) => [address, leadId]));
+}
+
+/** Gives back what was taken for leads that turned out to be duplicates by another of their addresses. */
+async function releaseAddresses(db: TenantDb, listId: string, leadIds: readonly string[]): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    delete from list_addresses
+    where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
+}
+
+async function insertEntries(db: TenantDb, entries: readonly string[][]): Promise<void> {
+  if (entries.length === 0) return;
+  await db.query(sql.type(Nothing)`
+    insert into list_addresses (workspace_id, list_id, address, lead_id)
+    select ${db.workspaceId}, e.list_id, e.address, e.lead_id
+    from ${sql.unnest(entries, ['text', 'text', 'text'])} as e (list_id, address, lead_id)`);
+}
+
+/**
+ * Puts a lead into one more list, whose lock the caller holds. An address that the list has already, of another
+ * lead, stays that lead's.
+ */
+export async function joinList(
+  db: TenantDb,
+  lead: Pick<LeadRow, 'id' | 'emails' | 'phones'>,
+  listId: string,
+): Promise<void> {
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    insert into list_addresses (workspace_id, list_id, address, lead_id)
+    select ${db.workspaceId}, ${listId}, a, ${lead.id} from ${sql.unnest(
+      addressesOf(lead).map((a) => [a]),
+      ['text'],
+    )} as t (a)
+    where not exists (select from list_addresses
+      where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id = ${lead.id})
+    on conflict do nothing`);
+  if (rowCount > 0) await countLeads(db, listId, 1);
+}
+
+const addressesOf = ({ emails, phones }: Pick<LeadRow, 'emails' | 'phones'>): string[] => [
+  ...emails,
+  ...phones,
+];
+
+/** The lists a lead is in, locked in one order, so that two changes of the same lists do not deadlock. */
+async function lockListsOf(db: TenantDb, lead: LeadRow): Promise<string[]> {
+  const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+    select id from lead_lists where workspace_id = ${db.workspaceId} and id in (
+      select list_id from list_addresses
+      where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})
+    ) order by id for update`);
+  return [...ids];
+}
+
+/**
+ * Stores a changed lead.
+ * @returns the changed lead, or the address that another lead of one of its lists has already.
+ */
+export async function updateLead(
+  db: TenantDb,
+  lead: LeadRow,
+  changed: NormalLead,
+): Promise<LeadRow | { taken: string }> {
+  const lists = await lockListsOf(db, lead);
+  const addresses = addressesOf(changed);
+  const taken = await db.maybeOneFirst(sql.type(z.object({ address: z.string() }))`
+    select address from list_addresses
+    where workspace_id = ${db.workspaceId} and list_id = any(${sql.array(lists, 'text')})
+      and address = any(${sql.array(addresses, 'text')}) and lead_id <> ${lead.id} limit 1`);
+  if (taken !== null) return { taken };
+  await removeEntries(db, lead);
+  await insertEntries(
+    db,
+    lists.flatMap((listId) => addresses.map((address) => [listId, address, lead.id])),
+  );
+  return db.one(sql.type(LeadRow)`
+    update leads set first_name = ${changed.firstName}, last_name = ${changed.lastName},
+      emails = ${sql.array(changed.emails, 'text')}, phones = ${sql.array(changed.phones, 'text')},
+      company_name = ${changed.companyName}, job_title = ${changed.jobTitle}, notes = ${changed.notes},
+      contact_owner_email = ${changed.contactOwnerEmail}, custom_fields = ${sql.jsonb(changed.customFields)}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${lead.id} returning *`);
+}
+
+async function removeEntries(db: TenantDb, lead: LeadRow): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    delete from list_addresses
+    where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})`);
+}
+
+/**
+ * Deletes a lead; what waits to be sent to it is canceled.
+ * @returns the workflows to wake after the commit.
+ */
+export async function deleteLead(db: TenantDb, lead: LeadRow, now: Date): Promise<string[]> {
+  const lists = await lockListsOf(db, lead);
+  const campaignIds = await cancelMessagesOfLeads(db, sql.fragment`select ${lead.id}`);
+  await removeEntries(db, lead);
+  await db.query(
+    sql.type(Nothing)`delete from leads where workspace_id = ${db.workspaceId} and id = ${lead.id}`,
+  );
+  for (const listId of lists) await countLeads(db, listId, -1);
+  return wakeWhenDone(db, campaignIds, now);
+}
+
+/** The lead as responses and events carry it (specification §2.7). */
+export function presentLead(row: LeadRow): Lead {
+  return {
+    _id: row.id,
+    workspaceId: row.workspaceId,
+    listId: row.listId,
+    firstName: row.firstName,
+    lastName: row.lastName,
+    email: row.emails[0] ?? null,
+    phone: row.phones[0] ?? null,
+    emails: row.emails,
+    phones: row.phones,
+    companyName: row.companyName,
+    jobTitle: row.jobTitle,
+    notes: row.notes,
+    contactOwnerEmail: row.contactOwnerEmail,
+    customFields: row.customFields,
+    status: row.status,
+    source: row.source,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}

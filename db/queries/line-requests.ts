@@ -1,0 +1,267 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import {
+  entitlement,
+  grant,
+  type Grant,
+  type HeldLines,
+  lineKind,
+  LineOverrides,
+  Plan,
+} from '#domain/entitlement.ts';
+import type { LineRequest, LineRequestInput } from '#domain/line-request.ts';
+import {
+  advanceLineRequest,
+  INVOICE_STATUSES,
+  type InvoiceStatus,
+  type LineRequestEvent,
+  type LineRequestState,
+  startLineRequest,
+} from '#domain/line-request-state.ts';
+import type { Channel } from '#domain/channel.ts';
+import { DEFAULT_LIMITS } from '#domain/pacing.ts';
+import type { RequestSource } from '#domain/line.ts';
+import { lineRequestId } from '#workflows/messages/wake.ts';
+import { LineRow } from './lines.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { requestWake } from '#db/wakes.ts';
+
+const LineRequestRow = LineRow.extend({
+  requestRound: z.int(),
+  requestedEmail: z.string().nullable(),
+  requestedAreaCode: z.string().nullable(),
+  requestedCountry: z.string().nullable(),
+  failureReason: z.string().nullable(),
+});
+
+const InvoiceRow = z.object({
+  round: z.int(),
+  status: z.enum(INVOICE_STATUSES),
+  invoiceId: z.string().nullable(),
+  paymentUrl: z.string().nullable(),
+  checkedAt: z.date().nullable(),
+});
+export type InvoiceRow = z.infer<typeof InvoiceRow>;
+
+/** A line as a request for it, with the invoices of its rounds, oldest first. */
+export interface StoredLineRequest extends z.infer<typeof LineRequestRow> {
+  invoices: InvoiceRow[];
+}
+
+/** What decides over a workspace's requests. */
+export interface WorkspaceBilling {
+  plan: Plan | null;
+  subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
+  billingMode: 'card' | 'invoice';
+  overrides: LineOverrides;
+}
+
+const BillingRow = z.object({
+  plan: Plan.nullable(),
+  subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
+  billingMode: z.enum(['card', 'invoice']),
+  overrides: LineOverrides,
+});
+
+/** Reads it under a lock, so that two requests cannot both take the last included line. */
+export async function lockBilling(db: TenantDb): Promise<WorkspaceBilling> {
+  return db.one(sql.type(BillingRow)`
+    select plan, subscription_status, current_billing_mode() billing_mode, line_overrides overrides
+    from workspaces where id = ${db.workspaceId} for no key update`);
+}
+
+/** How one more line of this channel would be had; null: its plan never allows it, or there is no plan. */
+export async function grantFor(
+  db: TenantDb,
+  { plan, billingMode, overrides }: WorkspaceBilling,
+  channel: Channel,
+): Promise<Grant | null> {
+  if (plan === null) return null;
+  return grant(entitlement(plan, channel, await heldLines(db, channel), overrides), billingMode);
+}
+
+async function heldLines(db: TenantDb, channel: Channel): Promise<HeldLines> {
+  const channels = lineKind(channel) === 'email' ? ['email'] : ['imessage', 'sms'];
+  return db.one(sql.type(z.object({ total: z.int(), included: z.int() }))`
+    select count(*) total, count(*) filter (where payment_status = 'not_required') included from lines
+    where workspace_id = ${db.workspaceId} and provisioning_status in ('provisioning', 'active')
+      and channel = any(${sql.array(channels, 'text')})`);
+}
+
+/** The one request that waits for its payment: it blocks the next (specification §3.1). */
+export async function findAwaitingPayment(db: TenantDb): Promise<StoredLineRequest | null> {
+  const id = await db.maybeOneFirst(sql.type(z.object({ id: z.string() }))`
+    select id from lines where workspace_id = ${db.workspaceId} and provisioning_status = 'awaiting_payment'`);
+  return id === null ? null : findLineRequest(db, id);
+}
+
+export async function findLineRequest(db: TenantDb, id: string): Promise<StoredLineRequest | null> {
+  return readLineRequest(db, id, sql.fragment``);
+}
+
+async function readLineRequest(
+  db: TenantDb,
+  id: string,
+  lock: ReturnType<typeof sql.fragment>,
+): Promise<StoredLineRequest | null> {
+  const line = await db.maybeOne(sql.type(LineRequestRow)`
+    select * from lines where workspace_id = ${db.workspaceId} and id = ${id} ${lock}`);
+  if (!line) return null;
+  const invoices = await db.any(sql.type(InvoiceRow)`
+    select * from line_invoices where workspace_id = ${db.workspaceId} and line_id = ${id} order by round`);
+  return { ...line, invoices: [...invoices] };
+}
+
+export interface NewLineRequest extends LineRequestInput {
+  id: string;
+  carrier: string;
+  source: z.infer<typeof RequestSource>;
+  grant: Grant;
+}
+
+export async function insertLineRequest(db: TenantDb, request: NewLineRequest): Promise<StoredLineRequest> {
+  const { status, paymentStatus, invoices } = startLineRequest(request.grant);
+  const limits = DEFAULT_LIMITS[request.channelType];
+  await db.query(sql.type(Nothing)`
+    insert into lines (workspace_id, id, channel, line_type, first_name, last_name, provisioning_status, payment_status,
+      request_source, requested_email, requested_area_code, requested_country, is_active, carrier,
+      daily_total_limit, daily_new_limit, hourly_new_limit, min_gap_seconds, contact_gap_seconds)
+    values (${db.workspaceId}, ${request.id}, ${request.channelType}, ${request.lineType}, ${request.firstName}, ${request.lastName},
+      ${status}, ${paymentStatus}, ${request.source}, ${request.email ?? null}, ${request.areaCode ?? null}, ${request.country ?? null}, false,
+      ${request.carrier}, ${limits.dailyTotal}, ${limits.dailyNew}, null, ${limits.minGapSeconds}, ${limits.contactGapSeconds})`);
+  await storeInvoices(db, request.id, invoices);
+  await requestWake(db, lineRequestId(request.id), new Date());
+  const stored = await findLineRequest(db, request.id);
+  if (!stored) throw new Error('the line that was just inserted is not there');
+  return stored;
+}
+
+export interface Change {
+  request: StoredLineRequest;
+  /** False: the event is not possible in the request's state, and nothing has changed. */
+  possible: boolean;
+}
+
+/** What the provider calls an invoice: known once it has told. */
+export interface InvoiceDetails {
+  id: string;
+  paymentUrl: string | null;
+}
+
+/**
+ * The one place where the state of a line request changes: under the line's lock, by the state machine, and with
+ * the request's workflow told that there is something to do.
+ * @returns null when there is no such line.
+ */
+export async function changeLineRequest(
+  db: TenantDb,
+  id: string,
+  event: LineRequestEvent,
+  { invoice, failureReason }: { invoice?: InvoiceDetails; failureReason?: string } = {},
+): Promise<Change | null> {
+  const request = await readLineRequest(db, id, sql.fragment`for update`);
+  if (!request) return null;
+  const before = stateOf(request);
+  const after = advanceLineRequest(before, event);
+  if (!after) return { request, possible: false };
+  const known = invoice && 'round' in event && request.invoices.some(({ round }) => round === event.round);
+  if (known) {
+    await db.query(sql.type(Nothing)`
+      update line_invoices set invoice_id = ${invoice.id}, payment_url = coalesce(${invoice.paymentUrl}, payment_url)
+      where workspace_id = ${db.workspaceId} and line_id = ${id} and round = ${event.round}`);
+  }
+  if (after === before && !known) return { request, possible: true };
+  await storeInvoices(db, id, after.invoices);
+  await db.query(sql.type(Nothing)`
+    update lines l set provisioning_status = ${after.status}, payment_status = ${after.paymentStatus},
+      request_round = ${after.round}, updated_at = now(), failure_reason = ${failureReason ?? null},
+      payment_provider_invoice_id = i.invoice_id,
+      payment_link_url = case when i.status in ('void_due', 'void') then null else i.payment_url end
+    from (select) one left join line_invoices i
+      on i.workspace_id = ${db.workspaceId} and i.line_id = ${id} and i.round = ${after.round}
+    where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
+  await requestWake(db, lineRequestId(id), new Date());
+  const changed = await findLineRequest(db, id);
+  return changed && { request: changed, possible: true };
+}
+
+async function storeInvoices(
+  db: TenantDb,
+  id: string,
+  invoices: LineRequestState['invoices'],
+): Promise<void> {
+  const rows = Object.entries(invoices).map(([round, status]) => [Number(round), status]);
+  if (rows.length === 0) return;
+  await db.query(sql.type(Nothing)`
+    insert into line_invoices (workspace_id, line_id, round, status)
+    select ${db.workspaceId}, ${id}, i.round, i.status from ${sql.unnest(rows, ['int4', 'text'])} as i (round, status)
+    on conflict (workspace_id, line_id, round) do update set status = excluded.status, updated_at = now()
+      where line_invoices.status <> excluded.status`);
+}
+
+/** The identity that the carrier gave the line. */
+export async function setIdentity(
+  db: TenantDb,
+  id: string,
+  {
+    channel,
+    address,
+    carrierConfig,
+  }: { channel: Channel; address: string; carrierConfig: Record<string, unknown> },
+): Promise<void> {
+  const column = sql.identifier([lineKind(channel)]);
+  await db.query(sql.type(Nothing)`
+    update lines set ${column} = ${address}, carrier_config = ${sql.jsonb(carrierConfig as never)}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** A new line warms up from the moment it may send (decisions §5); its probe has just found it healthy. */
+export async function startLine(db: TenantDb, id: string): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update lines set is_active = true, warmup_started_at = now(), health_status = 'healthy', health_checked_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** Notes that the provider was asked about an invoice. */
+export async function noteChecked(db: TenantDb, id: string, round: number): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update line_invoices set checked_at = now() where workspace_id = ${db.workspaceId} and line_id = ${id} and round = ${round}`);
+}
+
+function stateOf({
+  provisioningStatus,
+  paymentStatus,
+  requestRound,
+  invoices,
+}: StoredLineRequest): LineRequestState {
+  return {
+    status: provisioningStatus,
+    paymentStatus,
+    round: requestRound,
+    invoices: Object.fromEntries(
+      invoices.map(({ round, status }): [number, InvoiceStatus] => [round, status]),
+    ),
+  };
+}
+
+/** A request as the API shows it (specification §2.5). */
+export function presentLineRequest(request: StoredLineRequest): LineRequest {
+  const { provisioningStatus, paymentStatus, paymentLinkUrl } = request;
+  const awaiting = provisioningStatus === 'awaiting_payment';
+  return {
+    success: true,
+    status: provisioningStatus,
+    paymentStatus,
+    paymentRequired: awaiting,
+    ...(awaiting && paymentLinkUrl !== null && { paymentUrl: paymentLinkUrl }),
+    line: {
+      _id: request.id,
+      firstName: request.firstName,
+      lastName: request.lastName,
+      channelType: request.channel,
+      lineType: request.lineType,
+      provisioningStatus,
+      paymentStatus,
+    },
+  };
+}

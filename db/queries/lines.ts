@@ -1,0 +1,159 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { dayBounds, localDate } from '#domain/calendar.ts';
+import { Channel } from '#domain/channel.ts';
+import {
+  HealthStatus,
+  type Line,
+  type LinePatch,
+  LineType,
+  PaymentStatus,
+  ProvisioningStatus,
+  RequestSource,
+} from '#domain/line.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+/** A line as it is stored. */
+export const LineRow = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  channel: Channel,
+  lineType: LineType,
+  firstName: z.string(),
+  lastName: z.string(),
+  phone: z.string().nullable(),
+  email: z.string().nullable(),
+  isActive: z.boolean(),
+  provisioningStatus: ProvisioningStatus,
+  paymentStatus: PaymentStatus,
+  requestSource: RequestSource,
+  paymentLinkUrl: z.string().nullable(),
+  paymentProviderInvoiceId: z.string().nullable(),
+  carrier: z.string(),
+  carrierConfig: z.record(z.string(), z.unknown()),
+  dailyTotalLimit: z.int(),
+  dailyNewLimit: z.int(),
+  hourlyNewLimit: z.int().nullable(),
+  minGapSeconds: z.int(),
+  contactGapSeconds: z.int(),
+  warmupStartedAt: z.date().nullable(),
+  lineDownNotifications: z.boolean(),
+  healthStatus: HealthStatus,
+  healthCheckedAt: z.date().nullable(),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+});
+export type LineRow = z.infer<typeof LineRow>;
+
+/** Whether a line may carry messages at all; its health is the pacer's concern. */
+const USABLE = sql.fragment`l.is_active and l.provisioning_status = 'active'`;
+export const isUsable = (line: LineRow): boolean => line.isActive && line.provisioningStatus === 'active';
+
+/** What one line has used of today, counted from its attempts: what may have left, and nothing that did not. */
+const usageSince = (since: Date) => sql.fragment`
+  lateral (
+    select count(*) total, count(*) filter (where a.is_new) new
+    from attempts a
+    where a.workspace_id = l.workspace_id and a.line_id = l.id and a.kind = 'primary'
+      and (a.outcome is null or a.outcome in ('accepted', 'unknown')) and a.started_at >= ${sql.timestamp(since)}
+  ) usage`;
+
+const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int() });
+
+/** All lines of the workspace with today's usage, oldest first. */
+export async function listLines(db: TenantDb, timezone: string, now: Date): Promise<Line[]> {
+  const rows = await db.any(sql.type(UsedLineRow)`
+    select l.*, usage.total, usage.new from lines l, ${usageSince(dayBounds(timezone, now).start)}
+    where l.workspace_id = ${db.workspaceId} order by l.id`);
+  return rows.map((row) => presentLine(row, localDate(timezone, now)));
+}
+
+export async function findLine(db: TenantDb, id: string): Promise<LineRow | null> {
+  return db.maybeOne(sql.type(LineRow)`
+    select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
+}
+
+export async function findLineWithUsage(
+  db: TenantDb,
+  id: string,
+  timezone: string,
+  now: Date,
+): Promise<Line | null> {
+  const row = await db.maybeOne(sql.type(UsedLineRow)`
+    select l.*, usage.total, usage.new from lines l, ${usageSince(dayBounds(timezone, now).start)}
+    where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
+  return row && presentLine(row, localDate(timezone, now));
+}
+
+/** The lines that may send, oldest first: what the round-robin goes over. */
+export async function usableLines(db: TenantDb): Promise<{ id: string; channel: Channel; down: boolean }[]> {
+  const lines = await db.any(sql.type(
+    LineRow.pick({ id: true, channel: true }).extend({ down: z.boolean() }),
+  )`
+    select l.id, l.channel, l.health_status = 'down' down from lines l
+    where l.workspace_id = ${db.workspaceId} and ${USABLE} order by l.id`);
+  return [...lines];
+}
+
+/** Takes `count` turns of the workspace's round-robin; the position of the first. */
+export async function takeTurns(db: TenantDb, count: number): Promise<number> {
+  return db.oneFirst(sql.type(z.object({ first: z.int() }))`
+    insert into line_rotation (workspace_id, position) values (${db.workspaceId}, ${count})
+    on conflict (workspace_id) do update set position = line_rotation.position + ${count}
+    returning position - ${count} "first"`);
+}
+
+/** @returns false when there is no such line. */
+export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Promise<boolean> {
+  const columns: [column: string, value: string | number | boolean | null | undefined][] = [
+    ['first_name', patch.firstName],
+    ['last_name', patch.lastName],
+    ['is_active', patch.isActive],
+    ['daily_total_limit', patch.dailyTotalMessagesLimit],
+    ['daily_new_limit', patch.dailyNewConversationsLimit],
+    ['hourly_new_limit', patch.hourlyNewConversationsLimit],
+    ['min_gap_seconds', patch.minGapSeconds],
+    ['contact_gap_seconds', patch.contactGapSeconds],
+    ['line_down_notifications', patch.lineDownNotifications],
+  ];
+  const assignments = columns.flatMap(([column, value]) =>
+    value === undefined ? [] : [sql.fragment`${sql.identifier([column])} = ${value}`],
+  );
+  if (patch.dailyNewConversationsLimit !== undefined)
+    assignments.push(sql.fragment`warmup_started_at = null`);
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    update lines l set ${sql.join([sql.fragment`updated_at = now()`, ...assignments], sql.fragment`, `)}
+    where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
+  return rowCount > 0;
+}
+
+function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
+  return {
+    _id: row.id,
+    workspaceId: row.workspaceId,
+    firstName: row.firstName,
+    lastName: row.lastName,
+    phone: row.phone,
+    email: row.email,
+    isActive: row.isActive,
+    provisioningStatus: row.provisioningStatus,
+    paymentStatus: row.paymentStatus,
+    requestSource: row.requestSource,
+    requestedChannelType: row.channel,
+    requestedLineType: row.lineType,
+    paymentLinkUrl: row.paymentLinkUrl,
+    paymentProviderInvoiceId: row.paymentProviderInvoiceId,
+    dailyNewConversationsLimit: row.dailyNewLimit,
+    dailyTotalMessagesLimit: row.dailyTotalLimit,
+    hourlyNewConversationsLimit: row.hourlyNewLimit,
+    minGapSeconds: row.minGapSeconds,
+    contactGapSeconds: row.contactGapSeconds,
+    lineDownNotifications: row.lineDownNotifications,
+    usage: { date, newMessages: row.new, totalMessages: row.total },
+    ...(row.healthCheckedAt && {
+      healthCheck: { status: row.healthStatus, lastCheckedAt: row.healthCheckedAt.toISOString() },
+    }),
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}

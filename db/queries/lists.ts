@@ -1,0 +1,128 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { newId } from '#domain/ids.ts';
+import { type LeadList, type LeadListPatch, QUICK_SENDS } from '#domain/lead-list.ts';
+import { cancelMessagesOfLeads, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+const ListRow = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  name: z.string(),
+  description: z.string(),
+  isQuickSends: z.boolean(),
+  leadCount: z.int(),
+  createdByUserId: z.string().nullable(),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+});
+export type ListRow = z.infer<typeof ListRow>;
+
+/** All lists of the workspace, newest first. Quick Sends is made when it is missing, so there is always one. */
+export async function listLists(db: TenantDb): Promise<ListRow[]> {
+  const lists = async () =>
+    db.any(sql.type(ListRow)`
+    select * from lead_lists where workspace_id = ${db.workspaceId} order by created_at desc, id desc`);
+  const found = await lists();
+  if (found.some(({ isQuickSends }) => isQuickSends)) return [...found];
+  await quickSendsList(db);
+  return [...(await lists())];
+}
+
+/** The id of the Quick Sends list. Two first calls at the same moment make one list: the second waits for the first. */
+export async function quickSendsList(db: TenantDb): Promise<string> {
+  const find = () =>
+    db.maybeOneFirst(sql.type(ListRow.pick({ id: true }))`
+    select id from lead_lists where workspace_id = ${db.workspaceId} and is_quick_sends`);
+  const found = await find();
+  if (found !== null) return found;
+  await db.query(sql.type(Nothing)`
+    insert into lead_lists (workspace_id, id, name, description, is_quick_sends, created_by_user_id)
+    select w.id, ${newId()}, ${QUICK_SENDS}, 'Leads that came without a list', true, w.created_by_user_id
+    from workspaces w where w.id = ${db.workspaceId}
+    on conflict (workspace_id) where is_quick_sends do nothing`);
+  const made = await find();
+  if (made === null) throw new Error('the Quick Sends list was not made');
+  return made;
+}
+
+export async function findList(db: TenantDb, id: string): Promise<ListRow | null> {
+  return db.maybeOne(sql.type(ListRow)`
+    select * from lead_lists where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+export async function insertList(
+  db: TenantDb,
+  { name, description, userId }: { name: string; description: string; userId: string | null },
+): Promise<ListRow> {
+  return db.one(sql.type(ListRow)`
+    insert into lead_lists (workspace_id, id, name, description, created_by_user_id)
+    values (${db.workspaceId}, ${newId()}, ${name}, ${description}, ${userId}) returning *`);
+}
+
+export async function updateList(
+  db: TenantDb,
+  id: string,
+  { name, description }: LeadListPatch,
+): Promise<ListRow | null> {
+  return db.maybeOne(sql.type(ListRow)`
+    update lead_lists set name = coalesce(${name ?? null}, name), description = coalesce(${description ?? null}, description),
+      updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id} returning *`);
+}
+
+/**
+ * Holds a list until the transaction ends: whoever adds leads to it or removes it takes turns.
+ * @returns false when there is no such list.
+ */
+export async function lockList(db: TenantDb, id: string): Promise<boolean> {
+  const locked = await db.maybeOne(sql.type(ListRow.pick({ id: true }))`
+    select id from lead_lists where workspace_id = ${db.workspaceId} and id = ${id} for update`);
+  return locked !== null;
+}
+
+/** Counts leads that came to a list, or left it. Under the list's lock. */
+export async function countLeads(db: TenantDb, listId: string, added: number): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update lead_lists set lead_count = lead_count + ${added}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${listId}`);
+}
+
+/**
+ * Deletes a list with the leads it owns; what waits to be sent to them is canceled. A lead that is in another list
+ * as well stays, in that one.
+ * @returns the workflows to wake after the commit.
+ */
+export async function deleteList(db: TenantDb, id: string, now: Date): Promise<string[]> {
+  await db.query(sql.type(Nothing)`
+    update leads l set list_id = other.list_id
+    from (select lead_id, min(list_id) list_id from list_addresses
+      where workspace_id = ${db.workspaceId} and list_id <> ${id} group by lead_id) other
+    where l.workspace_id = ${db.workspaceId} and l.list_id = ${id} and l.id = other.lead_id`);
+  const owned = sql.fragment`select id from leads where workspace_id = ${db.workspaceId} and list_id = ${id}`;
+  const campaignIds = await cancelMessagesOfLeads(db, owned);
+  await db.query(
+    sql.type(Nothing)`delete from list_addresses where workspace_id = ${db.workspaceId} and list_id = ${id}`,
+  );
+  await db.query(
+    sql.type(Nothing)`delete from leads where workspace_id = ${db.workspaceId} and list_id = ${id}`,
+  );
+  await db.query(
+    sql.type(Nothing)`delete from lead_lists where workspace_id = ${db.workspaceId} and id = ${id}`,
+  );
+  return wakeWhenDone(db, campaignIds, now);
+}
+
+/** The list of specification §2.6. */
+export function presentList(row: ListRow): LeadList {
+  return {
+    _id: row.id,
+    name: row.name,
+    description: row.description,
+    workspaceId: row.workspaceId,
+    createdByUserId: row.createdByUserId,
+    leadCount: row.leadCount,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}

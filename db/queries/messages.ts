@@ -1,0 +1,193 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { Channel } from '#domain/channel.ts';
+import { CrmIds, type Message } from '#domain/message.ts';
+import { type MessageStatus, shownStatus, StoredStatus, storedStatuses } from '#domain/message-status.ts';
+import type { MessageDraft } from '#domain/message-draft.ts';
+import { shownReactions, StoredReaction } from '#domain/reaction.ts';
+import type { TenantDb } from '#db/pool.ts';
+import { recordset, snakeCase } from '#db/recordset.ts';
+
+/** A message as it is stored. */
+export const MessageRow = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  arrival: z.int(),
+  channel: Channel,
+  status: StoredStatus,
+  holdReason: z.string().nullable(),
+  lineId: z.string().nullable(),
+  linePinned: z.boolean(),
+  address: z.string(),
+  recipientPhone: z.string().nullable(),
+  recipientEmail: z.string().nullable(),
+  recipientName: z.string().nullable(),
+  leadId: z.string().nullable(),
+  body: z.string(),
+  /** As it was sent, where rendering made it differ from the body. */
+  sentText: z.string().nullable(),
+  subject: z.string().nullable(),
+  attachmentUrls: z.array(z.string()),
+  attachmentNames: z.array(z.string()),
+  voiceNote: z.boolean(),
+  scheduledAt: z.date(),
+  windowTimezone: z.string().nullable(),
+  windowStart: z.string().nullable(),
+  windowEnd: z.string().nullable(),
+  windowDays: z.array(z.int()).nullable(),
+  answersUntil: z.date().nullable(),
+  sendFallbackSmsOnFailed: z.boolean(),
+  smsFallbackEnabled: z.boolean(),
+  smsFallbackMessage: z.string().nullable(),
+  forceFallback: z.boolean(),
+  fallbackSms: z.enum(['due', 'dispatched', 'failed']).nullable(),
+  source: z.string(),
+  correlationId: z.string().nullable(),
+  traceId: z.string().nullable(),
+  batchId: z.string().nullable(),
+  stepIndex: z.int().nullable(),
+  campaignId: z.string().nullable(),
+  crm: CrmIds,
+  transientFailures: z.int(),
+  carrierMessageId: z.string().nullable(),
+  sentAt: z.date().nullable(),
+  deliveredAt: z.date().nullable(),
+  readAt: z.date().nullable(),
+  errorMessage: z.string().nullable(),
+  createdByUserId: z.string().nullable(),
+  reactions: z.array(StoredReaction),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+});
+export type MessageRow = z.infer<typeof MessageRow>;
+
+/** A message with the line it will leave through; null while no line of the workspace can carry it. */
+export type NewMessage = MessageDraft & { lineId: string | null };
+
+/** Inserts messages in the order given; an id that is there already is left as it is. */
+export async function insertMessages(
+  db: TenantDb,
+  messages: readonly NewMessage[],
+  now: Date,
+): Promise<MessageRow[]> {
+  const rows = messages.map(({ window, pinnedLineId, ...message }, position) => ({
+    ...message,
+    workspaceId: db.workspaceId,
+    status: new Date(message.scheduledAt) > now ? 'scheduled' : 'pending',
+    linePinned: pinnedLineId !== null,
+    windowTimezone: window?.timezone ?? null,
+    windowStart: window?.start ?? null,
+    windowEnd: window?.end ?? null,
+    windowDays: window?.days ?? null,
+    arrival: position,
+  }));
+  const [first] = rows;
+  if (!first) return [];
+  const columns = Object.keys(first)
+    .filter((key) => key !== 'arrival')
+    .map(snakeCase);
+  const inserted = await db.any(sql.type(MessageRow)`
+    insert into messages (${sql.join(
+      columns.map((name) => sql.identifier([name])),
+      sql.fragment`, `,
+    )}, answers_until)
+    select ${sql.join(
+      columns.map((name) => sql.identifier(['m', name])),
+      sql.fragment`, `,
+    )},
+      c.last_inbound_at + interval '24 hours'
+    from ${recordset('messages', rows)} m
+    left join conversations c on c.workspace_id = m.workspace_id and c.address = m.address
+    order by m.arrival
+    on conflict (workspace_id, id) do nothing
+    returning *`);
+  return [...inserted];
+}
+
+export async function findMessage(db: TenantDb, id: string): Promise<MessageRow | null> {
+  return db.maybeOne(sql.type(MessageRow)`
+    select * from messages where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+export interface MessageFilter {
+  leadId?: string | undefined;
+  lineId?: string | undefined;
+  campaignId?: string | undefined;
+  status?: MessageStatus | undefined;
+  correlationId?: string | undefined;
+}
+
+/** Newest first, before the id `cursor`. */
+export async function listMessages(
+  db: TenantDb,
+  filter: MessageFilter,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<MessageRow[]> {
+  const rows = await db.any(sql.type(MessageRow)`
+    select * from messages where ${sql.and([
+      sql.fragment`workspace_id = ${db.workspaceId}`,
+      filter.leadId !== undefined && sql.fragment`lead_id = ${filter.leadId}`,
+      filter.lineId !== undefined && sql.fragment`line_id = ${filter.lineId}`,
+      filter.campaignId !== undefined && sql.fragment`campaign_id = ${filter.campaignId}`,
+      filter.correlationId !== undefined && sql.fragment`correlation_id = ${filter.correlationId}`,
+      filter.status !== undefined &&
+        sql.fragment`status = any(${sql.array(storedStatuses(filter.status), 'text')})`,
+      cursor !== undefined && sql.fragment`id < ${cursor}`,
+    ])}
+    order by id desc limit ${limit}`);
+  return [...rows];
+}
+
+/** Cancels a message that has not left yet; otherwise tells what it is now. */
+export async function cancelMessage(
+  db: TenantDb,
+  id: string,
+): Promise<{ message: MessageRow | null; canceled: boolean }> {
+  const canceled = await db.maybeOne(sql.type(MessageRow)`
+    update messages set status = 'canceled', hold_reason = null, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id} and status in ('pending', 'scheduled')
+    returning *`);
+  return canceled
+    ? { message: canceled, canceled: true }
+    : { message: await findMessage(db, id), canceled: false };
+}
+
+const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
+
+/** The message object of specification §2.8. */
+export function presentMessage(row: MessageRow): Message {
+  return {
+    _id: row.id,
+    workspaceId: row.workspaceId,
+    message: row.sentText ?? row.body,
+    messageType: row.channel,
+    subject: row.subject,
+    status: shownStatus(row.status),
+    holdReason: row.holdReason,
+    fromLineId: row.lineId,
+    recipientPhone: row.recipientPhone,
+    recipientEmail: row.recipientEmail,
+    recipientName: row.recipientName,
+    leadId: row.leadId,
+    createdByUserId: row.createdByUserId,
+    attachmentUrls: row.attachmentUrls,
+    attachmentNames: row.attachmentNames,
+    voiceNote: row.voiceNote,
+    fallbackSmsDispatched: row.fallbackSms === 'dispatched',
+    source: row.source,
+    correlationId: row.correlationId,
+    traceId: row.traceId,
+    scheduledDate: iso(row.scheduledAt),
+    batchId: row.batchId,
+    stepIndex: row.stepIndex,
+    campaignId: row.campaignId,
+    errorMessage: row.errorMessage,
+    sentAt: iso(row.sentAt),
+    deliveredAt: iso(row.deliveredAt),
+    readAt: iso(row.readAt),
+    reactions: shownReactions(row.reactions),
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    ...row.crm,
+  };
+}

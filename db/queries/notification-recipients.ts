@@ -1,0 +1,27 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { NotificationKind } from '#domain/notification.ts';
+import type { TenantDb } from '#db/pool.ts';
+
+const Recipient = z.object({ userId: z.string(), email: z.string(), isAdmin: z.boolean() });
+export type Recipient = z.infer<typeof Recipient>;
+
+/**
+ * Who is told: the owner and the admins, or, of a contact that somebody of the workspace owns, that person alone
+ * (specification §2.12). Whoever turned this kind of email off is told nothing, and nobody in their place.
+ */
+export async function notificationRecipients(
+  db: TenantDb,
+  kind: NotificationKind,
+): Promise<(contactOwnerEmail: string | null) => Recipient[]> {
+  const users = await db.any(sql.type(Recipient.extend({ muted: z.boolean() }))`
+    select u.id user_id, u.email, u.role = 'org:admin' or u.is_owner is_admin, n.user_id is not null muted
+    from workspace_users u
+    left join notification_mutes n on n.workspace_id = ${db.workspaceId} and n.user_id = u.id and n.kind = ${kind}
+    order by u.joined_at, u.id`);
+  const admins = users.filter(({ isAdmin }) => isAdmin);
+  return (ownerEmail) => {
+    const owner = users.find(({ email }) => email.toLowerCase() === ownerEmail?.trim().toLowerCase());
+    return (owner ? [owner] : admins).filter(({ muted }) => !muted);
+  };
+}

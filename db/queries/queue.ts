@@ -1,0 +1,117 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { QueuedMessage } from '#domain/pacing.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+const QueueRow = z.object({
+  id: z.string(),
+  address: z.string(),
+  scheduledAt: z.date(),
+  arrival: z.int(),
+  isNew: z.boolean(),
+  isAnswer: z.boolean(),
+  optedOut: z.boolean(),
+  contactLastSentAt: z.date().nullable(),
+  windowTimezone: z.string().nullable(),
+  windowStart: z.string().nullable(),
+  windowEnd: z.string().nullable(),
+  windowDays: z.array(z.int()).nullable(),
+});
+
+/**
+ * A message of a campaign leaves while its campaign runs: pausing changes one row, and every message keeps its place.
+ * Not correlated, so the campaigns are looked up once and not for each message.
+ */
+export const letGo = (db: TenantDb) => sql.fragment`(m.campaign_id is null or m.campaign_id in (
+  select id from campaigns where workspace_id = ${db.workspaceId} and status = 'active'))`;
+
+/**
+ * The messages of a line that are due, answers first, then by scheduled time, then by arrival, with what the
+ * pacing rules ask of each. Later steps (`held`) and campaigns that do not run are passed over. Two index ranges
+ * instead of one sort of all that waits.
+ */
+export async function dueMessages(
+  db: TenantDb,
+  lineId: string,
+  now: Date,
+  limit: number,
+): Promise<QueuedMessage[]> {
+  const waiting = sql.fragment`not m.force_fallback and m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}
+    and m.status in ('pending', 'scheduled') and not m.held and ${letGo(db)} and m.scheduled_at <= ${sql.timestamp(now)}`;
+  const rows = await db.any(sql.type(QueueRow)`
+    with due as (
+      (select m.*, true is_answer from messages m where ${waiting} and m.answers_until > ${sql.timestamp(now)}
+        order by m.scheduled_at, m.arrival limit ${limit})
+      union all
+      (select m.*, false is_answer from messages m where ${waiting}
+        and (m.answers_until is null or m.answers_until <= ${sql.timestamp(now)})
+        order by m.scheduled_at, m.arrival limit ${limit})
+    )
+    select d.id, d.address, d.scheduled_at, d.arrival, d.is_answer,
+      lc.address is null and not d.is_answer is_new, o.address is not null opted_out,
+      c.last_outbound_at contact_last_sent_at, d.window_timezone, d.window_start, d.window_end, d.window_days
+    from due d
+    left join line_contacts lc on lc.workspace_id = d.workspace_id and lc.line_id = d.line_id and lc.address = d.address
+    left join opt_outs o on o.workspace_id = d.workspace_id and o.address = d.address
+    left join conversations c on c.workspace_id = d.workspace_id and c.address = d.address
+    order by d.is_answer desc, d.scheduled_at, d.arrival
+    limit ${limit}`);
+  return rows.map(({ windowTimezone, windowStart, windowEnd, windowDays, ...row }) => ({
+    ...row,
+    ...(windowTimezone !== null && {
+      window: {
+        timezone: windowTimezone,
+        ...(windowStart !== null && { start: windowStart }),
+        ...(windowEnd !== null && { end: windowEnd }),
+        ...(windowDays !== null && { days: windowDays }),
+      },
+    }),
+  }));
+}
+
+/** When the next message of a line falls due; null when none waits. */
+export async function nextDueAt(db: TenantDb, lineId: string): Promise<Date | null> {
+  return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+    select min(m.scheduled_at) "at" from messages m
+    where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
+      and not m.held and ${letGo(db)}`);
+}
+
+/** Messages that go out as SMS at once, without the line (decisions §4 `forceFallback`); they keep no pace. */
+export async function dueForcedFallbacks(db: TenantDb, lineId: string, now: Date): Promise<string[]> {
+  const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+    select m.id from messages m
+    where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
+      and not m.held and ${letGo(db)} and m.force_fallback and m.scheduled_at <= ${sql.timestamp(now)}
+    order by m.scheduled_at, m.arrival limit 50`);
+  return [...ids];
+}
+
+/** Moves messages to a later time, each with the reason that operators and callers see. */
+export async function moveMessages(
+  db: TenantDb,
+  moves: readonly { id: string; to: Date; reason: string }[],
+): Promise<void> {
+  if (moves.length === 0) return;
+  const rows = moves.map(({ id, to, reason }) => [id, to.toISOString(), reason]);
+  await db.query(sql.type(Nothing)`
+    update messages m set status = 'scheduled', scheduled_at = v.at, hold_reason = v.reason, updated_at = now()
+    from ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as v (id, at, reason)
+    where m.workspace_id = ${db.workspaceId} and m.id = v.id and m.status in ('pending', 'scheduled') and not m.held`);
+}
+
+/** Lets a line's pacer judge anew what its caps have moved away: they are others now. */
+export async function recallMoved(db: TenantDb, lineId: string, now: Date): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update messages m set scheduled_at = ${sql.timestamp(now)}, updated_at = now()
+    where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status = 'scheduled' and not m.held
+      and m.scheduled_at > ${sql.timestamp(now)} and m.hold_reason in ('hourly_new_cap', 'daily_new_cap', 'daily_total_cap')`);
+}
+
+/** Says why due messages wait; their place in the queue stays. */
+export async function explainWait(db: TenantDb, ids: readonly string[], reason: string): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update messages set hold_reason = ${reason}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})
+      and status in ('pending', 'scheduled') and not held and hold_reason is distinct from ${reason}`);
+}

@@ -1,0 +1,199 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { FileLinks } from '#domain/attachment.ts';
+import type { ParentMessage, RecentReply, Reply } from '#domain/reply.ts';
+import { renderTemplate } from '#domain/template.ts';
+import { type InboundFiles, inboundFiles } from './attachments.ts';
+import { findLeads, type LeadRow, presentLead } from './leads.ts';
+import type { TenantDb } from '#db/pool.ts';
+
+/** What a contact wrote, as it is stored. */
+export const InboundRow = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  lineId: z.string(),
+  address: z.string(),
+  carrierMessageId: z.string(),
+  leadId: z.string().nullable(),
+  campaignId: z.string().nullable(),
+  originalMessageId: z.string().nullable(),
+  body: z.string(),
+  autoReply: z.boolean(),
+  keyword: z.enum(['stop', 'start']).nullable(),
+  receivedAt: z.date(),
+  createdAt: z.date(),
+});
+export type InboundRow = z.infer<typeof InboundRow>;
+
+export interface ReplyFilter {
+  leadId?: string | undefined;
+  lineId?: string | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
+}
+
+export async function findReply(db: TenantDb, id: string): Promise<InboundRow | null> {
+  return db.maybeOne(sql.type(InboundRow)`
+    select * from inbound_messages where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** The newest reply of each conversation among those that the filter lets through, newest first, before the reply `cursor`. */
+export async function listReplies(
+  db: TenantDb,
+  filter: ReplyFilter,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<InboundRow[]> {
+  const matches = (alias: string) => {
+    const column = (name: string) => sql.identifier([alias, name]);
+    return sql.and([
+      sql.fragment`${column('workspace_id')} = ${db.workspaceId} and not ${column('auto_reply')}`,
+      filter.leadId !== undefined && sql.fragment`${column('lead_id')} = ${filter.leadId}`,
+      filter.lineId !== undefined && sql.fragment`${column('line_id')} = ${filter.lineId}`,
+      filter.since && sql.fragment`${column('received_at')} >= ${sql.timestamp(filter.since)}`,
+      filter.until && sql.fragment`${column('received_at')} <= ${sql.timestamp(filter.until)}`,
+    ]);
+  };
+  const rows = await db.any(sql.type(InboundRow)`
+    select r.* from inbound_messages r
+    where ${sql.and([
+      matches('r'),
+      sql.fragment`not exists (
+        select from inbound_messages n
+        where ${matches('n')} and n.address = r.address and (n.received_at, n.id) > (r.received_at, r.id))`,
+      cursor !== undefined &&
+        sql.fragment`(r.received_at, r.id) < (
+          select received_at, id from inbound_messages where workspace_id = ${db.workspaceId} and id = ${cursor})`,
+    ])}
+    order by r.received_at desc, r.id desc limit ${limit}`);
+  return [...rows];
+}
+
+/** A reply with all that is told of it. */
+export interface ReplyInContext {
+  row: InboundRow;
+  reply: Reply;
+  lead: LeadRow | null;
+  files: InboundFiles['files'];
+}
+
+/** Replies as the API and the events show them (specification §2.9), in a fixed number of queries. */
+export async function presentReplies(
+  db: TenantDb,
+  rows: readonly InboundRow[],
+  links: FileLinks,
+  now: Date,
+): Promise<ReplyInContext[]> {
+  const addresses = [...new Set(rows.map(({ address }) => address))];
+  const leads = await findLeads(
+    db,
+    rows.flatMap(({ leadId }) => leadId ?? []),
+  );
+  const parents = Map.groupBy(await lastOutbound(db, addresses), ({ address }) => address);
+  const recent = Map.groupBy(await lastReplies(db, addresses), ({ address }) => address);
+  const ids = [...rows, ...[...recent.values()].flat()].map(({ id }) => id);
+  const files = await inboundFiles(db, [...new Set(ids)], links, now);
+  return rows.map((row) => {
+    const lead = leads.get(row.leadId ?? '') ?? null;
+    const sent = parents.get(row.address) ?? [];
+    const own = files.get(row.id);
+    const isEmail = row.address.includes('@');
+    const reply: Reply = {
+      leadId: row.leadId,
+      messageId: row.id,
+      respondedAtUtc: row.receivedAt.toISOString(),
+      recipientEmail: isEmail ? row.address : null,
+      recipientPhone: isEmail ? null : row.address,
+      name: contactName(lead, sent[0]?.recipientName ?? null, row.address),
+      ...own?.shown,
+      parentMessages: sent.map((message) => presentParent(message, lead)),
+      recentReplies: (recent.get(row.address) ?? []).map(({ id, body, receivedAt }): RecentReply => ({
+        messageId: id,
+        message: body,
+        receivedAtUtc: receivedAt.toISOString(),
+        ...files.get(id)?.shown,
+      })),
+    };
+    return { row, reply, lead, files: own?.files ?? [] };
+  });
+}
+
+/** The lead's name, or the recipient's as it was given, or the address. */
+export function contactName(
+  lead: Pick<LeadRow, 'firstName' | 'lastName'> | null,
+  recipientName: string | null,
+  address: string,
+): string {
+  const name = lead ? `${lead.firstName} ${lead.lastName}`.trim() : '';
+  return name || recipientName || address;
+}
+
+/** The text of an outbound message as the contact got it: templates are stored as they were written. */
+export function shownText(
+  { body, sentText }: { body: string; sentText: string | null },
+  lead: LeadRow | null,
+): string {
+  if (sentText !== null) return sentText;
+  try {
+    return renderTemplate(body, lead && presentLead(lead));
+  } catch {
+    return body;
+  }
+}
+
+const ParentRow = z.object({
+  id: z.string(),
+  address: z.string(),
+  body: z.string(),
+  sentText: z.string().nullable(),
+  recipientName: z.string().nullable(),
+  sentAt: z.date(),
+  batchId: z.string().nullable(),
+  stepIndex: z.int().nullable(),
+});
+
+const presentParent = (
+  { id, sentAt, batchId, stepIndex, ...said }: z.infer<typeof ParentRow>,
+  lead: LeadRow | null,
+): ParentMessage => ({
+  messageId: id,
+  message: shownText(said, lead),
+  sentAtUtc: sentAt.toISOString(),
+  batchId,
+  stepIndex,
+});
+
+/** The last two messages to each address that have left, or are leaving just now: their answer can overtake their receipt. */
+async function lastOutbound(
+  db: TenantDb,
+  addresses: readonly string[],
+): Promise<z.infer<typeof ParentRow>[]> {
+  if (addresses.length === 0) return [];
+  const rows = await db.any(sql.type(ParentRow)`
+    select m.* from ${sql.unnest(
+      addresses.map((address) => [address]),
+      ['text'],
+    )} as a (address), lateral (
+      select id, address, body, sent_text, recipient_name, coalesce(sent_at, updated_at) sent_at, batch_id, step_index
+      from messages
+      where workspace_id = ${db.workspaceId} and address = a.address
+        and (sent_at is not null or status = 'sending' or fallback_sms = 'dispatched')
+      order by coalesce(sent_at, updated_at) desc, id desc limit 2
+    ) m`);
+  return [...rows];
+}
+
+const RecentRow = z.object({ id: z.string(), address: z.string(), body: z.string(), receivedAt: z.date() });
+
+async function lastReplies(db: TenantDb, addresses: readonly string[]): Promise<z.infer<typeof RecentRow>[]> {
+  if (addresses.length === 0) return [];
+  const rows = await db.any(sql.type(RecentRow)`
+    select r.* from ${sql.unnest(
+      addresses.map((address) => [address]),
+      ['text'],
+    )} as a (address), lateral (
+      select id, address, body, received_at from inbound_messages
+      where workspace_id = ${db.workspaceId} and address = a.address and not auto_reply
+      order by received_at desc, id desc limit 10
+    ) r`);
+  return [...rows];
+}

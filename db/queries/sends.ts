@@ -1,0 +1,147 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { StoredStatus } from '#domain/message-status.ts';
+import type { AttemptRow } from './attempts.ts';
+import { MessageRow } from './messages.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { letGo } from './queue.ts';
+
+/** Takes messages to `sending`; those that were canceled or paused meanwhile are left out. */
+export async function startSending(db: TenantDb, ids: readonly string[]): Promise<MessageRow[]> {
+  const rows = await db.any(sql.type(MessageRow)`
+    update messages m set status = 'sending', hold_reason = null, updated_at = now()
+    where m.workspace_id = ${db.workspaceId} and m.id = any(${sql.array([...ids], 'text')})
+      and m.status in ('pending', 'scheduled') and not m.held and ${letGo(db)}
+    returning *`);
+  return [...rows];
+}
+
+/**
+ * Locks the conversations with these addresses as far as nobody else holds them. Whoever accepts a message or a reply
+ * holds its conversation and then asks for the pacer: a round, which holds its pacer, must not wait for a conversation.
+ * @returns the addresses that somebody else holds.
+ */
+export async function lockConversations(db: TenantDb, addresses: readonly string[]): Promise<Set<string>> {
+  const busy = await db.anyFirst(sql.type(z.object({ address: z.string() }))`
+    select c.address from conversations c left join lateral (
+      select address from conversations mine
+      where mine.workspace_id = c.workspace_id and mine.address = c.address for no key update skip locked
+    ) locked on true
+    where c.workspace_id = ${db.workspaceId} and c.address = any(${sql.array([...new Set(addresses)], 'text')})
+      and locked.address is null`);
+  return new Set(busy);
+}
+
+/** Remembers that the line wrote to these addresses: for new conversations, the contact's gap and stickiness. */
+export async function noteOutbound(
+  db: TenantDb,
+  lineId: string,
+  addresses: readonly string[],
+  now: Date,
+): Promise<void> {
+  const sorted = [...new Set(addresses)].toSorted();
+  await db.query(sql.type(Nothing)`
+    insert into line_contacts (workspace_id, line_id, address, since)
+    select ${db.workspaceId}, ${lineId}, a, ${sql.timestamp(now)} from ${sql.unnest(
+      sorted.map((a) => [a]),
+      ['text'],
+    )} as t (a)
+    on conflict do nothing`);
+  await db.query(sql.type(Nothing)`
+    insert into conversations (workspace_id, address, line_id, last_outbound_at)
+    select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)} from ${sql.unnest(
+      sorted.map((a) => [a]),
+      ['text'],
+    )} as t (a)
+    on conflict (workspace_id, address) do update
+      set last_outbound_at = excluded.last_outbound_at, line_id = coalesce(conversations.line_id, excluded.line_id)`);
+}
+
+/** Takes back what `noteOutbound` remembered for an attempt that did not leave. */
+export async function forgetOutbound(
+  db: TenantDb,
+  attempt: Pick<AttemptRow, 'lineId' | 'address' | 'isNew' | 'startedAt' | 'contactLastSentAt'>,
+): Promise<void> {
+  const { lineId, address, isNew, startedAt, contactLastSentAt } = attempt;
+  if (isNew) {
+    await db.query(sql.type(Nothing)`
+      delete from line_contacts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
+        and address = ${address} and since = ${sql.timestamp(startedAt)}`);
+  }
+  await db.query(sql.type(Nothing)`
+    update conversations set last_outbound_at = ${contactLastSentAt && sql.timestamp(contactLastSentAt)}
+    where workspace_id = ${db.workspaceId} and address = ${address} and last_outbound_at = ${sql.timestamp(startedAt)}`);
+}
+
+export interface StatusChange {
+  to: StoredStatus;
+  sentAt?: Date;
+  sentText?: string;
+  deliveredAt?: Date;
+  errorMessage?: string;
+  carrierMessageId?: string;
+  /** For a message that goes back to the queue. */
+  scheduledAt?: Date;
+  holdReason?: string;
+  countTransientFailure?: boolean;
+  fallbackSms?: 'due' | 'dispatched' | 'failed';
+}
+
+/**
+ * The one place where a message's status changes after intake.
+ * @param from only when it is in one of these; the database refuses steps backwards as well.
+ * @returns the message as it is now, or null when it had moved on already.
+ */
+export async function advanceMessage(
+  db: TenantDb,
+  id: string,
+  from: readonly StoredStatus[],
+  change: StatusChange,
+): Promise<MessageRow | null> {
+  const set = (column: string, value: string | null | undefined) =>
+    value === undefined ? [] : [sql.fragment`${sql.identifier([column])} = ${value}`];
+  const at = (column: string, value: Date | undefined) =>
+    value === undefined ? [] : [sql.fragment`${sql.identifier([column])} = ${sql.timestamp(value)}`];
+  const assignments = [
+    sql.fragment`status = ${change.to}, updated_at = now(), hold_reason = ${change.holdReason ?? null}`,
+    ...at('sent_at', change.sentAt),
+    ...at('delivered_at', change.deliveredAt),
+    ...at('scheduled_at', change.scheduledAt),
+    ...set('sent_text', change.sentText),
+    ...set('error_message', change.errorMessage),
+    ...set('carrier_message_id', change.carrierMessageId),
+    ...set('fallback_sms', change.fallbackSms),
+    ...(change.countTransientFailure ? [sql.fragment`transient_failures = transient_failures + 1`] : []),
+  ];
+  return db.maybeOne(sql.type(MessageRow)`
+    update messages set ${sql.join(assignments, sql.fragment`, `)}
+    where workspace_id = ${db.workspaceId} and id = ${id} and status = any(${sql.array([...from], 'text')})
+    returning *`);
+}
+
+/** A message whose fallback SMS is still owed, after the primary channel could not take it. */
+export async function owedFallbacks(db: TenantDb, lineId: string): Promise<string[]> {
+  const ids = await db.anyFirst(sql.type(MessageRow.pick({ id: true }))`
+    select id from messages where workspace_id = ${db.workspaceId} and line_id = ${lineId} and fallback_sms = 'due' limit 100`);
+  return [...ids];
+}
+
+/** A fallback SMS is given up after so many attempts that certainly did not leave. */
+const MAX_FALLBACK_ATTEMPTS = 5;
+
+/** What became of the fallback SMS; `retry` leaves it owed until it was tried too often. */
+export async function setFallbackSms(
+  db: TenantDb,
+  messageId: string,
+  result: 'dispatched' | 'failed' | 'retry',
+): Promise<void> {
+  const value =
+    result === 'retry'
+      ? sql.fragment`case when (
+          select count(*) from attempts a where a.workspace_id = ${db.workspaceId} and a.message_id = ${messageId} and a.kind = 'fallback'
+        ) >= ${MAX_FALLBACK_ATTEMPTS} then 'failed' else 'due' end`
+      : sql.fragment`${result}`;
+  await db.query(sql.type(Nothing)`
+    update messages set fallback_sms = ${value}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${messageId} and fallback_sms = 'due'`);
+}

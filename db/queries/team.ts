@@ -1,0 +1,120 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { newId, newUserId } from '#domain/ids.ts';
+import { type Invitation, Role, type TeamMember } from '#domain/team.ts';
+import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+
+const MemberRow = z.object({
+  userId: z.string(),
+  email: z.string(),
+  name: z.string(),
+  role: Role,
+  isOwner: z.boolean(),
+  joinedAt: z.date(),
+});
+
+const InvitationRow = z.object({
+  id: z.string(),
+  email: z.string(),
+  role: Role,
+  expiresAt: z.date(),
+  acceptedAt: z.date().nullable(),
+  createdAt: z.date(),
+});
+
+/** The people of the workspace, its owner first. */
+export async function listTeam(db: TenantDb): Promise<TeamMember[]> {
+  const rows = await db.any(sql.type(MemberRow)`
+    select * from current_team() order by is_owner desc, joined_at, user_id`);
+  return rows.map((row) => ({ ...row, joinedAt: row.joinedAt.toISOString() }));
+}
+
+export async function listInvitations(db: TenantDb): Promise<Invitation[]> {
+  const rows = await db.any(sql.type(InvitationRow)`
+    select * from invitations where workspace_id = ${db.workspaceId} order by id desc`);
+  return rows.map(present);
+}
+
+/** Invites an address; an invitation of it that is still open gets the new role, link and time. */
+export async function putInvitation(
+  db: TenantDb,
+  {
+    email,
+    role,
+    tokenHash,
+    userId,
+    expiresAt,
+  }: { email: string; role: Role; tokenHash: string; userId: string | null; expiresAt: Date },
+): Promise<Invitation> {
+  const row = await db.one(sql.type(InvitationRow)`
+    insert into invitations (workspace_id, id, email, role, token_hash, invited_by_user_id, expires_at)
+    values (${db.workspaceId}, ${newId()}, ${email}, ${role}, ${tokenHash}, ${userId}, ${sql.timestamp(expiresAt)})
+    on conflict (workspace_id, email) where accepted_at is null do update
+      set role = excluded.role, token_hash = excluded.token_hash, invited_by_user_id = excluded.invited_by_user_id,
+        expires_at = excluded.expires_at
+    returning *`);
+  return present(row);
+}
+
+/** Withdraws an invitation that was not accepted; its link is void. @returns false when there is none. */
+export async function deleteInvitation(db: TenantDb, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    delete from invitations where workspace_id = ${db.workspaceId} and id = ${id} and accepted_at is null`);
+  return rowCount > 0;
+}
+
+const Offer = z.object({
+  workspaceId: z.string(),
+  id: z.string(),
+  email: z.string(),
+  role: Role,
+  workspaceName: z.string(),
+  acceptedAt: z.date().nullable(),
+});
+export type Offer = z.infer<typeof Offer>;
+
+/** The invitation that a link stands for; null when it is unknown, withdrawn or expired. */
+export async function findOffer(db: SystemDb, tokenHash: string, now: Date): Promise<Offer | null> {
+  return db.maybeOne(sql.type(Offer)`
+    select i.workspace_id, i.id, i.email, i.role, i.accepted_at, w.name workspace_name
+    from invitations i join workspaces w on w.id = i.workspace_id
+    where i.token_hash = ${tokenHash} and (i.accepted_at is not null or i.expires_at > ${sql.timestamp(now)})
+    for update of i`);
+}
+
+/** Makes the invited person a member; a user of that address is that person. Accepting twice changes nothing. */
+export async function acceptOffer(
+  db: SystemDb,
+  { workspaceId, id, email, role, acceptedAt }: Offer,
+  now: Date,
+): Promise<void> {
+  if (acceptedAt !== null) return;
+  await db.query(sql.type(Nothing)`
+    insert into users (id, email) values (${newUserId()}, ${email}) on conflict (lower(email)) do nothing`);
+  await db.query(sql.type(Nothing)`
+    insert into workspace_members (workspace_id, user_id, role)
+    select ${workspaceId}, u.id, ${role} from users u where lower(u.email) = lower(${email})
+    on conflict (workspace_id, user_id) do nothing`);
+  await db.query(sql.type(Nothing)`
+    update invitations set accepted_at = ${sql.timestamp(now)} where workspace_id = ${workspaceId} and id = ${id}`);
+}
+
+export async function workspaceName(db: TenantDb): Promise<string> {
+  return db.oneFirst(
+    sql.type(z.object({ name: z.string() }))`select name from workspaces where id = ${db.workspaceId}`,
+  );
+}
+
+const present = ({
+  id,
+  expiresAt,
+  acceptedAt,
+  createdAt,
+  ...row
+}: z.infer<typeof InvitationRow>): Invitation => ({
+  _id: id,
+  ...row,
+  expiresAt: expiresAt.toISOString(),
+  acceptedAt: acceptedAt?.toISOString() ?? null,
+  createdAt: createdAt.toISOString(),
+});

@@ -1,0 +1,51 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { CARRIER_LINK_DAYS } from '#domain/attachment.ts';
+import { Nothing, type SystemDb } from '#db/pool.ts';
+
+const EndedUpload = z.object({ workspaceId: z.string(), id: z.string(), noteId: z.string().nullable() });
+/** An upload past its time, and the voice note that was made of it. */
+export type EndedUpload = z.infer<typeof EndedUpload>;
+
+export async function endedUploads(db: SystemDb, limit: number): Promise<EndedUpload[]> {
+  const rows = await db.any(sql.type(EndedUpload)`
+    select a.workspace_id, a.id, n.id note_id from attachments a
+    left join attachments n on n.workspace_id = a.workspace_id and n.voice_note_of = a.id
+    where a.kept_until < now() order by a.kept_until limit ${limit}`);
+  return [...rows];
+}
+
+/**
+ * Every link by which a workspace still needs a file: of messages that are not sent yet or were sent so lately that the
+ * carrier may still fetch it, of drips that wait, and of campaigns that may still send.
+ */
+export async function neededLinks(db: SystemDb, workspaceId: string): Promise<string[]> {
+  const links = await db.anyFirst(sql.type(z.object({ link: z.string() }))`
+    select unnest(attachment_urls) link from messages
+    where workspace_id = ${workspaceId} and attachment_urls <> '{}'
+      and (status in ('pending', 'scheduled', 'sending') or fallback_sms = 'due')
+    union select unnest(attachment_urls) from messages
+    where workspace_id = ${workspaceId} and attachment_urls <> '{}' and sent_at > now() - ${`${CARRIER_LINK_DAYS} days`}::interval
+    union select jsonb_array_elements_text(draft -> 'attachmentUrls') from drip_buffer where workspace_id = ${workspaceId}
+    union select jsonb_array_elements_text(step -> 'attachmentUrls') from campaigns, jsonb_array_elements(steps) step
+    where workspace_id = ${workspaceId} and status <> 'archived'`);
+  return [...links];
+}
+
+/** Looks at uploads again tomorrow. */
+export async function keepUploads(db: SystemDb, workspaceId: string, ids: readonly string[]): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update attachments set kept_until = now() + interval '1 day'
+    where workspace_id = ${workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+}
+
+/** Forgets uploads, and the voice notes made of them, whose bytes are gone. */
+export async function forgetUploads(
+  db: SystemDb,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<void> {
+  const gone = sql.array([...ids], 'text');
+  await db.query(sql.type(Nothing)`
+    delete from attachments where workspace_id = ${workspaceId} and (id = any(${gone}) or voice_note_of = any(${gone}))`);
+}

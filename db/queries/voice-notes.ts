@@ -1,0 +1,66 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
+import { idFrom } from '#domain/ids.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+/** Messages looked at before each turn of their line. */
+const LOOK = 20;
+
+/** The links in the messages that a line is to send as voice notes until then. */
+export async function voiceNoteUrls(db: TenantDb, lineId: string, until: Date): Promise<string[]> {
+  const urls = await db.anyFirst(sql.type(z.object({ url: z.string() }))`
+    select distinct unnest(m.attachment_urls) url from (
+      select attachment_urls from messages
+      where workspace_id = ${db.workspaceId} and line_id = ${lineId} and voice_note and status in ('pending', 'scheduled')
+        and not held and channel = ${VOICE_NOTE_CHANNEL} and scheduled_at <= ${sql.timestamp(until)}
+      order by scheduled_at limit ${LOOK}
+    ) m`);
+  return [...urls];
+}
+
+/** The audio files among these that no voice note was made of yet. */
+export async function audioWithoutNote(
+  db: TenantDb,
+  ids: readonly string[],
+): Promise<{ id: string; name: string }[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.any(sql.type(z.object({ id: z.string(), name: z.string() }))`
+    select a.id, a.name from attachments a
+    where a.workspace_id = ${db.workspaceId} and a.id = any(${sql.array([...ids], 'text')}) and a.status = 'stored'
+      and a.content_type like 'audio/%' and not exists (
+        select from attachments n where n.workspace_id = a.workspace_id and n.voice_note_of = a.id)`);
+  return [...rows];
+}
+
+const VoiceNote = z.object({
+  id: z.string(),
+  status: z.enum(['stored', 'failed']),
+  contentType: z.string().nullable(),
+});
+export type VoiceNote = z.infer<typeof VoiceNote>;
+
+/** The voice note of an audio file; null until it is made, `failed` when the file cannot be read. */
+export async function findVoiceNote(db: TenantDb, audioId: string): Promise<VoiceNote | null> {
+  return db.maybeOne(sql.type(VoiceNote)`
+    select id, status, content_type from attachments where workspace_id = ${db.workspaceId} and voice_note_of = ${audioId}`);
+}
+
+/** One file has one note, whoever makes it. */
+export const voiceNoteId = (audioId: string): string => idFrom(`voice note of ${audioId}`);
+
+/** @param size null: the file cannot be read. */
+export async function insertVoiceNote(
+  db: TenantDb,
+  {
+    audioId,
+    name,
+    contentType,
+    size,
+  }: { audioId: string; name: string; contentType: string; size: number | null },
+): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    insert into attachments (workspace_id, id, name, content_type, size, status, voice_note_of)
+    values (${db.workspaceId}, ${voiceNoteId(audioId)}, ${name}, ${contentType}, ${size}, ${size === null ? 'failed' : 'stored'}, ${audioId})
+    on conflict do nothing`);
+}

@@ -1,0 +1,134 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { DeliveredEvent } from '#domain/event.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+/** A delivery that was taken to be sent, with all that sending it needs. */
+export const ClaimedDelivery = z.object({
+  id: z.string(),
+  webhookId: z.string(),
+  eventId: z.string(),
+  event: DeliveredEvent,
+  url: z.string(),
+  body: z.string(),
+  secretSealed: z.string(),
+  previousSecretSealed: z.string().nullable(),
+});
+export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>;
+
+/**
+ * Takes the oldest pending deliveries of each webhook, as many as it has room for: a slow endpoint keeps its own
+ * deliveries waiting and nobody else's, and those with the fewest under way come first. Committed before the first
+ * byte is sent, so nothing is ever sent twice.
+ * @param busy how many each webhook has under way already.
+ */
+export async function claimDeliveries(
+  db: TenantDb,
+  { perWebhook, busy, limit }: { perWebhook: number; busy: ReadonlyMap<string, number>; limit: number },
+): Promise<ClaimedDelivery[]> {
+  const taken = [...busy].map(([webhookId, count]) => [webhookId, count]);
+  const rows = await db.any(sql.type(ClaimedDelivery)`
+    with room as (
+      select h.id, ${perWebhook} - coalesce(b.count, 0) free from webhooks h
+      left join ${sql.unnest(taken, ['text', 'int4'])} as b (webhook_id, count) on b.webhook_id = h.id
+      where h.workspace_id = ${db.workspaceId} and h.is_active and coalesce(b.count, 0) < ${perWebhook}
+    ), chosen as (
+      select d.id from room r cross join lateral (
+        select id from webhook_deliveries
+        where workspace_id = ${db.workspaceId} and webhook_id = r.id and status = 'pending'
+        order by id limit r.free for update skip locked
+      ) d order by r.free desc limit ${limit}
+    ), claimed as (
+      update webhook_deliveries set status = 'sending', claimed_at = now()
+      where workspace_id = ${db.workspaceId} and id in (select id from chosen)
+      returning id, webhook_id, event_id, event
+    )
+    select c.*, h.url, e.body, h.secret_sealed,
+      case when h.previous_secret_until > now() then h.previous_secret_sealed end previous_secret_sealed
+    from claimed c
+    join webhooks h on h.workspace_id = ${db.workspaceId} and h.id = c.webhook_id
+    join events e on e.workspace_id = ${db.workspaceId} and e.id = c.event_id
+    order by c.id`);
+  return [...rows];
+}
+
+/** Whether an active webhook has deliveries waiting. */
+export async function hasPendingDeliveries(db: TenantDb): Promise<boolean> {
+  return db.exists(sql.type(Nothing)`
+    select 1 from webhooks h where h.workspace_id = ${db.workspaceId} and h.is_active and exists (
+      select from webhook_deliveries where workspace_id = h.workspace_id and webhook_id = h.id and status = 'pending')`);
+}
+
+/** When the delivery that has been under way longest was claimed, whoever did. */
+export async function oldestClaim(db: TenantDb): Promise<Date | null> {
+  return db.oneFirst(sql.type(z.object({ claimedAt: z.date().nullable() }))`
+    select min(claimed_at) claimed_at from webhook_deliveries
+    where workspace_id = ${db.workspaceId} and status = 'sending'`);
+}
+
+/** What came of one delivery. */
+export interface DeliveryResult {
+  id: string;
+  success: boolean;
+  responseStatus: number | null;
+  error: string | null;
+  latencyMs: number;
+  attemptCount: number;
+}
+
+/** Records results, and counts them on their webhooks; one that was recorded before stays as it is. */
+export async function finishDeliveries(db: TenantDb, results: readonly DeliveryResult[]): Promise<void> {
+  if (results.length === 0) return;
+  const ids = sql.array(
+    results.map(({ id }) => id),
+    'text',
+  );
+  // Webhooks first and in order, as deleting one does: otherwise two of these could wait for each other.
+  await db.query(sql.type(Nothing)`
+    select from webhooks where workspace_id = ${db.workspaceId} and id in (
+      select webhook_id from webhook_deliveries where workspace_id = ${db.workspaceId} and id = any (${ids}))
+    order by id for no key update`);
+  const rows = results.map((result) => [
+    result.id,
+    result.success,
+    result.responseStatus,
+    result.error,
+    result.latencyMs,
+    result.attemptCount,
+  ]);
+  await db.query(sql.type(Nothing)`
+    with finished as (
+      update webhook_deliveries d set status = 'done', success = r.success, response_status = r.response_status,
+        error = r.error, latency_ms = r.latency_ms, attempt_count = r.attempt_count
+      from ${sql.unnest(rows, ['text', 'bool', 'int4', 'text', 'int4', 'int4'])}
+        as r (id, success, response_status, error, latency_ms, attempt_count)
+      where d.workspace_id = ${db.workspaceId} and d.id = r.id and d.status = 'sending'
+      returning d.webhook_id, r.success
+    )
+    update webhooks h set failure_count = h.failure_count + f.failures,
+      last_success_at = case when f.successes > 0 then now() else h.last_success_at end,
+      last_failure_at = case when f.failures > 0 then now() else h.last_failure_at end
+    from (
+      select webhook_id, count(*) filter (where success) successes, count(*) filter (where not success) failures
+      from finished group by webhook_id
+    ) f
+    where h.workspace_id = ${db.workspaceId} and h.id = f.webhook_id`);
+}
+
+/** Deliveries that a crash cut short: whether they arrived nobody knows, so they are failures and not sent again. */
+export async function failInterrupted(db: TenantDb, olderThanMs: number): Promise<void> {
+  const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+    select id from webhook_deliveries where workspace_id = ${db.workspaceId} and status = 'sending'
+      and claimed_at < now() - make_interval(secs => ${olderThanMs / 1000})`);
+  await finishDeliveries(
+    db,
+    ids.map((id) => ({
+      id,
+      success: false,
+      responseStatus: null,
+      error: 'interrupted',
+      latencyMs: 0,
+      attemptCount: 1,
+    })),
+  );
+}

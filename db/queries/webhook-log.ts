@@ -1,0 +1,71 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { DeliveredEvent } from '#domain/event.ts';
+import { newId } from '#domain/ids.ts';
+import type { WebhookDelivery } from '#domain/webhook.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+const DeliveryRow = z.object({
+  id: z.string(),
+  eventId: z.string(),
+  event: DeliveredEvent,
+  isReplayOf: z.string().nullable(),
+  success: z.boolean().nullable(),
+  responseStatus: z.int().nullable(),
+  error: z.string().nullable(),
+  latencyMs: z.int().nullable(),
+  attemptCount: z.int(),
+  createdAt: z.date(),
+});
+export type DeliveryRow = z.infer<typeof DeliveryRow>;
+
+const COLUMNS = sql.fragment`
+  id, event_id, event, is_replay_of, success, response_status, error, latency_ms, attempt_count, created_at`;
+
+/** Newest first, one more than `limit` if there are more. */
+export async function listDeliveries(
+  db: TenantDb,
+  webhookId: string,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<DeliveryRow[]> {
+  const rows = await db.any(sql.type(DeliveryRow)`
+    select ${COLUMNS} from webhook_deliveries
+    where workspace_id = ${db.workspaceId} and webhook_id = ${webhookId}
+      ${cursor === undefined ? sql.fragment`` : sql.fragment`and id < ${cursor}`}
+    order by id desc limit ${limit + 1}`);
+  return [...rows];
+}
+
+const StoredDelivery = DeliveryRow.pick({ id: true, eventId: true, event: true, isReplayOf: true }).extend({
+  body: z.string(),
+});
+
+/** A past delivery with the exact text that was sent. @returns null as well when that text is past its time. */
+export async function findStoredDelivery(
+  db: TenantDb,
+  webhookId: string,
+  id: string,
+): Promise<z.infer<typeof StoredDelivery> | null> {
+  return db.maybeOne(sql.type(StoredDelivery)`
+    select d.id, d.event_id, d.event, d.is_replay_of, e.body
+    from webhook_deliveries d join events e on e.workspace_id = d.workspace_id and e.id = d.event_id
+    where d.workspace_id = ${db.workspaceId} and d.webhook_id = ${webhookId} and d.id = ${id}`);
+}
+
+/** A delivery that its caller sends at once, as soon as this is committed. @returns its id. */
+export async function insertClaimedDelivery(
+  db: TenantDb,
+  delivery: { webhookId: string; eventId: string; event: DeliveredEvent; isReplayOf: string | null },
+  now: Date,
+): Promise<string> {
+  const id = newId(now);
+  await db.query(sql.type(Nothing)`
+    insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event, is_replay_of, status, claimed_at)
+    values (${db.workspaceId}, ${id}, ${delivery.webhookId}, ${delivery.eventId}, ${delivery.event},
+      ${delivery.isReplayOf}, 'sending', now())`);
+  return id;
+}
+
+export function presentDelivery({ isReplayOf, createdAt, ...row }: DeliveryRow): WebhookDelivery {
+  return { ...row, ...(isReplayOf !== null && { isReplayOf }), createdAt: createdAt.toISOString() };
+}

@@ -1,0 +1,108 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { EventName } from '#domain/event.ts';
+import { ROTATION_HOURS, type Webhook, type WebhookPatch } from '#domain/webhook.ts';
+import type { TenantDb } from '#db/pool.ts';
+
+export const WebhookRow = z.object({
+  id: z.string(),
+  workspaceId: z.string(),
+  name: z.string(),
+  url: z.string(),
+  events: z.array(EventName),
+  isActive: z.boolean(),
+  secretSealed: z.string(),
+  previousSecretSealed: z.string().nullable(),
+  previousSecretUntil: z.date().nullable(),
+  failureCount: z.int(),
+  lastSuccessAt: z.date().nullable(),
+  lastFailureAt: z.date().nullable(),
+  createdAt: z.date(),
+  updatedAt: z.date(),
+});
+export type WebhookRow = z.infer<typeof WebhookRow>;
+
+export async function listWebhooks(db: TenantDb): Promise<WebhookRow[]> {
+  const rows = await db.any(sql.type(WebhookRow)`
+    select * from webhooks where workspace_id = ${db.workspaceId} order by id desc`);
+  return [...rows];
+}
+
+/** Newest first, one more than `limit` if there are more. */
+export async function pageOfWebhooks(
+  db: TenantDb,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<WebhookRow[]> {
+  const rows = await db.any(sql.type(WebhookRow)`
+    select * from webhooks where workspace_id = ${db.workspaceId}
+      ${cursor === undefined ? sql.fragment`` : sql.fragment`and id < ${cursor}`}
+    order by id desc limit ${limit + 1}`);
+  return [...rows];
+}
+
+export async function findWebhook(db: TenantDb, id: string): Promise<WebhookRow | null> {
+  return db.maybeOne(sql.type(WebhookRow)`
+    select * from webhooks where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+export async function insertWebhook(
+  db: TenantDb,
+  webhook: Pick<WebhookRow, 'id' | 'name' | 'url' | 'events' | 'secretSealed'>,
+): Promise<WebhookRow> {
+  return db.one(sql.type(WebhookRow)`
+    insert into webhooks (workspace_id, id, name, url, events, secret_sealed)
+    values (${db.workspaceId}, ${webhook.id}, ${webhook.name}, ${webhook.url},
+      ${sql.array(webhook.events, 'text')}, ${webhook.secretSealed})
+    returning *`);
+}
+
+/** Changes what the patch names. @returns null: there is no such webhook. */
+export async function updateWebhook(
+  db: TenantDb,
+  id: string,
+  patch: WebhookPatch,
+): Promise<WebhookRow | null> {
+  const { name = null, url = null, events, isActive = null } = patch;
+  return db.maybeOne(sql.type(WebhookRow)`
+    update webhooks set name = coalesce(${name}::text, name), url = coalesce(${url}::text, url),
+      events = ${events ? sql.array([...new Set(events)], 'text') : sql.fragment`events`},
+      is_active = coalesce(${isActive}::boolean, is_active), updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id}
+    returning *`);
+}
+
+/** The secret until now signs beside the new one for a day; one that was being phased out already ends here. */
+export async function rotateSecret(
+  db: TenantDb,
+  id: string,
+  secretSealed: string,
+): Promise<WebhookRow | null> {
+  return db.maybeOne(sql.type(WebhookRow)`
+    update webhooks set secret_sealed = ${secretSealed}, previous_secret_sealed = secret_sealed,
+      previous_secret_until = now() + make_interval(hours => ${ROTATION_HOURS}), updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${id}
+    returning *`);
+}
+
+/** Its deliveries go with it, those that wait as well as the log. */
+export async function deleteWebhook(db: TenantDb, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(z.unknown())`
+    delete from webhooks where workspace_id = ${db.workspaceId} and id = ${id}`);
+  return rowCount > 0;
+}
+
+export function presentWebhook(row: WebhookRow): Webhook {
+  return {
+    _id: row.id,
+    workspaceId: row.workspaceId,
+    name: row.name,
+    url: row.url,
+    events: row.events,
+    isActive: row.isActive,
+    failureCount: row.failureCount,
+    lastSuccessAt: row.lastSuccessAt?.toISOString() ?? null,
+    lastFailureAt: row.lastFailureAt?.toISOString() ?? null,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,29 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { SystemDb, TenantDb } from '#db/pool.ts';
+
+export async function workspaceTimezone(db: TenantDb): Promise<string> {
+  return db.oneFirst(sql.type(z.object({ timezone: z.string() }))`
+    select timezone from workspaces where id = ${db.workspaceId}`);
+}
+
+/** What its emails tell of a workspace. */
+export async function workspaceProfile(db: TenantDb): Promise<{ name: string; timezone: string }> {
+  return db.one(sql.type(z.object({ name: z.string(), timezone: z.string() }))`
+    select name, timezone from workspaces where id = ${db.workspaceId}`);
+}
+
+/** ISO 3166-1 alpha-2: where a phone number without a country code belongs. */
+export async function workspaceCountry(db: TenantDb): Promise<string> {
+  return db.oneFirst(sql.type(z.object({ country: z.string() }))`
+    select country from workspaces where id = ${db.workspaceId}`);
+}
+
+/** A line may move between workspaces of an agency; its pacer keeps its id and follows it. */
+export async function lineHome(
+  db: SystemDb,
+  lineId: string,
+): Promise<{ workspaceId: string; carrier: string } | null> {
+  return db.maybeOne(sql.type(z.object({ workspaceId: z.string(), carrier: z.string() }))`
+    select workspace_id, carrier from lines where id = ${lineId}`);
+}
