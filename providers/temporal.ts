@@ -1,6 +1,7 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
+import pLimit from 'p-limit';
 import type { Logger } from 'pino';
-import { WAKE, wakeStart } from '#workflows/messages/wake.ts';
+import { UnknownWorkflow, WAKE, wakeStart } from '#workflows/messages/wake.ts';
 
 export interface TemporalOptions {
   address: string;
@@ -22,70 +23,95 @@ export interface Waker {
   close(): Promise<void>;
 }
 
+interface WaitingWake {
+  workspaceId: string;
+  failures: number;
+  /** Runs until the next attempt; undefined while an attempt is due. */
+  retry?: NodeJS.Timeout;
+}
+
 const RETRY_MS = [250, 500, 1000, 2000, 5000] as const;
 const CONCURRENCY = 20;
+/** One attempt, with the client's own retries: a workflow that is busy holds up no other for longer. */
+const ATTEMPT_MS = 5000;
 
 /**
- * What a crash loses of the waiting wakes is found again by the sweep: the database knows what is due.
+ * Each wake is retried on its own, so that one which Temporal does not accept delays no other. What a crash loses of
+ * the waiting wakes, and what is dropped, is found again by the sweep: the database knows what is due.
  */
 export function createWaker(client: Client, logger: Logger): Waker {
-  const waiting = new Map<string, string>();
-  let running: Promise<void> | null = null;
-  let failures = 0;
-  let pause: { timer: NodeJS.Timeout; end: () => void } | null = null;
+  const waiting = new Map<string, WaitingWake>();
+  const attempts = new Set<Promise<void>>();
+  const atOnce = pLimit(CONCURRENCY);
+  let failing = false;
   let closed = false;
 
-  async function flush(): Promise<void> {
-    while (waiting.size > 0) {
-      const batch = [...waiting].slice(0, CONCURRENCY);
-      const results = await Promise.allSettled(
-        batch.map(async ([workflowId, workspaceId]) => {
-          // Taken out first: a wake that comes while this one is under way is one more.
-          waiting.delete(workflowId);
-          try {
-            await wakeWorkflow(client, workflowId, workspaceId);
-          } catch (error) {
-            waiting.set(workflowId, workspaceId);
-            throw error;
-          }
-        }),
+  async function attempt(workflowId: string, wake: WaitingWake): Promise<void> {
+    if (closed && failing) return;
+    // Taken out first: a wake that comes while this one is under way is one more.
+    waiting.delete(workflowId);
+    try {
+      await client.withDeadline(Date.now() + ATTEMPT_MS, () =>
+        wakeWorkflow(client, workflowId, wake.workspaceId),
       );
-      const failed = results.find((result) => result.status === 'rejected');
-      if (!failed) {
-        failures = 0;
-        continue;
-      }
-      if (failures === 0)
-        logger.warn(
-          { error: failed.reason, waiting: waiting.size },
-          'Temporal does not take signals; trying again',
-        );
-      if (closed) return;
-      await sleep(RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)] ?? 5000);
+      failing = false;
+    } catch (error) {
+      if (isRefused(error)) logger.error({ error, workflowId }, 'Temporal refuses a signal; it is dropped');
+      else if (!waiting.has(workflowId)) retryLater(workflowId, wake, error);
     }
   }
 
-  function sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      pause = { timer: setTimeout(resolve, ms), end: resolve };
-    });
+  function start(workflowId: string, wake: WaitingWake): void {
+    const ended = atOnce(attempt, workflowId, wake).finally(() => attempts.delete(ended));
+    attempts.add(ended);
+  }
+
+  function retryLater(workflowId: string, { workspaceId, failures }: WaitingWake, error: unknown): void {
+    const wake: WaitingWake = { workspaceId, failures: failures + 1 };
+    waiting.set(workflowId, wake);
+    if (!failing)
+      logger.warn({ error, waiting: waiting.size }, 'Temporal does not accept a signal; trying again');
+    failing = true;
+    if (closed) return;
+    const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)];
+    wake.retry = setTimeout(() => {
+      delete wake.retry;
+      start(workflowId, wake);
+    }, wait);
   }
 
   return {
     wake(workflowId, workspaceId) {
-      waiting.set(workflowId, workspaceId);
-      running ??= flush().finally(() => (running = null));
+      if (waiting.has(workflowId)) return;
+      const wake: WaitingWake = { workspaceId, failures: 0 };
+      waiting.set(workflowId, wake);
+      start(workflowId, wake);
     },
     get waiting() {
       return waiting.size;
     },
     async close() {
       closed = true;
-      clearTimeout(pause?.timer);
-      pause?.end();
-      await running;
+      failing = false;
+      for (const [workflowId, wake] of waiting) {
+        if (!wake.retry) continue;
+        clearTimeout(wake.retry);
+        start(workflowId, wake);
+      }
+      await Promise.all(attempts);
     },
   };
+}
+
+/** gRPC's code for a request that is wrong in itself, such as the signal that a run has no room for. */
+const INVALID_ARGUMENT = 3;
+
+/** No later attempt can succeed. */
+function isRefused(error: unknown): boolean {
+  if (error instanceof UnknownWorkflow) return true;
+  if (!(error instanceof ServiceError && isGrpcServiceError(error.cause))) return false;
+  const code: number = error.cause.code;
+  return code === INVALID_ARGUMENT;
 }
 
 /** One signal, which starts the workflow when it does not run. */

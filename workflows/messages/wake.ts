@@ -72,10 +72,13 @@ export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 /** Those whose subject is a line. */
 const LINES_OWN = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
 
+/** An id that names no kind of workflow that is woken. */
+export class UnknownWorkflow extends Error {}
+
 /** How a workflow is started, from its id alone: what the sweep finds in the database is enough to wake it. */
 export function wakeStart(workflowId: string, workspaceId: string) {
   const [kind = '', subjectId = ''] = workflowId.split(':');
-  if (!(kind in WOKEN)) throw new Error(`no workflow is woken under the id ${workflowId}`);
+  if (!(kind in WOKEN)) throw new UnknownWorkflow(`no workflow is woken under the id ${workflowId}`);
   const { type, summary } = WOKEN[kind as keyof typeof WOKEN];
   const input: WakeInput = { workspaceId, subjectId };
   return {
