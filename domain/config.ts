@@ -28,6 +28,12 @@ const Environment = z.object({
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
+  TEMPORAL_API_KEY: z.string().optional(),
+  TEMPORAL_TLS: Flag.optional(),
+  TEMPORAL_TLS_CLIENT_CERT_PATH: z.string().optional(),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: z.string().optional(),
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: z.string().optional(),
+  TEMPORAL_TLS_SERVER_NAME: z.string().optional(),
   HOST: z.string().default('0.0.0.0'),
   PORT: Port.default(3000),
   PUBLIC_URL: HttpUrl.optional(),
@@ -76,6 +82,8 @@ function read(env: z.output<typeof Environment>) {
     temporal: {
       address: env.TEMPORAL_ADDRESS,
       namespace: env.TEMPORAL_NAMESPACE,
+      apiKey: env.TEMPORAL_API_KEY ?? null,
+      tls: temporalTls(env),
       maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
     },
     host: env.HOST,
@@ -132,6 +140,27 @@ function read(env: z.output<typeof Environment>) {
   };
 }
 
+/** TLS is on when it is asked for, or when anything is set that only TLS has a use for. */
+function temporalTls(env: z.output<typeof Environment>) {
+  const on = env.TEMPORAL_TLS ?? TLS_ONLY.some((variable) => env[variable] !== undefined);
+  if (!on) return null;
+  return {
+    clientCertPath: env.TEMPORAL_TLS_CLIENT_CERT_PATH ?? null,
+    clientKeyPath: env.TEMPORAL_TLS_CLIENT_KEY_PATH ?? null,
+    serverCaCertPath: env.TEMPORAL_TLS_SERVER_CA_CERT_PATH ?? null,
+    serverName: env.TEMPORAL_TLS_SERVER_NAME ?? null,
+  };
+}
+
+/** An API key is among them: nobody sends it in the clear. */
+const TLS_ONLY = [
+  'TEMPORAL_API_KEY',
+  'TEMPORAL_TLS_CLIENT_CERT_PATH',
+  'TEMPORAL_TLS_CLIENT_KEY_PATH',
+  'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+  'TEMPORAL_TLS_SERVER_NAME',
+] as const;
+
 /**
  * Reads the environment once, at start.
  * @throws with every problem listed at once.
@@ -171,6 +200,21 @@ function contradictions(env: z.output<typeof Environment>): { path: string[]; me
       'is needed with STRIPE_SECRET_KEY',
     ],
     [Boolean(env.LLM_BASE_URL) && !env.LLM_MODEL, 'LLM_MODEL', 'is needed with LLM_BASE_URL'],
+    [
+      Boolean(env.TEMPORAL_TLS_CLIENT_CERT_PATH) && !env.TEMPORAL_TLS_CLIENT_KEY_PATH,
+      'TEMPORAL_TLS_CLIENT_KEY_PATH',
+      'is needed with TEMPORAL_TLS_CLIENT_CERT_PATH',
+    ],
+    [
+      Boolean(env.TEMPORAL_TLS_CLIENT_KEY_PATH) && !env.TEMPORAL_TLS_CLIENT_CERT_PATH,
+      'TEMPORAL_TLS_CLIENT_CERT_PATH',
+      'is needed with TEMPORAL_TLS_CLIENT_KEY_PATH',
+    ],
+    ...TLS_ONLY.map((variable): [boolean, string, string] => [
+      env.TEMPORAL_TLS === false && env[variable] !== undefined,
+      'TEMPORAL_TLS',
+      `cannot be 0 with ${variable}`,
+    ]),
   ];
   if (env.NODE_ENV === 'production') {
     problems.push(

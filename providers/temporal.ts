@@ -1,16 +1,51 @@
-import { Client, Connection, isGrpcServiceError, ServiceError } from '@temporalio/client';
+import { readFileSync } from 'node:fs';
+import { Client, Connection, isGrpcServiceError, ServiceError, type TLSConfig } from '@temporalio/client';
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import { UnknownWorkflow, WAKE, wakeStart } from '#workflows/messages/wake.ts';
 
 export interface TemporalOptions {
+  /** host:port */
   address: string;
   namespace: string;
+  apiKey: string | null;
+  /** Paths of PEM files; null: no TLS. */
+  tls: {
+    clientCertPath: string | null;
+    clientKeyPath: string | null;
+    serverCaCertPath: string | null;
+    serverName: string | null;
+  } | null;
+}
+
+/**
+ * How clients and workers alike connect.
+ * @throws when a file of the TLS settings cannot be read.
+ */
+export function connectionOptions({ address, apiKey, tls }: TemporalOptions) {
+  return { address, ...(apiKey !== null && { apiKey }), ...(tls && { tls: tlsOptions(tls) }) };
+}
+
+function tlsOptions({
+  clientCertPath,
+  clientKeyPath,
+  serverCaCertPath,
+  serverName,
+}: NonNullable<TemporalOptions['tls']>): TLSConfig {
+  return {
+    ...(serverName !== null && { serverNameOverride: serverName }),
+    ...(serverCaCertPath !== null && { serverRootCACertificate: readFileSync(serverCaCertPath) }),
+    ...(clientCertPath !== null &&
+      clientKeyPath !== null && {
+        clientCertPair: { crt: readFileSync(clientCertPath), key: readFileSync(clientKeyPath) },
+      }),
+  };
 }
 
 /** A client that connects when it is first used: a process starts, and answers, without Temporal. */
-export function createTemporalClient({ address, namespace }: TemporalOptions): Client {
-  return new Client({ connection: Connection.lazy({ address, connectTimeout: '5s' }), namespace });
+export function createTemporalClient(options: TemporalOptions): Client {
+  const connection = Connection.lazy({ ...connectionOptions(options), connectTimeout: '5s' });
+  return new Client({ connection, namespace: options.namespace });
 }
 
 /** Signals long-lived workflows that their tables hold something new. */
@@ -107,8 +142,9 @@ export function createWaker(client: Client, logger: Logger): Waker {
 const INVALID_ARGUMENT = 3;
 
 /** No later attempt can succeed. */
-function isRefused(error: unknown): boolean {
-  if (error instanceof UnknownWorkflow) return true;
+const isRefused = (error: unknown): boolean => error instanceof UnknownWorkflow || isInvalidArgument(error);
+
+function isInvalidArgument(error: unknown): boolean {
   if (!(error instanceof ServiceError && isGrpcServiceError(error.cause))) return false;
   const code: number = error.cause.code;
   return code === INVALID_ARGUMENT;
@@ -116,6 +152,13 @@ function isRefused(error: unknown): boolean {
 
 /** One signal, which starts the workflow when it does not run. */
 export async function wakeWorkflow(client: Client, workflowId: string, workspaceId: string): Promise<void> {
-  const { type, ...options } = wakeStart(workflowId, workspaceId);
-  await client.workflow.signalWithStart(type, { ...options, workflowId, signal: WAKE, signalArgs: [] });
+  const { type, typedSearchAttributes, ...start } = wakeStart(workflowId, workspaceId);
+  const options = { ...start, workflowId, signal: WAKE, signalArgs: [] };
+  try {
+    await client.workflow.signalWithStart(type, { ...options, typedSearchAttributes });
+  } catch (error) {
+    if (!isInvalidArgument(error)) throw error;
+    // A namespace whose owner has not registered the search attributes refuses a start that has them.
+    await client.workflow.signalWithStart(type, options);
+  }
 }

@@ -1,16 +1,32 @@
 import type { ConnectionLike } from '@temporalio/client';
+import type { Logger } from 'pino';
 import { KIND, LINE_ID, WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
 
 /** `Keyword` in Temporal's `IndexedValueType`. */
 const KEYWORD = 2;
+const NAMES = [KIND, LINE_ID, WORKSPACE_ID].map(({ name }) => name);
 
-/** Registers the search attributes that workflows are started with; those that exist stay. */
-export async function ensureSearchAttributes(connection: ConnectionLike, namespace: string): Promise<void> {
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  const missing = [KIND, LINE_ID, WORKSPACE_ID].filter(({ name }) => !(name in (customAttributes ?? {})));
-  if (missing.length === 0) return;
-  await connection.operatorService.addSearchAttributes({
-    namespace,
-    searchAttributes: Object.fromEntries(missing.map(({ name }) => [name, KEYWORD])),
-  });
+/**
+ * Registers the search attributes that workflows are started with; those that exist stay. Where only the owner of the
+ * namespace may, as on a managed Temporal, it is left to them: workflows run without, and are found by their ids.
+ */
+export async function ensureSearchAttributes(
+  connection: ConnectionLike,
+  namespace: string,
+  logger: Logger,
+): Promise<void> {
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    const missing = NAMES.filter((name) => !(name in (customAttributes ?? {})));
+    if (missing.length === 0) return;
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
+    });
+  } catch (error) {
+    logger.warn(
+      { error, namespace, searchAttributes: NAMES },
+      'the search attributes could not be registered; register them as Keyword to find workflows by them',
+    );
+  }
 }

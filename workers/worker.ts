@@ -24,7 +24,7 @@ import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { createStorage } from '#providers/storage/storage.ts';
 import { storedMedia } from '#providers/storage/stored-media.ts';
-import { createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { connectionOptions, createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { announceReady, exitWithParent } from '#standalone/child.ts';
 import { carrierQueue, MAIN_QUEUE, WEBHOOK_QUEUE } from '#workflows/messages/task-queues.ts';
 import { upsertSchedules } from './schedules.ts';
@@ -57,9 +57,9 @@ export const bundleWorkflows = (): Promise<WorkflowBundle> =>
 export async function startWorker(config: Config, bundle?: WorkflowBundle): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
   const pools = await createPools(config.databaseUrl, { size: config.databasePoolSize * 2 });
-  const connection = await NativeConnection.connect({ address: config.temporal.address });
+  const connection = await NativeConnection.connect(connectionOptions(config.temporal));
   const temporal = createTemporalClient(config.temporal);
-  await ensureSearchAttributes(temporal.connection, config.temporal.namespace);
+  await ensureSearchAttributes(temporal.connection, config.temporal.namespace, logger);
   const waker = createWaker(temporal, logger);
   const egress = createEgress({
     allowPrivate: config.webhooks.allowPrivate,

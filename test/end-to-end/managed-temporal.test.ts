@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createTemporalClient } from '#providers/temporal.ts';
+import { startTestApp, eventually, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { certificate, startTemporalProxy, type TemporalProxy } from '#test/support/temporal-proxy.ts';
+
+const API_KEY = 'the-api-key-of-the-namespace';
+
+let proxy: TemporalProxy;
+let app: TestApp;
+
+beforeAll(async () => {
+  proxy = await startTemporalProxy(inject('temporalAddress'), API_KEY);
+  app = await startTestApp({
+    environment: {
+      TEMPORAL_ADDRESS: proxy.address,
+      TEMPORAL_API_KEY: API_KEY,
+      TEMPORAL_TLS_SERVER_NAME: 'temporal.test',
+      TEMPORAL_TLS_SERVER_CA_CERT_PATH: certificate('authority'),
+      TEMPORAL_TLS_CLIENT_CERT_PATH: certificate('client'),
+      TEMPORAL_TLS_CLIENT_KEY_PATH: certificate('client-key'),
+    },
+  });
+});
+afterAll(async () => {
+  await app.stop();
+  await proxy.stop();
+});
+
+describe('a managed Temporal', () => {
+  it('is reached by TLS with a client certificate and an API key, and need not let search attributes be added', async () => {
+    const workspace = await createWorkspace(app);
+    await createLine(app, workspace.id);
+    const call = apiClient(app.url, workspace.key);
+    const to = phone();
+    const { status } = await call('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
+    expect(status).toBe(201);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+    expect(await fetch(`${app.url}/readyz`)).toMatchObject({ status: 200 });
+    expect(proxy.unauthorized).toEqual([]);
+  });
+
+  it.each([
+    ['without the client certificate', { clientCertPath: null, clientKeyPath: null }],
+    ['with a server name that its certificate does not have', { serverName: 'another.test' }],
+    ['without the authority of its certificate', { serverCaCertPath: null }],
+  ])('is not reached %s', async (_, change) => {
+    const { temporal } = app.config;
+    const client = createTemporalClient({ ...temporal, tls: temporal.tls && { ...temporal.tls, ...change } });
+    const answer = client.withDeadline(Date.now() + 2000, () => client.workflow.count());
+    await expect(answer).rejects.toThrow(/Failed|error/i);
+    await client.connection.close();
+  });
+});

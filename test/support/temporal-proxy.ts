@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import {
+  connect,
+  constants,
+  createSecureServer,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+export const certificate = (name: string): string =>
+  fileURLToPath(new URL(`../fixtures/tls/${name}.pem`, import.meta.url));
+
+export interface TemporalProxy {
+  /** host:port */
+  address: string;
+  /** Calls that were refused for want of the API key. */
+  unauthorized: string[];
+  stop(): Promise<void>;
+}
+
+const OPERATOR_SERVICE = '/temporal.api.operatorservice.v1.OperatorService/';
+const PERMISSION_DENIED = '7';
+const UNAUTHENTICATED = '16';
+
+/**
+ * A managed Temporal as far as connecting goes: TLS with client certificates, an API key, and no operator service for
+ * its tenants. Behind it is the run's own server.
+ */
+export async function startTemporalProxy(server: string, apiKey: string): Promise<TemporalProxy> {
+  const upstream = connect(`http://${server}`);
+  const unauthorized: string[] = [];
+  const proxy = createSecureServer({
+    cert: readFileSync(certificate('server')),
+    key: readFileSync(certificate('server-key')),
+    ca: readFileSync(certificate('authority')),
+    requestCert: true,
+    rejectUnauthorized: true,
+  });
+  const sessions = new Set<{ destroy(): void }>();
+  proxy.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  // A client without a certificate is turned away by TLS itself.
+  proxy.on('tlsClientError', () => {});
+  proxy.on('stream', (stream, headers) => {
+    const path = headers[':path'] ?? '';
+    if (headers.authorization !== `Bearer ${apiKey}`) {
+      unauthorized.push(path);
+      refuse(stream, UNAUTHENTICATED);
+    } else if (path.startsWith(OPERATOR_SERVICE)) refuse(stream, PERMISSION_DENIED);
+    else forward(stream, headers);
+  });
+
+  function forward(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    const call = upstream.request({ ...headers, ':scheme': 'http', ':authority': server });
+    const abort = () => call.close(constants.NGHTTP2_CANCEL);
+    stream.on('aborted', abort).on('error', abort);
+    call.on('error', () => stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+    stream.pipe(call);
+    let trailers: OutgoingHttpHeaders = {};
+    call.on('trailers', (received: OutgoingHttpHeaders) => (trailers = received));
+    call.on('response', (received, flags) => {
+      if (stream.destroyed) return;
+      const ends = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+      stream.respond(received, { endStream: ends, waitForTrailers: !ends });
+      if (ends) return;
+      stream.on('wantTrailers', () => stream.sendTrailers(trailers));
+      call.pipe(stream);
+    });
+  }
+
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    unauthorized,
+    async stop() {
+      for (const session of sessions) session.destroy();
+      upstream.destroy();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
+}
+
+function refuse(stream: ServerHttp2Stream, status: string): void {
+  stream.respond(
+    { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': status, 'grpc-message': 'refused' },
+    { endStream: true },
+  );
+}
