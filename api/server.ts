@@ -30,11 +30,10 @@ export interface RunningApi {
 /** Starts one API process; any number of them may run side by side. */
 export async function startApi(config: Config): Promise<RunningApi> {
   const logger = createLogger('api', config.logLevel);
-  const pools = await createPools(config.databaseUrl, { size: config.databasePoolSize });
+  const pools = await createPools(config.database, { size: config.databasePoolSize });
   const rateLimitPool = new pg.Pool({
-    connectionString: config.databaseUrl,
+    connectionString: config.database.systemUrl,
     max: 3,
-    options: '-c role=linepace_system',
   });
   rateLimitPool.on('error', (error) => logger.warn({ error }, 'a rate limit connection was lost'));
   const temporal = createTemporalClient(config.temporal);

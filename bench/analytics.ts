@@ -11,6 +11,7 @@ import { migrate } from '#db/migrate.ts';
 import { createPools, type TenantDb, withTenant } from '#db/pool.ts';
 import { type AnalyticsFilter, buckets } from '#domain/analytics.ts';
 import type { Counts } from '#domain/metrics.ts';
+import { databaseLogins } from '#standalone/database-logins.ts';
 import { freePort } from '#standalone/ports.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { measureWrites } from './analytics-writes.ts';
@@ -35,7 +36,8 @@ const postgres = await startPostgres({
 });
 const admin = new pg.Client({ connectionString: postgres.url });
 try {
-  await migrate(postgres.url);
+  const logins = databaseLogins(postgres.url);
+  await migrate(postgres.url, logins);
   await admin.connect();
   const loading = performance.now();
   const workspace = await loadMessages(admin, MESSAGES);
@@ -44,7 +46,7 @@ try {
   await admin.query('create index messages_created on messages (workspace_id, created_at)');
   await sizes();
 
-  const pools = await createPools(postgres.url, { size: 2, statementTimeoutMs: 600_000 });
+  const pools = await createPools(logins, { size: 2, statementTimeoutMs: 600_000 });
   const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspace.id, work);
   const month = { from: new Date(END.getTime() - 30 * DAY_MS), to: END };
   const day = { from: new Date(END.getTime() - DAY_MS), to: END };

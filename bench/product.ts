@@ -35,7 +35,7 @@ export async function startProduct(apis = 1): Promise<Product> {
     secret,
   });
   const config = { ...servers.config, publicUrl, simulator: { url: simulator.url, secret } };
-  const pools = await createPools(config.databaseUrl, { size: 4, statementTimeoutMs: 300_000 });
+  const pools = await createPools(config.database, { size: 4, statementTimeoutMs: 300_000 });
   const apiProcesses = await Promise.all(ports.map((port) => startProcess('api/server.ts', config, port)));
   let worker = await startProcess('workers/worker.ts', config);
   return {

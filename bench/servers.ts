@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import { migrate } from '#db/migrate.ts';
 import { type Config, readConfig } from '#domain/config.ts';
+import { databaseLogins } from '#standalone/database-logins.ts';
 import { freePort } from '#standalone/ports.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
@@ -31,10 +32,12 @@ export async function startServers(): Promise<{
       logFile: join(folder, 'temporal.log'),
     }),
   ]);
-  await migrate(postgres.url);
+  const logins = databaseLogins(postgres.url);
+  await migrate(postgres.url, logins);
   const { privateKey } = await generateKeyPair('ES256', { extractable: true });
   const config = readConfig({
-    DATABASE_URL: postgres.url,
+    DATABASE_URL: logins.tenantUrl,
+    DATABASE_SYSTEM_URL: logins.systemUrl,
     TEMPORAL_ADDRESS: temporal.address,
     LOG_LEVEL: 'error',
     ENCRYPTION_KEYS: `1:${randomBytes(32).toString('base64')}`,

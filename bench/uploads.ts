@@ -28,7 +28,7 @@ const LIMIT = 25 * MB;
 const dataDir = mkdtempSync(join(tmpdir(), 'linepace-bench-files-'));
 process.env['DATA_DIR'] = dataDir;
 const { config, stop } = await startServers();
-const pools = await createPools(config.databaseUrl, { size: 2 });
+const pools = await createPools(config.database, { size: 2 });
 // A workspace may ask for 120 uploads a minute.
 const workspaces = await Promise.all(
   Array.from({ length: Math.ceil(FILES / 100) }, () => createBenchWorkspace(pools, 0)),

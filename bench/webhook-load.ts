@@ -23,7 +23,7 @@ export interface WebhookLoad {
 }
 
 export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
-  const pools = await createPools(config.databaseUrl);
+  const pools = await createPools(config.database);
   const temporal = createTemporalClient(config.temporal);
   const waker = createWaker(temporal, pino({ level: 'error' }));
   const secrets = createSecretBox(config.encryptionKeys);

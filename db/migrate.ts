@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
+import { readMigrationConfig } from '#domain/config.ts';
+import type { DatabaseUrls } from './pool.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 /** Any constant: whoever holds this advisory lock is the one that migrates. */
@@ -26,14 +28,18 @@ async function readMigrations(): Promise<Migration[]> {
  * Brings a database to the newest schema: numbered `.sql` files, forward only, each in one transaction with its
  * record. A file whose first line is `-- no transaction` runs outside one (for `create index concurrently`).
  * Runs on a plain client: slonik refuses text of several statements, after having executed it.
+ * @param ownerUrl logs in as the owner of the schema, which may create roles unless they are there already.
+ * @param logins URLs of the processes' logins: each gets the password of its URL, unless it can log in already.
  * @returns the names of the migrations applied now.
  * @throws when a file that was applied has been changed since.
  */
-export async function migrate(databaseUrl: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: databaseUrl });
+export async function migrate(ownerUrl: string, logins: DatabaseUrls): Promise<string[]> {
+  const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK]);
+    // Opens the owner's policies (0240): row-level security holds for the owner too.
+    await client.query(`set app.migrating = 'on'`);
     await client.query(
       'create table if not exists migrations (name text primary key, checksum text not null, applied_at timestamptz not null default now())',
     );
@@ -55,6 +61,7 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
       }
     }
     await client.query('grant select on migrations to linepace_system');
+    for (const url of [logins.tenantUrl, logins.systemUrl]) await enableLogin(client, url);
     return done;
   } finally {
     await client.end();
@@ -76,14 +83,34 @@ async function apply(client: pg.Client, { name, text, checksum }: Migration): Pr
   }
 }
 
+/** Gives a role the password that its URL names. */
+async function enableLogin(owner: pg.Client, url: string): Promise<void> {
+  if (await canLogIn(url)) return;
+  const { username, password } = new URL(url);
+  await owner.query(
+    `alter role ${pg.escapeIdentifier(decodeURIComponent(username))} login password ${pg.escapeLiteral(decodeURIComponent(password))}`,
+  );
+}
+
+async function canLogIn(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end();
+  }
+}
+
 /** The newest migration this build knows: `/readyz` compares it with the database's. */
 export async function newestMigration(): Promise<string> {
   return (await readMigrations()).at(-1)?.name ?? '';
 }
 
 if (import.meta.main) {
-  const url = process.env['DATABASE_URL'];
-  if (!url) throw new Error('DATABASE_URL is not set');
-  const done = await migrate(url);
+  const { ownerUrl, ...logins } = readMigrationConfig(process.env);
+  const done = await migrate(ownerUrl, logins);
   process.stdout.write(done.length === 0 ? 'The database is up to date.\n' : `Applied ${done.join(', ')}.\n`);
 }

@@ -12,8 +12,17 @@ import {
   stringifyDsn,
 } from 'slonik';
 import { z } from 'zod';
+import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 
-/** The pools of one process: each connects as a role that owns nothing (db/migrations/0001). */
+/** Where the processes log in: two logins of one database, which own nothing (db/restricted-login.ts). */
+export interface DatabaseUrls {
+  /** As linepace_tenant, which sees one workspace at a time by row-level security. */
+  readonly tenantUrl: string;
+  /** As linepace_system, which serves what crosses workspaces. */
+  readonly systemUrl: string;
+}
+
+/** The pools of one process, one for each login. */
 export interface Pools {
   readonly tenant: DatabasePool;
   readonly system: DatabasePool;
@@ -42,10 +51,11 @@ export interface PoolOptions {
   statementTimeoutMs?: number;
 }
 
-export async function createPools(databaseUrl: string, options: PoolOptions = {}): Promise<Pools> {
+/** @throws when a login of the pools can do more than it should; a database that is away is no error yet. */
+export async function createPools(urls: DatabaseUrls, options: PoolOptions = {}): Promise<Pools> {
   const [tenant, system] = await Promise.all([
-    openPool(databaseUrl, 'linepace_tenant', options),
-    openPool(databaseUrl, 'linepace_system', options),
+    openPool(urls.tenantUrl, 'linepace_tenant', options),
+    openPool(urls.systemUrl, 'linepace_system', options),
   ]);
   return {
     tenant,
@@ -56,16 +66,10 @@ export async function createPools(databaseUrl: string, options: PoolOptions = {}
   };
 }
 
-async function openPool(
-  databaseUrl: string,
-  role: string,
-  { size = 10, statementTimeoutMs = 30_000 }: PoolOptions,
-) {
-  const dsn = parseDsn(databaseUrl);
-  const options = [dsn.options, `-c role=${role}`].filter(Boolean).join(' ');
-  const pool = await createPool(stringifyDsn({ ...dsn, applicationName: role, options }), {
+async function openPool(url: string, login: string, { size = 10, statementTimeoutMs = 30_000 }: PoolOptions) {
+  const pool = await createPool(stringifyDsn({ ...parseDsn(url), applicationName: login }), {
     captureStackTrace: false,
-    interceptors: [parseRows],
+    interceptors: [restrictedLogin(login), parseRows],
     maxPoolSize: size,
     // Nothing here keeps state in a session: settings are transaction-local, so nothing has to be discarded.
     resetConnection: async () => {},
@@ -74,6 +78,10 @@ async function openPool(
   });
   // Failed queries reach their callers; without a listener they would end the process as well.
   pool.on('error', () => {});
+  // A wrong login ends the process here; a database that is away is waited for by each query.
+  await pool.query(sql.type(Nothing)`select`).catch((error: unknown) => {
+    if (error instanceof UnrestrictedLoginError) throw error;
+  });
   return pool;
 }
 

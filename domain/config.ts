@@ -4,6 +4,9 @@ const Flag = z.enum(['0', '1']).transform((value) => value === '1');
 const Port = z.coerce.number().int().min(0).max(65_535);
 const HttpUrl = z.url({ protocol: /^https?$/ });
 
+const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
+const DatabaseLogins = { DATABASE_URL: PostgresUrl, DATABASE_SYSTEM_URL: PostgresUrl };
+
 /** `{"plans": {"mini": "price_…", "starter": …, "growth": …}, "lines": {"phone": …, "email": …}}` */
 const StripePrices = z
   .string()
@@ -24,7 +27,7 @@ const StripePrices = z
 
 const Environment = z.object({
   NODE_ENV: z.string().default('development'),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }),
+  ...DatabaseLogins,
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
@@ -77,7 +80,7 @@ export type Config = Readonly<ReturnType<typeof read>>;
 function read(env: z.output<typeof Environment>) {
   return {
     production: env.NODE_ENV === 'production',
-    databaseUrl: env.DATABASE_URL,
+    database: databaseUrls(env),
     databasePoolSize: env.DATABASE_POOL_SIZE,
     temporal: {
       address: env.TEMPORAL_ADDRESS,
@@ -161,20 +164,46 @@ const TLS_ONLY = [
   'TEMPORAL_TLS_SERVER_NAME',
 ] as const;
 
+const databaseUrls = (env: { DATABASE_URL: string; DATABASE_SYSTEM_URL: string }) => ({
+  tenantUrl: env.DATABASE_URL,
+  systemUrl: env.DATABASE_SYSTEM_URL,
+});
+
 /**
  * Reads the environment once, at start.
  * @throws with every problem listed at once.
  */
-export function readConfig(environment: Record<string, string | undefined>): Config {
+export const readConfig = (environment: EnvironmentVariables): Config =>
+  Object.freeze(
+    read(
+      validated(
+        Environment.superRefine((env, context) => {
+          for (const problem of contradictions(env)) context.addIssue({ code: 'custom', ...problem });
+        }),
+        environment,
+      ),
+    ),
+  );
+
+/**
+ * What `npm run migrate` reads: the login that owns the schema, which no other process needs, and those it makes.
+ * @throws with every problem listed at once.
+ */
+export function readMigrationConfig(environment: EnvironmentVariables) {
+  const env = validated(z.object({ DATABASE_OWNER_URL: PostgresUrl, ...DatabaseLogins }), environment);
+  return { ownerUrl: env.DATABASE_OWNER_URL, ...databaseUrls(env) };
+}
+
+type EnvironmentVariables = Record<string, string | undefined>;
+
+function validated<Output>(schema: z.ZodType<Output>, environment: EnvironmentVariables): Output {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const parsed = Environment.superRefine((env, context) => {
-    for (const problem of contradictions(env)) context.addIssue({ code: 'custom', ...problem });
-  }).safeParse(given);
+  const parsed = schema.safeParse(given);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
     throw new Error(`The configuration is not valid:\n${problems.join('\n')}`);
   }
-  return Object.freeze(read(parsed.data));
+  return parsed.data;
 }
 
 /** What each variable allows by itself and production does not, or not without another one. */

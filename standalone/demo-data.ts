@@ -6,7 +6,7 @@ import type { JWK } from 'jose';
 import pg from 'pg';
 import { signLocalSession } from '#api/auth/session-token.ts';
 import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
-import { type Config, readConfig } from '#domain/config.ts';
+import { type Config, readConfig, readMigrationConfig } from '#domain/config.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 
 /** What the first start writes to `demo.json` (decisions §1). */
@@ -56,11 +56,14 @@ const LINES = [
 ] as const;
 
 /** Makes the demo agency, workspace, people, keys and lines; as one transaction, so a start cut short leaves none. */
-export async function createDemo(config: Config, temporalUiUrl: string): Promise<Demo> {
+export async function createDemo(
+  config: Config,
+  { temporalUiUrl, databaseUrl }: Pick<Demo, 'temporalUiUrl' | 'databaseUrl'>,
+): Promise<Demo> {
   if (config.production) throw new Error('there is no demo data in production');
   if (config.auth.localJwk === null) throw new Error('the demo signs its session tokens with AUTH_LOCAL_JWK');
   const localKey = JSON.parse(config.auth.localJwk) as JWK;
-  const client = new pg.Client({ connectionString: config.databaseUrl });
+  const client = new pg.Client({ connectionString: config.database.systemUrl });
   await client.connect();
   const insert = async (table: string, row: Record<string, unknown>): Promise<void> => {
     const columns = Object.keys(row);
@@ -166,7 +169,7 @@ export async function createDemo(config: Config, temporalUiUrl: string): Promise
       baseUrl: config.publicUrl,
       temporalAddress: config.temporal.address,
       temporalUiUrl,
-      databaseUrl: config.databaseUrl,
+      databaseUrl,
       workspaceId,
       workspaceKey: await addKey('workspace', workspaceId, owner),
       agencyKey: await addKey('agency', agencyId, owner),
@@ -197,11 +200,12 @@ if (import.meta.main) {
     baseUrl: config.publicUrl,
     temporalAddress: config.temporal.address,
     temporalUiUrl: process.env['TEMPORAL_UI_URL'] ?? '',
-    databaseUrl: config.databaseUrl,
+    // The owner's: whoever has this file has the machine.
+    databaseUrl: readMigrationConfig(process.env).ownerUrl,
   };
   // Ports may differ from one start to the next; the data stays.
   const demo = existsSync(file)
     ? { ...(JSON.parse(await readFile(file, 'utf8')) as Demo), ...addresses }
-    : await createDemo(config, addresses.temporalUiUrl);
+    : await createDemo(config, addresses);
   await writeSecretFile(file, `${JSON.stringify(demo, null, 2)}\n`);
 }

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { databaseLogins } from './database-logins.ts';
 import { runNode, startNode } from './node-process.ts';
 import { livePid, stopByPidFile, writePidFile } from './pid-file.ts';
 import { freePort, requireFreePorts } from './ports.ts';
@@ -77,7 +78,7 @@ export function createLauncher(
     });
   };
 
-  /** @returns the URL of the database. */
+  /** @returns the URL of the database, as its owner. */
   async function database(): Promise<string> {
     if (settings.DATABASE_URL !== undefined) return settings.DATABASE_URL;
     let url = '';
@@ -132,7 +133,8 @@ export function createLauncher(
     async start() {
       await clearTheWay();
       const secrets = await loadSecrets(dataDir);
-      const databaseUrl = await database();
+      const ownerUrl = await database();
+      const logins = databaseLogins(ownerUrl);
       const { address, uiUrl } = await temporal();
       // Drawn once, so that a simulator that is started again is found where it was.
       const simulatorPort = settings.SIMULATOR_PORT ?? (await freePort());
@@ -146,20 +148,24 @@ export function createLauncher(
         ...withoutEmpty(environment),
         PORT: String(settings.PORT),
         DATA_DIR: dataDir,
-        DATABASE_URL: databaseUrl,
+        DATABASE_URL: logins.tenantUrl,
+        DATABASE_SYSTEM_URL: logins.systemUrl,
+        DATABASE_OWNER_URL: undefined,
         TEMPORAL_ADDRESS: address,
         TEMPORAL_UI_URL: uiUrl,
         SIMULATOR_URL: `http://127.0.0.1:${simulatorPort}`,
         SIMULATOR_PORT: String(simulatorPort),
         SIMULATOR_SMTP_PORT: String(smtpPort),
       };
+      // Only what ends before the product is used knows the owner.
+      const ownerEnv = { ...env, DATABASE_OWNER_URL: ownerUrl };
       const service = (part: Part, entry: string): Promise<void> =>
         run(part, (onSpawn) => startNode(entry, env, logFile(part), onSpawn));
-      await step('Database schema', () => runNode('db/migrate.ts', env));
+      await step('Database schema', () => runNode('db/migrate.ts', ownerEnv));
       await service('simulator', 'simulator/server.ts');
       await service('api', 'api/server.ts');
       await service('worker', 'workers/worker.ts');
-      await step('Demo data', () => runNode('standalone/demo-data.ts', env));
+      await step('Demo data', () => runNode('standalone/demo-data.ts', ownerEnv));
       return { apiUrl, temporalUiUrl: uiUrl };
     },
     async stop() {

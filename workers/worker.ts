@@ -56,7 +56,7 @@ export const bundleWorkflows = (): Promise<WorkflowBundle> =>
 /** Starts one worker process: the main queue with all workflows, and a queue of sends for each carrier. */
 export async function startWorker(config: Config, bundle?: WorkflowBundle): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
-  const pools = await createPools(config.databaseUrl, { size: config.databasePoolSize * 2 });
+  const pools = await createPools(config.database, { size: config.databasePoolSize * 2 });
   const connection = await NativeConnection.connect(connectionOptions(config.temporal));
   const temporal = createTemporalClient(config.temporal);
   await ensureSearchAttributes(temporal.connection, config.temporal.namespace, logger);

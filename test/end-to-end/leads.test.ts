@@ -203,7 +203,7 @@ describe('reading and changing leads', () => {
         .body.listId as string;
     const listId = await save(mine, 'Alonso');
     await save(theirs, 'Miguel');
-    const owner = new pg.Client({ connectionString: app.config.databaseUrl });
+    const owner = new pg.Client({ connectionString: app.ownerUrl });
     await owner.connect();
     try {
       await owner.query(

@@ -279,7 +279,7 @@ describe('subscriptions', () => {
 
 /** No callback can be taken meanwhile: the database refuses to note it. */
 async function withoutCallbacks(work: () => Promise<void>): Promise<void> {
-  const owner = new pg.Client({ connectionString: app.config.databaseUrl });
+  const owner = new pg.Client({ connectionString: app.ownerUrl });
   await owner.connect();
   try {
     await owner.query('alter table payment_events add constraint lost check (false) not valid');

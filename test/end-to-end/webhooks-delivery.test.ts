@@ -345,7 +345,7 @@ describe('the log', () => {
     const db = systemDb(app.pools);
     await db.query(sql.type(z.unknown())`
       update webhook_deliveries set created_at = now() - interval '31 days' where workspace_id = ${id} and id <> ${kept.id}`);
-    const other = new pg.Client({ connectionString: app.config.databaseUrl });
+    const other = new pg.Client({ connectionString: app.ownerUrl });
     await other.connect();
     await other.query('begin');
     await other.query('select from webhook_deliveries where workspace_id = $1 and id = $2 for update', [

@@ -1,32 +1,40 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import type { DatabaseUrls } from '#db/pool.ts';
+import { databaseLogins } from '#standalone/database-logins.ts';
 
 /** The migrated database that all test databases are copies of; made once for each run. */
 export const TEMPLATE_DATABASE = 'linepace_template';
 
-export interface TestDatabase {
+export interface TestDatabase extends DatabaseUrls {
   /** Superuser URL of the database. */
-  url: string;
+  ownerUrl: string;
   /** Removes it, and ends the connections that are still open. */
-  drop(): Promise<void>;
+  drop(): Promise<unknown>;
 }
 
 /** A fresh database with the newest schema and no rows, shared with no other test. Takes about 50 ms. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(`create database ${name} template ${TEMPLATE_DATABASE}`);
+  const ownerUrl = Object.assign(new URL(inject('databaseUrl')), { pathname: name }).href;
   return {
-    url: Object.assign(new URL(inject('databaseUrl')), { pathname: name }).href,
+    ownerUrl,
+    ...databaseLogins(ownerUrl),
     drop: () => administer(`drop database if exists ${name} with (force)`),
   };
 }
 
-async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('databaseUrl') });
+const administer = (statement: string): Promise<unknown> =>
+  connected(inject('databaseUrl'), (client) => client.query(statement));
+
+/** Connects as `url` says, for the length of `work`. */
+export async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return await work(client);
   } finally {
     await client.end();
   }

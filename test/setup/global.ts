@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '#db/migrate.ts';
+import { databaseLogins } from '#standalone/database-logins.ts';
 import { livePid, stopByPidFile, writePidFile } from '#standalone/pid-file.ts';
 import { freePort } from '#standalone/ports.ts';
 import { removeFolder } from '#standalone/postgres-account.ts';
@@ -97,7 +98,8 @@ async function createTemplate(url: string): Promise<void> {
   await client.connect();
   await client.query(`create database ${TEMPLATE_DATABASE}`);
   await client.end();
-  await migrate(Object.assign(new URL(url), { pathname: TEMPLATE_DATABASE }).href);
+  const template = Object.assign(new URL(url), { pathname: TEMPLATE_DATABASE }).href;
+  await migrate(template, databaseLogins(template));
 }
 
 /** What earlier runs left that were killed outright: servers that still run, and their folders. */

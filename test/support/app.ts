@@ -17,6 +17,8 @@ import { bundleWorkflows, type RunningWorker, startWorker } from '#workers/worke
 export interface TestApp {
   url: string;
   config: Config;
+  /** Logs in as the owner of the schema, for what no process of the product may do. */
+  ownerUrl: string;
   pools: Pools;
   temporal: Client;
   simulatorUrl: string;
@@ -58,7 +60,8 @@ export async function startTestApp(
   });
   const config = readConfig({
     PATH: process.env['PATH'],
-    DATABASE_URL: database.url,
+    DATABASE_URL: database.tenantUrl,
+    DATABASE_SYSTEM_URL: database.systemUrl,
     DATA_DIR: dataDir,
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
@@ -74,11 +77,12 @@ export async function startTestApp(
     WEBHOOK_ALLOW_PRIVATE: '1',
     ...options.environment,
   });
-  const pools = await createPools(config.databaseUrl, { size: 4 });
+  const pools = await createPools(config.database, { size: 4 });
   const api = await startApi(config);
   const app: TestApp = {
     url: api.url,
     config,
+    ownerUrl: database.ownerUrl,
     pools,
     temporal: new Client({ connection, namespace }),
     simulatorUrl: simulator.url,

@@ -42,7 +42,8 @@ async function ready(child: ChildProcess): Promise<void> {
 }
 
 const environment = (config: Config): Record<string, string> => ({
-  DATABASE_URL: config.databaseUrl,
+  DATABASE_URL: config.database.tenantUrl,
+  DATABASE_SYSTEM_URL: config.database.systemUrl,
   TEMPORAL_ADDRESS: config.temporal.address,
   TEMPORAL_NAMESPACE: config.temporal.namespace,
   PUBLIC_URL: config.publicUrl,

@@ -1,0 +1,166 @@
+import type pg from 'pg';
+
+/** Tables that belong to no workspace, and why. All others are a tenant's. */
+const SYSTEM_TABLES: Record<string, string> = {
+  agencies: 'an agency has many workspaces',
+  agency_idempotency_keys: 'belong to an agency',
+  agency_keys: 'belong to an agency, and are looked up before a tenant is known',
+  agency_members: 'belong to an agency',
+  line_moves: 'tell which of two workspaces had a line when',
+  migrations: 'the record of the schema itself',
+  rate_limits: 'count callers before a tenant is known',
+  users: 'a person may belong to many workspaces',
+};
+
+/** Tenant tables whose primary key begins with something else, and why. */
+const OTHER_KEYS: Record<string, string> = {
+  workspaces: 'its id is the workspace',
+  workflow_wakes: 'a workflow id is unique in the whole namespace of Temporal',
+};
+
+/** What a tenant sees besides its tables: views that end at its workspace. */
+const TENANT_VIEWS = ['workspace_users'];
+
+const LOGINS = ['linepace_tenant', 'linepace_system', 'linepace_definer'] as const;
+type Login = (typeof LOGINS)[number];
+
+interface Relation {
+  name: string;
+  kind: 'table' | 'partition' | 'view';
+  secured: boolean;
+  forced: boolean;
+  columns: string[];
+  firstKeyColumn: string | null;
+  /** `name role command using check`. */
+  policies: string[];
+  /** The privileges of each role but the owner. */
+  privileges: Record<string, string[]>;
+}
+
+interface Routine {
+  name: string;
+  owner: string;
+  securityDefiner: boolean;
+  hasSearchPath: boolean;
+  isPublic: boolean;
+}
+
+/** What is wrong with the row-level security, the keys and the grants of a database; [] for nothing. */
+export async function problemsOf(client: pg.Client): Promise<string[]> {
+  const { rows: relations } = await client.query<Relation>(RELATIONS);
+  const { rows: routines } = await client.query<Routine>(ROUTINES);
+  const tables = relations.filter(({ kind }) => kind === 'table').map(({ name }) => name);
+  return [
+    ...relations.flatMap((relation) =>
+      problemsOfRelation(relation).map((problem) => `${relation.name} ${problem}`),
+    ),
+    ...routines.flatMap((routine) =>
+      problemsOfRoutine(routine).map((problem) => `${routine.name}() ${problem}`),
+    ),
+    ...Object.keys({ ...SYSTEM_TABLES, ...OTHER_KEYS })
+      .filter((name) => !tables.includes(name))
+      .map((name) => `${name} is excepted, and is not there`),
+  ];
+}
+
+function problemsOfRelation(relation: Relation): string[] {
+  if (relation.kind === 'view') {
+    return grantProblems(
+      relation,
+      TENANT_VIEWS.includes(relation.name) ? { linepace_tenant: ['SELECT'] } : {},
+    );
+  }
+  // Its parent's policies do not hold for a partition that is named itself.
+  if (relation.kind === 'partition') return grantProblems(relation, {});
+  if (Object.hasOwn(SYSTEM_TABLES, relation.name)) {
+    return grantProblems(relation, { linepace_system: ROWS, linepace_definer: ['SELECT'] });
+  }
+  return [
+    ...keyProblems(relation),
+    ...securityProblems(relation),
+    ...grantProblems(relation, {
+      linepace_tenant: ROWS,
+      linepace_system: ROWS,
+      linepace_definer: ['SELECT'],
+    }),
+  ];
+}
+
+const ROWS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
+
+const workspaceColumn = ({ name }: Relation): string => (name === 'workspaces' ? 'id' : 'workspace_id');
+
+function keyProblems(relation: Relation): string[] {
+  const column = workspaceColumn(relation);
+  if (!relation.columns.includes(column)) return [`has no column ${column}`];
+  if (Object.hasOwn(OTHER_KEYS, relation.name) || relation.firstKeyColumn === column) return [];
+  return [`has a primary key that does not begin with ${column}`];
+}
+
+function securityProblems({ name, secured, forced, policies }: Relation): string[] {
+  const own = `(${workspaceColumn({ name } as Relation)} = current_workspace())`;
+  const wanted = new Set([
+    `tenant linepace_tenant ALL ${own} ${own}`,
+    'system linepace_system ALL true true',
+    `owner owner ALL (current_setting('app.migrating'::text, true) = 'on'::text) -`,
+  ]);
+  const allowed = 'definer linepace_definer SELECT true -';
+  return [
+    ...(secured ? [] : ['has no row-level security']),
+    ...(forced ? [] : ['does not force row-level security on its owner']),
+    ...[...wanted]
+      .filter((policy) => !policies.includes(policy))
+      .map((policy) => `lacks the policy ${policy}`),
+    ...policies
+      .filter((policy) => !wanted.has(policy) && policy !== allowed)
+      .map((policy) => `has the policy ${policy}`),
+  ];
+}
+
+const grantProblems = ({ privileges }: Relation, allowed: Partial<Record<Login, string[]>>): string[] =>
+  Object.entries(privileges).flatMap(([role, granted]) =>
+    granted
+      .filter((privilege) => !(allowed[role as Login] ?? []).includes(privilege))
+      .map((privilege) => `grants ${privilege} to ${role}`),
+  );
+
+function problemsOfRoutine(routine: Routine): string[] {
+  if (!routine.securityDefiner) return [];
+  return [
+    ...(routine.owner === 'linepace_definer' ? [] : [`runs with the rights of ${routine.owner}`]),
+    ...(routine.hasSearchPath ? [] : ['runs with the search path of its caller']),
+    ...(routine.isPublic ? ['may be called by everybody'] : []),
+  ];
+}
+
+const RELATIONS = `
+  select c.relname as name,
+    case when c.relispartition then 'partition' when c.relkind in ('v', 'm') then 'view' else 'table' end as kind,
+    c.relrowsecurity as secured, c.relforcerowsecurity as forced,
+    array(select attname::text from pg_attribute where attrelid = c.oid and attnum > 0 and not attisdropped) as columns,
+    (select attname from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+      where i.indrelid = c.oid and i.indisprimary) as "firstKeyColumn",
+    array(
+      select concat_ws(' ', policyname,
+        (select string_agg(case when role = pg_get_userbyid(c.relowner) then 'owner' else role end, ',') from unnest(roles) role),
+        cmd, coalesce(qual, '-'), coalesce(with_check, '-'))
+      from pg_policies where schemaname = 'public' and tablename = c.relname
+    ) as policies,
+    coalesce((
+      select jsonb_object_agg(grantee, granted) from (
+        select case grantee when 0 then 'PUBLIC' else pg_get_userbyid(grantee) end grantee, array_agg(privilege_type) granted
+        from aclexplode(c.relacl) where grantee <> c.relowner group by 1
+      ) grants), '{}') as privileges
+  from pg_class c
+  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+    and not exists (select from pg_depend where objid = c.oid and deptype = 'e')
+  order by 1`;
+
+const ROUTINES = `
+  select proname as name, pg_get_userbyid(proowner) as owner, prosecdef as "securityDefiner",
+    coalesce(proconfig::text like '%search_path=%', false) as "hasSearchPath",
+    proacl is null or exists (select from aclexplode(proacl) where grantee = 0) as "isPublic"
+  from pg_proc p
+  where pronamespace = 'public'::regnamespace
+    and not exists (select from pg_depend where objid = p.oid and deptype = 'e')
+  order by 1`;
