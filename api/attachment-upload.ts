@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { fileTypeFromBuffer } from 'file-type';
 import { ALLOWED_EXTENSIONS, isContentOf, mediaTypeOf } from '#domain/attachment-type.ts';
 import { FileTooLarge, type Storage } from '#providers/storage/storage.ts';
+import { Unreadable } from '#providers/untrusted/processes.ts';
 import { ApiError, invalid } from './http/errors.ts';
 import { discardRest, type IncomingFile, readUpload } from './http/upload.ts';
 
@@ -25,14 +25,23 @@ export interface ReceivedFile {
   fingerprint: string;
 }
 
+/** What the beginning of a file is. */
+type TypeOf = (head: Uint8Array) => Promise<{ ext: string; mime: string } | null>;
+
+/** Where a file goes, and how it is looked at. */
+interface Destination {
+  storage: Storage;
+  key: string;
+  typeOf: TypeOf;
+}
+
 /**
  * Streams the file of an upload form into storage; a file that is refused is not kept there.
  * @throws ApiError for what specification §4.3 refuses.
  */
 export async function receiveFile(
   raw: IncomingMessage,
-  storage: Storage,
-  key: string,
+  { storage, key, typeOf }: Destination,
 ): Promise<ReceivedFile> {
   if (!/^multipart\/form-data\s*;.*boundary=/i.test(raw.headers['content-type'] ?? '')) {
     throw invalid('', 'The body must be multipart/form-data with a file field');
@@ -43,7 +52,9 @@ export async function receiveFile(
     throw tooLarge(declared);
   }
   try {
-    return await readUpload(raw, { limit: MAX_UPLOAD_BYTES }, (file) => store(file, storage, key, declared));
+    return await readUpload(raw, { limit: MAX_UPLOAD_BYTES }, (file) =>
+      store(file, { storage, key, typeOf }, declared),
+    );
   } catch (error) {
     await storage.delete(key);
     throw error;
@@ -52,8 +63,7 @@ export async function receiveFile(
 
 async function store(
   file: IncomingFile,
-  storage: Storage,
-  key: string,
+  { storage, key, typeOf }: Destination,
   declared: number | null,
 ): Promise<ReceivedFile> {
   const name = (file.name ?? '').replaceAll(/\p{Cc}/gu, '').trim();
@@ -63,7 +73,7 @@ async function store(
     throw invalid('file', `this type of file is not allowed; allowed are: ${ALLOWED_EXTENSIONS.join(', ')}`);
 
   const hash = createHash('sha256').update(`${name}\n`);
-  const content = Readable.from(checked(file.content, name, hash), { objectMode: false });
+  const content = Readable.from(checked(file.content, { name, hash, typeOf }), { objectMode: false });
   const size = await storage.put(key, content, MAX_UPLOAD_BYTES, contentType).catch((error: unknown) => {
     throw error instanceof FileTooLarge ? tooLarge(declared) : error;
   });
@@ -77,7 +87,10 @@ async function store(
  * Passes a file on, unless its beginning shows that it is something else than its name says. Content that nothing is
  * recognized in passes: files are saved, never shown, under our own origin.
  */
-async function* checked(source: Readable, name: string, hash: ReturnType<typeof createHash>) {
+async function* checked(
+  source: Readable,
+  { name, hash, typeOf }: { name: string; hash: ReturnType<typeof createHash>; typeOf: TypeOf },
+) {
   let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of source as AsyncIterable<Buffer>) {
     hash.update(chunk);
@@ -87,17 +100,19 @@ async function* checked(source: Readable, name: string, hash: ReturnType<typeof 
     }
     head = Buffer.concat([head, chunk]);
     if (head.length < HEAD_BYTES) continue;
-    await checkContent(head, name);
+    await checkContent(head, name, typeOf);
     yield head;
     head = null;
   }
   if (head === null || head.length === 0) return;
-  await checkContent(head, name);
+  await checkContent(head, name, typeOf);
   yield head;
 }
 
-async function checkContent(head: Buffer, name: string): Promise<void> {
-  const found = await fileTypeFromBuffer(head);
+async function checkContent(head: Buffer, name: string, typeOf: TypeOf): Promise<void> {
+  const found = await typeOf(head).catch((error: unknown) => {
+    throw error instanceof Unreadable ? invalid('file', 'its content cannot be read') : error;
+  });
   if (found && !isContentOf(name, found.ext)) {
     throw invalid('file', `its content is ${found.mime}, which is not what its name says`);
   }

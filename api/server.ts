@@ -12,6 +12,7 @@ import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { createStorage } from '#providers/storage/storage.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { announceReady, exitWithParent } from '#standalone/child.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
@@ -42,6 +43,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const egress = createEgress({ allowPrivate: config.webhooks.allowPrivate, httpsOnly: config.production });
   const signer = createSigner(config.signingKeys);
   const links = createSignedLinks(config.publicUrl, signer);
+  const untrusted = createUntrustedWork();
   const services: Services = {
     config,
     logger,
@@ -49,6 +51,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     waker,
     egress,
     metrics,
+    untrusted,
     temporal: temporal.connection,
     sessions: createSessionVerifier(sessionOptions(config)),
     secrets: createSecretBox(config.encryptionKeys),
@@ -85,6 +88,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     url: `http://localhost:${port}`,
     async stop() {
       await Promise.all(servers.map(close));
+      untrusted.close();
       await waker.close();
       await Promise.all([
         egress.close(),

@@ -8,6 +8,7 @@ import type { Signer } from '#providers/signer.ts';
 import type { SignedLinks } from '#providers/storage/signed-link.ts';
 import type { Storage } from '#providers/storage/storage.ts';
 import type { CarrierRegistry } from '#providers/carriers/registry.ts';
+import type { UntrustedWork } from '#providers/untrusted/processes.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { Client } from '@temporalio/client';
 import type { SessionVerifier } from './auth/session-token.ts';
@@ -28,6 +29,7 @@ export interface Services {
   readonly storage: Storage;
   readonly links: SignedLinks;
   readonly egress: Egress;
+  readonly untrusted: UntrustedWork;
   readonly carriers: CarrierRegistry;
   readonly payments: PaymentProvider;
   readonly intake: DripIntake;

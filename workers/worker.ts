@@ -25,6 +25,7 @@ import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { createStorage } from '#providers/storage/storage.ts';
 import { storedMedia } from '#providers/storage/stored-media.ts';
 import { connectionOptions, createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { announceReady, exitWithParent } from '#standalone/child.ts';
 import { carrierQueue, MAIN_QUEUE, WEBHOOK_QUEUE } from '#workflows/messages/task-queues.ts';
 import { upsertSchedules } from './schedules.ts';
@@ -73,6 +74,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
   const signer = createSigner(config.signingKeys);
   const storage = await createStorage(config.storage);
   const links = createSignedLinks(config.publicUrl, signer);
+  const untrusted = createUntrustedWork();
   const ffmpeg = await findFfmpeg(config.ffmpeg.path, config.ffmpeg.searchPath);
   const carriers = createCarriers({
     simulator: config.simulator,
@@ -95,7 +97,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
     signer,
     storage,
     links,
-    makeVoiceNote: createVoiceNoteMaker(ffmpeg),
+    makeVoiceNote: createVoiceNoteMaker(ffmpeg, untrusted),
     publicUrl: config.publicUrl,
     inboxPollSeconds: config.inboxPollSeconds,
   });
@@ -138,6 +140,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
   const ended = runs.then(async () => {
     await Promise.all([waker.close(), deliverer.close()]);
     await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
+    untrusted.close();
     mailer?.close();
     await connection.close();
     await pools.close();

@@ -3,6 +3,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
+import { TooMuchToRead } from '#providers/untrusted/processes.ts';
 import { readBody } from './body.ts';
 import { ApiError } from './errors.ts';
 import { RateLimited } from './rate-limits.ts';
@@ -98,6 +99,9 @@ function accessLog({ logger, metrics }: Services): Koa.Middleware {
   };
 }
 
+/** When content that could not be read yet is to be handed over again. */
+const BUSY_SECONDS = 5;
+
 function errors({ logger }: Services): Koa.Middleware {
   return async (context, next) => {
     try {
@@ -106,9 +110,11 @@ function errors({ logger }: Services): Koa.Middleware {
       if (error instanceof RateLimited) context.set(error.headers);
       // The rest of a body that nobody reads would block the connection.
       if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
-      if (error instanceof ApiError) {
-        context.status = error.status;
-        context.body = error.body;
+      if (error instanceof TooMuchToRead) context.set('Retry-After', String(BUSY_SECONDS));
+      const refusal = error instanceof TooMuchToRead ? new ApiError('UNAVAILABLE') : error;
+      if (refusal instanceof ApiError) {
+        context.status = refusal.status;
+        context.body = refusal.body;
         return;
       }
       const requestId = context.state['requestId'] as string;

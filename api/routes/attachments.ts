@@ -34,11 +34,12 @@ export const uploadAttachment = untransactedRoute({
   idempotent: true,
   responses: { 200: Upload },
   errors: ['VALIDATION_ERROR', 'INCOMPLETE_BODY'],
-  async handler({ caller, raw, header, now, pools, storage, secrets, links }) {
+  async handler({ caller, raw, header, now, pools, storage, secrets, links, untrusted }) {
     const workspaceId = caller.workspace.id;
     const id = newId(now);
     const key = storageKey(workspaceId, id);
-    const file = await receiveFile(raw, storage, key);
+    const typeOf = (head: Uint8Array) => untrusted.run(workspaceId, 'typeOfContent', head);
+    const file = await receiveFile(raw, { storage, key, typeOf });
     const { name, size, contentType, reportedType, fingerprint } = file;
     const request = { route: 'uploadAttachment', key: header('idempotency-key'), hash: fingerprint };
     let fresh = false;

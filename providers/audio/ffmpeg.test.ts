@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { wav } from '#test/support/files.ts';
+import { createUntrustedWork } from '../untrusted/processes.ts';
 import { type Ffmpeg, findFfmpeg, WASM_FFMPEG } from './ffmpeg.ts';
 import { createVoiceNoteMaker, UnreadableAudio } from './voice-note.ts';
 
@@ -53,10 +54,16 @@ describe('the ffmpeg that is used', () => {
 });
 
 describe('an ffmpeg of the machine', () => {
+  const untrusted = createUntrustedWork();
+  afterAll(() => untrusted.close());
+
   const MB = 1024 * 1024;
   const limits = { seconds: 20, memoryBytes: 64 * MB, outputBytes: MB };
   const run = async (script: string, changed = {}) => {
-    const make = createVoiceNoteMaker(native(await program('it', script)), { ...limits, ...changed });
+    const make = createVoiceNoteMaker(native(await program('it', script)), untrusted, {
+      ...limits,
+      ...changed,
+    });
     return (await make(Readable.from([wav(1)]), buffer)).toString();
   };
 

@@ -1,14 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { play } from '#test/support/core-audio.ts';
 import { wav } from '#test/support/files.ts';
 import { findFfmpeg, WASM_FFMPEG } from './ffmpeg.ts';
+import { createUntrustedWork } from '../untrusted/processes.ts';
 import { createVoiceNoteMaker, UnreadableAudio } from './voice-note.ts';
 
 // A process each, with thirty megabytes of WebAssembly to compile.
 vi.setConfig({ testTimeout: 60_000 });
+
+const untrusted = createUntrustedWork();
+afterAll(() => untrusted.close());
 
 const own = await findFfmpeg(null, process.env['PATH'] ?? '');
 const fixture = (name: string): Promise<Buffer> =>
@@ -18,7 +22,7 @@ describe.each([
   ['the WebAssembly build', WASM_FFMPEG, true],
   ['the ffmpeg of this machine', own, own.native],
 ])('a voice note by %s', (_name, ffmpeg, there) => {
-  const makeVoiceNote = createVoiceNoteMaker(ffmpeg);
+  const makeVoiceNote = createVoiceNoteMaker(ffmpeg, untrusted);
   const note = (audio: Buffer) => makeVoiceNote(Readable.from([audio]), buffer);
 
   it

@@ -1,11 +1,10 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { fileTypeFromFile } from 'file-type';
 import pLimit from 'p-limit';
+import { SCRATCH_PREFIX, Unreadable, type UntrustedWork } from '../untrusted/processes.ts';
 import { type Ffmpeg, type Limits, runFfmpeg } from './ffmpeg.ts';
 
 export const VOICE_NOTE_TYPE = 'audio/x-caf';
@@ -56,14 +55,19 @@ export class UnreadableAudio extends Error {
  */
 export type MakeVoiceNote = <T>(audio: Readable, store: (note: Readable) => Promise<T>) => Promise<T>;
 
-export function createVoiceNoteMaker(ffmpeg: Ffmpeg, limits = LIMITS): MakeVoiceNote {
+export function createVoiceNoteMaker(
+  ffmpeg: Ffmpeg,
+  untrusted: UntrustedWork,
+  limits = LIMITS,
+): MakeVoiceNote {
   const limit = pLimit(AT_ONCE);
   return (audio, store) =>
     limit(async () => {
-      const scratch = await mkdtemp(join(tmpdir(), 'linepace-audio-'));
+      const scratch = await mkdtemp(SCRATCH_PREFIX);
       try {
         await pipeline(audio, createWriteStream(join(scratch, 'input')));
-        await transcode(ffmpeg, scratch, limits);
+        const readers = await readersFor(scratch, untrusted);
+        await transcode(ffmpeg, readers, scratch, limits);
         return await store(createReadStream(join(scratch, 'output')));
       } finally {
         await rm(scratch, { recursive: true, force: true });
@@ -71,10 +75,16 @@ export function createVoiceNoteMaker(ffmpeg: Ffmpeg, limits = LIMITS): MakeVoice
     });
 }
 
-async function transcode(ffmpeg: Ffmpeg, scratch: string, limits: Limits): Promise<void> {
-  const found = await fileTypeFromFile(join(scratch, 'input'));
+async function readersFor(scratch: string, untrusted: UntrustedWork): Promise<string> {
+  const found = await untrusted.run(scratch, 'typeOfFile', join(scratch, 'input')).catch((error: unknown) => {
+    throw error instanceof Unreadable ? new UnreadableAudio(error.message) : error;
+  });
   const readers = found ? READERS[found.ext] : EVERY_READER;
   if (readers === undefined) throw new UnreadableAudio(`it is ${found?.mime}`);
+  return readers;
+}
+
+async function transcode(ffmpeg: Ffmpeg, readers: string, scratch: string, limits: Limits): Promise<void> {
   const { code, signal, tookTooLong, stderr } = await runFfmpeg(ffmpeg, toNote(readers), scratch, limits);
   const reason = stderr.trim().slice(0, 500);
   if (tookTooLong) throw new UnreadableAudio('it took too long');

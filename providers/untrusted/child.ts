@@ -1,0 +1,31 @@
+/*
+ * The process that jobs run in, one at a time: it has no environment, and may read our code and nothing else.
+ */
+import { z } from 'zod';
+import { jobs } from './jobs.ts';
+import type { Answer, Order } from './processes.ts';
+
+// A terminal and some service managers signal every process; this one ends with the one that started it.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+process.on('disconnect', () => process.exit());
+process.on('message', (order: Order) => void perform(order).then(answer));
+answer('ready');
+
+function answer(message: Answer | 'ready'): void {
+  process.send?.(message);
+}
+
+async function perform({ job, input }: Order): Promise<Answer> {
+  try {
+    return { value: await (jobs[job] as (given: unknown) => unknown)(input) };
+  } catch (error) {
+    if (error instanceof z.ZodError)
+      return {
+        refused: 'it is not in the expected form',
+        issues: error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
+      };
+    if (error instanceof SyntaxError) return { refused: 'it is not valid JSON', issues: [] };
+    // The texts of other errors may quote what was read.
+    return { refused: `reading it failed: ${error instanceof Error ? error.name : 'Error'}`, issues: [] };
+  }
+}

@@ -1,0 +1,47 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createUntrustedWork, SCRATCH_PREFIX, Unreadable } from './processes.ts';
+
+const png = new Uint8Array(100);
+png.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 73, 72, 68, 82]);
+
+describe('untrusted content', () => {
+  const work = createUntrustedWork();
+  afterAll(() => work.close());
+
+  it('is looked at in another process, which is used again', async () => {
+    expect(await work.run('a', 'typeOfContent', png)).toEqual({ ext: 'png', mime: 'image/png' });
+    expect(await work.run('a', 'typeOfContent', new Uint8Array(100))).toBeNull();
+  });
+
+  it('is read from the files that are being converted, and from no other file of this machine', async () => {
+    const folder = await mkdtemp(SCRATCH_PREFIX);
+    const path = join(folder, 'input');
+    await writeFile(path, png);
+    expect(await work.run('a', 'typeOfFile', path)).toMatchObject({ ext: 'png' });
+    await rm(folder, { recursive: true });
+    await expect(work.run('a', 'typeOfFile', '/etc/hostname')).rejects.toThrow(Unreadable);
+  });
+
+  it('that takes too long fails its own job and no other', async () => {
+    const strict = createUntrustedWork({ deadlineMs: 1 });
+    try {
+      const large = new Uint8Array(50_000_000);
+      await expect(strict.run('a', 'typeOfContent', large)).rejects.toThrow('it took too long');
+      expect(await work.run('a', 'typeOfContent', png)).not.toBeNull();
+    } finally {
+      strict.close();
+    }
+  });
+
+  it('does not keep a process alive that has nothing else to do', async () => {
+    const script = `
+      import { createUntrustedWork } from '#providers/untrusted/processes.ts';
+      console.log(await createUntrustedWork().run('a', 'typeOfContent', new Uint8Array(100)));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+    expect(stdout).toBe('null\n');
+  });
+});
