@@ -1,5 +1,6 @@
+import pLimit from 'p-limit';
 import {
-  dueMails,
+  claimMail,
   finishMail,
   type MailResult,
   type MailRow,
@@ -7,7 +8,7 @@ import {
 } from '#db/commands/outbox/mails.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
-import type { Mailer, MailOutcome } from '#providers/mail/mailer.ts';
+import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail/mailer.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
@@ -15,10 +16,11 @@ import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-const BATCH = 20;
 const ROUND_MS = 60_000;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 15 * 60_000;
+/** Longer than a mail server can take over one email: a claim this old is of a worker that died. */
+const CLAIM_MS = 5 * 60_000;
 /** Later than this an email is news from the past. */
 const GIVE_UP_MS = 3 * 86_400_000;
 /** Emails wait while no mail server is configured. */
@@ -30,6 +32,8 @@ export function createMailActivities({
   mailer,
   logger,
 }: Pick<Dependencies, 'pools' | 'secrets' | 'mailer' | 'logger'>) {
+  const connections = pLimit(MAIL_CONNECTIONS);
+
   async function deliver(server: Mailer, workspaceId: string, mail: MailRow): Promise<MailOutcome> {
     const { id, recipient, template, dataSealed } = mail;
     try {
@@ -41,27 +45,34 @@ export function createMailActivities({
     }
   }
 
+  /** Each is claimed before it is sent, so that two rounds at once send none twice. @returns whether one was due. */
+  async function sendNext(server: Mailer, workspaceId: string): Promise<boolean> {
+    const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+      withTenant(pools, workspaceId, work);
+    const start = new Date();
+    const mail = await tenant((db) => claimMail(db, start, new Date(start.getTime() + CLAIM_MS)));
+    if (!mail) return false;
+    const outcome = await deliver(server, workspaceId, mail);
+    if (outcome.kind !== 'sent')
+      logger.warn({ workspaceId, mailId: mail.id, ...outcome }, 'an email was not taken');
+    const now = new Date();
+    await tenant((db) => finishMail(db, mail.id, resultOf(mail, outcome, now), now));
+    return true;
+  }
+
   return {
     /**
      * Sends the emails of a workspace that are due. One that was sent and not yet noted when a worker died goes out
      * again under the same Message-ID.
      */
     async sendMails({ workspaceId }: { workspaceId: string }): Promise<Round> {
-      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
-        withTenant(pools, workspaceId, work);
-      if (mailer === null) return tenant(waitForServer);
+      if (mailer === null) return withTenant(pools, workspaceId, waitForServer);
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
         while (Date.now() < end && !canceled.aborted) {
-          const due = await tenant((db) => dueMails(db, new Date(), BATCH));
-          for (const mail of due) {
-            const outcome = await deliver(mailer, workspaceId, mail);
-            if (outcome.kind !== 'sent')
-              logger.warn({ workspaceId, mailId: mail.id, ...outcome }, 'an email was not taken');
-            const now = new Date();
-            await tenant((db) => finishMail(db, mail.id, resultOf(mail, outcome, now), now));
-          }
-          const idle = due.length < BATCH && (await tenant(goIdle));
+          // The connections are shared: an email waits for one before it is claimed, behind those of other workspaces.
+          if (await connections(sendNext, mailer, workspaceId)) continue;
+          const idle = await withTenant(pools, workspaceId, goIdle);
           if (idle) return idle;
         }
         return { nextAt: new Date().toISOString(), reason: 'more emails are due' };
@@ -87,7 +98,7 @@ async function goIdle(db: TenantDb): Promise<Round | null> {
   if (next !== null && next.getTime() <= Date.now()) return null;
   await setWake(db, sender, next);
   if (next === null) return { nextAt: null, reason: 'every email is sent' };
-  return { nextAt: next.toISOString(), reason: 'the mail server did not take an email' };
+  return { nextAt: next.toISOString(), reason: 'an email is tried again' };
 }
 
 async function waitForServer(db: TenantDb): Promise<Round> {

@@ -16,6 +16,8 @@ export interface Mailer {
   close(): void;
 }
 
+/** Emails sent at once by a process. */
+export const MAIL_CONNECTIONS = 2;
 const CONNECT_MS = 10_000;
 const ANSWER_MS = 30_000;
 
@@ -28,7 +30,7 @@ export function createMailer({ url, from }: { url: string; from: string }): Mail
     {
       url,
       pool: true,
-      maxConnections: 2,
+      maxConnections: MAIL_CONNECTIONS,
       connectionTimeout: CONNECT_MS,
       greetingTimeout: CONNECT_MS,
       socketTimeout: ANSWER_MS,

@@ -41,12 +41,18 @@ export async function queueMail(
   return rowCount > 0 && requestWake(db, mailSenderId(db.workspaceId), now);
 }
 
-export async function dueMails(db: TenantDb, now: Date, limit: number): Promise<MailRow[]> {
-  const rows = await db.any(sql.type(Row)`
-    select * from mails
-    where workspace_id = ${db.workspaceId} and status = 'pending' and next_attempt_at <= ${sql.timestamp(now)}
-    order by next_attempt_at, id limit ${limit}`);
-  return [...rows];
+/**
+ * Takes the email that is due longest, and puts its next attempt off: whoever else looks meanwhile does not find it.
+ * @param until when it is tried again if its sender never says what came of it.
+ */
+export async function claimMail(db: TenantDb, now: Date, until: Date): Promise<MailRow | null> {
+  return db.maybeOne(sql.type(Row)`
+    update mails set next_attempt_at = ${sql.timestamp(until)}
+    where workspace_id = ${db.workspaceId} and id = (
+      select id from mails
+      where workspace_id = ${db.workspaceId} and status = 'pending' and next_attempt_at <= ${sql.timestamp(now)}
+      order by next_attempt_at, id limit 1 for update skip locked)
+    returning *`);
 }
 
 /** When the next email is to be tried; null when none waits. */

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wakeWorkflow } from '#providers/temporal.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+
+/** `PENDING_ACTIVITY_STATE_PAUSED` in Temporal's API. */
+const PAUSED = 4;
+const MESSAGES = 30;
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let call: ApiClient;
+let pacer: string;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  // Slow enough to be paused in the middle, fast enough for all to be one round of work.
+  const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 1 });
+  call = apiClient(app.url, workspace.key);
+  pacer = linePacerId(lineId);
+});
+afterAll(() => app.stop());
+
+const target = () => ({
+  namespace: app.config.temporal.namespace,
+  execution: { workflowId: pacer },
+  type: 'sendDue',
+});
+const describePacer = async () => (await app.temporal.workflow.getHandle(pacer).describe()).raw;
+
+describe('an activity that an operator pauses', () => {
+  it('sends nothing until it is unpaused, and then everything once', async () => {
+    const recipients = Array.from({ length: MESSAGES }, () => phone());
+    for (const recipientPhone of recipients)
+      await call('POST', '/api/messages', { message: 'Hello', recipientPhone });
+    const sent = async () => (await Promise.all(recipients.map((to) => sentTo(app, to)))).flat();
+    await eventually(async () => (await sent()).length > 0);
+
+    await app.temporal.workflowService.pauseActivity({
+      ...target(),
+      identity: 'test',
+      reason: 'maintenance',
+    });
+    await eventually(async () => {
+      const [activity] = (await describePacer()).pendingActivities ?? [];
+      const state: number | null | undefined = activity?.state;
+      return state === PAUSED;
+    }, 25_000);
+    const before = await sent();
+    expect(before.length).toBeLessThan(MESSAGES);
+    // News arrives meanwhile, and the workflow hears it: neither starts another round.
+    const { historyLength } = (await describePacer()).workflowExecutionInfo ?? {};
+    await wakeWorkflow(app.temporal, pacer, workspace.id);
+    await eventually(async () => {
+      const { workflowExecutionInfo, pendingWorkflowTask } = await describePacer();
+      return Number(workflowExecutionInfo?.historyLength) > Number(historyLength) && !pendingWorkflowTask;
+    });
+    expect(await sent()).toHaveLength(before.length);
+
+    await app.temporal.workflowService.unpauseActivity({ ...target(), identity: 'test' });
+    await eventually(async () => (await sent()).length >= MESSAGES, 60_000);
+    expect(new Set((await sent()).map(({ id }) => id)).size).toBe(MESSAGES);
+    expect(await Promise.all(recipients.map(async (to) => (await sentTo(app, to)).length))).toEqual(
+      recipients.map(() => 1),
+    );
+  }, 120_000);
+});

@@ -1,0 +1,47 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMailActivities } from '#activities/mail.ts';
+import { createLogger } from '#providers/log.ts';
+import { createMailer } from '#providers/mail/mailer.ts';
+import { createSecretBox } from '#providers/secret-box.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+});
+afterAll(() => app.stop());
+
+describe("the product's own emails", () => {
+  it('leave once each while two rounds send them, as when a worker that is taken for dead goes on', async () => {
+    const { id: workspaceId, key } = await createWorkspace(app);
+    const recipients = Array.from({ length: 25 }, (_, index) => `guest-${index}@example.test`);
+    for (const email of recipients)
+      await apiClient(app.url, key)('POST', '/api/team/invite', { email, role: 'org:member' });
+
+    const mailer = createMailer({ url: app.smtpUrl, from: app.config.mail.from });
+    const worker = () => {
+      const { sendMails } = createMailActivities({
+        pools: app.pools,
+        secrets: createSecretBox(app.config.encryptionKeys),
+        mailer,
+        logger: createLogger('worker', 'silent'),
+      });
+      return new MockActivityEnvironment().run(sendMails, { workspaceId });
+    };
+    await Promise.all([worker(), worker()]);
+    await worker();
+    mailer.close();
+
+    const counts = await Promise.all(
+      recipients.map(async (to) => {
+        const path = `/simulated/mail?to=${encodeURIComponent(to)}`;
+        return (await apiClient(app.url, '')('GET', path)).body.messages.length;
+      }),
+    );
+    expect(counts).toEqual(recipients.map(() => 1));
+  });
+});
