@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { type AcceptedDrips, acceptDrips } from '#db/commands/sending/accept-drips.ts';
 import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
@@ -14,7 +14,7 @@ const LINGER_MS = 3000;
 const POLL_MS = 250;
 const ROUND_MS = 60_000;
 
-export function createDrainActivities({ pools, waker }: Dependencies) {
+export function createDrainActivities({ pools, waker, logger }: Dependencies) {
   return {
     /** Turns the buffered drips of a workspace into scheduled messages, until none is left. */
     async drainDrips({ workspaceId }: { workspaceId: string }): Promise<Round> {
@@ -22,8 +22,12 @@ export function createDrainActivities({ pools, waker }: Dependencies) {
         const end = Date.now() + ROUND_MS;
         let idleSince = Date.now();
         while (Date.now() < end && !canceled.aborted) {
-          const { taken, wakes } = await withTenant(pools, workspaceId, (db) => drainBatch(db, new Date()));
+          const { taken, wakes, refused } = await withTenant(pools, workspaceId, (db) =>
+            drainBatch(db, new Date()),
+          );
           for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
+          for (const { messageId, reason } of refused)
+            logger.error({ workspaceId, messageId, reason }, 'a drip could not become a message');
           if (taken > 0) idleSince = Date.now();
           else if (Date.now() - idleSince < LINGER_MS) await pause(POLL_MS);
           else if (await withTenant(pools, workspaceId, goIdle))
@@ -35,11 +39,9 @@ export function createDrainActivities({ pools, waker }: Dependencies) {
   };
 }
 
-async function drainBatch(db: TenantDb, now: Date): Promise<{ taken: number; wakes: string[] }> {
-  const drafts = await takeDrips(db, BATCH);
-  if (drafts.length === 0) return { taken: 0, wakes: [] };
-  const { wakes } = await acceptMessages(db, drafts, now);
-  return { taken: drafts.length, wakes };
+async function drainBatch(db: TenantDb, now: Date): Promise<AcceptedDrips & { taken: number }> {
+  const drips = await takeDrips(db, BATCH);
+  return { taken: drips.length, ...(await acceptDrips(db, drips, now)) };
 }
 
 /** Under the lock that intake takes as well: either the new drip is seen here, or its request sees the idle drainer. */

@@ -1,5 +1,6 @@
 import { trimAged } from '#db/queries/retention.ts';
-import { systemDb } from '#db/pool.ts';
+import { rehomeMessages, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
+import { systemDb, withTenant } from '#db/pool.ts';
 import { overdueWakes } from '#db/wakes.ts';
 import type { Dependencies } from './dependencies.ts';
 import { deleteEndedUploads } from './ended-uploads.ts';
@@ -17,6 +18,17 @@ export function createSweepActivities(dependencies: Dependencies) {
       if (overdue.length > 0)
         logger.info({ workflows: overdue.length }, 'woke workflows that nobody had told');
       return overdue.length;
+    },
+
+    /** Gives the messages of lines that are gone to other lines. @returns the number of such lines. */
+    async rehomeStranded(): Promise<number> {
+      const queues = await strandedQueues(systemDb(pools));
+      for (const { workspaceId, lineId } of queues) {
+        const wakes = await withTenant(pools, workspaceId, (db) => rehomeMessages(db, lineId));
+        for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
+        logger.error({ workspaceId, lineId }, 'messages waited at a line that is gone');
+      }
+      return queues.length;
     },
 
     /** Deletes what is past its time: idempotency keys, fingerprints, logs, uploads; so many of each at a time. */

@@ -96,6 +96,13 @@ export async function withTenant<T>(
   });
 }
 
+/** Runs work within a transaction so that an error takes back what the work stored, and nothing else. */
+export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
+  return db.transaction((inner) =>
+    work(Object.assign(inner, { workspaceId: db.workspaceId }) as unknown as TenantDb),
+  );
+}
+
 /** Ends the inner transaction of `tryOut`. */
 class TakeBack extends Error {}
 
@@ -103,10 +110,8 @@ class TakeBack extends Error {}
 export async function tryOut<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   let result: { value: T } | undefined;
   try {
-    await db.transaction(async (inner) => {
-      result = {
-        value: await work(Object.assign(inner, { workspaceId: db.workspaceId }) as unknown as TenantDb),
-      };
+    await savepoint(db, async (inner) => {
+      result = { value: await work(inner) };
       throw new TakeBack();
     });
   } catch (error) {

@@ -71,16 +71,21 @@ export async function bufferDrips(db: TenantDb, drafts: readonly MessageDraft[])
     select r.workspace_id, r.id, r.draft from ${recordset('drip_buffer', rows)} r order by r.arrival`);
 }
 
+const BufferedDrip = z.object({ id: z.string(), draft: z.unknown() });
+/** A drip as it lies in the buffer: its draft is read when it becomes a message. */
+export type BufferedDrip = z.infer<typeof BufferedDrip>;
+
 /** Takes the oldest drips out of the buffer; they are there again if the transaction fails. */
-export async function takeDrips(db: TenantDb, limit: number): Promise<MessageDraft[]> {
-  const drafts = await db.anyFirst(sql.type(z.object({ draft: MessageDraft }))`
+export async function takeDrips(db: TenantDb, limit: number): Promise<BufferedDrip[]> {
+  // An array is computed once. A subquery behind `in` may be run again for every row, and take `limit` more each time.
+  const drips = await db.any(sql.type(BufferedDrip)`
     with taken as (
-      delete from drip_buffer where workspace_id = ${db.workspaceId} and id in (
+      delete from drip_buffer where workspace_id = ${db.workspaceId} and id = any(array(
         select id from drip_buffer where workspace_id = ${db.workspaceId} order by arrival limit ${limit} for update
-      ) returning arrival, draft
+      )) returning id, arrival, draft
     )
-    select draft from taken order by arrival`);
-  return [...drafts];
+    select id, draft from taken order by arrival`);
+  return [...drips];
 }
 
 export async function hasBufferedDrips(db: TenantDb): Promise<boolean> {

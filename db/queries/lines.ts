@@ -85,14 +85,38 @@ export async function findLineWithUsage(
   return row && presentLine(row, localDate(timezone, now));
 }
 
+const ChoosableLine = LineRow.pick({ id: true, channel: true }).extend({ down: z.boolean() });
+type ChoosableLine = z.infer<typeof ChoosableLine>;
+
 /** The lines that may send, oldest first: what the round-robin goes over. */
-export async function usableLines(db: TenantDb): Promise<{ id: string; channel: Channel; down: boolean }[]> {
-  const lines = await db.any(sql.type(
-    LineRow.pick({ id: true, channel: true }).extend({ down: z.boolean() }),
-  )`
+export async function usableLines(db: TenantDb): Promise<ChoosableLine[]> {
+  const lines = await db.any(sql.type(ChoosableLine)`
     select l.id, l.channel, l.health_status = 'down' down from lines l
     where l.workspace_id = ${db.workspaceId} and ${USABLE} order by l.id`);
   return [...lines];
+}
+
+/**
+ * Keeps lines in the workspace until the transaction ends: whoever deletes or transfers one waits. Before any lock on
+ * a line's wake row, which those take after the line's.
+ * @returns those that are still the workspace's.
+ */
+export async function keepLines(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const kept = await db.anyFirst(sql.type(LineRow.pick({ id: true }))`
+    select l.id from lines l
+    where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...new Set(ids)], 'text')})
+    order by l.id for key share`);
+  return new Set(kept);
+}
+
+/** Those of these lines that are the workspace's. */
+export async function presentLines(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const present = await db.anyFirst(sql.type(LineRow.pick({ id: true }))`
+    select l.id from lines l
+    where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...new Set(ids)], 'text')})`);
+  return new Set(present);
 }
 
 /** Takes `count` turns of the workspace's round-robin; the position of the first. */

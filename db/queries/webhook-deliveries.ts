@@ -40,7 +40,7 @@ export async function claimDeliveries(
       ) d order by r.free desc limit ${limit}
     ), claimed as (
       update webhook_deliveries set status = 'sending', claimed_at = now()
-      where workspace_id = ${db.workspaceId} and id in (select id from chosen)
+      where workspace_id = ${db.workspaceId} and id = any(array(select id from chosen))
       returning id, webhook_id, event_id, event
     )
     select c.*, h.url, e.body, h.secret_sealed,

@@ -83,7 +83,7 @@ async function wakeCampaignLines(db: TenantDb, id: string): Promise<string[]> {
 export async function clearMessages(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(Nothing)`
     update messages set status = 'canceled', held = false, hold_reason = 'campaign_ended', updated_at = now()
-    where workspace_id = ${db.workspaceId} and id in (select id from messages where ${unsent(db, id)} limit ${limit})
+    where workspace_id = ${db.workspaceId} and id = any(array(select id from messages where ${unsent(db, id)} limit ${limit}))
       and status in ('pending', 'scheduled')`);
   return rowCount;
 }

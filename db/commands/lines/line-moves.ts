@@ -29,6 +29,8 @@ const EVENT_MEMORY = sql.fragment`interval '7 days'`;
  * @returns the line; `null` when it is gone; `'sending'` when it does not come to rest.
  */
 export async function holdLine(db: TenantDb, lineId: string): Promise<LineRow | 'sending' | null> {
+  // The line before its wake row, as whoever accepts a message for it does (`keepLines`).
+  if (!(await lockLine(db, lineId))) return null;
   await lockWake(db, linePacerId(lineId));
   const line = await findLine(db, lineId);
   if (!line) return null;
@@ -39,6 +41,11 @@ export async function holdLine(db: TenantDb, lineId: string): Promise<LineRow | 
     await pause(POLL_MS);
   }
   return line;
+}
+
+async function lockLine(db: TenantDb, lineId: string): Promise<boolean> {
+  return db.exists(sql.type(Nothing)`
+    select 1 from lines where workspace_id = ${db.workspaceId} and id = ${lineId} for update`);
 }
 
 async function isSending(db: TenantDb, lineId: string): Promise<boolean> {

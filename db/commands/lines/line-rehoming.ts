@@ -1,11 +1,11 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
 import { usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { NEVER, Nothing, type TenantDb } from '#db/pool.ts';
+import { NEVER, Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
 import { requestWake } from '#db/wakes.ts';
 
 const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
@@ -14,6 +14,34 @@ const Unsent = MessageRow.pick({ id: true, channel: true, address: true, schedul
 });
 
 const CHUNK = 5000;
+
+const Queue = z.object({ workspaceId: z.string(), lineId: z.string() });
+
+/**
+ * The lines that have messages waiting and are no longer in their workspace. None is expected: a line leaves only with
+ * its queue rehomed. One look into the index for each line that has a queue, however long the queues are.
+ */
+export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue>[]> {
+  const queued = (waiting: FragmentSqlToken) => sql.fragment`(
+    with recursive queues as (
+      (select workspace_id, line_id from messages where ${waiting} and line_id is not null
+        order by workspace_id, line_id limit 1)
+      union all
+      select next.* from queues q cross join lateral (
+        select workspace_id, line_id from messages
+        where ${waiting} and (workspace_id, line_id) > (q.workspace_id, q.line_id)
+        order by workspace_id, line_id limit 1
+      ) next
+    ) select * from queues)`;
+  const rows = await db.any(sql.type(Queue)`
+    select q.workspace_id, q.line_id from (
+      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held`)}
+      union
+      ${queued(sql.fragment`fallback_sms = 'due'`)}
+    ) q
+    where not exists (select from lines l where l.workspace_id = q.workspace_id and l.id = q.line_id)`);
+  return [...rows];
+}
 
 /**
  * Gives the messages that were to leave through a line to other lines of their workspace, as if they came in now:

@@ -113,13 +113,13 @@ export type NotificationRow = z.infer<typeof Row>;
 /** Takes what is due out of the outbox: its emails are written in the same transaction. */
 export async function takeDue(db: TenantDb, now: Date, limit: number): Promise<NotificationRow[]> {
   const rows = await db.any(sql.type(Row)`
-    delete from notifications n using (
-      select kind, subject from notifications
+    delete from notifications
+    where workspace_id = ${db.workspaceId} and ctid = any(array(
+      select ctid from notifications
       where workspace_id = ${db.workspaceId} and due_at <= ${sql.timestamp(now)}
       order by due_at, kind, subject limit ${limit} for update
-    ) due
-    where n.workspace_id = ${db.workspaceId} and n.kind = due.kind and n.subject = due.subject
-    returning n.kind, n.subject, n.data, n.since`);
+    ))
+    returning kind, subject, data, since`);
   return rows.toSorted((a, b) => a.since.getTime() - b.since.getTime());
 }
 

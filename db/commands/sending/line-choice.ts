@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
-import { takeTurns, usableLines } from '#db/queries/lines.ts';
+import { keepLines, presentLines, takeTurns, usableLines } from '#db/queries/lines.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 
 /** What of a message decides its line. */
@@ -14,11 +14,47 @@ type Chosen<M> = M & { lineId: string | null };
 /**
  * Gives each draft its line: the named one; else the line its contact is in conversation with; else the next of
  * the workspace-wide round-robin over the active lines of the best fitting channel. Null when none can carry it.
+ * The chosen lines stay in the workspace until the transaction ends. A named line that has left it, or eligible lines
+ * that all have, are no longer insisted on: the message is to be sent.
  */
 export async function chooseLines<M extends Choosable>(
   db: TenantDb,
   drafts: readonly M[],
 ): Promise<Chosen<M>[]> {
+  const present = await keepNamedLines(db, drafts);
+  const possible = drafts.map((draft) => insistOn(draft, present));
+  for (;;) {
+    const messages = await assignLines(db, possible);
+    const wanted = messages.flatMap(({ lineId }) => lineId ?? []);
+    const kept = await keepLines(db, wanted);
+    // One that left between the choice and this is not offered a second time.
+    if (!wanted.every((lineId) => kept.has(lineId))) continue;
+    await rememberLines(db, messages);
+    return messages;
+  }
+}
+
+/** The pinned and the eligible lines of these drafts that are in the workspace; the pinned ones stay there. */
+async function keepNamedLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Set<string>> {
+  const pinned = await keepLines(
+    db,
+    drafts.flatMap(({ pinnedLineId }) => pinnedLineId ?? []),
+  );
+  // The drafts of a campaign share one array.
+  const eligible = [...new Set(drafts.map(({ eligibleLineIds }) => eligibleLineIds ?? []))].flat();
+  return new Set([...pinned, ...(await presentLines(db, eligible))]);
+}
+
+function insistOn<M extends Choosable>(draft: M, present: ReadonlySet<string>): M {
+  const { pinnedLineId, eligibleLineIds } = draft;
+  return {
+    ...draft,
+    pinnedLineId: pinnedLineId !== null && present.has(pinnedLineId) ? pinnedLineId : null,
+    eligibleLineIds: eligibleLineIds?.some((id) => present.has(id)) ? eligibleLineIds : null,
+  };
+}
+
+async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M[]): Promise<Chosen<M>[]> {
   const lines = await usableLines(db);
   const sticky = await stickyLines(db, drafts);
   const candidatesOf = (draft: Choosable): string[] => {
@@ -41,7 +77,7 @@ export async function chooseLines<M extends Choosable>(
   const open = settled.filter(({ lineId, candidates }) => lineId === null && candidates.length > 0).length;
   let turn = open === 0 ? 0 : await takeTurns(db, open);
   const chosen = new Map<string, string>();
-  const messages = settled.map(({ draft, lineId, candidates }) => {
+  return settled.map(({ draft, lineId, candidates }) => {
     if (lineId !== null || candidates.length === 0) return { ...draft, lineId };
     // Two first messages to one address in one batch: the contact keeps the line of the first.
     const earlier =
@@ -50,8 +86,6 @@ export async function chooseLines<M extends Choosable>(
     if (next !== null) chosen.set(`${draft.channel} ${draft.address}`, next);
     return { ...draft, lineId: next };
   });
-  await rememberLines(db, messages);
-  return messages;
 }
 
 /**

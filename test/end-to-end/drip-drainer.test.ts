@@ -1,0 +1,160 @@
+import pg from 'pg';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { clearMessages } from '#db/commands/campaigns/campaign-status.ts';
+import { takeDue } from '#db/commands/outbox/notifications.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { takeDrips } from '#db/queries/drip.ts';
+import { newId } from '#domain/ids.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { startEndpoint } from '#test/support/endpoint.ts';
+import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+
+let app: TestApp;
+let agency: { id: string; key: string; ownerId: string };
+let workspace: TestWorkspace;
+let call: ApiClient;
+
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+});
+afterAll(() => app.stop());
+beforeEach(async () => {
+  await app.stopWorker();
+  agency = await createAgency(app);
+  workspace = await createWorkspace(app, { agency_id: agency.id });
+  call = apiClient(app.url, workspace.key);
+});
+
+const drip = async (fields: object = {}): Promise<string> => {
+  const { status, body } = await call('POST', '/api/drip', {
+    message: 'Hello',
+    recipientPhone: phone(),
+    ...fields,
+  });
+  expect(status).toBe(202);
+  return body.correlationId;
+};
+const messageOf = (correlationId: string) =>
+  eventually(async () => {
+    const { body } = await call('GET', `/api/messages?correlationId=${correlationId}`);
+    return body.messages[0];
+  });
+const buffered = () =>
+  systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
+    select count(*) from drip_buffer where workspace_id = ${workspace.id}`);
+
+describe('drips that name a line which leaves before they are messages', () => {
+  it.each(['transferred', 'deleted'])('go to another line when it is %s, and hold up nobody', async (how) => {
+    const [leaving, staying] = [await createLine(app, workspace.id), await createLine(app, workspace.id)];
+    const named = [await drip({ fromLineId: leaving }), await drip({ eligibleLineIds: [leaving] })];
+    const innocent = [await drip(), await drip({ fromLineId: staying })];
+    const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId }));
+    const target = await createWorkspace(app, { agency_id: agency.id });
+    const order =
+      how === 'deleted'
+        ? { action: 'delete', lineId: leaving }
+        : { action: 'transfer', lineId: leaving, targetWorkspaceId: target.id };
+    expect((await owner('POST', '/api/agency/lines', order)).status).toBe(200);
+    await app.startWorker();
+    for (const correlationId of [...named, ...innocent])
+      expect(await messageOf(correlationId)).toMatchObject({ status: 'scheduled', fromLineId: staying });
+    expect(await buffered()).toBe(0);
+  });
+
+  it('wait for a line when the workspace has no other, and leave through the next', async () => {
+    const leaving = await createLine(app, workspace.id);
+    const correlationId = await drip({ fromLineId: leaving });
+    const target = await createWorkspace(app, { agency_id: agency.id });
+    const transfer = (lineId: string, targetWorkspaceId: string) =>
+      apiClient(app.url, agency.key)('POST', '/api/agency/lines', {
+        action: 'transfer',
+        lineId,
+        targetWorkspaceId,
+      });
+    expect((await transfer(leaving, target.id)).status).toBe(200);
+    await app.startWorker();
+    expect(await messageOf(correlationId)).toMatchObject({ status: 'scheduled', fromLineId: null });
+    const next = await createLine(app, target.id);
+    expect((await transfer(next, workspace.id)).status).toBe(200);
+    expect(await messageOf(correlationId)).toMatchObject({ status: 'scheduled', fromLineId: next });
+  });
+});
+
+describe('a buffered drip that cannot become a message', () => {
+  it('ends as a failed message that says why, and holds up no other', async () => {
+    const lineId = await createLine(app, workspace.id);
+    const receiver = await startEndpoint();
+    await call('POST', '/api/webhooks', { name: 'f', url: receiver.url, events: ['message.failed'] });
+    const correlationIds = [];
+    for (let made = 0; made < 9; made += 1) correlationIds.push(await drip());
+    const spoil = (correlationId: string | undefined, changes: Record<string, string | null>) =>
+      systemDb(app.pools).query(sql.type(z.unknown())`
+        update drip_buffer set draft = draft || ${sql.jsonb(changes)}
+        where workspace_id = ${workspace.id} and draft ->> 'correlationId' = ${correlationId ?? ''}`);
+    const [unreadable, tooLate, unstorable] = [correlationIds[2], correlationIds[5], correlationIds[8]];
+    await spoil(unreadable, { channel: 'telegraph' });
+    await spoil(tooLate, { scheduledAt: 'tomorrow' });
+    await spoil(unstorable, { leadId: 'not an id' });
+    await app.startWorker();
+    for (const correlationId of correlationIds) {
+      const isSpoilt = [unreadable, tooLate, unstorable].includes(correlationId);
+      expect(await messageOf(correlationId)).toMatchObject(
+        isSpoilt
+          ? { status: 'failed', errorMessage: expect.stringMatching(/^invalid_draft: /), fromLineId: null }
+          : { status: 'scheduled', fromLineId: lineId },
+      );
+    }
+    expect((await messageOf(unreadable ?? '')).errorMessage).toBe('invalid_draft: channel');
+    expect(await buffered()).toBe(0);
+    await eventually(async () => receiver.received.length === 3);
+    await receiver.close();
+  });
+});
+
+describe('however few rows the planner takes a table to have', () => {
+  /** Fills a table after the planner has seen it with one row. */
+  async function fillUnseen(table: string, fill: (from: number, to: number) => Promise<void>): Promise<void> {
+    const owner = new pg.Client({ connectionString: app.config.databaseUrl });
+    await owner.connect();
+    await owner.query(`alter table ${table} set (autovacuum_enabled = off)`);
+    await fill(1, 1);
+    await owner.query(`analyze ${table}`);
+    await owner.end();
+    await fill(2, 500);
+  }
+  const run = (query: ReturnType<typeof sql.fragment>) =>
+    systemDb(app.pools).query(sql.type(z.unknown())`${query}`);
+  const inWorkspace = <T>(work: (db: TenantDb) => Promise<T>) => withTenant(app.pools, workspace.id, work);
+
+  it('no more drips are taken than were asked for', async () => {
+    await fillUnseen('drip_buffer', async (from, to) => {
+      await run(sql.fragment`insert into drip_buffer (workspace_id, id, draft)
+        select ${workspace.id}, lpad(to_hex(n), 24, '0'), '{}' from generate_series(${from}::int, ${to}::int) n`);
+    });
+    expect(await inWorkspace((db) => takeDrips(db, 20))).toHaveLength(20);
+  });
+
+  it('no more notifications are taken than were asked for', async () => {
+    await fillUnseen('notifications', async (from, to) => {
+      await run(sql.fragment`insert into notifications (workspace_id, kind, subject, since, due_at)
+        select ${workspace.id}, 'reply', n::text, now(), now() from generate_series(${from}::int, ${to}::int) n`);
+    });
+    expect(await inWorkspace((db) => takeDue(db, new Date(), 20))).toHaveLength(20);
+  });
+
+  it('no more messages of an ended campaign are canceled than were asked for', async () => {
+    const campaignId = newId();
+    await fillUnseen('messages', async (from, to) => {
+      await run(sql.fragment`
+        insert into messages (workspace_id, id, channel, status, address, scheduled_at, source, campaign_id)
+        select ${workspace.id}, lpad(to_hex(n), 24, '0'), 'sms', 'scheduled', '+14155550100', now(), 'campaign', ${campaignId}
+        from generate_series(${from}::int, ${to}::int) n`);
+    });
+    expect(await inWorkspace((db) => clearMessages(db, campaignId, 20))).toBe(20);
+  });
+});

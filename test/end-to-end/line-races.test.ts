@@ -1,0 +1,85 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemDb } from '#db/pool.ts';
+import { newId } from '#domain/ids.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+/** Unsent messages of a workspace whose line is not in it. */
+const stranded = (workspaceId: string) =>
+  systemDb(app.pools).anyFirst(sql.type(z.object({ id: z.string() }))`
+    select m.id from messages m
+    where m.workspace_id = ${workspaceId} and m.line_id is not null and m.status in ('pending', 'scheduled')
+      and not exists (select from lines l where l.workspace_id = m.workspace_id and l.id = m.line_id)`);
+
+describe('a message that is accepted while its line leaves', () => {
+  it.each(['delete', 'transfer'])(
+    'is never left with a line that is gone (%s)',
+    async (action) => {
+      const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
+      for (let round = 0; round < 25; round += 1) {
+        const agency = await createAgency(app);
+        const [from, to] = [
+          await createWorkspace(app, { agency_id: agency.id }),
+          await createWorkspace(app, { agency_id: agency.id }),
+        ];
+        const lineId = await createLine(app, from.id);
+        const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId }));
+        const order = { action, lineId, ...(action === 'transfer' && { targetWorkspaceId: to.id }) };
+        const send = (fields: object) =>
+          apiClient(app.url, from.key)('POST', '/api/messages', {
+            message: 'Hello',
+            recipientPhone: phone(),
+            scheduledDate,
+            ...fields,
+          });
+        const [left, ...sends] = await Promise.all([
+          owner('POST', '/api/agency/lines', order),
+          ...[{}, { fromLineId: lineId }, {}, { fromLineId: lineId }].map(send),
+        ]);
+        expect(left.status).toBe(200);
+        // Accepted before it left, or told that there is no such line; never an internal error.
+        for (const { status } of sends) expect([201, 400, 404, 409]).toContain(status);
+        expect(await stranded(from.id)).toEqual([]);
+      }
+    },
+    120_000,
+  );
+});
+
+describe('the sweep', () => {
+  it('gives messages whose line is gone to another line', async () => {
+    const workspace = await createWorkspace(app);
+    const lineId = await createLine(app, workspace.id);
+    const recipients = [phone(), phone()];
+    const goneId = newId();
+    for (const to of recipients)
+      await insertRow(app, 'messages', {
+        workspace_id: workspace.id,
+        id: newId(),
+        channel: 'imessage',
+        status: 'pending',
+        line_id: goneId,
+        line_pinned: true,
+        address: to,
+        recipient_phone: to,
+        body: 'Stranded',
+        source: 'api',
+        scheduled_at: new Date(),
+      });
+    expect(await stranded(workspace.id)).toHaveLength(2);
+    await app.temporal.schedule.getHandle('sweep').trigger();
+    for (const to of recipients) await eventually(async () => (await sentTo(app, to)).length === 1, 30_000);
+    expect(await sentTo(app, recipients[0] ?? '')).toMatchObject([{ lineId }]);
+  });
+});
