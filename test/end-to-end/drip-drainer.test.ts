@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +6,7 @@ import { takeDue } from '#db/commands/outbox/notifications.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/pool.ts';
 import { takeDrips } from '#db/queries/drip.ts';
 import { newId } from '#domain/ids.ts';
+import { connected } from '#test/setup/database.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -119,12 +119,11 @@ describe('a buffered drip that cannot become a message', () => {
 describe('however few rows the planner takes a table to have', () => {
   /** Fills a table after the planner has seen it with one row. */
   async function fillUnseen(table: string, fill: (from: number, to: number) => Promise<void>): Promise<void> {
-    const owner = new pg.Client({ connectionString: app.config.databaseUrl });
-    await owner.connect();
-    await owner.query(`alter table ${table} set (autovacuum_enabled = off)`);
-    await fill(1, 1);
-    await owner.query(`analyze ${table}`);
-    await owner.end();
+    await connected(app.ownerUrl, async (owner) => {
+      await owner.query(`alter table ${table} set (autovacuum_enabled = off)`);
+      await fill(1, 1);
+      await owner.query(`analyze ${table}`);
+    });
     await fill(2, 500);
   }
   const run = (query: ReturnType<typeof sql.fragment>) =>

@@ -1,0 +1,88 @@
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
+import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+
+let database: TestDatabase;
+let client: pg.Client;
+const lines: string[] = [];
+const log = (line: string): void => void lines.push(line);
+const migrated = (options: MigrateOptions = {}) => migrate(database.ownerUrl, database, { log, ...options });
+
+async function open(template?: string): Promise<void> {
+  database = await createTestDatabase(template);
+  client = new pg.Client({ connectionString: database.ownerUrl });
+  await client.connect();
+}
+beforeEach(() => {
+  lines.length = 0;
+});
+afterEach(async () => {
+  await client.end();
+  await database.drop();
+});
+
+const invalidIndexes = async () =>
+  (await client.query('select indexrelid::regclass::text from pg_index where not indisvalid')).rows;
+
+describe('migrators that run at once', () => {
+  it.each([1, 2, 3])(
+    'come to one schema, applied once (%i)',
+    async () => {
+      await open('template1');
+      const [first = [], second = []] = await Promise.all([migrated(), migrated()]);
+      expect([first, second].map(({ length }) => length).toSorted()[0]).toBe(0);
+      expect([...first, ...second].at(-1)).toBe(await newestMigration());
+      expect(await invalidIndexes()).toEqual([]);
+      expect(lines[0]).toMatch('Another process is migrating this database');
+      expect(await migrated()).toEqual([]);
+    },
+    120_000,
+  );
+});
+
+describe('a migration that was cut short', () => {
+  it('is taken up again, whatever it left of its index', async () => {
+    await open();
+    await client.query(
+      `update pg_index set indisvalid = false where indexrelid = 'conversations_tagged'::regclass`,
+    );
+    await client.query(`delete from migrations where name = '0132_conversations_tagged.sql'`);
+    expect(await migrated()).toEqual(['0132_conversations_tagged.sql']);
+    expect(await invalidIndexes()).toEqual([]);
+  });
+
+  it('is taken up again when its index was complete, and only its record missing', async () => {
+    await open();
+    await client.query(`delete from migrations where name = '0131_inbound_counted.sql'`);
+    expect(await migrated()).toEqual(['0131_inbound_counted.sql']);
+  });
+});
+
+describe('a migration whose table is in use', () => {
+  const NAME = '0141_attachment_failure.sql';
+  beforeEach(async () => {
+    await open();
+    await client.query('alter table attachments drop column failure');
+    await client.query('delete from migrations where name = $1', [NAME]);
+    await client.query('begin; select from attachments');
+  });
+
+  it('lets go of its place in the queue and tries again, until the table is free', async () => {
+    // Told of the first failure, the long transaction ends.
+    const end = (line: string) => {
+      log(line);
+      void client.query('commit');
+    };
+    expect(await migrated({ log: end })).toEqual([NAME]);
+    expect(lines).toEqual([expect.stringMatching(`Migration ${NAME} waits for a table`)]);
+  });
+
+  it('fails after its patience, and changes nothing', async () => {
+    await expect(migrated({ patienceMs: 0 })).rejects.toThrow(
+      `migration ${NAME} failed: canceling statement due to lock timeout`,
+    );
+    await client.query('commit');
+    expect(await migrated()).toEqual([NAME]);
+  });
+});
