@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { MessageDraft } from '#domain/message-draft.ts';
+import type { MessageDraft } from '#domain/message-draft.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
 

@@ -54,15 +54,16 @@ export async function acceptDrips(
 /** PostgreSQL's classes of errors that come from the values alone: data exceptions, and violated constraints. */
 const VALUE_ERRORS = /^2[23]/;
 
+type DatabaseErrorFields = Record<'code' | 'constraint' | 'column', string>;
+
 /** What is wrong with the content that was to be stored; null: the error has another cause, and may pass. */
 function faultOfContent(error: unknown): string | null {
   if (error instanceof z.ZodError || error instanceof SchemaValidationError)
     return error.issues[0]?.path?.map(String).join('.') || 'its form';
   if (error instanceof RangeError) return error.message;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const { code, constraint, column } = cause as Partial<Record<'code' | 'constraint' | 'column', unknown>>;
-    if (typeof code === 'string' && VALUE_ERRORS.test(code))
-      return String(constraint ?? column ?? cause.message);
+    const { code, constraint, column, message } = cause as Error & Partial<DatabaseErrorFields>;
+    if (typeof code === 'string' && VALUE_ERRORS.test(code)) return constraint ?? column ?? message;
   }
   return null;
 }
