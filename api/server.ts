@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { JWK } from 'jose';
 import pg from 'pg';
-import { createPools } from '#db/pool.ts';
+import { createApiPools } from '#db/pool.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
@@ -31,10 +31,12 @@ export interface RunningApi {
 /** Starts one API process; any number of them may run side by side. */
 export async function startApi(config: Config): Promise<RunningApi> {
   const logger = createLogger('api', config.logLevel);
-  const pools = await createPools(config.database, { size: config.databasePoolSize });
+  const pools = await createApiPools(config.database, config.databasePoolSize);
   const rateLimitPool = new pg.Pool({
     connectionString: config.database.systemUrl,
     max: 3,
+    connectionTimeoutMillis: 5000,
+    statement_timeout: 5000,
   });
   rateLimitPool.on('error', (error) => logger.warn({ error }, 'a rate limit connection was lost'));
   const temporal = createTemporalClient(config.temporal);
@@ -65,7 +67,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     }),
     payments: createPayments(config),
     intake: createDripIntake(pools, waker, links, metrics),
-    rateLimits: createRateLimits(rateLimitPool),
+    rateLimits: createRateLimits(rateLimitPool, config.failedAttemptsPerMinute),
   };
   // Metrics with a port of their own are not on the public one.
   const published = config.metricsPort === null ? routes : routes.filter((route) => route !== metricsPage);

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Pools } from '#db/pool.ts';
+import type { ApiPools } from '#db/pool.ts';
 import type { Config } from '#domain/config.ts';
 import type { PaymentProvider } from '#domain/payments.ts';
 import type { Egress } from '#providers/egress.ts';
@@ -20,7 +20,7 @@ import type { Metrics } from './http/metrics.ts';
 export interface Services {
   readonly config: Config;
   readonly logger: Logger;
-  readonly pools: Pools;
+  readonly pools: ApiPools;
   readonly waker: Waker;
   readonly temporal: Client['connection'];
   readonly sessions: SessionVerifier;

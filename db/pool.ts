@@ -1,17 +1,24 @@
 import {
+  BackendTerminatedError,
+  BackendTerminatedUnexpectedlyError,
   type CommonQueryMethods,
+  ConnectionError,
   createPool,
   createTypeParserPreset,
   type DatabasePool,
   type DatabaseTransactionConnection,
   type DriverTypeParser,
+  IdleTransactionTimeoutError,
   type Interceptor,
   parseDsn,
   SchemaValidationError,
   sql,
+  StatementCancelledError,
+  StatementTimeoutError,
   stringifyDsn,
 } from 'slonik';
 import { z } from 'zod';
+import { Busy, createFairQueue, type FairQueue } from './fair-queue.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 
 /** Where the processes log in: two logins of one database, which own nothing (db/restricted-login.ts). */
@@ -24,9 +31,25 @@ export interface DatabaseUrls {
 
 /** The pools of one process, one for each login. */
 export interface Pools {
-  readonly tenant: DatabasePool;
+  readonly tenant: TenantPool;
   readonly system: DatabasePool;
   close(): Promise<void>;
+}
+
+/** Connections for the work of workspaces. Workers limit their work themselves: they have no queue, and wait for locks. */
+interface TenantPool {
+  readonly pool: DatabasePool;
+  readonly queue: FairQueue | null;
+}
+
+/** The pools of an API process, where tenants must not wait for each other, nor authentication for any of them. */
+export interface ApiPools extends Pools {
+  /** Looks up credentials, shared fairly between client addresses. */
+  readonly auth: { readonly pool: DatabasePool; readonly queue: FairQueue };
+  /** Analytics, searches and exports: reads that may take long. */
+  readonly reads: TenantPool;
+  /** Shares `system` between agencies. */
+  readonly agencies: FairQueue;
 }
 
 declare const tenantBrand: unique symbol;
@@ -58,10 +81,44 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     openPool(urls.systemUrl, 'linepace_system', options),
   ]);
   return {
-    tenant,
+    tenant: { pool: tenant, queue: null },
     system,
     close: async () => {
       await Promise.all([tenant.end(), system.end()]);
+    },
+  };
+}
+
+/** How long a request waits for a connection, and then for a lock. */
+const PATIENCE_MS = 5000;
+const MAX_WAITING = 500;
+const LIMITED_LOCKS = sql.fragment`set_config('lock_timeout', ${String(PATIENCE_MS)}, true)`;
+
+/**
+ * The pools of an API process.
+ * @param size connections for the work of workspaces; each of the other pools has half as many.
+ */
+export async function createApiPools(urls: DatabaseUrls, size: number): Promise<ApiPools> {
+  const half = Math.max(2, Math.ceil(size / 2));
+  const openTenant = (size: number): Promise<DatabasePool> =>
+    openPool(urls.tenantUrl, 'linepace_tenant', { size });
+  const openSystem = (): Promise<DatabasePool> => openPool(urls.systemUrl, 'linepace_system', { size: half });
+  const share = (size: number, share = Math.max(1, Math.floor(size / 2))): FairQueue =>
+    createFairQueue({ size, share, maxWaiting: MAX_WAITING, patienceMs: PATIENCE_MS });
+  const [tenant, reads, system, auth] = await Promise.all([
+    openTenant(size),
+    openTenant(half),
+    openSystem(),
+    openSystem(),
+  ]);
+  return {
+    tenant: { pool: tenant, queue: share(size) },
+    reads: { pool: reads, queue: share(half) },
+    system,
+    agencies: share(half),
+    auth: { pool: auth, queue: share(half, half - 1) },
+    close: async () => {
+      await Promise.all([tenant, reads, system, auth].map((pool) => pool.end()));
     },
   };
 }
@@ -85,15 +142,36 @@ async function openPool(url: string, login: string, { size = 10, statementTimeou
   return pool;
 }
 
+/** Runs work in a transaction of one workspace. @throws Busy in an API process where no connection comes free. */
 export async function withTenant<T>(
   pools: Pools,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
 ): Promise<T> {
-  return pools.tenant.transaction(async (transaction) => {
-    await transaction.query(sql.type(Nothing)`select set_config('app.workspace_id', ${workspaceId}, true)`);
-    return work(Object.assign(transaction, { workspaceId }) as unknown as TenantDb);
-  });
+  return tenantTransaction(pools.tenant, workspaceId, work);
+}
+
+/** As `withTenant`, for reads that may take long: the workspace's other requests do not wait for them. */
+export async function withTenantReads<T>(
+  pools: ApiPools,
+  workspaceId: string,
+  work: (db: TenantDb) => Promise<T>,
+): Promise<T> {
+  return tenantTransaction(pools.reads, workspaceId, work);
+}
+
+async function tenantTransaction<T>(
+  { pool, queue }: TenantPool,
+  workspaceId: string,
+  work: (db: TenantDb) => Promise<T>,
+): Promise<T> {
+  const run = (): Promise<T> =>
+    pool.transaction(async (transaction) => {
+      await transaction.query(sql.type(Nothing)`
+        select set_config('app.workspace_id', ${workspaceId}, true), ${queue ? LIMITED_LOCKS : sql.fragment`null`}`);
+      return work(Object.assign(transaction, { workspaceId }) as unknown as TenantDb);
+    });
+  return queue ? queue.run(workspaceId, run) : run();
 }
 
 /** Runs work within a transaction so that an error takes back what the work stored, and nothing else. */
@@ -125,8 +203,53 @@ export async function withSystem<T>(pools: Pools, work: (db: SystemDb) => Promis
   return pools.system.transaction((transaction) => work(transaction as unknown as SystemDb));
 }
 
+/** As `withSystem`, for the request of an agency: agencies share the connections. @throws Busy */
+export async function withAgency<T>(
+  pools: ApiPools,
+  agencyId: string,
+  work: (db: SystemDb) => Promise<T>,
+): Promise<T> {
+  return pools.agencies.run(agencyId, () =>
+    withSystem(pools, async (db) => {
+      await db.query(sql.type(Nothing)`select ${LIMITED_LOCKS}`);
+      return work(db);
+    }),
+  );
+}
+
+/** Looks up a credential on connections that do nothing else. @param client the address it came from. @throws Busy */
+export async function withAuth<T>(
+  { auth }: ApiPools,
+  client: string,
+  lookUp: (db: SystemDb) => Promise<T>,
+): Promise<T> {
+  return auth.queue.run(client, () => lookUp(auth.pool as unknown as SystemDb));
+}
+
 /** Single statements across workspaces, without a transaction's round trips. */
 export const systemDb = (pools: Pools): SystemDb => pools.system as unknown as SystemDb;
+
+/**
+ * Whether the database had no time for a statement: no connection or lock came free, it took too long, or the server
+ * is not reachable. The statement may succeed later.
+ */
+export function isOverload(error: unknown): boolean {
+  if (OVERLOADS.some((kind) => error instanceof kind)) return true;
+  return error instanceof Error && 'code' in error && OVERLOAD_CODES.has(String(error.code));
+}
+
+const OVERLOADS = [
+  Busy,
+  BackendTerminatedError,
+  BackendTerminatedUnexpectedlyError,
+  ConnectionError,
+  IdleTransactionTimeoutError,
+  StatementCancelledError,
+  StatementTimeoutError,
+];
+
+/** Lock timeout; too many connections; the server starts or stops. */
+const OVERLOAD_CODES = new Set(['55P03', '53300', '57P03']);
 
 /** For statements whose rows nobody reads. */
 export const Nothing = z.unknown();

@@ -40,6 +40,8 @@ const Environment = z.object({
   HOST: z.string().default('0.0.0.0'),
   PORT: Port.default(3000),
   PUBLIC_URL: HttpUrl.optional(),
+  TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
+  FAILED_ATTEMPTS_PER_MINUTE: z.coerce.number().int().min(1).default(60),
   METRICS_PORT: Port.optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   ENCRYPTION_KEYS: z.string().min(1),
@@ -93,6 +95,9 @@ function read(env: z.output<typeof Environment>) {
     port: env.PORT,
     publicUrl: (env.PUBLIC_URL ?? `http://localhost:${env.PORT}`).replace(/\/$/, ''),
     metricsPort: env.METRICS_PORT ?? null,
+    /** How many proxies stand before the API; anybody can write what `X-Forwarded-For` says beyond them. */
+    trustedProxies: env.NODE_ENV === 'production' ? env.TRUSTED_PROXIES : 0,
+    failedAttemptsPerMinute: env.FAILED_ATTEMPTS_PER_MINUTE,
     logLevel: env.LOG_LEVEL,
     encryptionKeys: env.ENCRYPTION_KEYS,
     signingKeys: env.SIGNING_KEYS,

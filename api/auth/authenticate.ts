@@ -5,7 +5,7 @@ import {
   workspaceById,
   workspaceByKey,
 } from '#db/queries/credentials.ts';
-import { systemDb } from '#db/pool.ts';
+import { withAuth } from '#db/pool.ts';
 import { apiKeyKind, hashApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, WorkspaceCaller } from '#domain/caller.ts';
 import { ApiError } from '../http/errors.ts';
@@ -28,9 +28,18 @@ export const AGENCY_ENDPOINTS = [
   'POST /api/agency/billing/subscribe',
 ] as const;
 
+/** What a route says of who may call it. */
+type Guarded = Pick<TenantRoute, 'access' | 'adminsOnly'>;
+
 interface Credential {
   scheme: 'bearer' | 'basic';
   token: string;
+}
+
+interface Attempt extends Credential {
+  path: string;
+  /** The address it came from, as `clientAddress` gives it. */
+  client: string;
 }
 
 /**
@@ -38,16 +47,24 @@ interface Credential {
  * @throws UNAUTHORIZED and the refusals of specification §5.4, each by the kind of credential that came.
  */
 export async function authenticate(
-  route: Pick<TenantRoute, 'access'>,
-  request: { authorization: string; path: string },
+  route: Guarded,
+  request: { authorization: string; path: string; client: string },
   services: Services,
 ): Promise<Caller> {
   const credential = readCredential(request.authorization);
+  // A request without a credential tries none, and is not counted as a failed attempt.
   if (!credential) throw new ApiError('UNAUTHORIZED');
   const keyKind = apiKeyKind(credential.token);
-  if (keyKind === 'agency') return withAgencyKey(route, credential, request.path, services);
-  if (keyKind === 'workspace') return withWorkspaceKey(route, credential, services);
-  return withSession(route, credential, services);
+  const attempt = { ...credential, ...request };
+  if (keyKind === 'agency') return withAgencyKey(route, attempt, services);
+  if (keyKind === 'workspace') return withWorkspaceKey(route, attempt, services);
+  return withSession(route, attempt, services);
+}
+
+/** Counts an attempt that failed. @throws UNAUTHORIZED, or RATE_LIMITED after too many of this client's. */
+async function unauthorized(client: string, { rateLimits }: Services): Promise<never> {
+  await rateLimits.countFailure(client);
+  throw new ApiError('UNAUTHORIZED');
 }
 
 function readCredential(authorization: string): Credential | null {
@@ -59,71 +76,77 @@ function readCredential(authorization: string): Credential | null {
   return user === '' ? null : { scheme: 'basic', token: user };
 }
 
-const needsSession = ({ access }: Pick<TenantRoute, 'access'>): boolean => access.endsWith('-session');
-const isForAgencies = ({ access }: Pick<TenantRoute, 'access'>): boolean => access.startsWith('agency');
+const needsSession = ({ access }: Guarded): boolean => access.endsWith('-session');
+const needsAdmin = ({ access, adminsOnly }: Guarded): boolean =>
+  adminsOnly === true || access === 'workspace-admin-session';
+const isForAgencies = ({ access }: Guarded): boolean => access.startsWith('agency');
 
 async function withAgencyKey(
-  route: Pick<TenantRoute, 'access'>,
-  { scheme, token }: Credential,
-  requestedPath: string,
-  { pools }: Services,
+  route: Guarded,
+  { scheme, token, path, client }: Attempt,
+  services: Services,
 ): Promise<AgencyCaller> {
+  const { pools } = services;
   const hash = hashApiKey(token);
-  const caller = scheme === 'bearer' ? await agencyByKey(systemDb(pools), hash) : null;
-  if (!caller) throw new ApiError('UNAUTHORIZED');
-  const where = { agencyEndpoints: AGENCY_ENDPOINTS, requestedPath };
+  const caller = scheme === 'bearer' ? await withAuth(pools, client, (db) => agencyByKey(db, hash)) : null;
+  if (!caller) return unauthorized(client, services);
+  const where = { agencyEndpoints: AGENCY_ENDPOINTS, requestedPath: path };
   if (needsSession(route)) throw new ApiError('SESSION_REQUIRED', undefined, where);
   if (!isForAgencies(route)) throw new ApiError('AGENCY_KEY_WRONG_ENDPOINT', undefined, where);
   if (!caller.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
-  noteUse(hash, pools);
+  noteUse(hash, client, pools);
   return caller;
 }
 
 async function withWorkspaceKey(
-  route: Pick<TenantRoute, 'access'>,
-  { token }: Credential,
-  { pools }: Services,
+  route: Guarded,
+  { token, client }: Attempt,
+  services: Services,
 ): Promise<WorkspaceCaller> {
+  const { pools } = services;
   const hash = hashApiKey(token);
-  const caller = await workspaceByKey(systemDb(pools), hash);
-  if (!caller) throw new ApiError('UNAUTHORIZED');
+  const caller = await withAuth(pools, client, (db) => workspaceByKey(db, hash));
+  if (!caller) return unauthorized(client, services);
   if (needsSession(route)) throw new ApiError('SESSION_REQUIRED');
   if (isForAgencies(route)) throw new ApiError('AGENCY_KEY_REQUIRED');
-  noteUse(hash, pools);
+  noteUse(hash, client, pools);
   return caller;
 }
 
 /** Keys used within the last minute by this process: their `lastUsedAt` needs no writing. */
 const recentlyUsed = new Map<string, number>();
 
-function noteUse(hash: string, pools: Services['pools']): void {
+function noteUse(hash: string, client: string, pools: Services['pools']): void {
   const now = Date.now();
   if (now - (recentlyUsed.get(hash) ?? 0) < 60_000) return;
   if (recentlyUsed.size > 10_000) recentlyUsed.clear();
   recentlyUsed.set(hash, now);
-  void touchKey(systemDb(pools), hash).catch(() => {});
+  void withAuth(pools, client, (db) => touchKey(db, hash)).catch(() => {});
 }
 
 async function withSession(
-  route: Pick<TenantRoute, 'access'>,
-  { scheme, token }: Credential,
-  { pools, sessions }: Services,
+  route: Guarded,
+  { scheme, token, client }: Attempt,
+  services: Services,
 ): Promise<Caller> {
-  if (scheme !== 'bearer') throw new ApiError('UNAUTHORIZED');
+  const { pools, sessions } = services;
+  if (scheme !== 'bearer') return unauthorized(client, services);
   const session = await sessions.verify(token).catch((error: unknown) => {
-    throw new ApiError(error instanceof SessionKeysUnavailable ? 'UNAVAILABLE' : 'UNAUTHORIZED');
+    if (error instanceof SessionKeysUnavailable) throw new ApiError('UNAVAILABLE');
+    return unauthorized(client, services);
   });
   if (isForAgencies(route)) {
-    const caller = await agencyOfUser(systemDb(pools), session.userId);
+    const caller = await withAuth(pools, client, (db) => agencyOfUser(db, session.userId));
     if (!caller?.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
     if (route.access.endsWith('-owner-session') && caller.role !== 'owner')
       throw new ApiError('AGENCY_OWNER_REQUIRED');
     return caller;
   }
   const { organizationId, role, userId } = session;
-  const workspace = organizationId === null ? null : await workspaceById(systemDb(pools), organizationId);
+  const workspace =
+    organizationId === null ? null : await withAuth(pools, client, (db) => workspaceById(db, organizationId));
+  // The token is valid, so nothing was guessed.
   if (!workspace) throw new ApiError('UNAUTHORIZED');
-  if (route.access === 'workspace-admin-session' && role !== 'org:admin')
-    throw new ApiError('ADMIN_REQUIRED');
+  if (needsAdmin(route) && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   return { kind: 'workspace', via: 'session', workspace, userId, role };
 }

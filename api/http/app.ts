@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
+import { isOverload } from '#db/pool.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
 import { TooMuchToRead } from '#providers/untrusted/processes.ts';
 import { readBody } from './body.ts';
+import { clientAddress } from './client-address.ts';
 import { ApiError } from './errors.ts';
 import { RateLimited } from './rate-limits.ts';
 import { respond } from './respond.ts';
@@ -12,7 +14,8 @@ import type { PublicRoute, Route, TenantRoute } from './route.ts';
 
 /** The HTTP application: every declared route behind the same few steps, in this order. */
 export function createApp(routes: readonly Route[], services: Services): Koa {
-  const app = new Koa({ proxy: services.config.production });
+  const { trustedProxies } = services.config;
+  const app = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   const router = new Router({ sensitive: true });
   for (const route of routes) {
     const path = route.path.replace('{*path}', '*path').replaceAll(/\{(\w+)\}/g, ':$1');
@@ -42,9 +45,11 @@ async function publicRoute(route: PublicRoute, context: Koa.Context, services: S
 }
 
 async function tenantRoute(route: TenantRoute, context: Koa.Context, services: Services): Promise<void> {
+  // Some responses hold a key or a secret that is shown once, and nearly all of them personal data.
+  context.set('Cache-Control', 'no-store');
   const caller = await authenticate(
     route,
-    { authorization: context.get('authorization'), path: context.path },
+    { authorization: context.get('authorization'), path: context.path, client: clientAddress(context) },
     services,
   );
   context.state['caller'] = caller;
@@ -66,7 +71,7 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   if (route.produces !== undefined) context.type = route.produces;
 }
 
-/** Endpoints without a limit in the specification (decisions §2). */
+/** Endpoints that declare none. */
 const DEFAULT_LIMIT = { requests: 120, seconds: 60 };
 
 async function requestId(context: Koa.Context, next: Koa.Next): Promise<void> {
@@ -74,7 +79,7 @@ async function requestId(context: Koa.Context, next: Koa.Next): Promise<void> {
   // Any visible ASCII: base64 and paths are ids to somebody.
   const id = /^[!-~]{1,200}$/.test(given) ? given : randomUUID();
   context.state['requestId'] = id;
-  context.set('X-Request-Id', id);
+  context.set({ 'X-Request-Id': id, 'X-Content-Type-Options': 'nosniff' });
   await next();
 }
 
@@ -99,22 +104,28 @@ function accessLog({ logger, metrics }: Services): Koa.Middleware {
   };
 }
 
-/** When content that could not be read yet is to be handed over again. */
-const BUSY_SECONDS = 5;
+/** Of a response that says: not now. */
+const RETRY_AFTER_SECONDS = 5;
 
 function errors({ logger }: Services): Koa.Middleware {
   return async (context, next) => {
     try {
       await next();
-    } catch (error) {
+    } catch (thrown) {
+      const error =
+        isOverload(thrown) || thrown instanceof TooMuchToRead ? new ApiError('UNAVAILABLE') : thrown;
+      if (error !== thrown)
+        logger.warn(
+          { route: (context.state['route'] as Route | undefined)?.id, error: thrown },
+          'overloaded',
+        );
       if (error instanceof RateLimited) context.set(error.headers);
       // The rest of a body that nobody reads would block the connection.
       if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
-      if (error instanceof TooMuchToRead) context.set('Retry-After', String(BUSY_SECONDS));
-      const refusal = error instanceof TooMuchToRead ? new ApiError('UNAVAILABLE') : error;
-      if (refusal instanceof ApiError) {
-        context.status = refusal.status;
-        context.body = refusal.body;
+      if (error instanceof ApiError) {
+        context.status = error.status;
+        context.body = error.body;
+        if (error.status === 503) context.set('Retry-After', String(RETRY_AFTER_SECONDS));
         return;
       }
       const requestId = context.state['requestId'] as string;

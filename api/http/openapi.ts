@@ -138,12 +138,19 @@ const successes = (route: TenantRoute) =>
 
 /** Every error code a route can answer with: its own and those of its kind. */
 export function errorCodes(route: TenantRoute): ErrorCode[] {
-  const codes = new Set<ErrorCode>(['UNAUTHORIZED', 'INTERNAL_ERROR', ...(route.errors ?? [])]);
+  const codes = new Set<ErrorCode>([
+    'UNAUTHORIZED',
+    // Failed attempts are limited even where requests are not.
+    'RATE_LIMITED',
+    'INTERNAL_ERROR',
+    'UNAVAILABLE',
+    ...(route.errors ?? []),
+  ]);
   if (route.access.startsWith('agency')) codes.add('NOT_AN_AGENCY');
   if (route.access === 'agency' || route.access === 'agency-untransacted') codes.add('AGENCY_KEY_REQUIRED');
   if (route.access.startsWith('workspace')) codes.add('AGENCY_KEY_WRONG_ENDPOINT');
   if (route.access.endsWith('-session')) codes.add('SESSION_REQUIRED');
-  if (route.access === 'workspace-admin-session') codes.add('ADMIN_REQUIRED');
+  if (route.access === 'workspace-admin-session' || route.adminsOnly) codes.add('ADMIN_REQUIRED');
   if (route.access.endsWith('-owner-session')) codes.add('AGENCY_OWNER_REQUIRED');
   if (route.params) codes.add('NOT_FOUND');
   if (route.query || route.body) codes.add('VALIDATION_ERROR');
@@ -151,7 +158,6 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
     for (const code of ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) codes.add(code);
   if (route.consumes)
     for (const code of ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) codes.add(code);
-  if (route.limit !== null) codes.add('RATE_LIMITED');
   if (route.idempotent) codes.add('IDEMPOTENCY_KEY_REUSED');
   if (route.access.startsWith('workspace') && route.method !== 'GET' && !route.openWhenReadOnly)
     codes.add('READ_ONLY');

@@ -6,7 +6,7 @@ import {
   RateLimiterRes,
 } from 'rate-limiter-flexible';
 import { ApiError } from './errors.ts';
-import type { RateLimit } from './route.ts';
+import { perMinute, type RateLimit } from './route.ts';
 
 /** Every limit of the API, counted per endpoint and workspace (specification §8, decisions §2). */
 export interface RateLimits {
@@ -16,11 +16,13 @@ export interface RateLimits {
    * @throws RATE_LIMITED, with `Retry-After` among its headers.
    */
   consume(routeId: string, caller: string, limit: RateLimit): Promise<Record<string, string>>;
+  /** Counts a credential, a link or a signature that was wrong. @throws RATE_LIMITED after too many of one client. */
+  countFailure(client: string): Promise<void>;
   /** The backstop of bulk intake: 1,000 a second sustained, 10,000 in a burst; of this process alone. */
   consumeIntake(caller: string): Promise<void>;
 }
 
-export function createRateLimits(pool: pg.Pool): RateLimits {
+export function createRateLimits(pool: pg.Pool, failuresPerMinute: number): RateLimits {
   const limiters = new Map<string, RateLimiterPostgres>();
   const limiterOf = (routeId: string, { requests, seconds }: RateLimit): RateLimiterPostgres => {
     let limiter = limiters.get(routeId);
@@ -32,6 +34,8 @@ export function createRateLimits(pool: pg.Pool): RateLimits {
         keyPrefix: routeId,
         points: requests,
         duration: seconds,
+        // What is over its limit stays so without asking the database.
+        inMemoryBlockOnConsumed: requests,
         // The database out of reach is no reason to refuse: each process counts for itself meanwhile.
         insuranceLimiter: new RateLimiterMemory({ points: requests, duration: seconds }),
       });
@@ -44,13 +48,18 @@ export function createRateLimits(pool: pg.Pool): RateLimits {
     new RateLimiterMemory({ points: 10_000, duration: 60 }),
   );
 
+  async function consume(routeId: string, caller: string, limit: RateLimit): Promise<Record<string, string>> {
+    try {
+      return standing(limit, await limiterOf(routeId, limit).consume(caller));
+    } catch (refusal) {
+      throw refused(refusal, standing(limit, refusal));
+    }
+  }
+
   return {
-    async consume(routeId, caller, limit) {
-      try {
-        return standing(limit, await limiterOf(routeId, limit).consume(caller));
-      } catch (refusal) {
-        throw refused(refusal, standing(limit, refusal));
-      }
+    consume,
+    async countFailure(client) {
+      await consume('failed-attempt', client, perMinute(failuresPerMinute));
     },
     async consumeIntake(caller) {
       await intake.consume(caller).catch((refusal: unknown) => {

@@ -1,7 +1,7 @@
 import type { Context as KoaContext } from 'koa';
 import type { z } from 'zod';
-import { type SystemDb, type TenantDb, withSystem, withTenant } from '#db/pool.ts';
-import type { Caller, WorkspaceCaller } from '#domain/caller.ts';
+import { type SystemDb, type TenantDb, withAgency, withTenant, withTenantReads } from '#db/pool.ts';
+import type { Caller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import { ApiError, fromZod, invalidFields } from './errors.ts';
 import { replayed, replayedForAgency, requestHash } from './idempotency.ts';
@@ -39,7 +39,7 @@ export async function respond(
     return (route.handler as unknown as Handler)({ ...request, db });
   };
 
-  if ('check' in route) await route.check?.({ ...request, caller: caller as WorkspaceCaller });
+  if ('check' in route) await (route.check as Check | undefined)?.(request);
   // The same key on another resource is another request: on each campaign, for one, a lead is added once.
   const target = [route.id, ...Object.values(koa['params'] as Record<string, string>)].join(' ');
   const answer = await inTransaction(
@@ -57,6 +57,7 @@ export async function respond(
 
 /** What every handler is once its route's own schemas have done their work. */
 type Handler = (context: object) => Promise<Answer>;
+type Check = (context: object) => Promise<void>;
 
 async function inTransaction(
   route: TenantRoute,
@@ -72,9 +73,12 @@ async function inTransaction(
   const hash = key === '' ? '' : requestHash(body);
   if (caller.kind === 'agency') {
     const request = { agencyId: caller.agency.id, route: target, key, hash };
-    return withSystem(pools, (db) => replayedForAgency(db, request, secrets, () => handle(db)));
+    return withAgency(pools, request.agencyId, (db) =>
+      replayedForAgency(db, request, secrets, () => handle(db)),
+    );
   }
-  return withTenant(pools, caller.workspace.id, (db) =>
+  const transaction = route.heavy ? withTenantReads : withTenant;
+  return transaction(pools, caller.workspace.id, (db) =>
     replayed(db, { route: target, key, hash }, secrets, () => handle(db)),
   );
 }

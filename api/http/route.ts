@@ -40,10 +40,14 @@ interface Declaration<
   errors?: readonly ErrorCode[];
   /** Default: 120 per minute (decisions §2); null: none. */
   limit?: RateLimit | null;
+  /** Of those who are signed in, only admins may; a key acts for the whole workspace. */
+  adminsOnly?: boolean;
   /** Stays open when the workspace is read-only. Reads always do. */
   openWhenReadOnly?: boolean;
   /** A `POST` that creates takes an `Idempotency-Key`. */
   idempotent?: boolean;
+  /** A read that may take long: it uses connections that other requests do not wait for. */
+  heavy?: boolean;
   /** The media types of a body that the handler reads from `raw` itself, as a stream. */
   consumes?: readonly string[];
   /** The media type of an answer that is a stream: its schema is `AnswerStream`. */
@@ -70,6 +74,11 @@ export interface RequestContext<P, Q, B> extends Services {
   afterCommit(effect: () => void): void;
 }
 
+/** What waits for something else than the database, such as a name server: it runs before the transaction. */
+type Check<P extends Schema | undefined, Q extends Schema | undefined, B extends Schema | undefined, C> = (
+  context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & { caller: C },
+) => Promise<void>;
+
 /** An endpoint of one workspace: its handler runs in one transaction of that workspace. */
 export interface WorkspaceRoute<
   P extends Schema | undefined = undefined,
@@ -79,10 +88,7 @@ export interface WorkspaceRoute<
   A = Reply<R>,
 > extends Declaration<P, Q, B, R> {
   access: 'workspace' | 'workspace-admin-session';
-  /** Before the transaction: refusals that wait for something else than the database, such as a name server. */
-  check?(
-    context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & { caller: WorkspaceCaller },
-  ): Promise<void>;
+  check?: Check<P, Q, B, WorkspaceCaller>;
   handler(
     context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & { caller: WorkspaceCaller; db: TenantDb },
   ): Promise<A>;
@@ -111,6 +117,7 @@ export interface AgencyRoute<
   A = Reply<R>,
 > extends Declaration<P, Q, B, R> {
   access: 'agency' | 'agency-owner-session';
+  check?: Check<P, Q, B, AgencyCaller>;
   handler(
     context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & { caller: AgencyCaller; db: SystemDb },
   ): Promise<A>;

@@ -50,7 +50,8 @@ export const createAgencyWebhook = agencyRoute({
     201: z.object({ success: z.literal(true), webhooks: z.array(Webhook.extend({ secret: z.string() })) }),
   },
   errors: ['WORKSPACE_NOT_FOUND', 'URL_NOT_ALLOWED'],
-  async handler({ db, caller, body, egress, secrets }) {
+  check: ({ body, egress }) => checkWebhookUrl(body.url, { egress }),
+  async handler({ db, caller, body, secrets }) {
     const { workspaceId, allWorkspaces, ...input } = body;
     let clients: Client[];
     if (allWorkspaces === true || workspaceId === 'all') {
@@ -61,7 +62,6 @@ export const createAgencyWebhook = agencyRoute({
       if (!client) throw new ApiError('WORKSPACE_NOT_FOUND');
       clients = [client];
     }
-    await checkWebhookUrl(input.url, { egress });
     const webhooks = [];
     for (const client of clients)
       webhooks.push(await registerWebhook(inWorkspace(db, client), input, { secrets }));

@@ -33,6 +33,7 @@ export const readAnalytics = workspaceRoute({
   method: 'GET',
   path: '/api/analytics',
   tag: 'Analytics',
+  heavy: true,
   summary: 'Reached, sent, replied and positive replies, for all that the filters let through',
   query: AnalyticsQuery.extend({ agencyId: AgencyId }),
   responses: {
@@ -59,6 +60,7 @@ export const readDayConversations = workspaceRoute({
   method: 'GET',
   path: '/api/analytics/conversations',
   tag: 'Analytics',
+  heavy: true,
   summary: 'The conversations of one calendar day, newest activity first',
   query: z.object({
     date: z.iso.date(),
@@ -144,6 +146,7 @@ export const readTimeseries = workspaceRoute({
   method: 'GET',
   path: '/api/analytics/timeseries',
   tag: 'Analytics',
+  heavy: true,
   summary: 'The metrics for each hour, day or week',
   description: 'A contact counts once in each interval. Intervals without messages are there, with zeros.',
   query: SeriesQuery,
@@ -168,6 +171,7 @@ export const exportTimeseries = workspaceRoute({
   method: 'GET',
   path: '/api/analytics/export',
   tag: 'Analytics',
+  heavy: true,
   summary: 'The same series as CSV (`text/csv`), one line per interval',
   query: SeriesQuery,
   produces: 'text/csv',

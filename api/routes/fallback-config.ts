@@ -48,6 +48,7 @@ export const changeFallbackConfig = workspaceRoute({
   method: 'PATCH',
   path: '/api/workspace/fallback-config',
   tag: 'Workspace',
+  adminsOnly: true,
   summary: 'Configure the SMS fallback; only the fields sent change',
   body: FallbackConfigPatch,
   responses: { 200: Answer },

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { findImport, insertImport, presentImport, rejectedRows } from '#db/queries/lead-imports.ts';
 import { customFieldNames, type LeadRow, listLeads } from '#db/queries/leads.ts';
 import { findList } from '#db/queries/lists.ts';
-import { type Pools, type TenantDb, withTenant } from '#db/pool.ts';
+import { type ApiPools, type TenantDb, withTenant, withTenantReads } from '#db/pool.ts';
 import { csvLine } from '#domain/csv.ts';
 import { Id, newId } from '#domain/ids.ts';
 import { LeadImport } from '#domain/lead-import.ts';
@@ -119,13 +119,13 @@ export const readRejectedRows = untransactedRoute({
   responses: { 200: AnswerStream },
   errors: ['NOT_FOUND'],
   async handler({ caller, params, pools }) {
-    const row = await withTenant(pools, caller.workspace.id, (db) => findImport(db, params.importId));
+    const row = await withTenantReads(pools, caller.workspace.id, (db) => findImport(db, params.importId));
     if (row?.listId !== params.id) throw importNotFound();
     async function* lines() {
       yield csvLine(['row', 'reason', ...(row?.columns ?? [])]);
       let after = 0;
       for (;;) {
-        const rows = await withTenant(pools, caller.workspace.id, (db) =>
+        const rows = await withTenantReads(pools, caller.workspace.id, (db) =>
           rejectedRows(db, params.importId, after, PAGE),
         );
         yield rows
@@ -152,7 +152,7 @@ export const exportList = untransactedRoute({
   responses: { 200: AnswerStream },
   errors: ['NOT_FOUND'],
   async handler({ caller, params, pools }) {
-    const list = await withTenant(pools, caller.workspace.id, (db) => findList(db, params.id));
+    const list = await withTenantReads(pools, caller.workspace.id, (db) => findList(db, params.id));
     if (!list) throw listNotFound();
     return {
       status: 200,
@@ -175,12 +175,12 @@ const COLUMNS = [
   'createdAt',
 ];
 
-async function* exported(pools: Pools, workspaceId: string, listId: string) {
-  const custom = await withTenant(pools, workspaceId, (db) => customFieldNames(db, listId));
+async function* exported(pools: ApiPools, workspaceId: string, listId: string) {
+  const custom = await withTenantReads(pools, workspaceId, (db) => customFieldNames(db, listId));
   yield csvLine([...COLUMNS, ...custom]);
   let cursor: string | undefined;
   for (;;) {
-    const leads = await withTenant(pools, workspaceId, (db) =>
+    const leads = await withTenantReads(pools, workspaceId, (db) =>
       listLeads(db, { listId }, { limit: PAGE, cursor }),
     );
     yield leads

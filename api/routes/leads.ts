@@ -101,6 +101,7 @@ export const readLeads = workspaceRoute({
   path: '/api/leads',
   tag: 'Contacts',
   summary: 'Leads of the workspace, newest first',
+  heavy: true,
   query: PageQuery.extend({
     listId: Id.optional(),
     search: z

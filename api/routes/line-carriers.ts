@@ -11,7 +11,6 @@ import type { Carrier } from '#providers/carriers/carrier.ts';
 import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { MASK, maskConfig, sealConfig, secretFields } from '#providers/carriers/secret-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
-import { refuseMembers } from '../auth/members.ts';
 import { allowedAddress } from '../http/allowed-address.ts';
 import { ApiError, invalid, invalidFields } from '../http/errors.ts';
 import { untransactedRoute } from '../http/route.ts';
@@ -56,12 +55,12 @@ export const readLineCarrier = untransactedRoute({
   method: 'GET',
   path: '/api/lines/{id}/carrier',
   tag: 'Lines',
+  adminsOnly: true,
   summary: 'How a line is connected to its carrier',
   params,
   responses: { 200: Answer },
-  errors: ['ADMIN_REQUIRED', 'NOT_FOUND'],
+  errors: ['NOT_FOUND'],
   async handler({ caller, params: { id }, ...services }) {
-    refuseMembers(caller);
     const line = await withTenant(services.pools, caller.workspace.id, (db) => findLine(db, id));
     if (!line) throw lineNotFound();
     return { status: 200, body: { success: true, connection: present(line, services) } };
@@ -73,22 +72,15 @@ export const connectLineCarrier = untransactedRoute({
   method: 'PUT',
   path: '/api/lines/{id}/carrier',
   tag: 'Lines',
+  adminsOnly: true,
   summary: 'Connect a line to a carrier',
   description:
     'The carrier is told where to report, and probed, before anything changes: settings that do not work are refused. What waits then leaves by the new carrier; receipts of what left by another one before are no longer taken. The settings replace those there were; a secret is given anew each time.',
   params,
   body: LineConnectionInput,
   responses: { 200: Answer },
-  errors: [
-    'ADMIN_REQUIRED',
-    'NOT_FOUND',
-    'URL_NOT_ALLOWED',
-    'INVALID_STATE',
-    'CONFLICT',
-    'CARRIER_NOT_USABLE',
-  ],
+  errors: ['NOT_FOUND', 'URL_NOT_ALLOWED', 'INVALID_STATE', 'CONFLICT', 'CARRIER_NOT_USABLE'],
   async handler({ caller, params: { id }, body, now, ...services }) {
-    refuseMembers(caller);
     const { pools, config, secrets, egress, waker } = services;
     const { id: workspaceId, country } = caller.workspace;
     const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));

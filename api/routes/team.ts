@@ -13,7 +13,6 @@ import { Id } from '#domain/ids.ts';
 import { Invitation, INVITATION_DAYS, Role, TeamMember } from '#domain/team.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
-import { refuseMembers } from '../auth/members.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -25,6 +24,7 @@ export const inviteToTeam = workspaceRoute({
   method: 'POST',
   path: '/api/team/invite',
   tag: 'Team',
+  adminsOnly: true,
   summary: 'Invite somebody to the workspace by email',
   description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one.`,
   idempotent: true,
@@ -32,9 +32,8 @@ export const inviteToTeam = workspaceRoute({
     .object({ email: z.string().max(320), role: Role.default('org:member') })
     .meta({ id: 'InvitationInput' }),
   responses: { 201: z.object({ success: z.literal(true), invitation: Invitation }) },
-  errors: ['ADMIN_REQUIRED', 'CONFLICT'],
+  errors: ['CONFLICT'],
   async handler({ db, caller, body, config, secrets, waker, now, afterCommit }) {
-    refuseMembers(caller);
     const email = normalizeEmail(body.email);
     if (email === null) throw invalid('email', 'must be an email address');
     const team = await listTeam(db);
@@ -94,12 +93,11 @@ export const withdrawInvitation = workspaceRoute({
   method: 'DELETE',
   path: '/api/team/invitations/{id}',
   tag: 'Team',
+  adminsOnly: true,
   summary: 'Withdraw an invitation that was not accepted; its link is void',
   params: z.object({ id: Id }),
   responses: { 200: z.object({ success: z.literal(true) }) },
-  errors: ['ADMIN_REQUIRED'],
-  async handler({ db, caller, params }) {
-    refuseMembers(caller);
+  async handler({ db, params }) {
     if (!(await deleteInvitation(db, params.id))) throw new ApiError('NOT_FOUND', 'Invitation not found');
     return { status: 200, body: { success: true } };
   },

@@ -43,6 +43,7 @@ export const createWebhook = workspaceRoute({
   method: 'POST',
   path: '/api/webhooks',
   tag: 'Webhooks',
+  adminsOnly: true,
   summary: 'Register a URL for events',
   description:
     'The signing secret is in this answer and never shown again. Deliveries follow the Standard Webhooks scheme.',
@@ -84,6 +85,7 @@ export const changeWebhook = workspaceRoute({
   method: 'PATCH',
   path: '/api/webhooks/{id}',
   tag: 'Webhooks',
+  adminsOnly: true,
   summary: 'Change the URL, the events, the name or the status of a webhook',
   description:
     'What waits to be delivered goes to the new URL. With `isActive: false` deliveries stop at once; those that were waiting go out when it is active again, and events in between are not delivered.',
@@ -110,6 +112,7 @@ export const removeWebhook = workspaceRoute({
   method: 'DELETE',
   path: '/api/webhooks/{id}',
   tag: 'Webhooks',
+  adminsOnly: true,
   summary: 'Delete a webhook; its deliveries stop at once',
   params: WebhookParams,
   responses: { 200: z.object({ success: z.literal(true) }) },
@@ -125,6 +128,7 @@ export const rotateWebhookSecret = workspaceRoute({
   method: 'POST',
   path: '/api/webhooks/{id}/rotate-secret',
   tag: 'Webhooks',
+  adminsOnly: true,
   summary: 'Give a webhook a new signing secret',
   description: `The new secret is in this answer and never shown again. For ${ROTATION_HOURS} hours deliveries are signed with both, so that receivers change over without missing one; a secret that was already being phased out ends at once.`,
   params: WebhookParams,

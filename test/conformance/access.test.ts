@@ -17,8 +17,10 @@ const kindOf = ({ access }: TenantRoute): Kind => {
   return access.startsWith('agency') ? 'agency' : 'workspace';
 };
 
-/** What each kind of endpoint answers to each kind of credential (specification §5, decisions §3); null: it lets in. */
-const RULES: Record<string, Record<Kind, ErrorCode | null>> = {
+type Rules = Record<Kind, ErrorCode | null>;
+
+/** What each kind of endpoint answers to each kind of credential; null: it lets in. */
+const RULES: Record<string, Rules> = {
   'no credential': all('UNAUTHORIZED'),
   'an unknown workspace key': all('UNAUTHORIZED'),
   'an unknown agency key': all('UNAUTHORIZED'),
@@ -80,10 +82,10 @@ const RULES: Record<string, Record<Kind, ErrorCode | null>> = {
   },
 };
 
-function all(code: ErrorCode | null): Record<Kind, ErrorCode | null> {
+function all(code: ErrorCode | null): Rules {
   return { workspace: code, 'admin-session': code, agency: code, 'owner-session': code };
 }
-function workspaceKey(): Record<Kind, ErrorCode | null> {
+function workspaceKey(): Rules {
   return {
     workspace: null,
     'admin-session': 'SESSION_REQUIRED',
@@ -92,13 +94,16 @@ function workspaceKey(): Record<Kind, ErrorCode | null> {
   };
 }
 
+/** The credentials of those who are not admins of their workspace. */
+const MEMBERS = ['the session of a member', 'the session of a co-admin who is a member'];
+
 const REFUSALS = new Set(Object.values(RULES).flatMap((rule) => Object.values(rule)));
 
 let app: TestApp;
 let credentials: Record<string, string | null>;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await startTestApp({ worker: false, environment: { FAILED_ATTEMPTS_PER_MINUTE: '100000' } });
   const workspace = await createWorkspace(app);
   const [agency, former] = await Promise.all([createAgency(app), createAgency(app, { is_active: false })]);
   const [coAdmin, member] = [`user_${newId()}`, `user_${newId()}`];
@@ -150,7 +155,8 @@ describe('every endpoint', () => {
   it.each(Object.entries(RULES))('knows what to answer to %s', async (name, rules) => {
     const wrong = await Promise.all(
       tenantRoutes.map(async (route) => {
-        const expected = rules[kindOf(route)];
+        const isMember = MEMBERS.includes(name);
+        const expected = route.adminsOnly && isMember ? 'ADMIN_REQUIRED' : rules[kindOf(route)];
         const answer = await call(app.url, route, credentials[name] ?? null);
         const problem =
           expected === null ? problemOfEntry(route, answer) : problemOfRefusal(route, answer, expected);
@@ -191,6 +197,21 @@ it('lists as agency endpoints exactly those that an agency key opens', () => {
     .filter((route) => kindOf(route) === 'agency')
     .map(({ method, path }) => `${method} ${path}`);
   expect(open.toSorted()).toEqual([...AGENCY_ENDPOINTS].toSorted());
+});
+
+it('lets members change neither where events and texts go nor who belongs to the workspace', () => {
+  const reserved = tenantRoutes.filter(({ adminsOnly }) => adminsOnly).map(({ id }) => id);
+  expect(reserved.toSorted()).toEqual([
+    'connectLineCarrier',
+    'createWebhook',
+    'deleteInvitation',
+    'deleteWebhook',
+    'getLineCarrier',
+    'inviteToTeam',
+    'rotateWebhookSecret',
+    'updateFallbackConfig',
+    'updateWebhook',
+  ]);
 });
 
 it('notices the revocation of a key with the next request', async () => {

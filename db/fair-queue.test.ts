@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { Busy, createFairQueue } from './fair-queue.ts';
+
+/** A queue whose work ends when the test says so; `running` names whose turn it is. */
+function world(options: { size: number; share: number; maxWaiting?: number; patienceMs?: number }) {
+  const queue = createFairQueue({ maxWaiting: 1000, patienceMs: 60_000, ...options });
+  const running: { payer: string; end(): void }[] = [];
+  const ask = (payer: string): Promise<void> =>
+    queue.run(payer, async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const entry = { payer, end: resolve };
+      running.push(entry);
+      await promise;
+      running.splice(running.indexOf(entry), 1);
+    });
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  return {
+    ask,
+    settle,
+    now: () => running.map(({ payer }) => payer),
+    async endOne(payer: string) {
+      running.find((entry) => entry.payer === payer)?.end();
+      await settle();
+    },
+    async endAll() {
+      while (running.length > 0) {
+        for (const { end } of running) end();
+        await settle();
+      }
+    },
+  };
+}
+
+describe('a fair queue', () => {
+  it('gives one payer its share and no more, however many requests it has waiting', async () => {
+    const { ask, settle, now, endAll } = world({ size: 4, share: 2 });
+    const asked = Array.from({ length: 50 }, () => ask('busy'));
+    await settle();
+    expect(now()).toEqual(['busy', 'busy']);
+    const other = ask('other');
+    await settle();
+    expect(now()).toEqual(['busy', 'busy', 'other']);
+    await endAll();
+    await Promise.all([...asked, other]);
+  });
+
+  it('serves a newcomer with the next turn when all connections are taken', async () => {
+    const { ask, settle, now, endOne, endAll } = world({ size: 2, share: 1 });
+    const asked = ['a', 'b'].flatMap((payer) => Array.from({ length: 20 }, () => ask(payer)));
+    await settle();
+    asked.push(ask('newcomer'));
+    await endOne('a');
+    expect(now().toSorted()).toEqual(['b', 'newcomer']);
+    await endAll();
+    await Promise.all(asked);
+  });
+
+  it('refuses what comes on top of a full queue, and serves those who wait', async () => {
+    const { ask, settle, endAll } = world({ size: 1, share: 1, maxWaiting: 2 });
+    const served = [ask('a'), ask('a'), ask('a')];
+    await settle();
+    await expect(ask('a')).rejects.toThrow(Busy);
+    const other = ask('b');
+    await endAll();
+    await expect(Promise.all([...served, other])).resolves.toHaveLength(4);
+  });
+
+  it('gives up on a request whose turn does not come in time, and does not run it later', async () => {
+    const { ask, now, endAll, settle } = world({ size: 1, share: 1, patienceMs: 20 });
+    const first = ask('a');
+    await expect(ask('b')).rejects.toThrow(Busy);
+    await endAll();
+    await first;
+    await settle();
+    expect(now()).toEqual([]);
+  });
+
+  it('frees the turn of work that fails', async () => {
+    const queue = createFairQueue({ size: 1, share: 1, maxWaiting: 10, patienceMs: 60_000 });
+    await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
+    await expect(queue.run('b', async () => 'served')).resolves.toBe('served');
+  });
+});

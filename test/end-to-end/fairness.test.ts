@@ -1,0 +1,122 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { newId } from '#domain/ids.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
+import { createAgency, createKey, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+
+let app: TestApp;
+/** Far more than there are connections. */
+const MANY = 20;
+
+beforeAll(async () => {
+  app = await startTestApp({ worker: false, environment: { DATABASE_POOL_SIZE: '4' } });
+});
+afterAll(() => app.stop());
+
+const tenant = async (): Promise<{ id: string; lineId: string; api: ApiClient }> => {
+  const { id, key } = await createWorkspace(app);
+  return { id, lineId: await createLine(app, id), api: apiClient(app.url, key) };
+};
+const times = (count: number, ask: () => Promise<ApiAnswer>): Promise<ApiAnswer>[] =>
+  Array.from({ length: count }, ask);
+const statuses = async (answers: Promise<ApiAnswer>[]): Promise<number[]> => [
+  ...new Set((await Promise.all(answers)).map(({ status }) => status)),
+];
+
+/** Keeps a row locked until `release` is called. */
+async function lock(table: string, id: string): Promise<{ release(): Promise<void> }> {
+  const locked = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const done = withSystem(app.pools, async (db) => {
+    await db.query(
+      sql.type(z.unknown())`select 1 from ${sql.identifier([table])} where id = ${id} for update`,
+    );
+    locked.resolve();
+    await released;
+  });
+  await Promise.race([locked.promise, done]);
+  return {
+    async release() {
+      release();
+      await done;
+    },
+  };
+}
+
+/** Resolves when that many statements wait for a lock. */
+const waitingForLocks = (count: number): Promise<unknown> =>
+  eventually(async () => {
+    const waiting = await app.pools.system.oneFirst(sql.type(z.object({ count: z.int() }))`
+      select count(distinct pid)::int count from pg_locks join pg_stat_activity using (pid)
+      where not granted and datname = current_database()`);
+    return waiting >= count;
+  });
+
+describe('requests that wait for a lock', () => {
+  it('of one workspace hold up neither another workspace nor authentication, and are all served', async () => {
+    const [busy, other] = await Promise.all([tenant(), tenant()]);
+    const held = await lock('lines', busy.lineId);
+    const stuck = times(MANY, () =>
+      busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: Math.floor(Math.random() * 100) }),
+    );
+    await waitingForLocks(2);
+    for (const path of ['/api/lists', '/api/lines/by-user', '/api/analytics', '/api/leads?search=ada']) {
+      expect((await other.api('GET', path)).status, path).toBe(200);
+    }
+    expect((await other.api('PATCH', `/api/lines/${other.lineId}`, { minGapSeconds: 1 })).status).toBe(200);
+    expect((await apiClient(app.url, `svc_sk_${'x'.repeat(43)}`)('GET', '/api/lists')).status).toBe(401);
+    await held.release();
+    expect(await statuses(stuck)).toEqual([200]);
+  });
+
+  it('of one workspace leave its own analytics and searches alone', async () => {
+    const busy = await tenant();
+    const held = await lock('lines', busy.lineId);
+    const stuck = times(MANY, () => busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: 5 }));
+    await waitingForLocks(2);
+    expect((await busy.api('GET', '/api/analytics')).status).toBe(200);
+    expect((await busy.api('GET', '/api/leads?search=ada')).status).toBe(200);
+    await held.release();
+    expect(await statuses(stuck)).toEqual([200]);
+  });
+
+  it('of one agency hold up neither another agency nor any workspace', async () => {
+    const [agency, otherAgency, other] = await Promise.all([createAgency(app), createAgency(app), tenant()]);
+    const client = await createWorkspace(app, { agency_id: agency.id });
+    const webhookId = newId();
+    await insertRow(app, 'webhooks', {
+      workspace_id: client.id,
+      id: webhookId,
+      name: '',
+      url: 'https://hooks.example/',
+      events: ['message.sent'],
+      secret_sealed: 'sealed',
+    });
+    const api = apiClient(app.url, agency.key);
+    const held = await lock('webhooks', webhookId);
+    const stuck = times(MANY, () => api('DELETE', `/api/agency/webhooks/${webhookId}`));
+    await waitingForLocks(1);
+    expect((await other.api('GET', '/api/lists')).status).toBe(200);
+    expect((await apiClient(app.url, otherAgency.key)('GET', '/api/agency/lines')).status).toBe(200);
+    await held.release();
+    expect((await statuses(stuck)).toSorted()).toEqual([200, 404]);
+  });
+
+  it('end with 503 and Retry-After when the lock does not come free, and the key goes on working', async () => {
+    const { id, lineId, api } = await tenant();
+    const held = await lock('lines', lineId);
+    const answers = await Promise.all(
+      times(3, () => api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 7 })),
+    );
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+      Array.from({ length: 3 }, () => [503, 'UNAVAILABLE']),
+    );
+    for (const { headers } of answers) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    await held.release();
+    const another = apiClient(app.url, await createKey(app, 'workspace', id));
+    expect((await another('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 7 })).status).toBe(200);
+  });
+});
