@@ -19,8 +19,6 @@ COPY activities activities
 COPY workflows workflows
 COPY workers workers
 COPY api api
-# How a process says that it is ready, and how it stops.
-COPY standalone/child.ts standalone/
 # A volume mounted there takes over its owner.
 RUN mkdir /data && chown node:node /data
 ENV DATA_DIR=/data

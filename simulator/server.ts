@@ -4,7 +4,7 @@ import path from 'node:path';
 import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
-import { announceReady, exitWithParent } from '#standalone/child.ts';
+import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { simulateCarrier } from './carrier.ts';
 import { simulateCarrierLines } from './carrier-lines.ts';
 import { openJournal } from './journal.ts';

@@ -1,7 +1,10 @@
-import { mkdirSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { databaseLogins } from './database-logins.ts';
+import { fileURLToPath } from 'node:url';
 import { runNode, startNode } from './node-process.ts';
+import { type Part, PARTS, pidFile, STOP_ORDER, STOP_TIMEOUT_MS, stopLeftovers } from './parts.ts';
 import { livePid, stopByPidFile, writePidFile } from './pid-file.ts';
 import { freePort, requireFreePorts } from './ports.ts';
 import { startPostgres } from './postgres.ts';
@@ -10,11 +13,12 @@ import { keepRunning, type Service, type ServiceOptions } from './service.ts';
 import { type Settings, wantedPorts, withoutEmpty } from './settings.ts';
 import { findTemporalCli } from './temporal-cli.ts';
 import { startTemporal } from './temporal.ts';
+import { becomesTrue } from './wait.ts';
 
 export interface Launcher {
   /** Starts everything, in order. @throws where one part does not start; `stop` then ends the others. */
   start(): Promise<Addresses>;
-  /** Ends everything, last started first. */
+  /** Ends everything, last started first, within `STOP_TIMEOUT_MS`. */
   stop(): Promise<void>;
   /** Kills everything at once, without waiting. */
   kill(): void;
@@ -32,15 +36,10 @@ export interface Progress {
   note(line: string): void;
 }
 
-/** The parts that run, in the order of their start, and what ends each politely. */
-const PARTS = {
-  postgres: { title: 'PostgreSQL', signal: 'SIGINT' },
-  temporal: { title: 'Temporal', signal: 'SIGTERM' },
-  simulator: { title: 'Simulator', signal: 'SIGTERM' },
-  api: { title: 'API', signal: 'SIGTERM' },
-  worker: { title: 'Worker', signal: 'SIGTERM' },
-} as const;
-type Part = keyof typeof PARTS;
+/** How long a start waits for a launcher that was just told, or is about to notice, that it is to end. */
+const NOTICE_MS = 3000;
+/** How long it waits for the ports of processes that were just killed. */
+const PORTS_MS = 10_000;
 
 /** The whole product on one machine: PostgreSQL, Temporal, simulated providers, API, worker and demo data. */
 export function createLauncher(
@@ -51,12 +50,13 @@ export function createLauncher(
   const { DATA_DIR: dataDir } = settings;
   const inDataDir = (...names: string[]): string => join(dataDir, ...names);
   const logFile = (name: Part): string => inDataDir('logs', `${name}.log`);
-  const pidFile = (name: Part | 'launcher'): string => inDataDir('run', `${name}.pid`);
-  const services: Service[] = [];
-  let stopping = false;
+  const services = new Map<Part, Service>();
+  const stopping = new AbortController();
+  let guard: ChildProcess | undefined;
+  let ownsData = false;
 
   async function step<T>(title: string, action: () => Promise<T>): Promise<T> {
-    if (stopping) throw new Error('stopped');
+    if (stopping.signal.aborted) throw new Error('stopped');
     const startedAt = performance.now();
     const result = await action();
     progress.done(title, startedAt);
@@ -69,11 +69,11 @@ export function createLauncher(
       const service = keepRunning({
         name: title,
         start,
-        pidFile: pidFile(part),
+        pidFile: pidFile(dataDir, part),
         logFile: logFile(part),
         log: progress.note,
       });
-      services.push(service);
+      services.set(part, service);
       return service.started;
     });
   };
@@ -89,6 +89,7 @@ export function createLauncher(
         port,
         logFile: logFile('postgres'),
         onSpawn,
+        note: progress.note,
       }));
     });
     return url;
@@ -112,26 +113,65 @@ export function createLauncher(
     return { address: `127.0.0.1:${port}`, uiUrl: `http://localhost:${uiPort}` };
   }
 
-  /** What a killed launcher left running would hold the ports; the data folder of a live one is not touched. */
+  /** Ends what a killed launcher left running, which would hold the ports. A live one's folder is not touched. */
   async function clearTheWay(): Promise<void> {
     mkdirSync(dataDir, { recursive: true });
-    const running = livePid(pidFile('launcher'));
-    if (running !== null) {
+    await waitForLauncher();
+    const cutShort = existsSync(pidFile(dataDir, 'launcher'));
+    writePidFile(pidFile(dataDir, 'launcher'), process.pid);
+    ownsData = true;
+    // Its work is done here.
+    await stopByPidFile(pidFile(dataDir, 'guard'), 'SIGKILL');
+    await stopLeftovers(dataDir, progress.note);
+    await waitForPorts(cutShort ? PORTS_MS : 0);
+  }
+
+  /** @throws if another launcher runs with the same data, and is not about to end. */
+  async function waitForLauncher(): Promise<void> {
+    const running = livePid(pidFile(dataDir, 'launcher'));
+    if (running === null) return;
+    progress.note(`Waiting for process ${running}, which runs with ${dataDir}, to end …`);
+    const started = performance.now();
+    const isStopping = (): boolean => livePid(pidFile(dataDir, 'stopping')) !== null;
+    await becomesTrue(
+      () =>
+        livePid(pidFile(dataDir, 'launcher')) === null ||
+        (performance.now() - started > NOTICE_MS && !isStopping()),
+      STOP_TIMEOUT_MS,
+    );
+    if (livePid(pidFile(dataDir, 'launcher')) !== null) {
       throw new Error(
         `Process ${running} already runs with ${dataDir}; set DATA_DIR to another folder, or stop it.`,
       );
     }
-    for (const [part, { title, signal }] of Object.entries(PARTS).toReversed()) {
-      const pid = await stopByPidFile(pidFile(part as Part), signal);
-      if (pid !== null) progress.note(`Stopped ${title} of an earlier start (process ${pid})`);
-    }
-    await requireFreePorts(wantedPorts(settings));
-    writePidFile(pidFile('launcher'), process.pid);
+  }
+
+  /** @throws naming every port that is still in use after `timeoutMs`. */
+  async function waitForPorts(timeoutMs: number): Promise<void> {
+    const ports = wantedPorts(settings);
+    const free = (): Promise<boolean> =>
+      requireFreePorts(ports).then(
+        () => true,
+        () => false,
+      );
+    if (!(await becomesTrue(free, timeoutMs))) await requireFreePorts(ports);
+  }
+
+  /** Starts the process that stops PostgreSQL and Temporal if this one is killed. */
+  function startGuard(): void {
+    guard = spawn(process.execPath, [fileURLToPath(new URL('guard.ts', import.meta.url)), dataDir], {
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      detached: true,
+    });
+    // The launcher ends without waiting for it.
+    guard.on('error', (error) => progress.note(`The guard did not start: ${error.message}`));
+    if (guard.pid !== undefined) writePidFile(pidFile(dataDir, 'guard'), guard.pid);
   }
 
   return {
     async start() {
       await clearTheWay();
+      startGuard();
       const secrets = await loadSecrets(dataDir);
       const ownerUrl = await database();
       const logins = databaseLogins(ownerUrl);
@@ -141,6 +181,8 @@ export function createLauncher(
       const smtpPort = settings.SIMULATOR_SMTP_PORT ?? (await freePort());
       const apiUrl = `http://localhost:${settings.PORT}`;
       const env: NodeJS.ProcessEnv = {
+        // Nobody outside of this machine reaches the demo and its simulators unless the operator says so.
+        HOST: '127.0.0.1',
         PUBLIC_URL: apiUrl,
         SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
         WEBHOOK_ALLOW_PRIVATE: '1',
@@ -161,20 +203,30 @@ export function createLauncher(
       const ownerEnv = { ...env, DATABASE_OWNER_URL: ownerUrl };
       const service = (part: Part, entry: string): Promise<void> =>
         run(part, (onSpawn) => startNode(entry, env, logFile(part), onSpawn));
-      await step('Database schema', () => runNode('db/migrate.ts', ownerEnv));
+      await step('Database schema', () => runNode('db/migrate.ts', ownerEnv, stopping.signal));
       await service('simulator', 'simulator/server.ts');
       await service('api', 'api/server.ts');
       await service('worker', 'workers/worker.ts');
-      await step('Demo data', () => runNode('standalone/demo-data.ts', ownerEnv));
+      await step('Demo data', () => runNode('standalone/demo-data.ts', ownerEnv, stopping.signal));
       return { apiUrl, temporalUiUrl: uiUrl };
     },
     async stop() {
-      stopping = true;
-      for (const service of services.toReversed()) await service.stop();
+      stopping.abort();
+      if (!ownsData) return;
+      writePidFile(pidFile(dataDir, 'stopping'), process.pid);
+      for (const parts of STOP_ORDER) {
+        await Promise.all(parts.map(async (part) => services.get(part)?.stop(PARTS[part].stopTimeoutMs)));
+      }
+      // Nothing runs any more: the data is free for another launcher.
+      guard?.kill('SIGKILL');
+      for (const name of ['guard', 'stopping', 'launcher'] as const) {
+        rmSync(pidFile(dataDir, name), { force: true });
+      }
     },
     kill() {
-      stopping = true;
-      for (const service of services) service.kill();
+      stopping.abort();
+      // The guard removes what else is left.
+      for (const service of services.values()) service.kill();
     },
   };
 }

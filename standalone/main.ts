@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { greeting } from './greeting.ts';
-import { createLauncher, type Progress } from './launcher.ts';
+import { createLauncher, type Launcher, type Progress } from './launcher.ts';
+import { STOP_TIMEOUT_MS } from './parts.ts';
 import { readSettings } from './settings.ts';
 
 /** One press of Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
@@ -18,6 +19,16 @@ function fail(error: unknown): void {
   process.exitCode = 1;
 }
 
+/** Every part has a deadline of its own; whatever else may hold it up, the launcher ends. */
+async function stopWithin(launcher: Launcher): Promise<void> {
+  const timer = setTimeout(() => {
+    launcher.kill();
+    process.exit(1);
+  }, STOP_TIMEOUT_MS);
+  await launcher.stop();
+  clearTimeout(timer);
+}
+
 async function main(): Promise<void> {
   const startedAt = performance.now();
   const settings = readSettings(process.env);
@@ -32,7 +43,7 @@ async function main(): Promise<void> {
     }
     stoppingSince = performance.now();
     console.log('\nStopping; once more to stop at once …');
-    await launcher.stop();
+    await stopWithin(launcher);
     console.log(`Stopped (${seconds(stoppingSince)}).`);
     process.exit();
   };
@@ -48,7 +59,7 @@ async function main(): Promise<void> {
     // Told to stop meanwhile: that is why.
     if (stoppingSince !== null) return;
     fail(error);
-    await launcher.stop();
+    await stopWithin(launcher);
     process.exit();
   }
 }

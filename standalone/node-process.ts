@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const READY_TIMEOUT_MS = 60_000;
 
 /**
- * Starts one of our own services on this Node, and waits until it says that it is ready (see `child.ts`).
+ * Starts one of our own services on this Node, and waits until it says that it is ready (see `providers/lifecycle.ts`).
  * @param entry the file, from the project's folder.
  * @param logFile takes what it prints; appended.
  * @param onSpawn told of the process at once, before it is ready.
@@ -48,9 +48,18 @@ export async function startNode(
   }
 }
 
-/** Runs one of our own scripts to its end. @throws with all it printed where its exit code is not 0. */
-export async function runNode(entry: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const child = spawn(process.execPath, [entry], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+/**
+ * Runs one of our own scripts to its end.
+ * @param signal ends it early, with SIGTERM.
+ * @throws with all it printed if its exit code is not 0.
+ */
+export async function runNode(entry: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
+  const child = spawn(process.execPath, [entry], {
+    cwd: ROOT,
+    env,
+    signal,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));

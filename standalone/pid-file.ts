@@ -1,41 +1,52 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { becomesTrue } from './wait.ts';
 
 /**
  * What tells a process from a later one that was given the same pid: the boot and the moment it began.
- * @returns null where no process has that pid.
+ * @returns null if no process has that pid, or only a zombie: one that has ended, and whose parent has not asked how.
+ *   In a container without an init process, zombies stay for ever.
  */
 export function processIdentity(pid: number): string | null {
-  return process.platform === 'linux' ? linuxIdentity(pid) : portableIdentity(pid);
+  if (isZombie(pid)) return null;
+  return process.platform === 'linux' ? linuxIdentity(pid) : processStatus(pid, 'lstart', 'command') || null;
 }
 
 function linuxIdentity(pid: number): string | null {
-  let stat: string;
   try {
-    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const startTime = procStat(pid)[19];
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${startTime}`;
   } catch {
     return null;
   }
-  // Counted from behind the name, which stands in parentheses and may hold anything: state first, start time 20th.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const ended = fields[0] === 'Z' || fields[0] === 'X';
-  return ended ? null : `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[19]}`;
 }
 
-function portableIdentity(pid: number): string | null {
-  const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-o', 'command=', '-p', String(pid)], {
-    encoding: 'utf8',
-  });
-  return stdout.trim() || null;
-}
-
-/** The command line of a process, arguments separated by spaces; empty where no process has that pid. */
-export function commandLine(pid: number): string {
-  if (process.platform !== 'linux') {
-    return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
+/** Whether a process has ended and only its entry in the table of processes is left. */
+export function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return processStatus(pid, 'stat').startsWith('Z');
+  try {
+    // The first thread of a killed process may be gone while others still hold its files and ports.
+    return ['Z', 'X'].includes(procStat(pid)[0] ?? '') && readdirSync(`/proc/${pid}/task`).length === 1;
+  } catch {
+    return false;
   }
+}
+
+/** The fields of /proc/PID/stat behind the program's name, which is in parentheses and may hold anything. */
+function procStat(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function processStatus(pid: number, ...columns: string[]): string {
+  const format = columns.flatMap((column) => ['-o', `${column}=`]);
+  return spawnSync('ps', [...format, '-p', String(pid)], { encoding: 'utf8' }).stdout.trim();
+}
+
+/** The command line of a process, arguments separated by spaces; empty if no process has that pid, or only a zombie. */
+export function commandLine(pid: number): string {
+  if (process.platform !== 'linux') return processStatus(pid, 'command');
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
   } catch {
@@ -63,29 +74,34 @@ export function livePid(file: string): number | null {
 }
 
 /**
- * Stops the process of a pid file where it is still that process, and removes the file.
- * @param signal the polite one; after 15 s SIGKILL follows.
+ * Stops the process of a pid file if it is still that process, and removes the file.
+ * @param signal the polite one; SIGKILL follows after `timeoutMs`.
  * @returns the pid that was stopped, or null.
  */
-export async function stopByPidFile(file: string, signal: NodeJS.Signals): Promise<number | null> {
+export async function stopByPidFile(
+  file: string,
+  signal: NodeJS.Signals,
+  timeoutMs = 10_000,
+): Promise<number | null> {
   const pid = livePid(file);
-  if (pid !== null) await stopProcess(pid, signal);
+  if (pid !== null) await stopProcess(pid, signal, timeoutMs);
   rmSync(file, { force: true });
   return pid;
 }
 
-/** Signals a process and waits for its end; what has not ended 15 s later is killed. */
-export async function stopProcess(pid: number, signal: NodeJS.Signals): Promise<void> {
+/** Signals a process and waits for its end; if it has not ended after `timeoutMs`, it is killed. */
+export async function stopProcess(pid: number, signal: NodeJS.Signals, timeoutMs: number): Promise<void> {
   const identity = processIdentity(pid);
   const gone = (): boolean => processIdentity(pid) !== identity;
   if (identity === null) return;
-  send(pid, signal);
-  if (await becomesTrue(gone, 15_000)) return;
-  send(pid, 'SIGKILL');
+  sendSignal(pid, signal);
+  if (await becomesTrue(gone, timeoutMs)) return;
+  sendSignal(pid, 'SIGKILL');
   await becomesTrue(gone, 5000);
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+/** Signals a process, unless it has ended. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

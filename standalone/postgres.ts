@@ -11,9 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { lastLines, openLog } from './log-file.ts';
-import { commandLine, stopProcess } from './pid-file.ts';
+import { commandLine, isZombie, stopProcess } from './pid-file.ts';
 import {
   type Account,
   postgresAccount,
@@ -21,6 +22,7 @@ import {
   postgresPrograms,
   reachableFolder,
 } from './postgres-account.ts';
+import { endSessions, killSessions } from './postgres-sessions.ts';
 import { type RunningProcess, runningProcess } from './running-process.ts';
 import { becomesTrue } from './wait.ts';
 
@@ -34,6 +36,8 @@ export interface PostgresOptions {
   durable?: boolean;
   /** Told of the server's process at once, before it is ready. */
   onSpawn?: (process: RunningProcess) => void;
+  /** Takes a line for the operator: what an earlier start left, and what is tried again. */
+  note?: (line: string) => void;
 }
 
 export interface RunningPostgres extends RunningProcess {
@@ -45,15 +49,17 @@ const USER = 'postgres';
 const DATABASE = 'linepace';
 /** Recovery after a crash replays the log since the last checkpoint, which may take minutes on a slow disk. */
 const READY_TIMEOUT_MS = 300_000;
-/** Ended servers of the same cluster let go of their shared memory within moments. */
 const ATTEMPTS = 5;
+const RETRY_MS = 1000;
+const STOP_LEFTOVER_MS = 10_000;
 
 /**
  * Starts an embedded PostgreSQL server, on loopback only, and makes its cluster and database where they are missing.
- * A server that a killed launcher left behind on the same cluster is stopped first.
+ * What a killed launcher left of a server on the same cluster is ended first.
  * @throws with the last lines of the log where the server does not come up.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
+  const { note = () => {} } = options;
   const account = postgresAccount();
   const programs = postgresPrograms(account);
   const folder = reachableFolder(options.dataDir, account);
@@ -62,8 +68,8 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   const url = `postgres://${USER}:${password}@127.0.0.1:${options.port}/`;
 
   for (let attempt = 1; ; attempt++) {
-    await clearStaleLock(cluster);
-    const server = await spawnServer(programs, cluster, account, options);
+    const previous = await endPreviousServer(cluster, note);
+    const server = await spawnServer(programs, cluster, account, previous, options);
     options.onSpawn?.(server);
     try {
       await untilReady(server, `${url}postgres`, options.logFile);
@@ -73,6 +79,8 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
       await server.stop();
       // Exit code 0: somebody asked it to stop.
       if (attempt === ATTEMPTS || (await server.ended) === 'exit code 0') throw error;
+      note(`PostgreSQL did not start (${await server.ended}); trying again`);
+      await delay(RETRY_MS);
     }
   }
 }
@@ -116,13 +124,14 @@ function createCluster(
   return password;
 }
 
-/** Nothing of the caller's PG… variables and locale is to reach the server. */
+/** None of the caller's PG… variables, nor its locale, reaches the server. */
 const environment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'], LC_ALL: 'C' });
 
 async function spawnServer(
   programs: PostgresPrograms,
   cluster: string,
   account: Account | null,
+  previous: number | null,
   { port, logFile, durable = true }: PostgresOptions,
 ): Promise<RunningProcess> {
   const settings = {
@@ -134,6 +143,9 @@ async function spawnServer(
     timezone: 'UTC',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
+  // PostgreSQL starts in spite of `postmaster.pid` if the process named there is this one, as `pg_ctl` has it. It still
+  // refuses while sessions of the server before it use its shared memory.
+  const env = previous === null ? environment() : { ...environment(), PG_GRANDPARENT_PID: String(previous) };
   const log = openLog(logFile);
   try {
     const child = spawn(
@@ -146,28 +158,49 @@ async function spawnServer(
         ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ],
       // Its own process group: Ctrl-C reaches only the launcher, which stops the database last.
-      { ...account, cwd: '/', env: environment(), stdio: ['ignore', log, log], detached: true },
+      { ...account, cwd: '/', env, stdio: ['ignore', log, log], detached: true },
     );
     // SIGINT is PostgreSQL's fast shutdown: sessions are ended, data is written out.
-    return await runningProcess(child, 'SIGINT');
+    const server = await runningProcess(child, 'SIGINT');
+    return {
+      ...server,
+      async stop(timeoutMs) {
+        await server.stop(timeoutMs);
+        killSessions(cluster);
+      },
+      kill() {
+        server.kill();
+        killSessions(cluster);
+      },
+    };
   } finally {
     closeSync(log);
   }
 }
 
 /**
- * `postmaster.pid` names the server that holds a cluster. Where a killed launcher left one running, it is stopped. Where
- * the pid has gone to another program, PostgreSQL would refuse to start: the file goes. In all other cases it stays,
- * because by it PostgreSQL finds out about sessions of a killed server that have not ended yet.
+ * Stops a server that a killed launcher left running on the cluster, and ends the sessions of one that was killed itself.
+ * @returns the pid in `postmaster.pid`, null without that file. No server of this cluster has it any more, but it may be
+ *   in use: by a zombie that nobody collects, or by another program. PostgreSQL takes either for a live server.
  */
-async function clearStaleLock(cluster: string): Promise<void> {
+async function endPreviousServer(cluster: string, note: (line: string) => void): Promise<number | null> {
   const file = join(cluster, 'postmaster.pid');
-  if (!existsSync(file)) return;
+  if (!existsSync(file)) return null;
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
-  const command = commandLine(pid);
-  if (command === '') return;
-  if (command.includes(`postgres -D ${cluster} `)) await stopProcess(pid, 'SIGINT');
-  else rmSync(file);
+  if (!(pid > 0)) {
+    // Cut short while it was written: no server came up with it.
+    rmSync(file);
+    return null;
+  }
+  if (commandLine(pid).includes(`postgres -D ${cluster} `)) {
+    note(`Stopping PostgreSQL of an earlier start (process ${pid}) …`);
+    await stopProcess(pid, 'SIGINT', STOP_LEFTOVER_MS);
+  } else {
+    const state = isZombie(pid) ? 'is a zombie: it has ended, and nothing has collected it' : 'has ended';
+    note(`PostgreSQL of an earlier start (process ${pid}) was killed and ${state}`);
+  }
+  await endSessions(cluster, note);
+  return pid;
 }
 
 async function untilReady(server: RunningProcess, url: string, logFile: string): Promise<void> {

@@ -5,14 +5,16 @@ export interface RunningProcess {
   pid: number;
   /** Settles, and never rejects, with how it ended: `exit code 1`, `signal SIGKILL`. */
   ended: Promise<string>;
-  /** Asks it to end, waits, and kills what has not ended in time. */
-  stop(): Promise<void>;
+  /**
+   * Asks it to end, waits, and kills what has not ended in time.
+   * @param timeoutMs milliseconds until SIGKILL, 10 s if not given.
+   */
+  stop(timeoutMs?: number): Promise<void>;
   /** Kills it at once, without waiting. */
   kill(): void;
 }
 
-/** Longer than the 10 s that a worker gives its activities under way. */
-const STOP_TIMEOUT_MS = 20_000;
+const STOP_TIMEOUT_MS = 10_000;
 
 /**
  * Wraps a child that has been spawned.
@@ -32,9 +34,9 @@ export async function runningProcess(child: ChildProcess, signal: NodeJS.Signals
   return {
     pid: child.pid as number,
     ended,
-    async stop() {
+    async stop(timeoutMs = STOP_TIMEOUT_MS) {
       child.kill(signal);
-      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+      const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
       await ended;
       clearTimeout(timer);
     },

@@ -7,7 +7,8 @@ import type { RunningProcess } from './running-process.ts';
 export interface Service {
   /** Settles with the first start; rejects where it fails. */
   started: Promise<void>;
-  stop(): Promise<void>;
+  /** @param timeoutMs milliseconds until the process is killed. */
+  stop(timeoutMs: number): Promise<void>;
   /** Kills it at once, without waiting. */
   kill(): void;
 }
@@ -41,7 +42,11 @@ export function keepRunning({ name, start, pidFile, logFile, log }: ServiceOptio
     await start((spawned) => {
       current = spawned;
       writePidFile(pidFile, spawned.pid);
-      if (stopping.signal.aborted) void spawned.stop();
+      // Told to stop while it was being started, or between two attempts to start it.
+      if (stopping.signal.aborted) {
+        spawned.kill();
+        throw new Error(`${name} was told to stop`);
+      }
     });
   };
 
@@ -70,9 +75,9 @@ export function keepRunning({ name, start, pidFile, logFile, log }: ServiceOptio
   const restarts = started.then(restartWhenItEnds, () => {});
   return {
     started,
-    async stop() {
+    async stop(timeoutMs) {
       stopping.abort();
-      await current?.stop();
+      await current?.stop(timeoutMs);
       await restarts;
       rmSync(pidFile, { force: true });
     },

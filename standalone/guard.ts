@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { livePid } from './pid-file.ts';
+import { pidFile, stopLeftovers } from './parts.ts';
+import { endSessions } from './postgres-sessions.ts';
+
+/*
+ * Waits beside the launcher, and stops what it leaves running if it is killed: PostgreSQL and Temporal do not notice by
+ * themselves. A launcher that ends in order ends this process, too. Usage: node standalone/guard.ts DATA_DIR, with an IPC
+ * channel.
+ */
+const [dataDir] = process.argv.slice(2);
+if (dataDir === undefined) throw new Error('usage: node standalone/guard.ts DATA_DIR');
+// Kept alive by the channel.
+process.on('message', () => {});
+process.once('disconnect', () => void cleanUp(dataDir));
+if (!process.connected) void cleanUp(dataDir);
+
+async function cleanUp(folder: string): Promise<void> {
+  // The next launcher does it by itself.
+  if (livePid(pidFile(folder, 'launcher')) !== null) return;
+  await stopLeftovers(folder, () => {});
+  await endSessions(join(folder, 'postgres', 'cluster'), () => {});
+}

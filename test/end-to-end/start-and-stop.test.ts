@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Demo } from '#standalone/demo-data.ts';
+import { PARTS, STOP_TIMEOUT_MS } from '#standalone/parts.ts';
+import { livePid, processIdentity, sendSignal } from '#standalone/pid-file.ts';
+import { freePort } from '#standalone/ports.ts';
+import { removeFolder } from '#standalone/postgres-account.ts';
+import { sessions } from '#standalone/postgres-sessions.ts';
+import { eventually } from '#test/support/app.ts';
+
+/** The one-machine start, as an operator runs and kills it; on data and ports of its own. */
+const folder = mkdtempSync(join(tmpdir(), 'linepace-start-'));
+const cluster = join(folder, 'postgres', 'cluster');
+const ports: Record<string, string> = {};
+const READY_MS = 90_000;
+const running: ChildProcess[] = [];
+
+beforeAll(async () => {
+  for (const name of ['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'POSTGRES_PORT']) {
+    ports[name] = String(await freePort());
+  }
+});
+
+afterAll(async () => {
+  for (const start of running) start.kill('SIGTERM');
+  await eventually(async () => running.every(hasEnded), STOP_TIMEOUT_MS + 5000);
+  removeFolder(join(folder, 'postgres'));
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null;
+
+/** `npm start` without npm, in a process group of its own; resolves once it says that it is ready. */
+async function start(): Promise<{ process: ChildProcess; output: () => string }> {
+  const child = spawn(process.execPath, ['standalone/bootstrap.mjs', 'start'], {
+    env: { ...process.env, ...ports, DATA_DIR: folder, NODE_ENV: '', LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  running.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text));
+  await eventually(async () => {
+    if (hasEnded(child)) throw new Error(output);
+    return output.includes('Linepace is ready') || hasEnded(child);
+  }, READY_MS);
+  expect(output).toContain('Linepace is ready');
+  return { process: child, output: () => output };
+}
+
+/** The processes that were started: the launcher, its guard, and every part. */
+const ownPids = (): number[] =>
+  ['launcher', 'guard', ...Object.keys(PARTS)].flatMap((name) => {
+    const pid = livePid(join(folder, 'run', `${name}.pid`));
+    return pid === null ? [] : [pid];
+  });
+
+/** Tells which of the processes that run now still do later; a pid alone may have gone to another program. */
+function watchProcesses(): { stillRunning: () => number[] } {
+  const identities = new Map([...ownPids(), ...sessions(cluster)].map((pid) => [pid, processIdentity(pid)]));
+  return {
+    stillRunning: () =>
+      [...identities].flatMap(([pid, identity]) => (processIdentity(pid) === identity ? [pid] : [])),
+  };
+}
+
+const demo = (): Demo => JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo;
+
+/** Accepts a message for a moment later, when everything has been killed. */
+async function schedule(recipient: { recipientPhone: string } | { recipientEmail: string }): Promise<void> {
+  const response = await fetch(`${demo().baseUrl}/api/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${demo().workspaceKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...recipient,
+      message: 'Hello',
+      scheduledDate: new Date(Date.now() + 3000).toISOString(),
+      messageType: 'recipientEmail' in recipient ? 'email' : 'imessage',
+    }),
+  });
+  expect(response.status).toBe(201);
+}
+
+async function countAtCarrier(address: string): Promise<number> {
+  const response = await fetch(`${demo().baseUrl}/simulated/carrier/sent?to=${encodeURIComponent(address)}`);
+  return ((await response.json()) as { count: number }).count;
+}
+
+describe('npm start', () => {
+  it('starts again at once after everything was killed, and sends what it had accepted once', async () => {
+    const first = await start();
+    const killed = [...ownPids(), ...sessions(cluster)];
+    expect(killed.length).toBeGreaterThan(7);
+    const phone = '+14155550171';
+    const email = 'somebody@contacts.example';
+    await schedule({ recipientPhone: phone });
+    await schedule({ recipientEmail: email });
+    for (const pid of killed) sendSignal(pid, 'SIGKILL');
+    process.kill(-(first.process.pid as number), 'SIGKILL');
+
+    const second = await start();
+    expect(second.output()).toMatch(/PostgreSQL of an earlier start \(process \d+\)/);
+    await eventually(async () => (await countAtCarrier(phone)) > 0, 60_000);
+    await eventually(async () => (await countAtCarrier(email)) > 0, 60_000);
+    expect(await countAtCarrier(phone)).toBe(1);
+    expect(await countAtCarrier(email)).toBe(1);
+  }, 180_000);
+
+  it('listens on the loopback address alone', () => {
+    const sockets = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+    const port = Number(ports['PORT']).toString(16).toUpperCase().padStart(4, '0');
+    const listening = sockets.filter((line) => line.includes(`:${port} 00000000:0000 0A`));
+    expect(listening).toHaveLength(1);
+    expect(listening[0]).toContain(`0100007F:${port}`);
+  });
+
+  it('leaves no PostgreSQL and no Temporal behind when the launcher alone is killed', async () => {
+    const processes = watchProcesses();
+    const launcher = livePid(join(folder, 'run', 'launcher.pid')) as number;
+    sendSignal(launcher, 'SIGKILL');
+    await eventually(async () => processes.stillRunning().length === 0, STOP_TIMEOUT_MS);
+  }, 60_000);
+
+  it('ends within half a minute of SIGTERM while the database answers nobody, and leaves nothing running', async () => {
+    const { process: launcher } = await start();
+    const processes = watchProcesses();
+    const ended = once(launcher, 'exit');
+    const postgres = livePid(join(folder, 'run', 'postgres.pid')) as number;
+    for (const pid of new Set([postgres, ...sessions(cluster)])) sendSignal(pid, 'SIGSTOP');
+    const told = performance.now();
+    launcher.kill('SIGTERM');
+    await ended;
+    expect(performance.now() - told).toBeLessThan(STOP_TIMEOUT_MS + 2000);
+    expect(processes.stillRunning()).toEqual([]);
+    expect(readdirSync(join(folder, 'run'))).toEqual([]);
+  }, 150_000);
+});
