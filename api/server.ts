@@ -106,6 +106,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
 const sessionOptions = ({ auth }: Config) => ({
   jwksUrl: auth.jwksUrl,
   issuer: auth.issuer,
+  audience: auth.audience,
   authorizedParties: auth.authorizedParties,
   localKey: auth.localJwk === null ? null : (JSON.parse(auth.localJwk) as JWK),
 });

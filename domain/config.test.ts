@@ -3,6 +3,7 @@ import { readConfig } from './config.ts';
 
 const NEEDED = {
   DATABASE_URL: 'postgres://localhost/linepace',
+  DATABASE_SYSTEM_URL: 'postgres://localhost/linepace',
   ENCRYPTION_KEYS: '1:key',
   SIGNING_KEYS: '1:key',
   AUTH_LOCAL_JWK: '{}',
@@ -38,5 +39,69 @@ describe('the connection to Temporal', () => {
     expect(() => read({ TEMPORAL_TLS_CLIENT_KEY_PATH: '/key.pem' })).toThrow(
       'TEMPORAL_TLS_CLIENT_CERT_PATH: is needed with TEMPORAL_TLS_CLIENT_KEY_PATH',
     );
+  });
+});
+
+describe('production', () => {
+  const PRODUCTION = {
+    NODE_ENV: 'production',
+    PUBLIC_URL: 'https://messaging.example.com',
+    AUTH_JWKS_URL: 'https://id.example.com/keys',
+    AUTH_ISSUER: 'https://id.example.com',
+    AUTH_AUDIENCE: 'linepace',
+    TEMPORAL_ADDRESS: 'temporal.example.com:7233',
+  };
+
+  it('starts with addresses of https, a Temporal server, and an audience or authorized parties', () => {
+    expect(read(PRODUCTION).auth.audience).toEqual(['linepace']);
+    const { auth } = read({
+      ...PRODUCTION,
+      AUTH_AUDIENCE: '',
+      AUTH_AUTHORIZED_PARTIES: 'https://a, https://b',
+    });
+    expect(auth.authorizedParties).toEqual(['https://a', 'https://b']);
+  });
+
+  it.each([
+    ['PUBLIC_URL', ''],
+    ['PUBLIC_URL', 'http://messaging.example.com'],
+    ['PUBLIC_URL', 'HTTP://messaging.example.com'],
+    ['AUTH_JWKS_URL', 'http://id.example.com/keys'],
+    ['AUTH_AUDIENCE', ''],
+    ['AUTH_AUDIENCE', ' , '],
+    ['TEMPORAL_ADDRESS', ''],
+    ['WEBHOOK_ALLOW_PRIVATE', '1'],
+  ])('refuses %s=%j, which development takes', (variable, value) => {
+    expect(() => read({ ...PRODUCTION, [variable]: value })).toThrow(`  ${variable}: `);
+  });
+
+  it('lists every problem at once: what is missing, what is malformed, and what contradicts another', () => {
+    const environment = {
+      NODE_ENV: 'production',
+      DATABASE_URL: 'not a URL',
+      PORT: 'x',
+      PUBLIC_URL: 'http://messaging.example.com',
+      AUTH_JWKS_URL: 'http://id.example.com/keys',
+    };
+    let message = '';
+    try {
+      readConfig(environment);
+    } catch (error) {
+      message = (error as Error).message;
+    }
+    for (const variable of [
+      'DATABASE_URL',
+      'DATABASE_SYSTEM_URL',
+      'PORT',
+      'ENCRYPTION_KEYS',
+      'SIGNING_KEYS',
+      'PUBLIC_URL',
+      'AUTH_JWKS_URL',
+      'AUTH_ISSUER',
+      'AUTH_AUDIENCE',
+      'TEMPORAL_ADDRESS',
+    ]) {
+      expect(message).toContain(`\n  ${variable}: `);
+    }
   });
 });

@@ -3,6 +3,11 @@ import { z } from 'zod';
 const Flag = z.enum(['0', '1']).transform((value) => value === '1');
 const Port = z.coerce.number().int().min(0).max(65_535);
 const HttpUrl = z.url({ protocol: /^https?$/ });
+/** Values separated by commas, at least one. */
+const List = z
+  .string()
+  .transform((text) => text.split(',').flatMap((value) => value.trim() || []))
+  .pipe(z.array(z.string()).min(1, 'names nothing'));
 
 const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
 const DatabaseLogins = { DATABASE_URL: PostgresUrl, DATABASE_SYSTEM_URL: PostgresUrl };
@@ -48,7 +53,8 @@ const Environment = z.object({
   SIGNING_KEYS: z.string().min(1),
   AUTH_JWKS_URL: HttpUrl.optional(),
   AUTH_ISSUER: z.string().optional(),
-  AUTH_AUTHORIZED_PARTIES: z.string().optional(),
+  AUTH_AUDIENCE: List.optional(),
+  AUTH_AUTHORIZED_PARTIES: List.optional(),
   AUTH_LOCAL_JWK: z.string().optional(),
   WEBHOOK_ALLOW_PRIVATE: Flag.default(false),
   SIMULATOR_URL: HttpUrl.optional(),
@@ -76,7 +82,7 @@ const Environment = z.object({
   MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(1000),
 });
 
-/** The configuration of a process, by environment only (decisions §1; the table of it is in the README). */
+/** The configuration of a process, by environment only; the README has the table of it. */
 export type Config = Readonly<ReturnType<typeof read>>;
 
 function read(env: z.output<typeof Environment>) {
@@ -104,7 +110,8 @@ function read(env: z.output<typeof Environment>) {
     auth: {
       jwksUrl: env.AUTH_JWKS_URL ?? null,
       issuer: env.AUTH_ISSUER ?? 'urn:linepace:local',
-      authorizedParties: env.AUTH_AUTHORIZED_PARTIES?.split(',').map((party) => party.trim()) ?? null,
+      audience: env.AUTH_AUDIENCE ?? null,
+      authorizedParties: env.AUTH_AUTHORIZED_PARTIES ?? null,
       localJwk: env.AUTH_LOCAL_JWK ?? null,
     },
     webhooks: { allowPrivate: env.WEBHOOK_ALLOW_PRIVATE },
@@ -179,16 +186,7 @@ const databaseUrls = (env: { DATABASE_URL: string; DATABASE_SYSTEM_URL: string }
  * @throws with every problem listed at once.
  */
 export const readConfig = (environment: EnvironmentVariables): Config =>
-  Object.freeze(
-    read(
-      validated(
-        Environment.superRefine((env, context) => {
-          for (const problem of contradictions(env)) context.addIssue({ code: 'custom', ...problem });
-        }),
-        environment,
-      ),
-    ),
-  );
+  Object.freeze(read(validated(Environment, environment, contradictions)));
 
 /**
  * What `npm run migrate` reads: the login that owns the schema, which no other process needs, and those it makes.
@@ -199,21 +197,37 @@ export function readMigrationConfig(environment: EnvironmentVariables) {
   return { ownerUrl: env.DATABASE_OWNER_URL, ...databaseUrls(env) };
 }
 
-type EnvironmentVariables = Record<string, string | undefined>;
+type EnvironmentVariables = Partial<Record<string, string>>;
 
-function validated<Output>(schema: z.ZodType<Output>, environment: EnvironmentVariables): Output {
+interface Problem {
+  variable: string;
+  message: string;
+}
+
+/** @param contradictions looks at the variables as they are set, because it has its say whether or not each is valid. */
+function validated<Output>(
+  schema: z.ZodType<Output>,
+  environment: EnvironmentVariables,
+  contradictions: (given: EnvironmentVariables) => Problem[] = () => [],
+): Output {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const parsed = schema.safeParse(given);
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
-    throw new Error(`The configuration is not valid:\n${problems.join('\n')}`);
+  const invalid = parsed.error?.issues ?? [];
+  const problems = [
+    ...invalid.map(({ path, message }): Problem => ({ variable: path.join('.'), message })),
+    ...contradictions(given),
+  ];
+  if (!parsed.success || problems.length > 0) {
+    const lines = problems.map(({ variable, message }) => `  ${variable}: ${message}`);
+    throw new Error(`The configuration is not valid:\n${lines.join('\n')}`);
   }
   return parsed.data;
 }
 
 /** What each variable allows by itself and production does not, or not without another one. */
-function contradictions(env: z.output<typeof Environment>): { path: string[]; message: string }[] {
-  const problems: [wrong: boolean, path: string, message: string][] = [
+function contradictions(given: EnvironmentVariables): Problem[] {
+  const env: Partial<Record<keyof typeof Environment.shape, string>> = given;
+  const problems: [wrong: boolean, variable: string, message: string][] = [
     [
       !env.AUTH_JWKS_URL && !env.AUTH_LOCAL_JWK,
       'AUTH_JWKS_URL',
@@ -245,7 +259,7 @@ function contradictions(env: z.output<typeof Environment>): { path: string[]; me
       'is needed with TEMPORAL_TLS_CLIENT_KEY_PATH',
     ],
     ...TLS_ONLY.map((variable): [boolean, string, string] => [
-      env.TEMPORAL_TLS === false && env[variable] !== undefined,
+      env.TEMPORAL_TLS === '0' && env[variable] !== undefined,
       'TEMPORAL_TLS',
       `cannot be 0 with ${variable}`,
     ]),
@@ -254,9 +268,19 @@ function contradictions(env: z.output<typeof Environment>): { path: string[]; me
     problems.push(
       [Boolean(env.SMTP_URL) && !env.MAIL_FROM, 'MAIL_FROM', 'is needed with SMTP_URL in production'],
       [!env.PUBLIC_URL, 'PUBLIC_URL', 'is needed in production'],
+      [isPlainHttp(env.PUBLIC_URL), 'PUBLIC_URL', 'must be https in production'],
+      [isPlainHttp(env.AUTH_JWKS_URL), 'AUTH_JWKS_URL', 'must be https in production'],
+      [
+        !env.AUTH_AUDIENCE && !env.AUTH_AUTHORIZED_PARTIES,
+        'AUTH_AUDIENCE',
+        'is needed in production, or AUTH_AUTHORIZED_PARTIES: other applications have tokens of the same issuer',
+      ],
+      [!env.TEMPORAL_ADDRESS, 'TEMPORAL_ADDRESS', 'is needed in production'],
       [Boolean(env.SIMULATOR_URL), 'SIMULATOR_URL', 'there are no simulated providers in production'],
-      [env.WEBHOOK_ALLOW_PRIVATE, 'WEBHOOK_ALLOW_PRIVATE', 'is not for production'],
+      [env.WEBHOOK_ALLOW_PRIVATE === '1', 'WEBHOOK_ALLOW_PRIVATE', 'is not for production'],
     );
   }
-  return problems.flatMap(([wrong, path, message]) => (wrong ? [{ path: [path], message }] : []));
+  return problems.flatMap(([wrong, variable, message]) => (wrong ? [{ variable, message }] : []));
 }
+
+const isPlainHttp = (url: string | undefined): boolean => url !== undefined && /^http:/i.test(url);

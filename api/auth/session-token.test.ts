@@ -146,6 +146,15 @@ describe('claims', () => {
     await expect(verifier().verify(await token({ nbf: now() + 3 }))).resolves.toBeTruthy();
   });
 
+  test('aud must be there and name an accepted audience, if any is configured', async () => {
+    const strict = verifier({ audience: ['linepace', 'linepace-staging'] });
+    await expect(strict.verify(await token({ aud: 'linepace' }))).resolves.toBeTruthy();
+    await expect(strict.verify(await token({ aud: ['other', 'linepace-staging'] }))).resolves.toBeTruthy();
+    for (const aud of [undefined, 'other', '', [], ['other'], 'LINEPACE', null]) {
+      await expect(strict.verify(await token({ aud }))).rejects.toThrow(SessionRefused);
+    }
+  });
+
   test('azp must be there and be known, where parties are configured', async () => {
     const strict = verifier({ authorizedParties: ['https://other.example.com', CONSOLE] });
     await expect(strict.verify(await token())).resolves.toBeTruthy();

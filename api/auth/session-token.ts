@@ -38,7 +38,9 @@ export interface SessionVerifierOptions {
   jwksUrl: string | null;
   /** Compared with `iss`: `AUTH_ISSUER`, or `PUBLIC_URL` for the local issuer. */
   issuer: string;
-  /** When given, `azp` must be present and one of them (`AUTH_AUTHORIZED_PARTIES`). */
+  /** If given, `aud` must be present and name one of them (`AUTH_AUDIENCE`). */
+  audience?: readonly string[] | null;
+  /** If given, `azp` must be present and one of them (`AUTH_AUTHORIZED_PARTIES`). */
   authorizedParties?: readonly string[] | null;
   /** The private key of the local issuer; its public half verifies. */
   localKey?: JWK | null;
@@ -65,12 +67,9 @@ const Claims = z.object({
 });
 type Claims = z.infer<typeof Claims>;
 
-/**
- * Verifies session tokens (decisions §3): signature first, then `iss`, `exp`, `nbf`, then what the claims
- * say.
- */
+/** Verifies session tokens: signature first, then `iss`, `aud`, `exp`, `nbf`, then what the claims say. */
 export function createSessionVerifier(options: SessionVerifierOptions): SessionVerifier {
-  const { issuer, authorizedParties } = options;
+  const { issuer, audience, authorizedParties } = options;
   const key = keySource(options);
 
   return {
@@ -78,6 +77,7 @@ export function createSessionVerifier(options: SessionVerifierOptions): SessionV
       const { payload } = await jwtVerify(token, key, {
         algorithms: ALGORITHMS,
         issuer,
+        ...(audience && { audience: [...audience] }),
         clockTolerance: CLOCK_SKEW_SECONDS,
         requiredClaims: ['exp', 'sub'],
       }).catch((error: unknown) => {
