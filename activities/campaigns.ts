@@ -1,5 +1,5 @@
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
-import { clearLeads, clearMessages, completeCampaign } from '#db/commands/campaigns/campaign-status.ts';
+import { clearCampaign, completeCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { campaignProgress, lockCampaign, setEntered } from '#db/queries/campaigns.ts';
 import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
@@ -14,7 +14,7 @@ import { withHeartbeat } from './heartbeat.ts';
 const BATCH = 500;
 /** Transactions of one activity: 5,000 leads enter in it. */
 const STEPS_PER_ROUND = 10;
-/** Messages canceled in one transaction. */
+/** Rows of each table cleared away in one transaction. */
 const CLEAR_BATCH = 5000;
 /** How old the numbers may be that an operator sees. */
 const LOOK_EVERY_MS = 5 * 60_000;
@@ -53,8 +53,7 @@ async function advance(
   };
   const campaign = await lockCampaign(db, campaignId);
   if (!campaign || campaign.status === 'archived') {
-    if ((await clearMessages(db, campaignId, CLEAR_BATCH)) === CLEAR_BATCH) return { wakes: [] };
-    await clearLeads(db, campaignId);
+    if (!(await clearCampaign(db, campaignId, CLEAR_BATCH))) return { wakes: [] };
     return rest({ nextAt: null, reason: 'the campaign is archived or deleted', ended: true });
   }
   if (campaign.status === 'paused') return rest({ nextAt: null, reason: 'the campaign is paused' });

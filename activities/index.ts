@@ -7,6 +7,7 @@ import { createDrainActivities } from './drip.ts';
 import { createLineHealthActivities } from './line-health.ts';
 import { createLineInboxActivities } from './line-inboxes.ts';
 import { createLineRequestActivities } from './line-requests.ts';
+import { createListDeletionActivities } from './list-deletion.ts';
 import { createMailActivities } from './mail.ts';
 import { createImportActivities } from './imports.ts';
 import { createNotificationActivities } from './notifications.ts';
@@ -33,6 +34,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createCampaignActivities(dependencies),
     ...createPersonalizationActivities(dependencies),
     ...createImportActivities(dependencies),
+    ...createListDeletionActivities(dependencies),
     ...createDraftActivities(dependencies),
     ...createSweepActivities(dependencies),
   };

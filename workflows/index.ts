@@ -6,6 +6,7 @@ export { leadImport } from './lead-import.ts';
 export { lineHealth } from './line-health.ts';
 export { linePacer } from './line-pacer.ts';
 export { lineRequest } from './line-request.ts';
+export { listDeletion } from './list-deletion.ts';
 export { mailSender } from './mail-sender.ts';
 export { mailboxReader } from './mailbox-reader.ts';
 export { notifier } from './notifier.ts';

@@ -1,14 +1,7 @@
 import { z } from 'zod';
+import { deleteList } from '#db/commands/contacts/list-deletion.ts';
 import { campaignOfList } from '#db/queries/campaigns.ts';
-import {
-  deleteList,
-  findList,
-  insertList,
-  listLists,
-  lockList,
-  presentList,
-  updateList,
-} from '#db/queries/lists.ts';
+import { findList, insertList, listLists, lockList, presentList, updateList } from '#db/queries/lists.ts';
 import { Id } from '#domain/ids.ts';
 import { LeadList, LeadListInput, LeadListPatch } from '#domain/lead-list.ts';
 import { ApiError } from '../http/errors.ts';

@@ -41,13 +41,14 @@ export type CampaignRow = z.infer<typeof CampaignRow>;
 
 export async function findCampaign(db: TenantDb, id: string): Promise<CampaignRow | null> {
   return db.maybeOne(sql.type(CampaignRow)`
-    select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
+    select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null`);
 }
 
 /** Holds a campaign until the transaction ends: entering, pausing and completing take turns. */
 export async function lockCampaign(db: TenantDb, id: string): Promise<CampaignRow | null> {
   return db.maybeOne(sql.type(CampaignRow)`
-    select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id} for update`);
+    select * from campaigns
+    where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null for update`);
 }
 
 /** Newest first, before the id `cursor`. */
@@ -58,7 +59,7 @@ export async function listCampaigns(
 ): Promise<CampaignRow[]> {
   const rows = await db.any(sql.type(CampaignRow)`
     select * from campaigns where ${sql.and([
-      sql.fragment`workspace_id = ${db.workspaceId}`,
+      sql.fragment`workspace_id = ${db.workspaceId} and deleted_at is null`,
       status !== undefined && sql.fragment`status = ${status}`,
       cursor !== undefined && sql.fragment`id < ${cursor}`,
     ])}
@@ -73,7 +74,8 @@ export async function campaignNames(
 ): Promise<Map<string, { id: string; name: string }>> {
   if (ids.length === 0) return new Map();
   const rows = await db.any(sql.type(CampaignRow.pick({ id: true, name: true }))`
-    select id, name from campaigns where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+    select id, name from campaigns
+    where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')}) and deleted_at is null`);
   return new Map(rows.map((row) => [row.id, row]));
 }
 

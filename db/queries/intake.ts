@@ -4,6 +4,7 @@ import type { LinkReader } from '#domain/attachment.ts';
 import { Channel } from '#domain/channel.ts';
 import type { IntakeContext } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
+import { isVisible } from './leads.ts';
 import type { TenantDb } from '#db/pool.ts';
 
 const LineRef = z.object({ id: z.string(), channel: Channel, usable: z.boolean() });
@@ -36,7 +37,8 @@ export async function loadIntakeContext(
       ? []
       : await db.any(sql.type(LeadRef)`
           select id, trim(first_name || ' ' || last_name) "name", phones, emails
-          from leads where workspace_id = ${db.workspaceId} and id = any(${sql.array(leadIds, 'text')})`);
+          from leads
+          where workspace_id = ${db.workspaceId} and id = any(${sql.array(leadIds, 'text')}) and ${isVisible(db)}`);
   const needsFallback = inputs.some((input) => input.sendFallbackSmsOnFailed || input.forceFallback);
   return {
     timezone,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalLead } from '#domain/lead.ts';
 import { cancelMessagesOfLeads, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
-import { countLeads } from './lists.ts';
+import { countLeads, hiddenLists } from './lists.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
 
@@ -27,10 +27,18 @@ export const LeadRow = z.object({
 });
 export type LeadRow = z.infer<typeof LeadRow>;
 
+/** Not of a list that is deleted, unless it is in another list as well. */
+export const isVisible = (db: TenantDb) => sql.fragment`(
+  leads.list_id <> all(${hiddenLists(db)}) or exists (
+    select from list_addresses a
+    where a.workspace_id = leads.workspace_id and a.address = any(leads.emails || leads.phones) and a.lead_id = leads.id
+      and a.list_id <> all(${hiddenLists(db)})))`;
+
 export async function findLeads(db: TenantDb, ids: readonly string[]): Promise<Map<string, LeadRow>> {
   if (ids.length === 0) return new Map();
   const rows = await db.any(sql.type(LeadRow)`
-    select * from leads where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+    select * from leads
+    where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')}) and ${isVisible(db)}`);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -47,6 +55,7 @@ export async function findLeadsByAddress(
   const rows = await db.any(sql.type(z.object({ address: z.string(), leadId: z.string() }))`
     select address, max(lead_id) lead_id from list_addresses
     where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})
+      and list_id <> all(${hiddenLists(db)})
     group by address`);
   return new Map(rows.map(({ address, leadId }) => [address, leadId]));
 }
@@ -61,7 +70,7 @@ export async function listLeads(
   const pattern = `%${(search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   const rows = await db.any(sql.type(LeadRow)`
     select * from leads where ${sql.and([
-      sql.fragment`workspace_id = ${db.workspaceId} and id < ${before}`,
+      sql.fragment`workspace_id = ${db.workspaceId} and id < ${before} and ${isVisible(db)}`,
       search !== undefined &&
         sql.fragment`id in (select search_leads(${pattern}, ${listId ?? null}, ${before}, ${limit}))`,
       // A page of a list is a page of its members.

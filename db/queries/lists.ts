@@ -2,7 +2,6 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type LeadList, type LeadListPatch, QUICK_SENDS } from '#domain/lead-list.ts';
-import { cancelMessagesOfLeads, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 
 const ListRow = z.object({
@@ -22,7 +21,7 @@ export type ListRow = z.infer<typeof ListRow>;
 export async function listLists(db: TenantDb): Promise<ListRow[]> {
   const lists = async () =>
     db.any(sql.type(ListRow)`
-    select * from lead_lists where workspace_id = ${db.workspaceId} order by created_at desc, id desc`);
+    select * from lead_lists where workspace_id = ${db.workspaceId} and deleted_at is null order by created_at desc, id desc`);
   const found = await lists();
   if (found.some(({ isQuickSends }) => isQuickSends)) return [...found];
   await quickSendsList(db);
@@ -48,7 +47,7 @@ export async function quickSendsList(db: TenantDb): Promise<string> {
 
 export async function findList(db: TenantDb, id: string): Promise<ListRow | null> {
   return db.maybeOne(sql.type(ListRow)`
-    select * from lead_lists where workspace_id = ${db.workspaceId} and id = ${id}`);
+    select * from lead_lists where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null`);
 }
 
 export async function insertList(
@@ -68,7 +67,7 @@ export async function updateList(
   return db.maybeOne(sql.type(ListRow)`
     update lead_lists set name = coalesce(${name ?? null}, name), description = coalesce(${description ?? null}, description),
       updated_at = now()
-    where workspace_id = ${db.workspaceId} and id = ${id} returning *`);
+    where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null returning *`);
 }
 
 /**
@@ -77,7 +76,8 @@ export async function updateList(
  */
 export async function lockList(db: TenantDb, id: string): Promise<boolean> {
   const locked = await db.maybeOne(sql.type(ListRow.pick({ id: true }))`
-    select id from lead_lists where workspace_id = ${db.workspaceId} and id = ${id} for update`);
+    select id from lead_lists
+    where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null for update`);
   return locked !== null;
 }
 
@@ -88,30 +88,9 @@ export async function countLeads(db: TenantDb, listId: string, added: number): P
     where workspace_id = ${db.workspaceId} and id = ${listId}`);
 }
 
-/**
- * Deletes a list with the leads it owns; what waits to be sent to them is canceled. A lead that is in another list
- * as well stays, in that one.
- * @returns the workflows to wake after the commit.
- */
-export async function deleteList(db: TenantDb, id: string, now: Date): Promise<string[]> {
-  await db.query(sql.type(Nothing)`
-    update leads l set list_id = other.list_id
-    from (select lead_id, min(list_id) list_id from list_addresses
-      where workspace_id = ${db.workspaceId} and list_id <> ${id} group by lead_id) other
-    where l.workspace_id = ${db.workspaceId} and l.list_id = ${id} and l.id = other.lead_id`);
-  const owned = sql.fragment`select id from leads where workspace_id = ${db.workspaceId} and list_id = ${id}`;
-  const campaignIds = await cancelMessagesOfLeads(db, owned);
-  await db.query(
-    sql.type(Nothing)`delete from list_addresses where workspace_id = ${db.workspaceId} and list_id = ${id}`,
-  );
-  await db.query(
-    sql.type(Nothing)`delete from leads where workspace_id = ${db.workspaceId} and list_id = ${id}`,
-  );
-  await db.query(
-    sql.type(Nothing)`delete from lead_lists where workspace_id = ${db.workspaceId} and id = ${id}`,
-  );
-  return wakeWhenDone(db, campaignIds, now);
-}
+/** The lists that are deleted and whose leads are not all gone yet: neither they nor their leads are to be found. */
+export const hiddenLists = (db: TenantDb) =>
+  sql.fragment`array(select id from lead_lists where workspace_id = ${db.workspaceId} and deleted_at is not null)`;
 
 /** The list of specification §2.6. */
 export function presentList(row: ListRow): LeadList {

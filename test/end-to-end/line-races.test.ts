@@ -63,13 +63,18 @@ describe('the sweep', () => {
     const lineId = await createLine(app, workspace.id);
     const recipients = [phone(), phone()];
     const goneId = newId();
-    for (const to of recipients)
+    const noLine = await createWorkspace(app);
+    for (const [workspaceId, to, lineOfIt] of [
+      ...recipients.map((to) => [workspace.id, to, goneId] as const),
+      // This one waits until its workspace has a line at all.
+      [noLine.id, phone(), null] as const,
+    ])
       await insertRow(app, 'messages', {
-        workspace_id: workspace.id,
+        workspace_id: workspaceId,
         id: newId(),
         channel: 'imessage',
         status: 'pending',
-        line_id: goneId,
+        line_id: lineOfIt,
         line_pinned: true,
         address: to,
         recipient_phone: to,

@@ -52,6 +52,10 @@ const WOKEN = {
     summary: 'Checks which of many leads can be reached by iMessage',
   },
   'lead-import': { type: 'leadImport', summary: 'Takes the leads of one CSV file into a list' },
+  'list-deletion': {
+    type: 'listDeletion',
+    summary: 'Deletes the leads of one list that was deleted',
+  },
   'ai-draft': { type: 'aiDraft', summary: 'Drafts the answer to one reply and waits for its review' },
 } as const;
 
@@ -67,6 +71,7 @@ export const campaignWorkflowId = (campaignId: string): string => `campaign:${ca
 export const personalizerId = (campaignId: string): string => `personalizer:${campaignId}`;
 export const availabilityJobId = (jobId: string): string => `availability-job:${jobId}`;
 export const leadImportId = (importId: string): string => `lead-import:${importId}`;
+export const listDeletionId = (listId: string): string => `list-deletion:${listId}`;
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 
 /** Those whose subject is a line. */

@@ -88,20 +88,49 @@ export async function clearMessages(db: TenantDb, id: string, limit: number): Pr
   return rowCount;
 }
 
-/** Whoever was under way in a campaign that is over goes no further. */
-export async function clearLeads(db: TenantDb, id: string): Promise<void> {
-  await db.query(sql.type(Nothing)`
-    update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = now()
-    where workspace_id = ${db.workspaceId} and campaign_id = ${id} and state = 'running'`);
-}
-
 /**
- * Deletes a campaign whose lock the caller holds; what has left stays, the rest its workflow clears away.
- * @returns the workflows to wake after the commit.
+ * Clears away the next part of what a campaign leaves behind that is archived or deleted: first what is not sent, then
+ * whoever is under way in it, then what a deleted one holds, and itself.
+ * @returns true when nothing is left to do.
  */
-export async function deleteCampaign(db: TenantDb, id: string, now: Date): Promise<string[]> {
+export async function clearCampaign(db: TenantDb, id: string, limit: number): Promise<boolean> {
+  if ((await clearMessages(db, id, limit)) === limit) return false;
+  if ((await clearLeads(db, id, limit)) === limit) return false;
+  const isDeleted = await db.exists(sql.type(Nothing)`
+    select 1 from campaigns where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is not null`);
+  if (!isDeleted) return true;
+  for (const table of ['personalizations', 'campaign_leads'])
+    if ((await deleteRows(db, table, id, limit)) === limit) return false;
   await db.query(
     sql.type(Nothing)`delete from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`,
   );
+  return true;
+}
+
+/** Whoever was under way in a campaign that is over goes no further. */
+async function clearLeads(db: TenantDb, id: string, limit: number): Promise<number> {
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = now()
+    where workspace_id = ${db.workspaceId} and campaign_id = ${id} and state = 'running' and lead_id = any(array(
+      select lead_id from campaign_leads
+      where workspace_id = ${db.workspaceId} and campaign_id = ${id} and state = 'running' limit ${limit}))`);
+  return rowCount;
+}
+
+async function deleteRows(db: TenantDb, table: string, campaignId: string, limit: number): Promise<number> {
+  const name = sql.identifier([table]);
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    delete from ${name} where ctid = any(array(
+      select ctid from ${name} where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} limit ${limit}))`);
+  return rowCount;
+}
+
+/**
+ * Deletes a campaign whose lock the caller holds. It is gone for everybody at once; what it holds its workflow clears
+ * away, but for the messages that have left.
+ * @returns the workflows to wake after the commit.
+ */
+export async function deleteCampaign(db: TenantDb, id: string, now: Date): Promise<string[]> {
+  await setStatus(db, id, sql.fragment`status = 'archived', deleted_at = now()`);
   return wakeCampaign(db, id, now);
 }

@@ -24,7 +24,7 @@ const Queue = z.object({ workspaceId: z.string(), lineId: z.string() });
 export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue>[]> {
   const queued = (waiting: FragmentSqlToken) => sql.fragment`(
     with recursive queues as (
-      (select workspace_id, line_id from messages where ${waiting} and line_id is not null
+      (select workspace_id, line_id from messages where ${waiting}
         order by workspace_id, line_id limit 1)
       union all
       select next.* from queues q cross join lateral (
@@ -35,9 +35,9 @@ export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue
     ) select * from queues)`;
   const rows = await db.any(sql.type(Queue)`
     select q.workspace_id, q.line_id from (
-      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held`)}
+      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held and line_id is not null`)}
       union
-      ${queued(sql.fragment`fallback_sms = 'due'`)}
+      ${queued(sql.fragment`fallback_sms = 'due' and line_id is not null`)}
     ) q
     where not exists (select from lines l where l.workspace_id = q.workspace_id and l.id = q.line_id)`);
   return [...rows];

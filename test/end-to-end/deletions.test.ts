@@ -1,0 +1,152 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemDb } from '#db/pool.ts';
+import { newId } from '#domain/ids.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
+import { campaignWorkflowId, listDeletionId } from '#workflows/messages/wake.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+});
+afterAll(() => app.stop());
+beforeEach(async () => {
+  await app.stopWorker();
+  workspace = await createWorkspace(app);
+  await createLine(app, workspace.id);
+  api = apiClient(app.url, workspace.key);
+});
+
+const run = (query: ReturnType<typeof sql.fragment>) =>
+  systemDb(app.pools).query(sql.type(z.unknown())`${query}`);
+const count = (table: string) =>
+  systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
+    select count(*) from ${sql.identifier([table])} where workspace_id = ${workspace.id}`);
+
+/** More than one request deletes. */
+const MANY = 2500;
+
+/** A list of many leads, each with a message that waits; the first of them is in a second list as well. */
+async function largeList(): Promise<{ listId: string; otherId: string }> {
+  const make = async (name: string) => (await api('POST', '/api/lists', { name })).body.list._id;
+  const [listId, otherId] = [await make('Large'), await make('Other')];
+  await run(sql.fragment`
+    insert into leads (workspace_id, id, list_id, phones)
+    select ${workspace.id}, lpad(to_hex(n), 24, '0'), ${listId}, array['+1415' || (5000000 + n)] from generate_series(1, ${MANY}::int) n`);
+  await run(sql.fragment`
+    insert into list_addresses (workspace_id, list_id, address, lead_id)
+    select workspace_id, list_id, phones[1], id from leads where workspace_id = ${workspace.id}`);
+  await run(sql.fragment`
+    insert into messages (workspace_id, id, channel, status, address, scheduled_at, source, lead_id)
+    select workspace_id, id, 'imessage', 'scheduled', phones[1], now() + interval '1 day', 'api', id
+    from leads where workspace_id = ${workspace.id}`);
+  await insertRow(app, 'list_addresses', {
+    workspace_id: workspace.id,
+    list_id: otherId,
+    address: '+14155000001',
+    lead_id: FIRST,
+  });
+  return { listId, otherId };
+}
+const idOf = (n: number) => n.toString(16).padStart(24, '0');
+const [FIRST, LAST] = [idOf(1), idOf(MANY)];
+
+const isDeleted = () =>
+  eventually(async () => (await count('lead_lists')) === 2 && (await count('leads')) === 1);
+
+describe('deleting a large list', () => {
+  it('hides it and its leads at once, and leaves the rows to a workflow', async () => {
+    const { listId, otherId } = await largeList();
+    expect((await api('DELETE', `/api/lists/${listId}`)).status).toBe(200);
+    expect(await count('leads')).toBeGreaterThan(1000);
+
+    const { lists } = (await api('GET', '/api/lists')).body;
+    expect(lists.map(({ _id }: { _id: string }) => _id)).not.toContain(listId);
+    for (const answer of [
+      await api('PATCH', `/api/lists/${listId}`, { name: 'Back' }),
+      await api('DELETE', `/api/lists/${listId}`),
+      await api('POST', '/api/leads', { listId, leads: [{ phone: '+14155559999' }] }),
+      await api('GET', `/api/leads/${LAST}`),
+      await api('POST', '/api/messages', { leadId: LAST, message: 'Hello' }),
+    ])
+      expect([400, 404]).toContain(answer.status);
+    expect((await api('GET', '/api/leads')).body.leads.map(({ _id }: { _id: string }) => _id)).toEqual([
+      FIRST,
+    ]);
+    // Its numbers are free again: who writes to one makes a new contact, which stays.
+    const { body } = await api('POST', '/api/messages', {
+      recipientPhone: `+1415${5_000_000 + MANY}`,
+      message: 'Hello',
+      scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    expect(body.leadId).not.toBe(LAST);
+
+    await app.startWorker();
+    // Quick Sends and the other list; the lead of the other list and the new contact.
+    await eventually(async () => (await count('lead_lists')) === 2 && (await count('leads')) === 2);
+    expect((await api('GET', `/api/leads/${FIRST}`)).body.lead).toMatchObject({ listId: otherId });
+    expect((await api('GET', `/api/leads/${body.leadId}`)).status).toBe(200);
+    const waiting = await api('GET', '/api/messages?status=scheduled');
+    expect(waiting.body.messages.map(({ leadId }: { leadId: string }) => leadId).toSorted()).toEqual(
+      [FIRST, body.leadId].toSorted(),
+    );
+    expect(await count('list_addresses')).toBe(2);
+  });
+
+  it('goes on after its workflow was terminated', async () => {
+    const { listId } = await largeList();
+    await api('GET', '/api/lists');
+    expect((await api('DELETE', `/api/lists/${listId}`)).status).toBe(200);
+    const workflow = app.temporal.workflow.getHandle(listDeletionId(listId));
+    await eventually(() => workflow.terminate().then(() => true));
+    await app.startWorker();
+    // As if the time had passed that a workflow has to look by itself.
+    await run(sql.fragment`
+      update workflow_wakes set wake_at = now() - interval '5 minutes' where workflow_id = ${listDeletionId(listId)}`);
+    await app.temporal.schedule.getHandle('sweep').trigger();
+    await isDeleted();
+    expect(await count('workflow_wakes')).toBe(0);
+  });
+});
+
+describe('deleting a large campaign', () => {
+  const LEADS = 6000;
+
+  it('hides it at once, and leaves its leads and what waits to its workflow', async () => {
+    const { body } = await api('POST', '/api/campaigns', { name: 'Large', steps: [{ message: 'One' }] });
+    const id = body.campaign._id;
+    const sent = newId();
+    await run(sql.fragment`update campaigns set status = 'active' where id = ${id}`);
+    await run(sql.fragment`
+      insert into campaign_leads (workspace_id, campaign_id, lead_id)
+      select ${workspace.id}, ${id}, lpad(to_hex(n), 24, '0') from generate_series(1, ${LEADS}::int) n`);
+    await run(sql.fragment`
+      insert into messages (workspace_id, id, channel, status, address, scheduled_at, source, lead_id, campaign_id)
+      select ${workspace.id}, lead_id, 'imessage', 'scheduled', '+14155550100', now() + interval '1 day', 'campaign', lead_id, ${id}
+      from campaign_leads where workspace_id = ${workspace.id}`);
+    await insertRow(app, 'messages', {
+      workspace_id: workspace.id,
+      id: sent,
+      channel: 'imessage',
+      status: 'sent',
+      address: '+14155550100',
+      scheduled_at: new Date(),
+      source: 'campaign',
+      campaign_id: id,
+    });
+    expect((await api('DELETE', `/api/campaigns/${id}`)).status).toBe(200);
+    expect((await api('GET', `/api/campaigns/${id}`)).status).toBe(404);
+    expect((await api('GET', '/api/campaigns')).body.campaigns).toEqual([]);
+    expect(await count('campaign_leads')).toBe(LEADS);
+    await app.startWorker();
+    await eventually(async () => (await count('campaigns')) === 0 && (await count('campaign_leads')) === 0);
+    expect((await api('GET', '/api/messages?status=scheduled')).body.messages).toEqual([]);
+    expect((await api('GET', `/api/messages/${sent}`)).body).toMatchObject({ status: 'sent' });
+    await expect(app.temporal.workflow.getHandle(campaignWorkflowId(id)).result()).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,18 @@
+import { continueAsNew, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '#activities/index.ts';
+import type { WakeInput } from './messages/wake.ts';
+import { workLoop } from './work-loop.ts';
+
+const { clearList } = proxyActivities<Activities>({
+  summary: 'Delete the next leads of the list',
+  startToCloseTimeout: '5 minutes',
+  // What is deleted stays deleted: a worker that died costs at most one chunk.
+  heartbeatTimeout: '20s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+
+/** One per list that was deleted and is too large for one request: deletes its leads in chunks, and ends with the last. */
+export async function listDeletion(input: WakeInput): Promise<void> {
+  const ended = await workLoop(() => clearList({ workspaceId: input.workspaceId, listId: input.subjectId }));
+  if (!ended) await continueAsNew<typeof listDeletion>(input);
+}
