@@ -1,12 +1,15 @@
 import pLimit from 'p-limit';
 import {
+  agencyOutbox,
   claimMail,
   finishMail,
   type MailResult,
   type MailRow,
   nextMailAt,
+  type Outbox,
+  workspaceOutbox,
 } from '#db/commands/outbox/mails.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
+import { type TenantDb, withSystem, withTenant } from '#db/pool.ts';
 import { lockWake, setWake } from '#db/wakes.ts';
 import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail/mailer.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
@@ -34,31 +37,42 @@ export function createMailActivities({
 }: Pick<Dependencies, 'pools' | 'secrets' | 'mailer' | 'logger'>) {
   const connections = pLimit(MAIL_CONNECTIONS);
 
-  async function deliver(server: Mailer, workspaceId: string, mail: MailRow): Promise<MailOutcome> {
+  async function deliver(server: Mailer, ownerId: string, mail: MailRow): Promise<MailOutcome> {
     const { id, recipient, template, dataSealed } = mail;
     try {
-      const data: unknown = JSON.parse(mailSeal(secrets, workspaceId).open(dataSealed, id));
+      const data: unknown = JSON.parse(mailSeal(secrets, ownerId).open(dataSealed, id));
       return await server.send({ id, to: recipient, ...TEMPLATES[template](data) });
     } catch (error) {
-      logger.error({ workspaceId, mailId: id, error }, 'an email cannot be written');
+      logger.error({ ownerId, mailId: id, error }, 'an email cannot be written');
       return { kind: 'refused', reason: 'it cannot be written' };
     }
   }
 
   /** Each is claimed before it is sent, so that two rounds at once send none twice. @returns whether one was due. */
-  async function sendNext(server: Mailer, workspaceId: string): Promise<boolean> {
-    const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
-      withTenant(pools, workspaceId, work);
+  async function sendNext(server: Mailer, { ownerId, transact }: Sender): Promise<boolean> {
     const start = new Date();
-    const mail = await tenant((db) => claimMail(db, start, new Date(start.getTime() + CLAIM_MS)));
+    const mail = await transact((outbox) => claimMail(outbox, start, new Date(start.getTime() + CLAIM_MS)));
     if (!mail) return false;
-    const outcome = await deliver(server, workspaceId, mail);
+    const outcome = await deliver(server, ownerId, mail);
     if (outcome.kind !== 'sent')
-      logger.warn({ workspaceId, mailId: mail.id, ...outcome }, 'an email was not taken');
+      logger.warn({ ownerId, mailId: mail.id, ...outcome }, 'an email was not taken');
     const now = new Date();
-    await tenant((db) => finishMail(db, mail.id, resultOf(mail, outcome, now), now));
+    await transact((outbox) => finishMail(outbox, mail.id, resultOf(mail, outcome, now), now));
     return true;
   }
+
+  /** Sends what is due of one outbox, for a minute. */
+  const sendDue = (server: Mailer, sender: Sender): Promise<Round> =>
+    withHeartbeat(async (canceled) => {
+      const end = Date.now() + ROUND_MS;
+      while (Date.now() < end && !canceled.aborted) {
+        // The connections are shared: an email waits for one before it is claimed, behind those of other senders.
+        if (await connections(sendNext, server, sender)) continue;
+        const idle = await sender.goIdle();
+        if (idle) return idle;
+      }
+      return { nextAt: new Date().toISOString(), reason: 'more emails are due' };
+    });
 
   return {
     /**
@@ -67,18 +81,33 @@ export function createMailActivities({
      */
     async sendMails({ workspaceId }: { workspaceId: string }): Promise<Round> {
       if (mailer === null) return withTenant(pools, workspaceId, waitForServer);
-      return withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        while (Date.now() < end && !canceled.aborted) {
-          // The connections are shared: an email waits for one before it is claimed, behind those of other workspaces.
-          if (await connections(sendNext, mailer, workspaceId)) continue;
-          const idle = await withTenant(pools, workspaceId, goIdle);
-          if (idle) return idle;
-        }
-        return { nextAt: new Date().toISOString(), reason: 'more emails are due' };
+      return sendDue(mailer, {
+        ownerId: workspaceId,
+        transact: (work) => withTenant(pools, workspaceId, (db) => work(workspaceOutbox(db))),
+        goIdle: () => withTenant(pools, workspaceId, goIdle),
+      });
+    },
+
+    /** As `sendMails`, for an agency. */
+    async sendAgencyMails({ agencyId }: { agencyId: string }): Promise<Round> {
+      if (mailer === null) return roundAt(afterServer());
+      const transact: Sender['transact'] = (work) =>
+        withSystem(pools, (db) => work(agencyOutbox(db, agencyId)));
+      return sendDue(mailer, {
+        ownerId: agencyId,
+        transact,
+        goIdle: async () => idleRound(await transact(nextMailAt)),
       });
     },
   };
+}
+
+/** Whose emails are sent. */
+interface Sender {
+  ownerId: string;
+  transact<T>(work: (outbox: Outbox) => Promise<T>): Promise<T>;
+  /** null when an email is due. */
+  goIdle(): Promise<Round | null>;
 }
 
 /** What becomes of an email after an attempt. */
@@ -94,15 +123,24 @@ export function resultOf({ attemptCount, createdAt }: MailRow, outcome: MailOutc
 async function goIdle(db: TenantDb): Promise<Round | null> {
   const sender = mailSenderId(db.workspaceId);
   await lockWake(db, sender);
-  const next = await nextMailAt(db);
-  if (next !== null && next.getTime() <= Date.now()) return null;
-  await setWake(db, sender, next);
+  const next = await nextMailAt(workspaceOutbox(db));
+  const round = idleRound(next);
+  if (round) await setWake(db, sender, next);
+  return round;
+}
+
+/** null when an email is due. */
+function idleRound(next: Date | null): Round | null {
   if (next === null) return { nextAt: null, reason: 'every email is sent' };
-  return { nextAt: next.toISOString(), reason: 'an email is tried again' };
+  if (next.getTime() <= Date.now()) return null;
+  return { nextAt: next.toISOString(), reason: 'an email is due then, or is tried again' };
 }
 
 async function waitForServer(db: TenantDb): Promise<Round> {
-  const nextAt = new Date(Date.now() + NO_SERVER_MS);
+  const nextAt = afterServer();
   await setWake(db, mailSenderId(db.workspaceId), nextAt);
-  return { nextAt: nextAt.toISOString(), reason: 'SMTP_URL is not set' };
+  return roundAt(nextAt);
 }
+
+const afterServer = (): Date => new Date(Date.now() + NO_SERVER_MS);
+const roundAt = (nextAt: Date): Round => ({ nextAt: nextAt.toISOString(), reason: 'SMTP_URL is not set' });

@@ -1,7 +1,9 @@
+import { overdueAgencyOutboxes } from '#db/commands/outbox/mails.ts';
 import { trimAged } from '#db/queries/retention.ts';
 import { rehomeMessages, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
 import { systemDb, withTenant } from '#db/pool.ts';
 import { overdueWakes } from '#db/wakes.ts';
+import { agencyMailSenderId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 import { deleteEndedUploads } from './ended-uploads.ts';
 
@@ -13,8 +15,11 @@ export function createSweepActivities(dependencies: Dependencies) {
   return {
     /** Wakes every workflow whose time has passed without its having looked. */
     async wakeOverdue(): Promise<number> {
-      const overdue = await overdueWakes(systemDb(pools), GRACE_SECONDS);
+      const db = systemDb(pools);
+      const overdue = await overdueWakes(db, GRACE_SECONDS);
       for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId);
+      for (const agencyId of await overdueAgencyOutboxes(db, GRACE_SECONDS))
+        waker.wake(agencyMailSenderId(agencyId), agencyId);
       if (overdue.length > 0)
         logger.info({ workflows: overdue.length }, 'woke workflows that nobody had told');
       return overdue.length;

@@ -10,8 +10,10 @@ import {
   createAgencyAdmin,
   readAgencyAdmins,
   readAgencyBilling,
+  readAgencyInvitations,
   readAgencyMembers,
   removeAgencyAdmin,
+  withdrawAgencyInvitation,
 } from './routes/agency-members.ts';
 import { readAgencyOverview } from './routes/agency-overview.ts';
 import { createAgencyWebhook, readAgencyWebhooks, removeAgencyWebhook } from './routes/agency-webhooks.ts';
@@ -184,6 +186,8 @@ export const routes: readonly Route[] = [
   readAgencyAdmins,
   createAgencyAdmin,
   removeAgencyAdmin,
+  readAgencyInvitations,
+  withdrawAgencyInvitation,
   readAgencyBilling,
 
   unsubscribePage,

@@ -1,16 +1,32 @@
 import { z } from 'zod';
 
+const NAME_LENGTH = 60;
+
+/** What a customer calls a workspace or a person, as one line that cannot pass for more of the email than a name. */
+export function nameInMail(name: string): string {
+  const line = name.replaceAll(/[\s\p{C}]+/gu, ' ').trim();
+  const characters = [...line];
+  return characters.length > NAME_LENGTH ? `${characters.slice(0, NAME_LENGTH - 1).join('')}…` : line;
+}
+const Name = z.string().transform(nameInMail);
+
 /** The product's own emails: what each is filled with. How they read is in `providers/mail/templates/`. */
 export const MailData = {
   invitation: z.object({
-    workspaceName: z.string(),
-    invitedBy: z.string().nullable(),
+    workspaceName: Name,
+    invitedBy: Name.nullable(),
     role: z.enum(['org:admin', 'org:member']),
     link: z.url(),
     expiresAt: z.iso.datetime(),
   }),
+  agencyInvitation: z.object({
+    agencyName: Name,
+    invitedBy: Name.nullable(),
+    link: z.url(),
+    expiresAt: z.iso.datetime(),
+  }),
   replyAlert: z.object({
-    workspaceName: z.string(),
+    workspaceName: Name,
     digest: z.boolean(),
     contacts: z.array(
       z.object({
@@ -25,14 +41,14 @@ export const MailData = {
     turnOffLink: z.url(),
   }),
   notice: z.object({
-    workspaceName: z.string(),
+    workspaceName: Name,
     title: z.string(),
     paragraphs: z.array(z.string()),
     sections: z.array(z.object({ heading: z.string(), paragraphs: z.array(z.string()) })).default([]),
     action: z.object({ label: z.string(), link: z.url() }).nullable(),
     turnOffLink: z.url(),
   }),
-  lineDown: z.object({ workspaceName: z.string(), lineName: z.string(), since: z.iso.datetime() }),
+  lineDown: z.object({ workspaceName: Name, lineName: z.string(), since: z.iso.datetime() }),
 } as const;
 
 export type MailTemplate = keyof typeof MailData;

@@ -29,5 +29,20 @@ export const Invitation = z
   .meta({ id: 'Invitation' });
 export type Invitation = z.infer<typeof Invitation>;
 
-/** An invitation is good for a week; inviting again begins a new one. */
+/** Who was asked to co-administer an agency, and has not answered. */
+export const AgencyInvitation = Invitation.pick({
+  _id: true,
+  email: true,
+  expiresAt: true,
+  createdAt: true,
+}).meta({
+  id: 'AgencyInvitation',
+});
+export type AgencyInvitation = z.infer<typeof AgencyInvitation>;
+
+/** An invitation is good for a week; inviting again prolongs it. */
 export const INVITATION_DAYS = 7;
+/** Of a workspace, or of an agency. */
+export const INVITATIONS_PER_HOUR = 20;
+/** An address gets one email in this time, however often it is invited. */
+export const INVITATION_PAUSE_MS = 3_600_000;

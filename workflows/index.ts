@@ -1,3 +1,4 @@
+export { agencyMailSender } from './agency-mail-sender.ts';
 export { aiDraft } from './ai-draft.ts';
 export { availabilityJob } from './availability-job.ts';
 export { campaign } from './campaign.ts';

@@ -11,7 +11,7 @@ import type { AgencyCaller, Caller, WorkspaceCaller } from '#domain/caller.ts';
 import { ApiError } from '../http/errors.ts';
 import type { TenantRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
-import { SessionKeysUnavailable } from './session-token.ts';
+import { type Session, SessionKeysUnavailable } from './session-token.ts';
 
 /** What an agency key works on (specification §4.2), as a refused request lists it. */
 export const AGENCY_ENDPOINTS = [
@@ -36,11 +36,17 @@ interface Credential {
   token: string;
 }
 
-interface Attempt extends Credential {
+/** What of a request tells who asks. */
+interface CredentialedRequest {
+  authorization: string;
   path: string;
   /** The address it came from, as `clientAddress` gives it. */
   client: string;
+  /** The header `X-Agency-Id`: which agency of several; '' for none. */
+  agencyId: string;
 }
+
+type Attempt = Credential & CredentialedRequest;
 
 /**
  * The caller a route lets in (specification §5).
@@ -48,7 +54,7 @@ interface Attempt extends Credential {
  */
 export async function authenticate(
   route: Guarded,
-  request: { authorization: string; path: string; client: string },
+  request: CredentialedRequest,
   services: Services,
 ): Promise<Caller> {
   const credential = readCredential(request.authorization);
@@ -83,7 +89,7 @@ const isForAgencies = ({ access }: Guarded): boolean => access.startsWith('agenc
 
 async function withAgencyKey(
   route: Guarded,
-  { scheme, token, path, client }: Attempt,
+  { scheme, token, path, client, agencyId }: Attempt,
   services: Services,
 ): Promise<AgencyCaller> {
   const { pools } = services;
@@ -93,6 +99,7 @@ async function withAgencyKey(
   const where = { agencyEndpoints: AGENCY_ENDPOINTS, requestedPath: path };
   if (needsSession(route)) throw new ApiError('SESSION_REQUIRED', undefined, where);
   if (!isForAgencies(route)) throw new ApiError('AGENCY_KEY_WRONG_ENDPOINT', undefined, where);
+  if (agencyId !== '' && agencyId !== caller.agency.id) throw new ApiError('AGENCY_NOT_FOUND');
   if (!caller.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
   noteUse(hash, client, pools);
   return caller;
@@ -126,17 +133,17 @@ function noteUse(hash: string, client: string, pools: Services['pools']): void {
 
 async function withSession(
   route: Guarded,
-  { scheme, token, client }: Attempt,
+  { scheme, token, client, agencyId }: Attempt,
   services: Services,
 ): Promise<Caller> {
-  const { pools, sessions } = services;
+  const { pools } = services;
   if (scheme !== 'bearer') return unauthorized(client, services);
-  const session = await sessions.verify(token).catch((error: unknown) => {
-    if (error instanceof SessionKeysUnavailable) throw new ApiError('UNAVAILABLE');
-    return unauthorized(client, services);
-  });
+  const session = await verifySession(token, client, services);
   if (isForAgencies(route)) {
-    const caller = await withAuth(pools, client, (db) => agencyOfUser(db, session.userId));
+    const caller = await withAuth(pools, client, (db) =>
+      agencyOfUser(db, session.userId, agencyId === '' ? null : agencyId),
+    );
+    if (!caller && agencyId !== '') throw new ApiError('AGENCY_NOT_FOUND');
     if (!caller?.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
     if (route.access.endsWith('-owner-session') && caller.role !== 'owner')
       throw new ApiError('AGENCY_OWNER_REQUIRED');
@@ -149,4 +156,16 @@ async function withSession(
   if (!workspace) throw new ApiError('UNAUTHORIZED');
   if (needsAdmin(route) && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   return { kind: 'workspace', via: 'session', workspace, userId, role };
+}
+
+/**
+ * Who a session token belongs to, whatever it is used for.
+ * @param client the address it came from: attempts that fail are counted.
+ * @throws UNAUTHORIZED, RATE_LIMITED, UNAVAILABLE
+ */
+export async function verifySession(token: string, client: string, services: Services): Promise<Session> {
+  return services.sessions.verify(token).catch((error: unknown) => {
+    if (error instanceof SessionKeysUnavailable) throw new ApiError('UNAVAILABLE');
+    return unauthorized(client, services);
+  });
 }

@@ -49,7 +49,12 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   context.set('Cache-Control', 'no-store');
   const caller = await authenticate(
     route,
-    { authorization: context.get('authorization'), path: context.path, client: clientAddress(context) },
+    {
+      authorization: context.get('authorization'),
+      path: context.path,
+      client: clientAddress(context),
+      agencyId: context.get('x-agency-id'),
+    },
     services,
   );
   context.state['caller'] = caller;

@@ -33,6 +33,7 @@ export const ERRORS = {
   LINK_NOT_VALID: [403, 'This link is not valid or has expired'],
   NOT_FOUND: [404, 'Not found'],
   WORKSPACE_NOT_FOUND: [404, 'The agency has no such workspace'],
+  AGENCY_NOT_FOUND: [404, 'You belong to no agency with the id in the header X-Agency-Id'],
   METHOD_NOT_ALLOWED: [405, 'Method not allowed'],
   PAYMENT_PENDING: [409, 'Another line request waits for its payment: pay or cancel it first'],
   CONFLICT: [409, 'The resource is in another state'],

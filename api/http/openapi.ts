@@ -74,11 +74,24 @@ function operation(route: Route): ZodOpenApiOperationObject {
     requestParams: {
       ...(route.params && { path: route.params }),
       ...(route.query && { query: route.query }),
-      ...(route.idempotent && { header: z.object({ 'Idempotency-Key': z.string().max(255).optional() }) }),
+      ...requestHeaders(route),
     },
     ...requestBody(route),
     responses: { ...successes(route), ...failures(route) },
   };
+}
+
+function requestHeaders({ idempotent, access }: TenantRoute) {
+  const headers = {
+    ...(idempotent && { 'Idempotency-Key': z.string().max(255).optional() }),
+    ...(access.startsWith('agency') && {
+      'X-Agency-Id': z.string().optional().meta({
+        description:
+          'Which agency, for a signed-in user of several. Default: the one they own, else the one they have been a co-admin of for longest.',
+      }),
+    }),
+  };
+  return Object.keys(headers).length === 0 ? {} : { header: z.object(headers) };
 }
 
 /** A document whose path names a parameter that is not described is not valid. */
@@ -146,7 +159,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
     'UNAVAILABLE',
     ...(route.errors ?? []),
   ]);
-  if (route.access.startsWith('agency')) codes.add('NOT_AN_AGENCY');
+  if (route.access.startsWith('agency')) codes.add('NOT_AN_AGENCY').add('AGENCY_NOT_FOUND');
   if (route.access === 'agency' || route.access === 'agency-untransacted') codes.add('AGENCY_KEY_REQUIRED');
   if (route.access.startsWith('workspace')) codes.add('AGENCY_KEY_WRONG_ENDPOINT');
   if (route.access.endsWith('-session')) codes.add('SESSION_REQUIRED');

@@ -1,9 +1,21 @@
 import { z } from 'zod';
-import { addCoAdmin, listAgencyMembers, removeCoAdmin } from '#db/queries/agency.ts';
+import { agencyOutbox, insertMail } from '#db/commands/outbox/mails.ts';
+import { listAgencyMembers, removeCoAdmin } from '#db/queries/agency.ts';
+import {
+  agencyNames,
+  deleteAgencyInvitation,
+  listAgencyInvitations,
+  putAgencyInvitation,
+} from '#db/queries/agency-invitations.ts';
+import { normalizeEmail } from '#domain/address.ts';
 import { BillingMode } from '#domain/agency.ts';
-import { UserId } from '#domain/ids.ts';
-import { ApiError } from '../http/errors.ts';
+import { Id, UserId } from '#domain/ids.ts';
+import { AgencyInvitation, INVITATION_DAYS, INVITATIONS_PER_HOUR } from '#domain/team.ts';
+import { mailSeal } from '#providers/mail/seal.ts';
+import { agencyMailSenderId } from '#workflows/messages/wake.ts';
+import { ApiError, invalid } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
+import { INVITATION_LIMIT, invitationMailAt, newToken } from './team.ts';
 
 const Member = z
   .object({ userId: z.string(), email: z.string(), name: z.string(), role: z.enum(['owner', 'co_admin']) })
@@ -45,16 +57,71 @@ export const createAgencyAdmin = agencyRoute({
   method: 'POST',
   path: '/api/agency/admins',
   tag: 'Agency',
-  summary: 'Make a user, known by email, a co-admin',
+  summary: 'Invite somebody by email to be a co-admin',
+  description: `The answer is the same whether or not the address has an account. That person becomes a co-admin by accepting, signed in, what the link in the email opens; it is valid for ${INVITATION_DAYS} days. An address gets one email an hour. ${INVITATIONS_PER_HOUR} invitations an hour.`,
   access: 'agency-owner-session',
   idempotent: true,
-  body: z.object({ email: z.email().max(320) }),
-  responses: { 201: z.object({ success: z.literal(true), admin: Member }) },
-  errors: ['NOT_FOUND'],
-  async handler({ db, caller, body }) {
-    const admin = await addCoAdmin(db, caller.agency.id, body.email);
-    if (!admin) throw new ApiError('NOT_FOUND', 'Nobody with this email address has an account');
-    return { status: 201, body: { success: true, admin } };
+  limit: INVITATION_LIMIT,
+  body: z.object({ email: z.string().max(320) }),
+  responses: { 202: z.object({ success: z.literal(true) }) },
+  async handler({ db, caller, body, config, secrets, waker, now, afterCommit }) {
+    const agencyId = caller.agency.id;
+    const email = normalizeEmail(body.email);
+    if (email === null) throw invalid('email', 'must be an email address');
+    const { token, tokenHash } = newToken();
+    const { userId } = caller;
+    const { expiresAt, isNewLink } = await putAgencyInvitation(db, agencyId, {
+      email,
+      tokenHash,
+      userId,
+      now,
+    });
+    if (isNewLink) {
+      const outbox = agencyOutbox(db, agencyId);
+      const data = {
+        ...(await agencyNames(db, agencyId, userId)),
+        link: `${config.publicUrl}/invitations/${token}`,
+        expiresAt: expiresAt.toISOString(),
+      };
+      await insertMail(
+        outbox,
+        { to: email, template: 'agencyInvitation', data },
+        mailSeal(secrets, agencyId),
+        await invitationMailAt(outbox, email, 'agencyInvitation', now),
+      );
+      afterCommit(() => waker.wake(agencyMailSenderId(agencyId), agencyId));
+    }
+    return { status: 202, body: { success: true } };
+  },
+});
+
+export const readAgencyInvitations = agencyRoute({
+  id: 'listAgencyInvitations',
+  method: 'GET',
+  path: '/api/agency/invitations',
+  tag: 'Agency',
+  summary: 'Who was invited to be a co-admin and has not accepted, newest first',
+  access: 'agency-owner-session',
+  responses: { 200: z.object({ success: z.literal(true), invitations: z.array(AgencyInvitation) }) },
+  async handler({ db, caller }) {
+    const invitations = await listAgencyInvitations(db, caller.agency.id);
+    return { status: 200, body: { success: true, invitations } };
+  },
+});
+
+export const withdrawAgencyInvitation = agencyRoute({
+  id: 'deleteAgencyInvitation',
+  method: 'DELETE',
+  path: '/api/agency/invitations/{id}',
+  tag: 'Agency',
+  summary: 'Withdraw an invitation that was not accepted; its link is void',
+  access: 'agency-owner-session',
+  params: z.object({ id: Id }),
+  responses: { 200: z.object({ success: z.literal(true) }) },
+  async handler({ db, caller, params }) {
+    if (!(await deleteAgencyInvitation(db, caller.agency.id, params.id)))
+      throw new ApiError('NOT_FOUND', 'Invitation not found');
+    return { status: 200, body: { success: true } };
   },
 });
 

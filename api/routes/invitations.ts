@@ -1,9 +1,16 @@
 import type { Context } from 'koa';
 import { withSystem } from '#db/pool.ts';
+import { acceptAgencyOffer, findAgencyOffer } from '#db/queries/agency-invitations.ts';
 import { acceptOffer, findOffer } from '#db/queries/team.ts';
 import { html } from '#providers/mail/html.ts';
+import { verifySession } from '../auth/authenticate.ts';
+import type { Session } from '../auth/session-token.ts';
+import { readRawBody } from '../http/body.ts';
+import { clientAddress } from '../http/client-address.ts';
+import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import { showPage } from '../http/small-page.ts';
+import type { Services } from '../services.ts';
 import { hashToken } from './team.ts';
 
 /** For a person: mail scanners fetch every link, so the page only asks. */
@@ -14,16 +21,19 @@ export const invitationPage = publicRoute({
   tag: 'Team',
   summary: 'A page that asks whether to accept an invitation; opening it changes nothing',
   async respond(context, { pools }) {
-    const offer = await withSystem(pools, (db) => findOffer(db, tokenOf(context), new Date()));
-    if (!offer) return showPage(context, 404, html`This invitation is no longer valid`);
-    if (offer.acceptedAt !== null)
-      return showPage(context, 200, html`You are a member of ${offer.workspaceName}`);
-    showPage(
-      context,
-      200,
-      html`Join ${offer.workspaceName}?`,
-      html`<form method="post"><button>Accept the invitation</button></form>`,
-    );
+    const [tokenHash, now] = [tokenHashOf(context), new Date()];
+    const { team, agency } = await withSystem(pools, async (db) => ({
+      team: await findOffer(db, tokenHash, now),
+      agency: await findAgencyOffer(db, tokenHash, now),
+    }));
+    if (team) {
+      if (team.acceptedAt !== null)
+        return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
+      return showPage(context, 200, html`Join ${team.workspaceName}?`, ACCEPT);
+    }
+    if (!agency) return showPage(context, 404, NOT_VALID);
+    if (agency.acceptedAt !== null) return showPage(context, 200, html`This invitation was accepted`);
+    showPage(context, 200, html`Join the agency ${agency.agencyName}?`, SIGN_IN_AND_ACCEPT);
   },
 });
 
@@ -32,18 +42,66 @@ export const acceptInvitation = publicRoute({
   method: 'POST',
   path: '/invitations/{token}',
   tag: 'Team',
-  summary: 'Accept an invitation; the link in its email is the whole credential',
-  async respond(context, { pools }) {
-    const now = new Date();
-    const offer = await withSystem(pools, async (db) => {
-      const found = await findOffer(db, tokenOf(context), now);
-      if (found) await acceptOffer(db, found, now);
-      return found;
+  summary:
+    'Accept an invitation: to a workspace by its link alone, to an agency with the session token of the person invited, as `Authorization: Bearer` or as the form field `sessionToken`',
+  async respond(context, services) {
+    const [tokenHash, now] = [tokenHashOf(context), new Date()];
+    const { team, agency } = await withSystem(services.pools, async (db) => {
+      const offer = await findOffer(db, tokenHash, now);
+      if (offer) await acceptOffer(db, offer, now);
+      return { team: offer, agency: await findAgencyOffer(db, tokenHash, now) };
     });
-    if (!offer) return showPage(context, 404, html`This invitation is no longer valid`);
-    showPage(context, 200, html`You are a member of ${offer.workspaceName}`);
+    if (team) return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
+    if (!agency) return showPage(context, 404, NOT_VALID);
+    await acceptSignedIn(context, services, tokenHash, now);
   },
 });
 
-const tokenOf = (context: Context): string =>
+/** A leaked link makes nobody a co-admin: whoever accepts is signed in as the person who was invited. */
+async function acceptSignedIn(
+  context: Context,
+  services: Services,
+  tokenHash: string,
+  now: Date,
+): Promise<void> {
+  const session = await sessionOf(context, services);
+  if (!session) return showPage(context, 401, html`Sign in to accept`, SIGN_IN_AND_ACCEPT);
+  const { offer, accepted } = await withSystem(services.pools, async (db) => {
+    const found = await findAgencyOffer(db, tokenHash, now);
+    return {
+      offer: found,
+      accepted: found !== null && (await acceptAgencyOffer(db, found, session.userId, now)),
+    };
+  });
+  if (!offer) return showPage(context, 404, NOT_VALID);
+  if (!accepted) return showPage(context, 403, html`This invitation is for somebody else`);
+  showPage(context, 200, html`You are a co-admin of ${offer.agencyName}`);
+}
+
+const NOT_VALID = html`This invitation is no longer valid`;
+const ACCEPT = html`<form method="post"><button>Accept the invitation</button></form>`;
+const SIGN_IN_AND_ACCEPT = html`<form method="post">
+  <p>
+    <label
+      >Your session token<br /><input name="sessionToken" type="password" required autocomplete="off"
+    /></label>
+  </p>
+  <button>Sign in and accept</button>
+</form>`;
+
+async function sessionOf(context: Context, services: Services): Promise<Session | null> {
+  const token = await sessionTokenOf(context);
+  if (token === '') return null;
+  return verifySession(token, clientAddress(context), services).catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 'UNAUTHORIZED') return null;
+    throw error;
+  });
+}
+
+async function sessionTokenOf(context: Context): Promise<string> {
+  const [, bearer] = /^bearer +(\S+)$/i.exec(context.get('authorization').trim()) ?? [];
+  return bearer ?? new URLSearchParams(await readRawBody(context)).get('sessionToken') ?? '';
+}
+
+const tokenHashOf = (context: Context): string =>
   hashToken((context['params'] as Record<string, string>)['token'] ?? '');

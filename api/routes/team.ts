@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { queueMail } from '#db/commands/outbox/mails.ts';
+import { lastMailAt, type Outbox, queueMail, workspaceOutbox } from '#db/commands/outbox/mails.ts';
 import {
   deleteInvitation,
   listInvitations,
@@ -10,7 +10,14 @@ import {
 } from '#db/queries/team.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { Id } from '#domain/ids.ts';
-import { Invitation, INVITATION_DAYS, Role, TeamMember } from '#domain/team.ts';
+import {
+  Invitation,
+  INVITATION_DAYS,
+  INVITATION_PAUSE_MS,
+  INVITATIONS_PER_HOUR,
+  Role,
+  TeamMember,
+} from '#domain/team.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
@@ -19,6 +26,25 @@ import { workspaceRoute } from '../http/route.ts';
 /** A link's token is found by its hash; the token itself is in the email alone. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
+export function newToken(): { token: string; tokenHash: string } {
+  const token = randomBytes(32).toString('base64url');
+  return { token, tokenHash: hashToken(token) };
+}
+
+/** Invitations send email to anybody: fewer than of other requests, for each workspace or agency. */
+export const INVITATION_LIMIT = { requests: INVITATIONS_PER_HOUR, seconds: 3600 };
+
+/** When an address may get its next invitation: at once, unless one was sent within the hour and withdrawn since. */
+export async function invitationMailAt(
+  outbox: Outbox,
+  email: string,
+  template: 'invitation' | 'agencyInvitation',
+  now: Date,
+): Promise<Date> {
+  const last = await lastMailAt(outbox, email, template);
+  return new Date(Math.max(now.getTime(), (last?.getTime() ?? 0) + INVITATION_PAUSE_MS));
+}
+
 export const inviteToTeam = workspaceRoute({
   id: 'inviteToTeam',
   method: 'POST',
@@ -26,8 +52,9 @@ export const inviteToTeam = workspaceRoute({
   tag: 'Team',
   adminsOnly: true,
   summary: 'Invite somebody to the workspace by email',
-  description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one.`,
+  description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one; within an hour of the last email it changes the role and sends nothing. ${INVITATIONS_PER_HOUR} invitations an hour.`,
   idempotent: true,
+  limit: INVITATION_LIMIT,
   body: z
     .object({ email: z.string().max(320), role: Role.default('org:member') })
     .meta({ id: 'InvitationInput' }),
@@ -40,15 +67,16 @@ export const inviteToTeam = workspaceRoute({
     if (team.some((member) => member.email.toLowerCase() === email.toLowerCase())) {
       throw new ApiError('CONFLICT', 'This person is a member of the workspace');
     }
-    const token = randomBytes(32).toString('base64url');
-    const expiresAt = new Date(now.getTime() + INVITATION_DAYS * 86_400_000);
-    const invitation = await putInvitation(db, {
+    const { token, tokenHash } = newToken();
+    const { invitation, isNewLink } = await putInvitation(db, {
       email,
       role: body.role,
-      tokenHash: hashToken(token),
+      tokenHash,
       userId: caller.userId,
-      expiresAt,
+      now,
     });
+    const answer = { status: 201, body: { success: true, invitation } } as const;
+    if (!isNewLink) return answer;
     const inviter = team.find(({ userId }) => userId === caller.userId)?.name ?? '';
     const link = `${config.publicUrl}/invitations/${token}`;
     const names = { workspaceName: await workspaceName(db), invitedBy: inviter === '' ? null : inviter };
@@ -57,10 +85,10 @@ export const inviteToTeam = workspaceRoute({
       db,
       { to: email, template: 'invitation', data },
       mailSeal(secrets, db.workspaceId),
-      now,
+      await invitationMailAt(workspaceOutbox(db), email, 'invitation', now),
     );
     if (wake) afterCommit(() => waker.wake(mailSenderId(db.workspaceId), db.workspaceId));
-    return { status: 201, body: { success: true, invitation } };
+    return answer;
   },
 });
 

@@ -108,21 +108,6 @@ export async function listAgencyMembers(db: SystemDb, agencyId: string): Promise
   return [...rows];
 }
 
-/** @returns null when nobody is known by that address. */
-export async function addCoAdmin(
-  db: SystemDb,
-  agencyId: string,
-  email: string,
-): Promise<AgencyMember | null> {
-  const userId = await db.maybeOneFirst(sql.type(z.object({ id: z.string() }))`
-    select id from users where lower(email) = lower(${email})`);
-  if (userId === null) return null;
-  await db.query(sql.type(Nothing)`
-    insert into agency_members (agency_id, user_id, role) values (${agencyId}, ${userId}, 'co_admin')
-    on conflict (agency_id, user_id) do nothing`);
-  return (await listAgencyMembers(db, agencyId)).find((member) => member.userId === userId) ?? null;
-}
-
 /** The owner stays. @returns false when there is no such co-admin. */
 export async function removeCoAdmin(db: SystemDb, agencyId: string, userId: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(Nothing)`

@@ -48,13 +48,21 @@ export async function workspaceById(db: SystemDb, id: string): Promise<CallerWor
   return db.maybeOne(sql.type(WorkspaceRow)`select ${WORKSPACE} from workspaces w where w.id = ${id}`);
 }
 
-/** The agency a signed-in user owns or co-administers; the owned one first. */
-export async function agencyOfUser(db: SystemDb, userId: string): Promise<AgencyCaller | null> {
+/**
+ * The agency that a signed-in user acts for.
+ * @param agencyId which of several; null: the one they own, else the one they have been a co-admin of for longest.
+ * @returns null when they belong to no such one.
+ */
+export async function agencyOfUser(
+  db: SystemDb,
+  userId: string,
+  agencyId: string | null,
+): Promise<AgencyCaller | null> {
   const row = await db.maybeOne(sql.type(AgencyRow.extend({ role: z.enum(['owner', 'co_admin']) }))`
     select ${AGENCY}, m.role
     from agency_members m join agencies a on a.id = m.agency_id
-    where m.user_id = ${userId}
-    order by m.role = 'owner' desc, a.created_at limit 1`);
+    where m.user_id = ${userId} and (${agencyId}::text is null or a.id = ${agencyId})
+    order by m.role = 'owner' desc, m.joined_at, a.created_at, a.id limit 1`);
   if (!row) return null;
   const { role, ...agency } = row;
   return { kind: 'agency', via: 'session', agency, userId, role };

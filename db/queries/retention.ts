@@ -11,6 +11,7 @@ const KEPT = [
   ['webhook_deliveries', 'created_at', '30 days'],
   ['events', 'created_at', '30 days'],
   ['mails', 'created_at', '30 days'],
+  ['agency_mails', 'created_at', '30 days'],
 ] as const;
 
 const BATCH = 5000;

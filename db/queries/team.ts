@@ -1,7 +1,13 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId, newUserId } from '#domain/ids.ts';
-import { type Invitation, Role, type TeamMember } from '#domain/team.ts';
+import {
+  type Invitation,
+  INVITATION_DAYS,
+  INVITATION_PAUSE_MS,
+  Role,
+  type TeamMember,
+} from '#domain/team.ts';
 import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
 
 const MemberRow = z.object({
@@ -35,26 +41,42 @@ export async function listInvitations(db: TenantDb): Promise<Invitation[]> {
   return rows.map(present);
 }
 
-/** Invites an address; an invitation of it that is still open gets the new role, link and time. */
+/** What is stored of an invitation, of a workspace or an agency. */
+export interface NewInvitation {
+  email: string;
+  tokenHash: string;
+  userId: string | null;
+  now: Date;
+}
+
+/**
+ * Invites an address. An invitation of it that is still open gets the new role and time, and a new link unless the
+ * last was sent within the hour.
+ * @returns whether the link is new, and has to be sent.
+ */
 export async function putInvitation(
   db: TenantDb,
-  {
-    email,
-    role,
-    tokenHash,
-    userId,
-    expiresAt,
-  }: { email: string; role: Role; tokenHash: string; userId: string | null; expiresAt: Date },
-): Promise<Invitation> {
-  const row = await db.one(sql.type(InvitationRow)`
-    insert into invitations (workspace_id, id, email, role, token_hash, invited_by_user_id, expires_at)
-    values (${db.workspaceId}, ${newId()}, ${email}, ${role}, ${tokenHash}, ${userId}, ${sql.timestamp(expiresAt)})
+  { email, role, tokenHash, userId, now }: NewInvitation & { role: Role },
+): Promise<{ invitation: Invitation; isNewLink: boolean }> {
+  const { isNewLink, ...row } = await db.one(sql.type(InvitationRow.extend({ isNewLink: z.boolean() }))`
+    insert into invitations as i (workspace_id, id, email, role, token_hash, invited_by_user_id, expires_at, mailed_at)
+    values (${db.workspaceId}, ${newId()}, ${email}, ${role}, ${tokenHash}, ${userId}, ${expiry(now)}, ${sql.timestamp(now)})
     on conflict (workspace_id, email) where accepted_at is null do update
-      set role = excluded.role, token_hash = excluded.token_hash, invited_by_user_id = excluded.invited_by_user_id,
-        expires_at = excluded.expires_at
-    returning *`);
-  return present(row);
+      set role = excluded.role, ${RENEWED}
+    returning *, token_hash = ${tokenHash} is_new_link`);
+  return { invitation: present(row), isNewLink };
 }
+
+export const expiry = (now: Date) => sql.timestamp(new Date(now.getTime() + INVITATION_DAYS * 86_400_000));
+
+const sentLately = sql.fragment`i.mailed_at > excluded.mailed_at - ${INVITATION_PAUSE_MS} * interval '1 millisecond'`;
+
+/** What a repeated invitation changes of the open one, `i`. */
+export const RENEWED = sql.fragment`
+  invited_by_user_id = excluded.invited_by_user_id,
+  expires_at = excluded.expires_at,
+  token_hash = case when ${sentLately} then i.token_hash else excluded.token_hash end,
+  mailed_at = case when ${sentLately} then i.mailed_at else excluded.mailed_at end`;
 
 /** Withdraws an invitation that was not accepted; its link is void. @returns false when there is none. */
 export async function deleteInvitation(db: TenantDb, id: string): Promise<boolean> {

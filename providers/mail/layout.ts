@@ -54,6 +54,9 @@ export const button = (label: string, link: string): Html =>
 
 export const small = (content: Html): Html => html`<p ${styled('muted')}>${content}</p>`;
 
+/** `Mon, 02 Mar 2026` */
+export const day = (iso: string): string => new Date(iso).toUTCString().slice(0, 16);
+
 /** The last lines of an email that can be turned off. */
 export const turnOff = (reason: string, link: string): Html =>
   small(html`<br />${reason} <a href="${link}" ${styled('link')}>Turn these emails off</a>`);

@@ -12,6 +12,12 @@ const DATA: Record<MailTemplate, Record<string, unknown>> = {
     link: 'https://api.example/invitations/abc',
     expiresAt: '2026-03-02T12:00:00.000Z',
   },
+  agencyInvitation: {
+    agencyName: WORKSPACE,
+    invitedBy: 'Olivia <b>',
+    link: 'https://api.example/invitations/abc',
+    expiresAt: '2026-03-02T12:00:00.000Z',
+  },
   replyAlert: {
     workspaceName: WORKSPACE,
     digest: true,
@@ -45,11 +51,18 @@ describe.each(Object.keys(TEMPLATES) as MailTemplate[])('the email %s', (name) =
     expect(subject.length).toBeGreaterThan(10);
   });
 
-  it('shows names as they are in text, and escaped in HTML', () => {
-    expect(text).toContain(WORKSPACE);
+  it('shows names on one line in text, and escaped in HTML', () => {
+    expect(text).toContain('Bits & <b> Bcc: all@example.com');
     expect(html).toContain('Bits &amp; &lt;b&gt;');
     expect(html).not.toMatch(/<b>|<i>/);
     expect(html).toMatch(/^<!doctype html>[^]*<\/html>\s*$/);
+  });
+
+  it('cuts a name that would fill it', () => {
+    const long = 'Your account is locked, call us '.repeat(10);
+    const filled = TEMPLATES[name]({ ...DATA[name], workspaceName: long, agencyName: long });
+    for (const part of Object.values(filled)) expect(part).not.toContain(long.slice(0, 61));
+    expect(filled.text).toContain(`${long.slice(0, 59)}…`);
   });
 
   it('says the same in both: every link of one is in the other', () => {
@@ -59,6 +72,8 @@ describe.each(Object.keys(TEMPLATES) as MailTemplate[])('the email %s', (name) =
   });
 
   it('is not written from what it is not filled with', () => {
-    expect(() => TEMPLATES[name]({ ...DATA[name], workspaceName: undefined })).toThrow('workspaceName');
+    expect(() => TEMPLATES[name]({ ...DATA[name], workspaceName: undefined, agencyName: undefined })).toThrow(
+      /workspaceName|agencyName/,
+    );
   });
 });

@@ -1,9 +1,16 @@
 import type { MailTemplate } from '#domain/mail.ts';
 import type { Render } from './template.ts';
+import { agencyInvitation } from './templates/agency-invitation.ts';
 import { invitation } from './templates/invitation.ts';
 import { lineDown } from './templates/line-down.ts';
 import { notice } from './templates/notice.ts';
 import { replyAlert } from './templates/reply-alert.ts';
 
 /** Every kind of email the product sends. */
-export const TEMPLATES: Record<MailTemplate, Render> = { invitation, lineDown, notice, replyAlert };
+export const TEMPLATES: Record<MailTemplate, Render> = {
+  agencyInvitation,
+  invitation,
+  lineDown,
+  notice,
+  replyAlert,
+};

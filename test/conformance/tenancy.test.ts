@@ -88,6 +88,9 @@ async function buildWorld(phone: string): Promise<World> {
   const coAdmin = `user_${newId()}`;
   await insertRow(app, 'users', { id: coAdmin, email: `${coAdmin}@example.test` });
   await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
+  await made('POST', '/api/agency/admins', { email: `${newId()}@example.test` }, apiClient(app.url, owner));
+  const agencyInvitation = (await apiClient(app.url, owner)('GET', '/api/agency/invitations')).body
+    .invitations[0]._id;
   return {
     authorization: ({ access }) => {
       if (access.endsWith('-session')) return `Bearer ${access.startsWith('agency') ? owner : admin}`;
@@ -111,6 +114,7 @@ async function buildWorld(phone: string): Promise<World> {
       '/api/agency/keys/': agencyKey,
       '/api/agency/webhooks/': webhook,
       '/api/agency/admins/': coAdmin,
+      '/api/agency/invitations/': agencyInvitation,
     },
   };
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 
@@ -12,7 +12,7 @@ let api: ApiClient;
 let otherApi: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await startTestApp();
 });
 afterAll(() => app.stop());
 // An agency of its own for each group: what one makes is not in the other's lists.
@@ -191,35 +191,181 @@ describe('co-admins', () => {
   const session = async (userId: string): Promise<ApiClient> =>
     apiClient(app.url, await signIn(app, { userId }));
 
-  it('are added and removed by the signed-in owner, and act for the agency meanwhile', async () => {
+  const person = async (name: string): Promise<{ userId: string; email: string; as: ApiClient }> => {
     const userId = `user_${newId()}`;
-    await insertRow(app, 'users', { id: userId, email: 'casey@example.test', name: 'Casey' });
-    const [owner, casey] = [await session(agency.ownerId), await session(userId)];
-    expect((await casey('GET', '/api/agency/subaccounts')).body.code).toBe('NOT_AN_AGENCY');
+    const email = `${name.toLowerCase()}.${newId()}@example.test`;
+    await insertRow(app, 'users', { id: userId, email, name });
+    return { userId, email, as: await session(userId) };
+  };
+  const mailsTo = async (to: string): Promise<{ subject: string; text: string }[]> =>
+    (await apiClient(app.url, '')('GET', `/simulated/mail?to=${encodeURIComponent(to)}`)).body.messages;
+  const linkTo = async (email: string): Promise<string> => {
+    const mail = await eventually(async () => (await mailsTo(email))[0]);
+    return /https?:\/\/[^/]+(\/invitations\/\S+)/.exec(mail.text)?.[1] ?? '';
+  };
+  const codeOf = async (answer: Promise<ApiAnswer>) => {
+    const { status, body } = await answer;
+    return [status, body.code];
+  };
 
-    const admin = { userId, email: 'casey@example.test', name: 'Casey', role: 'co_admin' };
-    expect(await owner('POST', '/api/agency/admins', { email: 'CASEY@example.test' })).toMatchObject({
-      status: 201,
-      body: { admin },
-    });
+  it('are invited by email, and act for the agency from when they accept, signed in, until they are removed', async () => {
+    const [owner, casey, stranger] = [
+      await session(agency.ownerId),
+      await person('Casey'),
+      await person('Eve'),
+    ];
+    const invited = await owner('POST', '/api/agency/admins', { email: casey.email.toUpperCase() });
+    expect([invited.status, invited.body]).toEqual([202, { success: true }]);
+    const link = await linkTo(casey.email);
+    expect((await owner('GET', '/api/agency/invitations')).body.invitations).toMatchObject([
+      { email: casey.email },
+    ]);
+    expect(await codeOf(casey.as('GET', '/api/agency/subaccounts'))).toEqual([403, 'NOT_AN_AGENCY']);
+
+    const nobody = apiClient(app.url, '');
+    expect((await nobody('GET', link)).status).toBe(200);
+    expect((await nobody('POST', link)).status).toBe(401);
+    expect((await apiClient(app.url, agency.key)('POST', link)).status).toBe(401);
+    expect((await stranger.as('POST', link)).status).toBe(403);
+    expect((await owner('GET', '/api/agency/admins')).body.admins).toEqual([]);
+    expect(await codeOf(stranger.as('GET', '/api/agency/subaccounts'))).toEqual([403, 'NOT_AN_AGENCY']);
+
+    expect((await casey.as('POST', link)).status).toBe(200);
+    expect((await casey.as('POST', link)).status).toBe(200);
+    const admin = { userId: casey.userId, email: casey.email, name: 'Casey', role: 'co_admin' };
     expect((await owner('GET', '/api/agency/admins')).body).toEqual({ success: true, admins: [admin] });
     expect((await owner('GET', '/api/agency/members')).body.members).toMatchObject([
       { userId: agency.ownerId, role: 'owner' },
       admin,
     ]);
-    expect((await casey('GET', '/api/agency/subaccounts')).status).toBe(200);
-    expect(await casey('POST', '/api/agency/admins', { email: 'x@example.test' })).toMatchObject({
-      status: 403,
-      body: { code: 'AGENCY_OWNER_REQUIRED' },
-    });
-    expect((await casey('POST', '/api/agency/keys', { name: 'Mine' })).body.code).toBe(
+    expect((await owner('GET', '/api/agency/invitations')).body.invitations).toEqual([]);
+    expect((await casey.as('GET', '/api/agency/subaccounts')).status).toBe(200);
+    expect(await codeOf(casey.as('POST', '/api/agency/admins', { email: 'x@example.test' }))).toEqual([
+      403,
       'AGENCY_OWNER_REQUIRED',
-    );
+    ]);
+    expect(await codeOf(casey.as('POST', '/api/agency/keys', { name: 'Mine' }))).toEqual([
+      403,
+      'AGENCY_OWNER_REQUIRED',
+    ]);
 
-    expect((await owner('DELETE', `/api/agency/admins/${userId}`)).status).toBe(200);
-    expect((await casey('GET', '/api/agency/subaccounts')).body.code).toBe('NOT_AN_AGENCY');
+    expect((await owner('DELETE', `/api/agency/admins/${casey.userId}`)).status).toBe(200);
+    expect(await codeOf(casey.as('GET', '/api/agency/subaccounts'))).toEqual([403, 'NOT_AN_AGENCY']);
+    await casey.as('POST', link);
+    expect(await codeOf(casey.as('GET', '/api/agency/subaccounts'))).toEqual([403, 'NOT_AN_AGENCY']);
     expect((await owner('DELETE', `/api/agency/admins/${agency.ownerId}`)).status).toBe(404);
-    expect((await owner('POST', '/api/agency/admins', { email: 'nobody@example.test' })).status).toBe(404);
+  });
+
+  it('are invited with the same answer, and the same email, whether or not they have an account', async () => {
+    const owner = await session(agency.ownerId);
+    const email = `nobody.${newId()}@example.test`;
+    const invited = await owner('POST', '/api/agency/admins', { email });
+    expect([invited.status, invited.body]).toEqual([202, { success: true }]);
+    const link = await linkTo(email);
+    const casey = await person('Casey');
+    expect((await casey.as('POST', link)).status).toBe(403);
+    // Whoever reads that mailbox signs up, and is the person of that address from then on.
+    const newcomer = await session(`user_${newId()}`);
+    expect((await newcomer('POST', link)).status).toBe(200);
+    expect((await newcomer('GET', '/api/agency/subaccounts')).status).toBe(200);
+    expect(await codeOf(owner('POST', '/api/agency/admins', { email: 'nobody' }))).toEqual([
+      400,
+      'VALIDATION_ERROR',
+    ]);
+  });
+
+  it('accept by a form as well, where they have no client but the browser', async () => {
+    const casey = await person('Casey');
+    await (
+      await session(agency.ownerId)
+    )('POST', '/api/agency/admins', { email: casey.email });
+    const accept = await fetch(app.url + (await linkTo(casey.email)), {
+      method: 'POST',
+      body: new URLSearchParams({ sessionToken: await signIn(app, { userId: casey.userId }) }),
+    });
+    expect(accept.status).toBe(200);
+    expect((await casey.as('GET', '/api/agency/subaccounts')).status).toBe(200);
+  });
+
+  it('have no use for an invitation that was withdrawn', async () => {
+    const [owner, casey] = [await session(agency.ownerId), await person('Casey')];
+    await owner('POST', '/api/agency/admins', { email: casey.email });
+    const link = await linkTo(casey.email);
+    const [open] = (await owner('GET', '/api/agency/invitations')).body.invitations;
+    expect((await owner('DELETE', `/api/agency/invitations/${open._id}`)).status).toBe(200);
+    expect((await casey.as('POST', link)).status).toBe(404);
+    expect(await codeOf(casey.as('GET', '/api/agency/subaccounts'))).toEqual([403, 'NOT_AN_AGENCY']);
+  });
+
+  it('get one email an hour, and an agency invites twenty times an hour', async () => {
+    const inviter = await createAgency(app);
+    const owner = await session(inviter.ownerId);
+    const email = `often.${newId()}@example.test`;
+    for (let time = 0; time < 3; time += 1)
+      expect((await owner('POST', '/api/agency/admins', { email })).status).toBe(202);
+    for (let other = 3; other < 20; other += 1)
+      expect((await owner('POST', '/api/agency/admins', { email: `${other}.${email}` })).status).toBe(202);
+    const refused = await owner('POST', '/api/agency/admins', { email: `last.${email}` });
+    expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(60);
+    await eventually(async () => (await mailsTo(`19.${email}`)).length === 1);
+    expect(await mailsTo(email)).toHaveLength(1);
+    expect(await mailsTo(`last.${email}`)).toEqual([]);
+    expect((await (await session(agency.ownerId))('POST', '/api/agency/admins', { email })).status).toBe(202);
+  });
+
+  it('choose among several agencies by X-Agency-Id, and work for their own unless they do', async () => {
+    const [mine, first, second, foreign] = await Promise.all([1, 2, 3, 4].map(() => createAgency(app)));
+    const join = async (to: { ownerId: string }, who: { email: string; as: ApiClient }) => {
+      await (
+        await session(to.ownerId)
+      )('POST', '/api/agency/admins', { email: who.email });
+      await eventually(async () => (await mailsTo(who.email)).length > 0);
+      for (const { text } of await mailsTo(who.email)) {
+        const link = /https?:\/\/[^/]+(\/invitations\/\S+)/.exec(text)?.[1] ?? '';
+        expect((await who.as('POST', link)).status).toBe(200);
+      }
+    };
+    const ownerOfMine = {
+      email: `${mine!.ownerId}@example.test`,
+      as: await session(mine!.ownerId),
+    };
+    await join(first!, ownerOfMine);
+    const create = (as: ApiClient, name: string, agencyId?: string) =>
+      as(
+        'POST',
+        '/api/agency/subaccounts',
+        { name, timezone: 'UTC' },
+        agencyId === undefined ? {} : { 'x-agency-id': agencyId },
+      );
+    const clientsOf = async ({ key }: { key: string }): Promise<string[]> =>
+      (await apiClient(app.url, key)('GET', '/api/agency/subaccounts')).body.subAccounts.map(
+        ({ name }: { name: string }) => name,
+      );
+    await create(ownerOfMine.as, 'by default');
+    await create(ownerOfMine.as, 'by name', first!.id);
+    expect(await clientsOf(mine!)).toEqual(['by default']);
+    expect(await clientsOf(first!)).toEqual(['by name']);
+    // The rights are those in the agency that was named.
+    expect(
+      await codeOf(ownerOfMine.as('GET', '/api/agency/admins', undefined, { 'x-agency-id': first!.id })),
+    ).toEqual([403, 'AGENCY_OWNER_REQUIRED']);
+    for (const id of [foreign!.id, 'agency_000000000000000000000000', 'nonsense']) {
+      const answer = await create(ownerOfMine.as, 'nowhere', id);
+      expect([answer.status, answer.body.code]).toEqual([404, 'AGENCY_NOT_FOUND']);
+      expect(answer.body.error).toContain('X-Agency-Id');
+    }
+    expect(
+      await codeOf(
+        apiClient(app.url, mine!.key)('GET', '/api/agency/lines', undefined, { 'x-agency-id': first!.id }),
+      ),
+    ).toEqual([404, 'AGENCY_NOT_FOUND']);
+
+    const casey = await person('Casey');
+    await join(second!, casey);
+    await join(first!, casey);
+    await create(casey.as, 'in the oldest membership');
+    expect(await clientsOf(second!)).toEqual(['in the oldest membership']);
   });
 
   it('and cards are out of reach of any key', async () => {

@@ -81,8 +81,19 @@ describe('an invitation', () => {
     });
   });
 
+  const anHourPasses = (email: string): Promise<unknown> =>
+    withSystem(app.pools, async (db) => {
+      await db.query(sql.type(z.unknown())`
+        update invitations set mailed_at = mailed_at - interval '1 hour' where email = ${email}`);
+      await db.query(sql.type(z.unknown())`
+        update mails set sent_at = sent_at - interval '1 hour', next_attempt_at = next_attempt_at - interval '1 hour'
+        where recipient = ${email}`);
+    });
+
   it('replaces an earlier one to the same address', async () => {
     await api('POST', '/api/team/invite', { email: 'alan@example.com', role: 'org:admin' });
+    await eventually(async () => (await mailsTo('alan@example.com')).count === 1);
+    await anHourPasses('alan@example.com');
     await api('POST', '/api/team/invite', { email: 'alan@example.com', role: 'org:member' });
     const mails = await eventually(async () => {
       const { count, messages } = await mailsTo('alan@example.com');
@@ -99,6 +110,55 @@ describe('an invitation', () => {
     expect(invitations.filter(({ email }: { email: string }) => email === 'alan@example.com')).toMatchObject([
       { role: 'org:member' },
     ]);
+  });
+
+  it('sends an address one email an hour, whose link stays good', async () => {
+    const email = 'ken@example.com';
+    for (const role of ['org:member', 'org:member', 'org:admin'])
+      expect((await api('POST', '/api/team/invite', { email, role })).status).toBe(201);
+    const link = linkIn(await eventually(async () => (await mailsTo(email)).messages[0]));
+    expect((await fetch(link)).status).toBe(200);
+    // Withdrawn and made anew, it is another link; that one comes when the hour is over.
+    const { invitations } = (await api('GET', '/api/team/invitations')).body;
+    const open = invitations.find((invitation: { email: string }) => invitation.email === email);
+    expect(open.role).toBe('org:admin');
+    await api('DELETE', `/api/team/invitations/${open._id}`);
+    expect((await api('POST', '/api/team/invite', { email })).status).toBe(201);
+    await api('POST', '/api/team/invite', { email: 'dennis@example.com' });
+    await eventually(async () => (await mailsTo('dennis@example.com')).count === 1);
+    expect((await mailsTo(email)).count).toBe(1);
+    await anHourPasses(email);
+    await wakeWorkflow(app.temporal, mailSenderId(workspace.id), workspace.id);
+    const second = await eventually(async () => {
+      const { count, messages } = await mailsTo(email);
+      return count === 2 && messages.map(linkIn).find((other: string) => other !== link);
+    });
+    expect((await fetch(second)).status).toBe(200);
+    expect((await fetch(link)).status).toBe(404);
+  });
+
+  it('is refused beyond twenty an hour, with the time to come back', async () => {
+    const { key } = await createWorkspace(app);
+    const inviter = apiClient(app.url, key);
+    const invite = (index: number) =>
+      inviter('POST', '/api/team/invite', { email: `crowd${index}@example.com` });
+    for (let index = 0; index < 20; index += 1) expect((await invite(index)).status).toBe(201);
+    const refused = await invite(20);
+    expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(60);
+    expect((await api('POST', '/api/team/invite', { email: 'other@example.com' })).status).toBe(201);
+  });
+
+  it('names the product in its subject, and gives the name of a workspace no more room than a name', async () => {
+    const name = `Your account is locked\nCall ${'+1 900 555 0100 '.repeat(20)}`;
+    const { key } = await createWorkspace(app, { name });
+    await apiClient(app.url, key)('POST', '/api/team/invite', { email: 'vera@example.com' });
+    const mail = await eventually(async () => (await mailsTo('vera@example.com')).messages[0]);
+    expect(mail.subject).toMatch(/^Join .{10,60} on Linepace$/);
+    for (const part of [mail.subject, mail.text, mail.html]) {
+      expect(part).toContain('Your account is locked Call +1 900 555 0100');
+      expect(part).not.toContain('0100 +1 900 555 0100 +1 900 555 0100');
+    }
   });
 
   it('is void once it is withdrawn or out of time', async () => {

@@ -4,6 +4,8 @@ import type pg from 'pg';
 const SYSTEM_TABLES: Record<string, string> = {
   agencies: 'an agency has many workspaces',
   agency_idempotency_keys: 'belong to an agency',
+  agency_invitations: 'belong to an agency',
+  agency_mails: 'belong to an agency',
   agency_keys: 'belong to an agency, and are looked up before a tenant is known',
   agency_members: 'belong to an agency',
   line_moves: 'tell which of two workspaces had a line when',

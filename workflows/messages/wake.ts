@@ -7,7 +7,7 @@ export const WAKE = 'wake';
 /** What such a workflow is started with; it carries ids only. */
 export interface WakeInput {
   workspaceId: string;
-  /** The line of a pacer; the workspace of the others. */
+  /** The line of a pacer, the agency of its mail sender; the workspace of most others. */
   subjectId: string;
 }
 
@@ -30,6 +30,7 @@ const WOKEN = {
     summary: 'Writes the notification emails of one workspace when they are due',
   },
   'mail-sender': { type: 'mailSender', summary: "Sends the product's own emails of one workspace" },
+  'agency-mail-sender': { type: 'agencyMailSender', summary: 'Sends the emails of one agency' },
   'attachment-fetcher': {
     type: 'attachmentFetcher',
     summary: 'Fetches the files that contacts sent to one workspace',
@@ -66,6 +67,7 @@ export const dripDrainerId = (workspaceId: string): string => `drip-drainer:${wo
 export const webhookDispatcherId = (workspaceId: string): string => `webhook-dispatcher:${workspaceId}`;
 export const notifierId = (workspaceId: string): string => `notifier:${workspaceId}`;
 export const mailSenderId = (workspaceId: string): string => `mail-sender:${workspaceId}`;
+export const agencyMailSenderId = (agencyId: string): string => `agency-mail-sender:${agencyId}`;
 export const attachmentFetcherId = (workspaceId: string): string => `attachment-fetcher:${workspaceId}`;
 export const campaignWorkflowId = (campaignId: string): string => `campaign:${campaignId}`;
 export const personalizerId = (campaignId: string): string => `personalizer:${campaignId}`;

@@ -1,10 +1,35 @@
-import { sql } from 'slonik';
+import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { MailData, MailTemplate, type NewMail } from '#domain/mail.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
 import { requestWake } from '#db/wakes.ts';
+
+/** The emails of one workspace, or of one agency. */
+export interface Outbox {
+  readonly db: CommonQueryMethods;
+  readonly table: 'mails' | 'agency_mails';
+  readonly owner: 'workspace_id' | 'agency_id';
+  readonly ownerId: string;
+}
+
+export const workspaceOutbox = (db: TenantDb): Outbox => ({
+  db,
+  table: 'mails',
+  owner: 'workspace_id',
+  ownerId: db.workspaceId,
+});
+
+export const agencyOutbox = (db: SystemDb, agencyId: string): Outbox => ({
+  db,
+  table: 'agency_mails',
+  owner: 'agency_id',
+  ownerId: agencyId,
+});
+
+const tableOf = ({ table }: Outbox) => sql.identifier([table]);
+const isOwn = ({ owner, ownerId }: Outbox) => sql.fragment`${sql.identifier([owner])} = ${ownerId}`;
 
 /** Seals and opens what an email is filled with, by the id of its row. */
 export interface MailSeal {
@@ -23,42 +48,74 @@ const Row = z.object({
 export type MailRow = z.infer<typeof Row>;
 
 /**
- * Writes an email to the outbox, in the transaction that gives the reason for it and near its end: see `requestWake`.
+ * Writes an email to the outbox of its workspace, in the transaction that gives the reason for it and near its end: see
+ * `requestWake`.
+ * @param dueAt when it is to be sent.
  * @returns true when the mail sender has to be woken after the commit.
  */
 export async function queueMail(
   db: TenantDb,
   mail: NewMail,
-  { seal }: Pick<MailSeal, 'seal'>,
-  now: Date,
+  seal: Pick<MailSeal, 'seal'>,
+  dueAt: Date,
 ): Promise<boolean> {
-  const id = newId(now);
+  const isNew = await insertMail(workspaceOutbox(db), mail, seal, dueAt);
+  return isNew && requestWake(db, mailSenderId(db.workspaceId), dueAt);
+}
+
+/** @returns false when an email with the same `dedupeKey` was written before. */
+export async function insertMail(
+  outbox: Outbox,
+  mail: NewMail,
+  { seal }: Pick<MailSeal, 'seal'>,
+  dueAt: Date,
+): Promise<boolean> {
+  const id = newId();
   const data = seal(JSON.stringify(MailData[mail.template].parse(mail.data)), id);
-  const { rowCount } = await db.query(sql.type(Nothing)`
-    insert into mails (workspace_id, id, recipient, template, data_sealed, dedupe_key, next_attempt_at)
-    values (${db.workspaceId}, ${id}, ${mail.to}, ${mail.template}, ${data}, ${mail.dedupeKey ?? null}, ${sql.timestamp(now)})
+  const { rowCount } = await outbox.db.query(sql.type(Nothing)`
+    insert into ${tableOf(outbox)} (${sql.identifier([outbox.owner])}, id, recipient, template, data_sealed, dedupe_key, next_attempt_at)
+    values (${outbox.ownerId}, ${id}, ${mail.to}, ${mail.template}, ${data}, ${mail.dedupeKey ?? null}, ${sql.timestamp(dueAt)})
     on conflict do nothing`);
-  return rowCount > 0 && requestWake(db, mailSenderId(db.workspaceId), now);
+  return rowCount > 0;
 }
 
 /**
  * Takes the email that is due longest, and puts its next attempt off: whoever else looks meanwhile does not find it.
  * @param until when it is tried again if its sender never says what came of it.
  */
-export async function claimMail(db: TenantDb, now: Date, until: Date): Promise<MailRow | null> {
-  return db.maybeOne(sql.type(Row)`
-    update mails set next_attempt_at = ${sql.timestamp(until)}
-    where workspace_id = ${db.workspaceId} and id = (
-      select id from mails
-      where workspace_id = ${db.workspaceId} and status = 'pending' and next_attempt_at <= ${sql.timestamp(now)}
+export async function claimMail(outbox: Outbox, now: Date, until: Date): Promise<MailRow | null> {
+  return outbox.db.maybeOne(sql.type(Row)`
+    update ${tableOf(outbox)} set next_attempt_at = ${sql.timestamp(until)}
+    where ${isOwn(outbox)} and id = (
+      select id from ${tableOf(outbox)}
+      where ${isOwn(outbox)} and status = 'pending' and next_attempt_at <= ${sql.timestamp(now)}
       order by next_attempt_at, id limit 1 for update skip locked)
     returning *`);
 }
 
 /** When the next email is to be tried; null when none waits. */
-export async function nextMailAt(db: TenantDb): Promise<Date | null> {
-  return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
-    select min(next_attempt_at) "at" from mails where workspace_id = ${db.workspaceId} and status = 'pending'`);
+export async function nextMailAt(outbox: Outbox): Promise<Date | null> {
+  return outbox.db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+    select min(next_attempt_at) "at" from ${tableOf(outbox)} where ${isOwn(outbox)} and status = 'pending'`);
+}
+
+/** When an address got its last email of a kind, or gets the one that waits; null when there was none. */
+export async function lastMailAt(
+  outbox: Outbox,
+  recipient: string,
+  template: MailTemplate,
+): Promise<Date | null> {
+  return outbox.db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+    select max(coalesce(sent_at, next_attempt_at)) "at" from ${tableOf(outbox)}
+    where ${isOwn(outbox)} and recipient = ${recipient} and template = ${template}`);
+}
+
+/** Agencies whose emails nobody sends: a crash came between a commit and its signal. */
+export async function overdueAgencyOutboxes(db: SystemDb, graceSeconds: number): Promise<string[]> {
+  const ids = await db.anyFirst(sql.type(z.object({ agencyId: z.string() }))`
+    select distinct agency_id from agency_mails
+    where status = 'pending' and next_attempt_at < now() - make_interval(secs => ${graceSeconds})`);
+  return [...ids];
 }
 
 export type MailResult =
@@ -66,11 +123,11 @@ export type MailResult =
   | { status: 'failed'; error: string }
   | { status: 'pending'; error: string; retryAt: Date };
 
-export async function finishMail(db: TenantDb, id: string, result: MailResult, now: Date): Promise<void> {
-  await db.query(sql.type(Nothing)`
-    update mails set status = ${result.status}, attempt_count = attempt_count + 1,
+export async function finishMail(outbox: Outbox, id: string, result: MailResult, now: Date): Promise<void> {
+  await outbox.db.query(sql.type(Nothing)`
+    update ${tableOf(outbox)} set status = ${result.status}, attempt_count = attempt_count + 1,
       error = ${'error' in result ? result.error : null},
       sent_at = ${result.status === 'sent' ? sql.timestamp(now) : null},
       next_attempt_at = ${sql.timestamp('retryAt' in result ? result.retryAt : now)}
-    where workspace_id = ${db.workspaceId} and id = ${id} and status = 'pending'`);
+    where ${isOwn(outbox)} and id = ${id} and status = 'pending'`);
 }

@@ -1,10 +1,8 @@
 import { html } from '../html.ts';
-import { button, layout, small } from '../layout.ts';
+import { button, day, layout, small } from '../layout.ts';
 import { template } from '../template.ts';
 
 const ROLES = { 'org:admin': 'an admin', 'org:member': 'a member' } as const;
-
-const day = (iso: string): string => new Date(iso).toUTCString().slice(0, 16);
 
 export const invitation = template('invitation', {
   subject: ({ workspaceName }) => `Join ${workspaceName} on Linepace`,
@@ -15,7 +13,7 @@ export const invitation = template('invitation', {
     role,
     link,
     expiresAt,
-  }) => `${invitedBy ?? 'Someone of the team'} invites you to ${workspaceName} as ${ROLES[role]}.
+  }) => `${invitedBy ?? 'Someone of the team'} invites you to ${workspaceName} as ${ROLES[role]}. It is a workspace of Linepace.
 
 Accept the invitation:
 ${link}
@@ -28,7 +26,7 @@ It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore th
       `Join ${workspaceName}`,
       html`<p>
           ${invitedBy ?? 'Someone of the team'} invites you to <strong>${workspaceName}</strong> as
-          ${ROLES[role]}.
+          ${ROLES[role]}. It is a workspace of Linepace.
         </p>
         ${button('Accept the invitation', link)}
         ${small(html`It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.`)}`,

@@ -1,0 +1,17 @@
+import { continueAsNew, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '#activities/index.ts';
+import type { WakeInput } from './messages/wake.ts';
+import { workLoop } from './work-loop.ts';
+
+const { sendAgencyMails } = proxyActivities<Activities>({
+  summary: 'Send the emails of the agency that are due',
+  startToCloseTimeout: '15 minutes',
+  heartbeatTimeout: '20s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+
+/** One per agency, as `mailSender` for a workspace: sends the invitations of co-admins. */
+export async function agencyMailSender(input: WakeInput): Promise<void> {
+  await workLoop(() => sendAgencyMails({ agencyId: input.subjectId }));
+  await continueAsNew<typeof agencyMailSender>(input);
+}
