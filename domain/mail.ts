@@ -1,13 +1,11 @@
 import { z } from 'zod';
 
-const NAME_LENGTH = 60;
-
-/** What a customer calls a workspace or a person, as one line that cannot pass for more of the email than a name. */
-export function nameInMail(name: string): string {
-  const line = name.replaceAll(/[\s\p{C}]+/gu, ' ').trim();
-  const characters = [...line];
-  return characters.length > NAME_LENGTH ? `${characters.slice(0, NAME_LENGTH - 1).join('')}…` : line;
-}
+/** What a customer calls a workspace or a person, as one line of 60 characters: no more of an email than a name. */
+const nameInMail = (name: string): string =>
+  name
+    .replaceAll(/[\s\p{C}]+/gu, ' ')
+    .trim()
+    .replace(/^(.{59}).{2,}$/u, '$1…');
 const Name = z.string().transform(nameInMail);
 
 /** The product's own emails: what each is filled with. How they read is in `providers/mail/templates/`. */
