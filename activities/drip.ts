@@ -12,7 +12,8 @@ const BATCH = 500;
 /** Drips keep coming in a burst: looking again for a moment is cheaper than being signalled for each. */
 const LINGER_MS = 3000;
 const POLL_MS = 250;
-const ROUND_MS = 60_000;
+/** Slots are taken in turns: a workspace with more to do than this comes again behind the others. */
+const ROUND_MS = 20_000;
 
 export function createDrainActivities({ pools, waker, logger }: Dependencies) {
   return {

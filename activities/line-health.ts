@@ -1,5 +1,6 @@
+import pLimit from 'p-limit';
 import { notifyLineDown } from '#db/commands/lines/line-down.ts';
-import { linesToProbe } from '#db/commands/lines/line-health.ts';
+import { carriersToProbe, linesToProbe } from '#db/commands/lines/line-health.ts';
 import { systemDb } from '#db/pool.ts';
 import { probeLine } from '#db/commands/lines/probe-line.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -11,6 +12,9 @@ import { withHeartbeat } from './heartbeat.ts';
 /** A line is probed this often; one that failed, at every turn of the schedule. */
 const PROBE_EVERY_SECONDS = 55;
 const AT_ONCE = 20;
+/** Lines of one workspace whose carrier does not answer leave room for those of others. */
+const AT_ONCE_PER_WORKSPACE = 5;
+const ROUND_MS = 45_000;
 const LINES_PER_TURN = 5000;
 
 export function createLineHealthActivities(dependencies: Dependencies) {
@@ -36,24 +40,38 @@ export function createLineHealthActivities(dependencies: Dependencies) {
   }
 
   return {
-    /** Probes active lines, those first whose last probe is the longest ago. @returns how many. */
-    async probeLines(): Promise<number> {
+    /** Which carriers have lines to be probed. */
+    async carriersToProbe(): Promise<string[]> {
+      return carriersToProbe(systemDb(pools), PROBE_EVERY_SECONDS);
+    },
+
+    /**
+     * Probes active lines of a carrier, those first whose last probe is the longest ago; what is left after a round
+     * comes first in the next.
+     * @param input.carrier undefined: of all carriers.
+     * @returns how many.
+     */
+    async probeLines({ carrier }: { carrier?: string } = {}): Promise<number> {
       return withHeartbeat(async (canceled) => {
-        const queue = await linesToProbe(systemDb(pools), {
+        const end = Date.now() + ROUND_MS;
+        const lines = await linesToProbe(systemDb(pools), {
+          carrier,
           seconds: PROBE_EVERY_SECONDS,
           limit: LINES_PER_TURN,
         });
-        const total = queue.length;
+        let probed = 0;
+        const atOnce = pLimit(AT_ONCE);
+        const tryOne = async (line: { workspaceId: string; id: string }): Promise<void> => {
+          if (canceled.aborted || Date.now() > end) return;
+          await probe(line).catch((error: unknown) => logger.error({ error }, 'a probe could not be made'));
+          probed += 1;
+        };
         await Promise.all(
-          Array.from({ length: AT_ONCE }, async () => {
-            for (let line = queue.shift(); line && !canceled.aborted; line = queue.shift()) {
-              await probe(line).catch((error: unknown) =>
-                logger.error({ error }, 'a probe could not be made'),
-              );
-            }
-          }),
+          [...Map.groupBy(lines, ({ workspaceId }) => workspaceId).values()].map((own) =>
+            pLimit(AT_ONCE_PER_WORKSPACE).map(own, (line) => atOnce(tryOne, line)),
+          ),
         );
-        return total - queue.length;
+        return probed;
       });
     },
   };

@@ -17,7 +17,8 @@ import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-const ROUND_MS = 60_000;
+/** Slots are taken in turns: a workspace with more to do than this comes again behind the others. */
+const ROUND_MS = 20_000;
 /** Files fetched at once for a workspace. */
 const BATCH = 8;
 const FETCH_TIMEOUT_MS = 30_000;

@@ -6,6 +6,7 @@ import { overdueWakes } from '#db/wakes.ts';
 import { agencyMailSenderId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 import { deleteEndedUploads } from './ended-uploads.ts';
+import { withHeartbeat } from './heartbeat.ts';
 
 /** Longer than a healthy workflow takes to look at work that is due. */
 const GRACE_SECONDS = 30;
@@ -38,7 +39,9 @@ export function createSweepActivities(dependencies: Dependencies) {
 
     /** Deletes what is past its time: idempotency keys, fingerprints, logs, uploads; so many of each at a time. */
     async trim(): Promise<number> {
-      return (await trimAged(systemDb(pools))) + (await deleteEndedUploads(dependencies));
+      return withHeartbeat(
+        async () => (await trimAged(systemDb(pools))) + (await deleteEndedUploads(dependencies)),
+      );
     },
   };
 }

@@ -21,7 +21,8 @@ const CLAIM_AT_ONCE = 256;
 /** Whoever claimed a delivery so long ago is gone: the time that one may take, and time to record it. */
 export const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 
-const ROUND_MS = 60_000;
+/** Slots are taken in turns: a workspace with more to do than this comes again behind the others. */
+const ROUND_MS = 20_000;
 /** Events come in bursts: looking again for a moment is cheaper than being woken for each. */
 const LINGER_MS = 3000;
 /** How often, at first and when nothing came for a while. */

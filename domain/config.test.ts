@@ -3,9 +3,9 @@ import { readConfig } from './config.ts';
 
 const NEEDED = {
   DATABASE_URL: 'postgres://localhost/linepace',
-  DATABASE_SYSTEM_URL: 'postgres://localhost/linepace',
   ENCRYPTION_KEYS: '1:key',
   SIGNING_KEYS: '1:key',
+  DATABASE_SYSTEM_URL: 'postgres://localhost/linepace',
   AUTH_LOCAL_JWK: '{}',
 };
 const read = (environment: Record<string, string>) => readConfig({ ...NEEDED, ...environment });

@@ -30,6 +30,23 @@ const StripePrices = z
     }),
   );
 
+const Names = z.string().transform((text) => text.split(',').map((name) => name.trim()));
+
+/** `model=200,webhooks=400` */
+const Slots = z.string().transform((text, context) => {
+  const slots: Record<string, number> = {};
+  for (const entry of text.split(',')) {
+    const [, name, count] = /^\s*([\w-]+)\s*=\s*(\d+)\s*$/.exec(entry) ?? [];
+    if (name !== undefined && Number(count) > 0 && Number(count) <= 10_000) slots[name] = Number(count);
+    else
+      context.addIssue({
+        code: 'custom',
+        message: `"${entry}" is not a queue and 1 to 10000 slots: model=200`,
+      });
+  }
+  return slots;
+});
+
 const Environment = z.object({
   NODE_ENV: z.string().default('development'),
   ...DatabaseLogins,
@@ -79,6 +96,8 @@ const Environment = z.object({
   S3_SECRET_ACCESS_KEY: z.string().optional(),
   FFMPEG_PATH: z.string().optional(),
   PATH: z.string().default(''),
+  WORKER_QUEUES: Names.optional(),
+  WORKER_SLOTS: Slots.default({}),
   MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(1000),
 });
 
@@ -97,6 +116,7 @@ function read(env: z.output<typeof Environment>) {
       tls: temporalTls(env),
       maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
     },
+    worker: { names: env.WORKER_QUEUES ?? null, slots: env.WORKER_SLOTS },
     host: env.HOST,
     port: env.PORT,
     publicUrl: (env.PUBLIC_URL ?? `http://localhost:${env.PORT}`).replace(/\/$/, ''),

@@ -7,25 +7,20 @@ import {
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
 /** What runs by the clock, and nothing of it per line: a line's rhythm is its pacer's. */
-const SCHEDULES: ScheduleOptions[] = [
-  {
-    scheduleId: 'sweep',
-    spec: { intervals: [{ every: '1 minute' }] },
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
-    action: { type: 'startWorkflow', workflowType: 'sweep', taskQueue: MAIN_QUEUE, workflowId: 'sweep' },
-  },
-  {
-    scheduleId: 'line-health',
-    spec: { intervals: [{ every: '1 minute' }] },
-    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
-    action: {
-      type: 'startWorkflow',
-      workflowType: 'lineHealth',
-      taskQueue: MAIN_QUEUE,
-      workflowId: 'line-health',
-    },
-  },
+const SCHEDULES = [
+  everyMinute('sweep', 'sweep'),
+  everyMinute('line-health', 'lineHealth'),
+  everyMinute('retention', 'retention'),
 ];
+
+function everyMinute(scheduleId: string, workflowType: string): ScheduleOptions {
+  return {
+    scheduleId,
+    spec: { intervals: [{ every: '1 minute' }] },
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
+    action: { type: 'startWorkflow', workflowType, taskQueue: MAIN_QUEUE, workflowId: scheduleId },
+  };
+}
 
 /** Brings the server's schedules to what this build says. */
 export async function upsertSchedules(client: Client): Promise<void> {

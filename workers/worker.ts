@@ -27,7 +27,8 @@ import { storedMedia } from '#providers/storage/stored-media.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { connectionOptions, createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
-import { carrierQueue, MAIN_QUEUE, WEBHOOK_QUEUE } from '#workflows/messages/task-queues.ts';
+import { fairShare } from './fair-share.ts';
+import { servedQueues } from './queues.ts';
 import { upsertSchedules } from './schedules.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
 import { temporalLogger } from './temporal-log.ts';
@@ -40,10 +41,6 @@ export interface RunningWorker {
 
 /** How long activities under way are left to finish when a worker is told to stop. */
 const GRACE = '10s';
-/** Rounds of lines under way at once at one carrier: each mostly waits for the network. */
-const SENDING_LINES_PER_CARRIER = 200;
-/** Workspaces whose webhooks are delivered to at once; one whose endpoints all answer is done in seconds. */
-const DELIVERING_WORKSPACES = 200;
 /** Many tenants receive at the same hosts: the share of each is limited by endpoint, not by host. */
 const WEBHOOK_SOCKETS_PER_HOST = 4096;
 
@@ -54,13 +51,11 @@ export const bundleWorkflows = (): Promise<WorkflowBundle> =>
     logger: new DefaultLogger('WARN'),
   });
 
-/** Starts one worker process: the main queue with all workflows, and a queue of sends for each carrier. */
+/** Starts one worker process, which serves all task queues or those that it is told to. */
 export async function startWorker(config: Config, bundle?: WorkflowBundle): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
   const pools = await createPools(config.database, { size: config.databasePoolSize * 2 });
-  const connection = await NativeConnection.connect(connectionOptions(config.temporal));
   const temporal = createTemporalClient(config.temporal);
-  await ensureSearchAttributes(temporal.connection, config.temporal.namespace, logger);
   const waker = createWaker(temporal, logger);
   const egress = createEgress({
     allowPrivate: config.webhooks.allowPrivate,
@@ -82,6 +77,9 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
     guard: egress.guard,
     fetchMedia: storedMedia(links, storage),
   });
+  const queues = servedQueues(config.worker, carriers.names);
+  const connection = await NativeConnection.connect(connectionOptions(config.temporal));
+  await ensureSearchAttributes(temporal.connection, config.temporal.namespace, logger);
   const activities = createActivities({
     pools,
     carriers,
@@ -107,33 +105,28 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
     activities,
     shutdownGraceTime: GRACE,
   } as const;
-  const workers = [
-    await Worker.create({
-      ...shared,
-      taskQueue: MAIN_QUEUE,
-      workflowBundle: bundle ?? (await bundleWorkflows()),
-      maxCachedWorkflows: config.temporal.maxCachedWorkflows,
-      maxConcurrentActivityTaskExecutions: 100,
-    }),
-    await Worker.create({
-      ...shared,
-      taskQueue: WEBHOOK_QUEUE,
-      maxConcurrentActivityTaskExecutions: DELIVERING_WORKSPACES,
-    }),
-    ...(await Promise.all(
-      carriers.names.map((name) =>
-        Worker.create({
-          ...shared,
-          taskQueue: carrierQueue(name),
-          maxConcurrentActivityTaskExecutions: SENDING_LINES_PER_CARRIER,
+  const workers = await Promise.all(
+    queues.map(async ({ taskQueue, runsWorkflows, slots, pollers }) =>
+      Worker.create({
+        ...shared,
+        taskQueue,
+        maxConcurrentActivityTaskExecutions: slots,
+        maxConcurrentActivityTaskPolls: pollers,
+        interceptors: { activity: [fairShare(slots)] },
+        ...(runsWorkflows && {
+          workflowBundle: bundle ?? (await bundleWorkflows()),
+          maxCachedWorkflows: config.temporal.maxCachedWorkflows,
         }),
-      ),
-    )),
-  ];
+      }),
+    ),
+  );
   const runs = Promise.all(workers.map((worker) => worker.run()));
-  await upsertSchedules(temporal);
+  if (queues.some(({ runsWorkflows }) => runsWorkflows)) await upsertSchedules(temporal);
   logger.info(
-    { carriers: carriers.names, ffmpeg: ffmpeg.native ? ffmpeg.command[0] : 'WebAssembly' },
+    {
+      queues: queues.map(({ taskQueue }) => taskQueue),
+      ffmpeg: ffmpeg.native ? ffmpeg.command[0] : 'WebAssembly',
+    },
     'the worker polls',
   );
 

@@ -1,9 +1,11 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { MODEL_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { workLoop } from './work-loop.ts';
 
 const { draftReply } = proxyActivities<Activities>({
+  taskQueue: MODEL_QUEUE,
   summary: 'Draft the answer when the contact has stopped writing',
   // The model has 45 seconds unless configured otherwise, 120 at most.
   startToCloseTimeout: '3 minutes',

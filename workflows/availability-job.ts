@@ -1,9 +1,11 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { workLoop } from './work-loop.ts';
 
 const { checkLeads } = proxyActivities<Activities>({
+  taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Check the next leads',
   startToCloseTimeout: '5 minutes',
   heartbeatTimeout: '20s',

@@ -12,6 +12,7 @@ export { mailSender } from './mail-sender.ts';
 export { mailboxReader } from './mailbox-reader.ts';
 export { notifier } from './notifier.ts';
 export { personalizer } from './personalizer.ts';
+export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';
 export { attachmentFetcher } from './reply-attachments.ts';
 export { webhookDispatcher } from './webhook-dispatcher.ts';

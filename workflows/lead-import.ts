@@ -1,9 +1,11 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { workLoop } from './work-loop.ts';
 
 const { importLeads } = proxyActivities<Activities>({
+  taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Save the next rows of the file',
   startToCloseTimeout: '5 minutes',
   // It goes on behind the last committed batch, so a worker that died costs at most one.

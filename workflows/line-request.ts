@@ -10,14 +10,19 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { PAYMENTS_QUEUE } from './messages/task-queues.ts';
 import { WAKE, type WakeInput } from './messages/wake.ts';
 
-const { lookAtLineRequest, settleLineInvoices, addLineToAgencyInvoice, activateLine, failLine } =
-  proxyActivities<Activities>({
-    startToCloseTimeout: '1 minute',
-    // Money is at stake: they are tried until they succeed.
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
-  });
+const untilDone = {
+  startToCloseTimeout: '1 minute',
+  // Money is at stake: they are tried until they succeed.
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+} as const;
+const { lookAtLineRequest, activateLine, failLine } = proxyActivities<Activities>(untilDone);
+const { settleLineInvoices, addLineToAgencyInvoice } = proxyActivities<Activities>({
+  ...untilDone,
+  taskQueue: PAYMENTS_QUEUE,
+});
 
 /** A carrier that does not give a healthy line within this has failed (decisions §6). */
 const PATIENCE = '30 minutes';

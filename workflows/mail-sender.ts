@@ -1,9 +1,11 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { MAIL_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { workLoop } from './work-loop.ts';
 
 const { sendMails } = proxyActivities<Activities>({
+  taskQueue: MAIL_QUEUE,
   summary: 'Send the emails that are due',
   // A round works for a minute, and its last batch may meet a mail server that does not answer.
   startToCloseTimeout: '15 minutes',

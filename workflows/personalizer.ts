@@ -1,9 +1,11 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { MODEL_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { workLoop } from './work-loop.ts';
 
 const { writeMessages } = proxyActivities<Activities>({
+  taskQueue: MODEL_QUEUE,
   summary: 'Have the model write what falls due',
   // A round works for 45 seconds, and the questions under way when they end may take 120 more.
   startToCloseTimeout: '10 minutes',

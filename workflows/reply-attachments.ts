@@ -1,9 +1,11 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { MEDIA_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { workLoop } from './work-loop.ts';
 
 const { fetchReplyAttachments } = proxyActivities<Activities>({
+  taskQueue: MEDIA_QUEUE,
   summary: 'Fetch the files that contacts sent',
   // A round takes on files for a minute, and the last ones may take another half.
   startToCloseTimeout: '3 minutes',

@@ -49,8 +49,8 @@ const age = (days: number) =>
       where workspace_id = ${workspace.id}`),
   );
 
-const sweep = () =>
-  app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
+const trim = () =>
+  app.temporal.workflow.execute('retention', { taskQueue: MAIN_QUEUE, workflowId: `retention-${newId()}` });
 
 const opens = async (links: Record<string, string>) =>
   Object.fromEntries(
@@ -95,11 +95,11 @@ it('uploads are deleted once their link has ended, but none that something still
 
   // A link ends within 366 days, and a carrier has a week to fetch what was sent in its last minute.
   await age(373);
-  await sweep();
+  await trim();
   expect(new Set(Object.values(await opens(everything)))).toEqual(new Set([200]));
 
   await age(2);
-  await sweep();
+  await trim();
   const needed = {
     scheduled: 200,
     otherwiseSpelled: 200,
@@ -118,7 +118,7 @@ it('uploads are deleted once their link has ended, but none that something still
   );
   await api('POST', `/api/messages/${first.id}/cancel`);
   await age(2);
-  await sweep();
+  await trim();
   const left = { otherwiseSpelled: 200, campaign: 200, theirs: 200 };
   expect(await opens(everything)).toEqual({
     ...left,

@@ -92,6 +92,8 @@ export function wakeStart(workflowId: string, workspaceId: string) {
     type,
     args: [input] as [WakeInput],
     taskQueue: MAIN_QUEUE,
+    // Its activities inherit it: where the server has fairness, no workspace waits for the backlog of another.
+    priority: { fairnessKey: workspaceId },
     staticSummary: summary,
     typedSearchAttributes: searchAttributes({
       kind: type,

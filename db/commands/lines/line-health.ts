@@ -49,15 +49,31 @@ export async function recordProbe(
   return { status, wentDown, recovered, lineDownNotifications: line.lineDownNotifications, wakes };
 }
 
-/** Active lines whose last probe is the longest ago, if it is older than `seconds`. */
+const toProbe = (seconds: number) => sql.fragment`
+  is_active and provisioning_status = 'active'
+  and (health_checked_at is null or health_checked_at < now() - make_interval(secs => ${seconds}))`;
+
+/** The carriers of active lines whose last probe is older than `seconds`. */
+export async function carriersToProbe(db: SystemDb, seconds: number): Promise<string[]> {
+  const carriers = await db.anyFirst(sql.type(z.object({ carrier: z.string() }))`
+    select distinct carrier from lines where ${toProbe(seconds)} order by carrier`);
+  return [...carriers];
+}
+
+/**
+ * Active lines of a carrier whose last probe is older than `seconds`: of each workspace first the one whose probe is
+ * the longest ago, then the next of each, so that none waits for all lines of another.
+ * @param carrier undefined: of all carriers.
+ */
 export async function linesToProbe(
   db: SystemDb,
-  { seconds, limit }: { seconds: number; limit: number },
+  { carrier, seconds, limit }: { carrier: string | undefined; seconds: number; limit: number },
 ): Promise<{ workspaceId: string; id: string }[]> {
   const rows = await db.any(sql.type(z.object({ workspaceId: z.string(), id: z.string() }))`
     select workspace_id, id from lines
-    where is_active and provisioning_status = 'active'
-      and (health_checked_at is null or health_checked_at < now() - make_interval(secs => ${seconds}))
-    order by health_checked_at nulls first limit ${limit}`);
+    where ${toProbe(seconds)} ${carrier === undefined ? sql.fragment`` : sql.fragment`and carrier = ${carrier}`}
+    order by row_number() over (partition by workspace_id order by health_checked_at nulls first),
+      health_checked_at nulls first
+    limit ${limit}`);
   return [...rows];
 }

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { copilot, drafted, hears, messagesOf, requestsAbout, told } from '#test/support/copilot.ts';
+import { type Endpoint, hang, startEndpoint } from '#test/support/endpoint.ts';
+
+const SLOTS = 6;
+
+let app: TestApp;
+let hanging: Endpoint;
+let answering: Endpoint;
+
+beforeAll(async () => {
+  app = await startTestApp({
+    environment: {
+      WORKER_SLOTS: `main=${SLOTS},model=${SLOTS},webhooks=${SLOTS},carrier-simulated=${SLOTS}`,
+      LLM_TIMEOUT_SECONDS: '60',
+    },
+  });
+  [hanging, answering] = [await startEndpoint(hang), await startEndpoint()];
+});
+afterAll(async () => {
+  hanging.behave(204);
+  hanging.drop();
+  await app.stop();
+  await Promise.all([hanging.close(), answering.close()]);
+});
+
+describe('a workspace whose model and endpoint never answer', () => {
+  it('delays no send, delivery, draft or drip of another', async () => {
+    const marker = 'simulate:timeout, for the noisy one';
+    const noisy = await copilot(app, hanging, { instructions: marker });
+    const contacts = Array.from({ length: 3 * SLOTS }, () => phone());
+    for (const recipientPhone of contacts) {
+      await noisy.call('POST', '/api/messages', { message: 'Hello', recipientPhone });
+      await hears(noisy, recipientPhone, 'Is it still free?');
+    }
+    // It has what one workspace may have: half of the slots.
+    await eventually(async () => (await requestsAbout(noisy, marker)).length >= SLOTS / 2);
+    await eventually(async () => hanging.open() >= SLOTS);
+
+    const quiet = await copilot(app, answering);
+    const sent = phone();
+    await quiet.call('POST', '/api/drip', { message: 'Hello', recipientPhone: phone() });
+    await quiet.call('POST', '/api/messages', { message: 'Hello', recipientPhone: sent });
+    await drafted(quiet);
+    await eventually(async () => (await sentTo(app, sent)).length === 1);
+    await eventually(async () => told(quiet, 'message.sent').length === 1);
+    // The drip is out of the buffer, and waits for its jittered time.
+    await eventually(async () =>
+      (await messagesOf(quiet)).some(({ status }: { status: string }) => status === 'scheduled'),
+    );
+
+    // The noisy one still waits for all that it asked.
+    expect(await requestsAbout(noisy, marker)).toHaveLength(SLOTS / 2);
+    expect(hanging.open()).toBeGreaterThanOrEqual(SLOTS);
+  }, 60_000);
+});

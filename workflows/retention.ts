@@ -1,0 +1,17 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '#activities/index.ts';
+import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
+
+const { trim } = proxyActivities<Activities>({
+  taskQueue: HOUSEKEEPING_QUEUE,
+  summary: 'Delete what is past its time, some of each kind',
+  startToCloseTimeout: '10 minutes',
+  heartbeatTimeout: '30s',
+  // The schedule is the retry.
+  retry: { maximumAttempts: 1 },
+});
+
+/** By schedule: deletes what has aged. A storage that hangs stops this and nothing else. */
+export async function retention(): Promise<{ trimmed: number }> {
+  return { trimmed: await trim() };
+}
