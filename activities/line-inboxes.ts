@@ -1,4 +1,5 @@
 import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
+import { noteUnreadable } from '#db/commands/inbound/unreadable.ts';
 import { advanceInbox, inboxPosition } from '#db/queries/line-inboxes.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { systemDb, withTenant } from '#db/pool.ts';
@@ -23,17 +24,21 @@ export function createLineInboxActivities(dependencies: Dependencies) {
     }));
     if (!line) return null;
     const { carrier, config } = lineCarrier(dependencies, line);
-    const batch = position === null ? null : await carrier.readInbox?.(config, position);
+    const batch = position === null ? null : await carrier.readInbox?.(config, position, workspaceId);
     if (!batch || position === null) return null;
     let from = position;
-    for (const { events, position: to } of batch.read) {
+    for (const { events, position: to, unreadable } of batch.read) {
       const taken = await receiveCarrierEvents(
         { pools, waker, links },
         { workspaceId, lineId },
         events,
-        (db) => advanceInbox(db, lineId, { from, to }),
+        async (db) => {
+          if (unreadable) await noteUnreadable(db, lineId, unreadable);
+          return advanceInbox(db, lineId, { from, to });
+        },
       );
       if (!taken) return true;
+      if (unreadable) logger.warn({ lineId, ...unreadable }, 'an inbound message cannot be read');
       from = to;
     }
     return batch.more;
@@ -64,7 +69,8 @@ export function createLineInboxActivities(dependencies: Dependencies) {
             return { nextAt: null, reason: 'the line has no inbox to be read', ended: true };
           }
         } catch (error) {
-          logger.warn({ lineId, error }, 'an inbox could not be read');
+          // The text of the error is the server's, and may name people.
+          logger.warn({ lineId, code: codeOf(error) }, 'an inbox could not be read');
           reason = 'the inbox could not be read, and is tried again then';
         }
         return { nextAt: nextAt.toISOString(), reason };
@@ -72,3 +78,8 @@ export function createLineInboxActivities(dependencies: Dependencies) {
     },
   };
 }
+
+const codeOf = (error: unknown): string => {
+  const { code, name = 'Error' } = error as { code?: unknown; name?: string };
+  return typeof code === 'string' ? code : name;
+};

@@ -10,7 +10,7 @@ const mail = (attemptCount: number, ageHours = 0) => ({
   attemptCount,
   createdAt: new Date(NOW.getTime() - ageHours * 3_600_000),
 });
-const later = { kind: 'later', reason: 'busy' } as const;
+const later = { kind: 'later', reason: 'busy', code: '451' } as const;
 const waitOf = (attemptCount: number): number => {
   const result = resultOf(mail(attemptCount), later, NOW);
   return 'retryAt' in result ? (result.retryAt.getTime() - NOW.getTime()) / 1000 : Number.NaN;
@@ -23,7 +23,7 @@ describe('what becomes of an email', () => {
 
   it('ends when it was sent, refused, or is three days old', () => {
     expect(resultOf(mail(3), { kind: 'sent' }, NOW)).toEqual({ status: 'sent' });
-    expect(resultOf(mail(0), { kind: 'refused', reason: 'no such mailbox' }, NOW)).toEqual({
+    expect(resultOf(mail(0), { kind: 'refused', reason: 'no such mailbox', code: '550' }, NOW)).toEqual({
       status: 'failed',
       error: 'no such mailbox',
     });

@@ -44,7 +44,7 @@ export function createMailActivities({
       return await server.send({ id, to: recipient, ...TEMPLATES[template](data) });
     } catch (error) {
       logger.error({ ownerId, mailId: id, error }, 'an email cannot be written');
-      return { kind: 'refused', reason: 'it cannot be written' };
+      return { kind: 'refused', reason: 'it cannot be written', code: 'UNWRITABLE' };
     }
   }
 
@@ -54,8 +54,10 @@ export function createMailActivities({
     const mail = await transact((outbox) => claimMail(outbox, start, new Date(start.getTime() + CLAIM_MS)));
     if (!mail) return false;
     const outcome = await deliver(server, ownerId, mail);
-    if (outcome.kind !== 'sent')
-      logger.warn({ ownerId, mailId: mail.id, ...outcome }, 'an email was not taken');
+    if (outcome.kind !== 'sent') {
+      const { kind, code } = outcome;
+      logger.warn({ ownerId, mailId: mail.id, kind, code }, 'an email was not taken');
+    }
     const now = new Date();
     await transact((outbox) => finishMail(outbox, mail.id, resultOf(mail, outcome, now), now));
     return true;

@@ -64,6 +64,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
       simulator: config.simulator,
       twilioUrl: config.twilioUrl,
       guard: egress.guard,
+      untrusted,
     }),
     payments: createPayments(config),
     intake: createDripIntake(pools, waker, links, metrics),

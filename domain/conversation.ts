@@ -33,7 +33,7 @@ export const ThreadItem = z
   .object({
     messageId: Id,
     direction: z.enum(['in', 'out']),
-    message: z.string(),
+    message: z.string().meta({ description: 'Of an inbound message the first 20,000 characters.' }),
     at: z.iso.datetime().meta({ description: 'When it was sent or received, or when it is to be sent.' }),
     lineId: Id.nullable(),
     status: MessageStatus.nullable().meta({ description: 'Of an outbound message.' }),

@@ -1,5 +1,11 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
+import { cut } from './text.ts';
+
+/** Of what a contact wrote, events and lists show the beginning. */
+export const SHOWN_LENGTH = 20_000;
+
+export const shownReply = (text: string): string => cut(text, SHOWN_LENGTH);
 
 /** The files of a reply: parallel arrays, and both left out when there are none (specification §2.9). */
 export const ReplyAttachments = z.object({
@@ -22,7 +28,7 @@ export type ParentMessage = z.infer<typeof ParentMessage>;
 
 export const RecentReply = z.object({
   messageId: Id,
-  message: z.string(),
+  message: z.string().meta({ description: 'Its first 20,000 characters.' }),
   receivedAtUtc: z.iso.datetime(),
   ...ReplyAttachments.shape,
 });

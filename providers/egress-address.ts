@@ -21,3 +21,6 @@ export function addressKind(address: string): 'public' | 'loopback' | 'refused' 
   if (range !== 'unicast' || METADATA_ADDRESSES.has(parsed.toString())) return 'refused';
   return parsed.kind() === 'ipv4' || parsed.match(GLOBAL_UNICAST) ? 'public' : 'refused';
 }
+
+/** Whether a host is this machine, by its address or the one name that always means it. */
+export const isLoopback = (host: string): boolean => host === 'localhost' || addressKind(host) === 'loopback';

@@ -2,6 +2,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { outbound, smtpWorld } from '#test/conformance/carrier-worlds.ts';
 import { smtpCarrier } from './carriers/smtp.ts';
+import { createUntrustedWork } from './untrusted/processes.ts';
 import { createGuard, UrlNotAllowed } from './egress-guard.ts';
 
 const at = (address: string) => async () => [{ address, family: 4 }];
@@ -23,7 +24,7 @@ test('a socket is opened by the address that the name has at that moment, or not
 test('a mail server whose name has come to lead into a private network gets nothing', async () => {
   const world = await smtpWorld();
   const guard = createGuard({ allowPrivate: false, httpsOnly: false, resolve: at('127.0.0.1') });
-  const carrier = smtpCarrier({ guard });
+  const carrier = smtpCarrier({ guard, untrusted: createUntrustedWork() });
   const config = carrier.config.parse({ ...world.config, host: 'mail.example' });
   const message = outbound(world, world.to.taken);
   expect(await carrier.send(config, message, new AbortController().signal)).toMatchObject({

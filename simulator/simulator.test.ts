@@ -28,7 +28,8 @@ const receiver = createServer(async (request, response) => {
   }
   const headers = request.headers as CallbackRequest['headers'];
   const url = `${callbackBaseUrl}${request.url}`;
-  events.push(...carrier.parseCallback({}, { url, headers, rawBody: await readText(request) }));
+  const callback = { url, headers, rawBody: await readText(request) };
+  events.push(...(await carrier.parseCallback({}, callback, 'tenant')));
   response.end();
 });
 

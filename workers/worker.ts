@@ -75,6 +75,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundle): Prom
     simulator: config.simulator,
     twilioUrl: config.twilioUrl,
     guard: egress.guard,
+    untrusted,
     fetchMedia: storedMedia(links, storage),
   });
   const queues = servedQueues(config.worker, carriers.names);

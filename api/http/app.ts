@@ -4,7 +4,7 @@ import Koa from 'koa';
 import { isOverload } from '#db/pool.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
-import { TooMuchToRead } from '#providers/untrusted/processes.ts';
+import { TooMuchToRead } from '#providers/untrusted/turns.ts';
 import { readBody } from './body.ts';
 import { clientAddress } from './client-address.ts';
 import { ApiError } from './errors.ts';

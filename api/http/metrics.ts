@@ -7,6 +7,7 @@ export interface Metrics {
   duration: Histogram<'route' | 'method'>;
   intakeBatch: Histogram;
   waitingWakes: Gauge;
+  unreadableInbound: Gauge;
 }
 
 export function createMetrics(): Metrics {
@@ -32,6 +33,11 @@ export function createMetrics(): Metrics {
       name: 'linepace_intake_batch_size',
       help: 'Requests of bulk intake that shared one commit',
       buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
+      registers,
+    }),
+    unreadableInbound: new Gauge({
+      name: 'linepace_unreadable_inbound_messages',
+      help: 'Inbound messages of the last 30 days that were passed over because they could not be read',
       registers,
     }),
     waitingWakes: new Gauge({

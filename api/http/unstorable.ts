@@ -1,3 +1,4 @@
+import { textProblem } from '#domain/text.ts';
 import type { Issue } from './errors.ts';
 
 /** Deeper than any field that is read; each level is a stack frame of whoever walks over it. */
@@ -21,9 +22,4 @@ export function unstorable(value: unknown, path: string[] = []): Issue | null {
     if (found !== null) return found;
   }
   return null;
-}
-
-function textProblem(text: string): string | null {
-  if (text.includes('\0')) return 'must not contain the NUL character';
-  return text.isWellFormed() ? null : 'must be well-formed Unicode';
 }

@@ -9,8 +9,10 @@ import { isId } from '#domain/ids.ts';
 import { BadSignature, type CallbackRequest, type Carrier } from '#providers/carriers/carrier.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { Unreadable } from '#providers/untrusted/processes.ts';
+import { createTurns } from '#providers/untrusted/turns.ts';
 import { readRawBody } from '../http/body.ts';
-import { ApiError, fromZod } from '../http/errors.ts';
+import { ApiError, fromZod, invalid, invalidFields } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
@@ -26,14 +28,21 @@ export const receiveCarrierCallback = publicRoute({
     const home = isId(lineId) ? await lineHome(systemDb(pools), lineId) : null;
     if (!home || !carriers.names.includes(carrierName)) throw new ApiError('NOT_FOUND');
     const carrier = carriers.get(carrierName);
-    const rawBody = await readRawBody(context, carrier.callbackLimit);
     const senders = await withTenant(pools, home.workspaceId, (db) =>
       sendersAt(db, lineId, carrier, { carriers, secrets }),
     );
     if (senders.length === 0) throw new ApiError('NOT_FOUND');
-    const request = { url: config.publicUrl + context.url, headers: singleValued(context.headers), rawBody };
+    const head = { url: config.publicUrl + context.url, headers: singleValued(context.headers) };
+    const trusted = senders.filter((sender) => isTrusted(() => carrier.checkCallback?.(sender, head)));
+    if (trusted.length === 0) throw notSigned();
+    const read = async (): Promise<CarrierEvent[]> => {
+      const rawBody = await readRawBody(context, carrier.callbackLimit);
+      return readEvents(carrier, trusted, { ...head, rawBody }, home.workspaceId);
+    };
+    const isLarge = carrier.callbackLimit !== undefined;
+    const events = await (isLarge ? largeBodies.take(home.workspaceId, read) : read());
     // One commit each: when one cannot be taken in, the carrier repeats them all, and the others were seen by then.
-    for (const event of readEvents(carrier, senders, request))
+    for (const event of events)
       await receiveCarrierEvents({ pools, waker, links }, { workspaceId: home.workspaceId, lineId }, [event]);
     context.body = carrier.callbackAnswer?.body ?? { success: true };
     if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
@@ -58,18 +67,42 @@ async function sendersAt(
   ];
 }
 
+function isTrusted(check: () => void): boolean {
+  try {
+    check();
+    return true;
+  } catch (error) {
+    if (error instanceof BadSignature) return false;
+    throw error;
+  }
+}
+
 /** Read by the first of the senders whose secret it bears. */
-function readEvents(carrier: Carrier, senders: unknown[], request: CallbackRequest): CarrierEvent[] {
+async function readEvents(
+  carrier: Carrier,
+  senders: unknown[],
+  request: CallbackRequest,
+  workspaceId: string,
+): Promise<CarrierEvent[]> {
   for (const sender of senders) {
     try {
-      return carrier.parseCallback(sender, request);
+      return await carrier.parseCallback(sender, request, workspaceId);
     } catch (error) {
       if (error instanceof z.ZodError) throw fromZod(error);
+      if (error instanceof Unreadable) throw unreadable(error);
       if (!(error instanceof BadSignature)) throw error;
     }
   }
-  throw new ApiError('UNAUTHORIZED', 'The signature does not match');
+  throw notSigned();
 }
+
+const notSigned = (): ApiError => new ApiError('UNAUTHORIZED', 'The signature does not match');
+
+const unreadable = ({ message, issues }: Unreadable): ApiError =>
+  issues.length > 0 ? invalidFields(issues) : invalid('', `The body cannot be read: ${message}`);
+
+/** Bodies of many megabytes are held in memory: a few of each workspace. */
+const largeBodies = createTurns({ atOnce: 4, waiting: 200 });
 
 const singleValued = (headers: NodeJS.Dict<string | string[]>): Record<string, string | undefined> =>
   Object.fromEntries(

@@ -89,17 +89,18 @@ export const connectLineCarrier = untransactedRoute({
     const carrier = carrierFor(line, body.provider, services);
     const settings = readSettings(carrier, withCallbackSecret(carrier, line, body.config, services));
     const address = addressOf(line, body.address, country);
-    for (const [name, server] of Object.entries(carrier.servers?.(settings) ?? {})) {
-      const isUrl = /^https?:/i.test(server);
-      await allowedAddress(
-        `config.${name}`,
-        isUrl ? egress.guard.checkUrl(server) : egress.guard.checkHost(server),
-      );
-    }
+    const servers = Object.entries(carrier.servers?.(settings) ?? {});
+    await Promise.all(
+      servers.map(([name, server]) => {
+        const isUrl = /^https?:/i.test(server);
+        const checked = isUrl ? egress.guard.checkUrl(server) : egress.guard.checkHost(server);
+        return allowedAddress(`config.${name}`, checked);
+      }),
+    );
     const inbox = await tryOut(async () => {
       await carrier.configureInbound?.(settings, id, callbackAddress(config.publicUrl, carrier, id));
       await carrier.probe(settings, id);
-      return carrier.readInbox?.(settings, null);
+      return carrier.readInbox?.(settings, null, workspaceId);
     });
     const carrierConfig = sealConfig(carrier.config, settings, (plain) =>
       secrets.seal(plain, secretContext('line', workspaceId, id)),
@@ -186,12 +187,19 @@ function addressOf(line: LineRow, given: string | undefined, country: string): s
   return address;
 }
 
+/** The caller waits for servers that nobody knows yet. */
+const TRY_OUT_MS = 6000;
+
 async function tryOut<T>(attempt: () => Promise<T>): Promise<T> {
+  const { promise: tooLate, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error('no answer within 6 seconds')), TRY_OUT_MS);
   try {
-    return await attempt();
+    return await Promise.race([attempt(), tooLate]);
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'no reason';
     throw new ApiError('CARRIER_NOT_USABLE', `The carrier does not work with these settings: ${reason}`);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { newestMigration } from '#db/migrate.ts';
+import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
 import { systemDb } from '#db/pool.ts';
 import { publicRoute } from '../http/route.ts';
 
@@ -59,8 +60,14 @@ export const metricsPage = publicRoute({
   path: '/metrics',
   tag: 'System',
   summary: 'Metrics in the Prometheus text format',
-  async respond(context, { metrics, waker }) {
+  async respond(context, { metrics, waker, pools, logger }) {
     metrics.waitingWakes.set(waker.waiting);
+    try {
+      metrics.unreadableInbound.set(await countUnreadable(systemDb(pools)));
+    } catch (error) {
+      // The others are wanted most when the database does not answer.
+      logger.warn({ error }, 'unreadable inbound messages could not be counted');
+    }
     context.type = metrics.registry.contentType;
     context.body = await metrics.registry.metrics();
   },

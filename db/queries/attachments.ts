@@ -7,12 +7,12 @@ import {
   type StoredFile,
   uploadKeptUntil,
 } from '#domain/attachment.ts';
-import type { InboundAttachment } from '#domain/carrier-event.ts';
+import { type InboundAttachment, MAX_FILES } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
 import type { ReplyAttachments } from '#domain/reply.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 
-/** Notes the files of an inbound message; their bytes are fetched afterwards. */
+/** Notes the files of an inbound message, up to the number that is kept; their bytes are fetched afterwards. */
 export async function insertInboundAttachments(
   db: TenantDb,
   inboundMessageId: string,
@@ -31,7 +31,10 @@ export async function insertInboundAttachments(
     insert into attachments (workspace_id, id, name, content_type, status, inbound_message_id, told_at, position, source_url, try_at)
     select ${db.workspaceId}, a.id, a.name, a.content_type, 'waiting', ${inboundMessageId}, ${sql.timestamp(at)}, a.position,
       a.url, ${sql.timestamp(now)}
-    from ${sql.unnest(rows, ['text', 'text', 'text', 'text', 'int4'])} as a (id, name, content_type, url, position)`);
+    from ${sql.unnest(rows, ['text', 'text', 'text', 'text', 'int4'])} as a (id, name, content_type, url, position)
+    order by a.position
+    limit greatest(0, ${MAX_FILES} - (
+      select count(*) from attachments where workspace_id = ${db.workspaceId} and inbound_message_id = ${inboundMessageId}))`);
 }
 
 /** Notes an upload whose bytes are in storage. */

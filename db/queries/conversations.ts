@@ -5,6 +5,7 @@ import type { FileLinks } from '#domain/attachment.ts';
 import type { Conversation, ThreadItem } from '#domain/conversation.ts';
 import { shownStatus, StoredStatus } from '#domain/message-status.ts';
 import { shownReactions, StoredReaction } from '#domain/reaction.ts';
+import { SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
 import { inboundFiles } from './attachments.ts';
 import { findLeads, findLeadsByAddress } from './leads.ts';
 import type { TenantDb } from '#db/pool.ts';
@@ -46,7 +47,7 @@ const CONVERSATIONS = sql.fragment`
     select said.* from (
       select 'out' direction, sent.body, sent.sent_text, sent.at where sent.at is not null
       union all
-      (select 'in', i.body, null, i.received_at from inbound_messages i
+      (select 'in', left(i.body, ${SHOWN_LENGTH}), null, i.received_at from inbound_messages i
         where i.workspace_id = c.workspace_id and i.address = c.address order by i.received_at desc, i.id desc limit 1)
     ) said order by said.at desc limit 1
   ) last on true`;
@@ -108,7 +109,10 @@ export async function presentConversations(
       lineId: row.lineId,
       tags: row.tags,
       optedOut: row.optedOut,
-      lastMessage: row.lastDirection === 'out' ? shownText({ body, sentText: row.lastSentText }, lead) : body,
+      lastMessage:
+        row.lastDirection === 'out'
+          ? shownText({ body, sentText: row.lastSentText }, lead)
+          : shownReply(body),
       lastDirection: row.lastDirection,
       lastAt: row.lastAt?.toISOString() ?? null,
       lastInboundAt: row.lastInboundAt?.toISOString() ?? null,
@@ -152,7 +156,7 @@ export async function listThread(
     from messages where workspace_id = ${db.workspaceId} and address = ${address} and status <> 'canceled' ${before(sentAt)}
     order by "at" desc, id desc limit ${limit})
     union all
-    (select id, 'in', body, null, ${receivedAt}, line_id, lead_id, null, auto_reply, original_message_id, '{}', '{}', '[]'
+    (select id, 'in', left(body, ${SHOWN_LENGTH}), null, ${receivedAt}, line_id, lead_id, null, auto_reply, original_message_id, '{}', '{}', '[]'
     from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address} ${before(receivedAt)}
     order by 5 desc, id desc limit ${limit})
     order by "at" desc, id desc limit ${limit}`);
@@ -180,7 +184,8 @@ export async function presentThread(
     return {
       messageId: row.id,
       direction: row.direction,
-      message: row.direction === 'out' ? shownText(row, leads.get(row.leadId ?? '') ?? null) : row.body,
+      message:
+        row.direction === 'out' ? shownText(row, leads.get(row.leadId ?? '') ?? null) : shownReply(row.body),
       at: row.at.toISOString(),
       lineId: row.lineId,
       status: row.status && shownStatus(row.status),

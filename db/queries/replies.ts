@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
-import type { ParentMessage, RecentReply, Reply } from '#domain/reply.ts';
+import { type ParentMessage, type RecentReply, type Reply, SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
 import { renderTemplate } from '#domain/template.ts';
 import { type InboundFiles, inboundFiles } from './attachments.ts';
 import { findLeads, type LeadRow, presentLead } from './leads.ts';
@@ -108,7 +108,7 @@ export async function presentReplies(
       parentMessages: sent.map((message) => presentParent(message, lead)),
       recentReplies: (recent.get(row.address) ?? []).map(({ id, body, receivedAt }): RecentReply => ({
         messageId: id,
-        message: body,
+        message: shownReply(body),
         receivedAtUtc: receivedAt.toISOString(),
         ...files.get(id)?.shown,
       })),
@@ -191,7 +191,7 @@ async function lastReplies(db: TenantDb, addresses: readonly string[]): Promise<
       addresses.map((address) => [address]),
       ['text'],
     )} as a (address), lateral (
-      select id, address, body, received_at from inbound_messages
+      select id, address, left(body, ${SHOWN_LENGTH}) body, received_at from inbound_messages
       where workspace_id = ${db.workspaceId} and address = a.address and not auto_reply
       order by received_at desc, id desc limit 10
     ) r`);

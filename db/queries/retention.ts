@@ -7,6 +7,7 @@ const KEPT = [
   ['agency_idempotency_keys', 'created_at', '24 hours'],
   ['drip_fingerprints', 'created_at', '60 minutes'],
   ['carrier_events', 'received_at', '30 days'],
+  ['unreadable_inbound', 'created_at', '30 days'],
   ['payment_events', 'received_at', '30 days'],
   ['webhook_deliveries', 'created_at', '30 days'],
   ['events', 'created_at', '30 days'],

@@ -1,31 +1,20 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { type CarrierEvent, REACTIONS, type Reaction } from '#domain/carrier-event.ts';
 import { BlueBubblesMessage, isGroupMessage, TIMED_OUT } from './bluebubbles-protocol.ts';
-import { BadSignature, type CallbackRequest } from './carrier.ts';
+import { readJsonBody } from './callback-secret.ts';
 
 const Event = z.object({ type: z.string(), data: z.unknown() });
 
 /**
- * BlueBubbles signs nothing: the callback's address bears a secret instead.
- * @throws BadSignature
- */
-export function verifySecret(secret: string, { url }: CallbackRequest): void {
-  const given = new URL(url).searchParams.get('secret') ?? '';
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  if (!timingSafeEqual(digest(given), digest(secret))) throw new BadSignature('the secret does not match');
-}
-
-/**
  * The events of a webhook call. The server repeats none and may tell the same twice: ids are made of the
- * message's, so that the same fact has the same id. @param baseUrl the server's, for the addresses of files.
+ * message's, so that the same fact has the same id.
+ * @param baseUrl the server's, for the addresses of files.
+ * @throws ZodError, Unreadable
  */
 export function readBlueBubblesEvent(rawBody: string, baseUrl: string, now: Date): CarrierEvent[] {
-  const { type, data } = Event.parse(JSON.parse(rawBody));
+  const { type, data } = Event.parse(readJsonBody(rawBody));
   if (!['new-message', 'updated-message', 'message-send-error'].includes(type)) return [];
-  const parsed = BlueBubblesMessage.safeParse(data);
-  if (!parsed.success) return [];
-  const message = parsed.data;
+  const message = BlueBubblesMessage.parse(data);
   if (type === 'message-send-error') return sendError(message, now);
   if (message.isFromMe) return receipts(message);
   return type === 'new-message' ? inbound(message, baseUrl, now) : [];

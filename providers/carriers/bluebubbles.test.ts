@@ -7,7 +7,7 @@ import {
   type BlueBubblesWorld,
   blueBubblesWorld,
 } from '#test/conformance/http-carrier-worlds.ts';
-import type { OutboundMessage } from './carrier.ts';
+import type { CallbackRequest, OutboundMessage } from './carrier.ts';
 
 let world: BlueBubblesWorld;
 beforeEach(async () => {
@@ -119,11 +119,15 @@ test('files follow the text, a voice note as one', async () => {
 
 describe('webhooks', () => {
   const read = (type: string, data: object) =>
-    world.carrier.parseCallback(world.config, {
-      url: world.callbacks?.url ?? '',
-      headers: {},
-      rawBody: JSON.stringify({ type, data }),
-    });
+    world.carrier.parseCallback(
+      world.config,
+      {
+        url: world.callbacks?.url ?? '',
+        headers: {},
+        rawBody: JSON.stringify({ type, data }),
+      },
+      'tenant',
+    );
   const chats = [{ guid: 'iMessage;-;+14155550123' }];
   const inbound = {
     guid: 'R1',
@@ -149,7 +153,8 @@ describe('webhooks', () => {
     const guid = at(to)[0]?.guid ?? '';
     const about = () => (world.callbacks?.received ?? []).filter(({ rawBody }) => rawBody.includes(guid));
     await expect.poll(() => about().length).toBe(4);
-    const events = about().flatMap((request) => world.carrier.parseCallback(world.config, request));
+    const read = (request: CallbackRequest) => world.carrier.parseCallback(world.config, request, 'tenant');
+    const events = (await Promise.all(about().map(read))).flat();
     expect(events.map(({ kind, eventId }) => [kind, eventId])).toEqual([
       ['receipt', `${guid}:delivered`],
       ['receipt', `${guid}:delivered`],
@@ -158,7 +163,7 @@ describe('webhooks', () => {
 
   test('a reply, with its files', async () => {
     const attachments = [{ guid: 'A1', mimeType: 'image/png', transferName: 'photo.png' }];
-    const [event] = read('new-message', {
+    const [event] = await read('new-message', {
       ...inbound,
       text: '\uFFFCLook',
       attachments,
@@ -189,27 +194,27 @@ describe('webhooks', () => {
     ['-laugh', 'laugh', true],
     [2001, 'like', false],
     ['3005', 'question', true],
-  ])('a reaction %s', (associatedMessageType, reaction, removed) => {
+  ])('a reaction %s', async (associatedMessageType, reaction, removed) => {
     const data = { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType };
-    expect(read('new-message', data)).toMatchObject([
+    expect(await read('new-message', data)).toMatchObject([
       { kind: 'reaction', carrierMessageId: 'M1', reaction, removed, from: '+14155550123' },
     ]);
   });
 
-  test('receipts, reads and errors of our messages', () => {
+  test('receipts, reads and errors of our messages', async () => {
     const ours = {
       guid: 'M1',
       isFromMe: true,
       dateDelivered: 1_750_000_000_000,
       dateRead: 1_750_000_005_000,
     };
-    expect(read('updated-message', ours)).toMatchObject([
+    expect(await read('updated-message', ours)).toMatchObject([
       { kind: 'receipt', status: 'delivered', carrierMessageId: 'M1' },
       { kind: 'read', carrierMessageId: 'M1', at: new Date(1_750_000_005_000) },
     ]);
     const failed = { guid: 'M1', isFromMe: true, error: 22 };
-    expect(read('message-send-error', failed)).toMatchObject([{ kind: 'receipt', status: 'failed' }]);
-    expect(read('message-send-error', { ...failed, error: 4 })).toEqual([]);
+    expect(await read('message-send-error', failed)).toMatchObject([{ kind: 'receipt', status: 'failed' }]);
+    expect(await read('message-send-error', { ...failed, error: 4 })).toEqual([]);
   });
 
   test.each([
@@ -222,7 +227,7 @@ describe('webhooks', () => {
     ],
     ['an edited reply', 'updated-message', inbound],
     ['somebody typing', 'typing-indicator', { display: true, guid: 'iMessage;-;+14155550123' }],
-  ])('%s is no event', (_name, type, data) => {
-    expect(read(type, data)).toEqual([]);
+  ])('%s is no event', async (_name, type, data) => {
+    expect(await read(type, data)).toEqual([]);
   });
 });

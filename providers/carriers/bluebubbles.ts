@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
+import { acceptedEvents } from '#domain/carrier-event.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
-import { readBlueBubblesEvent, verifySecret } from './bluebubbles-callback.ts';
+import { readBlueBubblesEvent } from './bluebubbles-callback.ts';
 import {
   BlueBubblesMessage,
   chatGuid,
@@ -13,6 +14,7 @@ import {
   NOT_REGISTERED,
   TIMED_OUT,
 } from './bluebubbles-protocol.ts';
+import { checkSecret } from './callback-secret.ts';
 import type {
   AttemptReference,
   Availability,
@@ -242,9 +244,12 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       if (!isOk(answer)) throw new Error(whyNot(answer));
     },
 
-    parseCallback(config, callback) {
-      verifySecret(config.callbackSecret, callback);
-      return readBlueBubblesEvent(callback.rawBody, config.url, clock());
+    checkCallback: ({ callbackSecret }, head) => checkSecret(callbackSecret, head),
+
+    async parseCallback({ callbackSecret, url }, callback) {
+      checkSecret(callbackSecret, callback);
+      const now = clock();
+      return acceptedEvents(readBlueBubblesEvent(callback.rawBody, url, now), now);
     },
 
     async openMedia(config, address, signal) {

@@ -44,15 +44,22 @@ export interface Carrier<Config = unknown> {
   /** Whether the line can send: the probe behind `healthCheck`. Throws with the reason when it cannot. */
   probe(config: Config, lineId: string): Promise<void>;
   /**
-   * Verifies that a callback came from this carrier, about the line in its address, and reads its events.
-   * Their attachments' addresses are absolute. Throws `BadSignature` otherwise.
+   * Whether a callback can be this carrier's, by its address and headers: before its body is read.
+   * Throws `BadSignature` otherwise.
    */
-  parseCallback(config: Config, request: CallbackRequest): CarrierEvent[];
+  checkCallback?(config: Config, head: CallbackHead): void;
+  /**
+   * Verifies that a callback came from this carrier, about the line in its address, and reads its events. Their
+   * attachments' addresses are absolute. Throws `BadSignature`; `ZodError` or `Unreadable` when the body is malformed.
+   * @param tenant whose turn reading untrusted content is.
+   */
+  parseCallback(config: Config, request: CallbackRequest, tenant: string): Promise<CarrierEvent[]>;
   /**
    * Reads what came in since `position`, where the provider is asked; null when the settings name no inbox. Null for the
    * position: nothing is read but the position at the end of what there is.
+   * @param tenant whose turn reading untrusted content is.
    */
-  readInbox?(config: Config, position: string | null): Promise<InboxBatch | null>;
+  readInbox?(config: Config, position: string | null, tenant: string): Promise<InboxBatch | null>;
   /** What callbacks are answered with where a JSON object is not understood. */
   readonly callbackAnswer?: { contentType: string; body: string };
   /** How large a callback may be, in bytes, where its files come along in it. */
@@ -73,8 +80,15 @@ export interface LineProvisioning<Config = unknown> {
 
 export interface InboxBatch {
   /** In the order they came, each with the position behind it. */
-  read: { events: CarrierEvent[]; position: string }[];
+  read: InboxItem[];
   more: boolean;
+}
+
+export interface InboxItem {
+  events: CarrierEvent[];
+  position: string;
+  /** A message that is passed over because it cannot be read: the name it has in the inbox, and why. */
+  unreadable?: { reference: string; reason: string };
 }
 
 export interface NewLine {
@@ -158,9 +172,12 @@ export type ReconcileOutcome =
 
 export type Availability = { status: 'available' | 'unavailable' | 'error'; reason?: string };
 
-export interface CallbackRequest {
+export interface CallbackHead {
   url: string;
   headers: Record<string, string | undefined>;
+}
+
+export interface CallbackRequest extends CallbackHead {
   rawBody: string;
 }
 

@@ -1,5 +1,8 @@
-import { convert } from 'html-to-text';
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { MAX_CARRIER_ID } from '#domain/carrier-event.ts';
+import { storable, textProblem } from '#domain/text.ts';
+import { htmlToText } from '../untrusted/html-text.ts';
 
 const Header = z.object({ Name: z.string(), Value: z.string() });
 
@@ -8,7 +11,10 @@ const Header = z.object({ Name: z.string(), Value: z.string() });
  * (https://postmarkapp.com/developer/webhooks/inbound-webhook); any other service or script may post the same shape.
  */
 export const InboundEmail = z.object({
-  MessageID: z.string().min(1),
+  MessageID: z
+    .string()
+    .min(1)
+    .refine((id) => textProblem(id) === null, 'must not contain the NUL character or half a character'),
   From: z.string(),
   FromFull: z.object({ Email: z.string() }).optional(),
   Subject: z.string().nullish(),
@@ -31,17 +37,19 @@ export const header = ({ Headers }: InboundEmail, name: string): string | undefi
 export function textOf({ TextBody, HtmlBody }: InboundEmail): string {
   const text = TextBody?.trim() ?? '';
   if (text !== '' || !HtmlBody) return text;
-  return convert(HtmlBody, HTML_AS_TEXT).trim();
+  return htmlToText(HtmlBody);
 }
 
-const HTML_AS_TEXT = {
-  wordwrap: false,
-  limits: { maxInputLength: 1_000_000 },
-  selectors: [
-    { selector: 'img', format: 'skip' },
-    { selector: 'a', options: { hideLinkHrefIfSameAsText: true } },
-  ],
-} as const;
+const EVENT = 'inbound:';
+
+/** A Message-ID as it is kept: strangers choose theirs, of any length. */
+export function shortId(id: string): string {
+  const kept = storable(id);
+  if (kept.length + EVENT.length <= MAX_CARRIER_ID && kept !== '') return kept;
+  return createHash('sha256').update(id).digest('hex');
+}
+
+export const eventIdOf = ({ MessageID }: InboundEmail): string => EVENT + shortId(MessageID);
 
 /** Those that we give: the id of an attempt at some domain. */
 export const OWN_MESSAGE_ID = /<[0-9a-f]{24}@[^<>\s]+>/g;

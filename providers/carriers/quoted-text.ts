@@ -1,17 +1,37 @@
 /** Where the message begins that is answered, as mail programs write it above what they quote. */
 const HEADINGS = [
-  // "On Mon, 3 Mar 2025 at 10:00, Dana <dana@example.com> wrote:", broken over lines at most once; also in German, French, Spanish.
-  /^(On|Am|Le|El) .{4,200}\n?.{0,200}(wrote|schrieb.{0,100}|a écrit|escribió) ?:[ \t]*$/m,
   /^-{2,} ?(Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original) ?-{2,}[ \t]*$/im,
   /^_{10,}[ \t]*\n(From|Von|De): /m,
   /^From: .+\n(Sent|Date): .+\n/m,
 ];
 
+/**
+ * "On Mon, 3 Mar 2025 at 10:00, Dana <dana@example.com> wrote:", broken over lines at most once; also in German, French,
+ * Spanish.
+ */
+const ATTRIBUTION = {
+  begins: /^(On|Am|Le|El) /,
+  ends: /(wrote|schrieb.{0,100}|a écrit|escribió) ?:$/,
+  length: 400,
+};
+
+const isAttribution = (text: string): boolean =>
+  text.length <= ATTRIBUTION.length && ATTRIBUTION.begins.test(text) && ATTRIBUTION.ends.test(text.trimEnd());
+
+/** Where a heading that names the sender begins; null when there is none. */
+function attributionLine(lines: readonly string[]): number | null {
+  const found = lines.findIndex(
+    (line, index) => isAttribution(line) || isAttribution(`${line} ${lines[index + 1] ?? ''}`),
+  );
+  return found < 0 ? null : found;
+}
+
 /** The text that somebody wrote in answer, without the message it quotes; all of it when nothing else is there. */
 export function unquoted(text: string): string {
   const plain = text.replaceAll('\r\n', '\n');
   const starts = HEADINGS.map((heading) => plain.search(heading)).filter((at) => at >= 0);
-  const lines = plain.slice(0, Math.min(plain.length, ...starts)).split('\n');
+  const beginning = plain.slice(0, Math.min(plain.length, ...starts)).split('\n');
+  const lines = beginning.slice(0, attributionLine(beginning) ?? beginning.length);
   // What is quoted without a heading, to the end.
   const own = lines
     .slice(0, lines.findLastIndex((line) => !/^(>|\s*$)/.test(line)) + 1)

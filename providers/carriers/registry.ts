@@ -1,5 +1,6 @@
 import type { Channel } from '#domain/channel.ts';
 import type { Guard } from '../egress-guard.ts';
+import type { UntrustedWork } from '../untrusted/processes.ts';
 import { blueBubblesCarrier } from './bluebubbles.ts';
 import type { Carrier, FetchMedia } from './carrier.ts';
 import { simulatedCarrier, type SimulatedCarrierOptions } from './simulated.ts';
@@ -11,6 +12,8 @@ export interface CarrierOptions {
   simulator: SimulatedCarrierOptions | null;
   /** How servers are connected to that tenants name in their lines' settings. */
   guard: Guard;
+  /** Reads what strangers send. */
+  untrusted: UntrustedWork;
   /** How the content of outbound attachments is had; without it, messages that need it are refused. */
   fetchMedia?: FetchMedia;
   /** Twilio's API where it is not Twilio's own address, as in tests. */
@@ -27,10 +30,16 @@ export interface CarrierRegistry {
 }
 
 /** All carriers there are: the only place that knows their names. */
-export function createCarriers({ simulator, guard, fetchMedia, twilioUrl }: CarrierOptions): CarrierRegistry {
+export function createCarriers({
+  simulator,
+  guard,
+  untrusted,
+  fetchMedia,
+  twilioUrl,
+}: CarrierOptions): CarrierRegistry {
   const carriers: Carrier[] = [
     ...(simulator ? [simulatedCarrier(simulator)] : []),
-    smtpCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
+    smtpCarrier({ guard, untrusted, ...(fetchMedia && { fetchMedia }) }),
     blueBubblesCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
     twilioCarrier({ guard, ...(twilioUrl && { baseUrl: twilioUrl }) }),
   ];

@@ -1,7 +1,9 @@
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
+import { acceptedEvents } from '#domain/carrier-event.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
+import { Unreadable } from '../untrusted/processes.ts';
 import {
   BadSignature,
   type Carrier,
@@ -119,7 +121,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
       if (answer.status !== 200 || answer.error !== null) throw new Error(whyNot(answer));
     },
 
-    parseCallback(_config, { url: address, headers, rawBody }) {
+    async parseCallback(_config, { url: address, headers, rawBody }) {
       const present = Object.fromEntries(
         Object.entries(headers).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])),
       );
@@ -128,20 +130,28 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
         body = callbacks.verify(rawBody, present);
       } catch (error) {
         if (error instanceof WebhookVerificationError) throw new BadSignature(error.message);
+        if (error instanceof SyntaxError) throw new Unreadable('it is not valid JSON');
         throw error;
       }
       const { lineId, events } = Callback.parse(body);
       // One key signs for all lines: what was signed for one must not be replayed to another.
       if (new URL(address).pathname.split('/').at(-1) !== lineId)
         throw new BadSignature('it is for another line');
-      return events.map((event) => {
+      const absolute = (address: string): string => {
+        if (!URL.canParse(address, url)) throw new Unreadable('the address of a file in it is not valid');
+        return new URL(address, url).href;
+      };
+      const absolutes = events.map((event) => {
         if (event.kind === 'call' && event.recordingUrl !== undefined) {
-          return { ...event, recordingUrl: new URL(event.recordingUrl, url).href };
+          return { ...event, recordingUrl: absolute(event.recordingUrl) };
         }
         if (event.kind !== 'reply' && event.kind !== 'reply_attachments') return event;
-        const attachments = event.attachments.map((file) => ({ ...file, url: new URL(file.url, url).href }));
-        return { ...event, attachments };
+        return {
+          ...event,
+          attachments: event.attachments.map((file) => ({ ...file, url: absolute(file.url) })),
+        };
       });
+      return acceptedEvents(absolutes, clock());
     },
 
     async openMedia(_config, address, signal) {

@@ -1,5 +1,5 @@
 import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { header, type InboundEmail, OWN_MESSAGE_ID, pastDate } from './inbound-email.ts';
+import { eventIdOf, header, type InboundEmail, OWN_MESSAGE_ID, pastDate } from './inbound-email.ts';
 
 /**
  * A delivery status notification (RFC 3464) among the email that comes in: what a mail server sends back when it could
@@ -32,7 +32,7 @@ export function readBounce(email: InboundEmail): CarrierEvent[] | null {
   return [
     {
       kind: 'receipt',
-      eventId: `inbound:${email.MessageID}`,
+      eventId: eventIdOf(email),
       at: pastDate(email.Date),
       carrierMessageId,
       status: 'failed',

@@ -1,8 +1,22 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { BadSignature, type CallbackRequest } from './carrier.ts';
-import { header, InboundEmail, OWN_MESSAGE_ID, pastDate, textOf } from './inbound-email.ts';
+import {
+  acceptedEvents,
+  type CarrierEvent,
+  MAX_CARRIER_ID,
+  MAX_FILES,
+  MAX_TEXT,
+} from '#domain/carrier-event.ts';
+import { cut } from '#domain/text.ts';
+import { firstAddress, parseMime } from '../untrusted/mime.ts';
+import {
+  eventIdOf,
+  header,
+  InboundEmail,
+  OWN_MESSAGE_ID,
+  pastDate,
+  shortId,
+  textOf,
+} from './inbound-email.ts';
 import { unquoted } from './quoted-text.ts';
 import { readBounce } from './smtp-bounce.ts';
 
@@ -16,8 +30,7 @@ const BounceRecord = z.object({
   Metadata: z.record(z.string(), z.string()).default({}),
 });
 
-/** The header by which Postmark echoes our Message-ID in its bounces, and the name under which it does. */
-export const ECHO_HEADER = 'X-PM-Metadata-message-id';
+/** The name under which Postmark echoes our Message-ID in its bounces, after `X-PM-Metadata-`. */
 const ECHO = 'message-id';
 
 /** Those after which nothing more is to be sent to the address. */
@@ -39,24 +52,25 @@ const LOST = new Set([
 ]);
 
 /**
- * Reads one callback about an email line.
- * @param secret what the `secret` of the callback's address has to be; without one nothing is taken.
- * @throws BadSignature
+ * What one webhook call about an email line says.
+ * @throws SyntaxError, ZodError
  */
-export function readInboundEmail(secret: string | undefined, request: CallbackRequest): CarrierEvent[] {
-  const given = new URL(request.url).searchParams.get('secret');
-  if (secret === undefined || given === null || !same(given, secret)) throw new BadSignature('wrong secret');
-  const body: unknown = JSON.parse(request.rawBody);
+export function readPostedEmail(rawBody: string): CarrierEvent[] {
+  const body: unknown = JSON.parse(rawBody);
   const bounce = BounceRecord.safeParse(body);
-  if (bounce.success) return readBounceRecord(bounce.data);
-  return emailEvents(InboundEmail.parse(body));
+  const events = bounce.success ? readBounceRecord(bounce.data) : emailEvents(InboundEmail.parse(body));
+  return acceptedEvents(events, new Date());
 }
 
-/** What an email that came in says, by whichever way it came. */
-export const emailEvents = (email: InboundEmail): CarrierEvent[] => readBounce(email) ?? [readReply(email)];
+/**
+ * What an email of a mailbox says.
+ * @throws ZodError, or whatever the parser throws.
+ */
+export async function readMimeEmail(source: Uint8Array, isWhole: boolean): Promise<CarrierEvent[]> {
+  return acceptedEvents(emailEvents(await parseMime(source, isWhole)), new Date());
+}
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-const same = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
+const emailEvents = (email: InboundEmail): CarrierEvent[] => readBounce(email) ?? [readReply(email)];
 
 function readBounceRecord(record: z.infer<typeof BounceRecord>): CarrierEvent[] {
   const carrierMessageId = record.Metadata[ECHO];
@@ -81,14 +95,13 @@ function readReply(email: InboundEmail): CarrierEvent {
   const replyTo = answeredId(email);
   return {
     kind: 'reply',
-    eventId: `inbound:${email.MessageID}`,
+    eventId: eventIdOf(email),
     at: pastDate(email.Date),
     // Mail that reaches us by two ways has one Message-ID, and is one reply.
-    carrierMessageId: header(email, 'Message-ID') ?? email.MessageID,
-    from: email.FromFull?.Email ?? /<([^>]+)>/.exec(email.From)?.[1] ?? email.From,
-    // What PostgreSQL keeps no text with.
-    text: (email.StrippedTextReply?.trim() || unquoted(textOf(email))).replaceAll('\0', ''),
-    attachments: email.Attachments.map(({ Name, Content, ContentType }) => ({
+    carrierMessageId: shortId(header(email, 'Message-ID') || email.MessageID),
+    from: email.FromFull?.Email ?? (firstAddress(email.From) || email.From),
+    text: email.StrippedTextReply?.trim() || unquoted(cut(textOf(email), MAX_TEXT)),
+    attachments: email.Attachments.slice(0, MAX_FILES).map(({ Name, Content, ContentType }) => ({
       name: Name,
       contentType: ContentType ?? null,
       url: `data:;base64,${Content}`,
@@ -104,11 +117,12 @@ const MESSAGE_ID = /<[^<>\s]+>/g;
 function answeredId(email: InboundEmail): string | undefined {
   const named = header(email, 'In-Reply-To') ?? '';
   const references = header(email, 'References') ?? '';
-  return (
+  const answered =
     named.match(OWN_MESSAGE_ID)?.[0] ??
     references.match(OWN_MESSAGE_ID)?.at(-1) ??
-    named.match(MESSAGE_ID)?.[0]
-  );
+    named.match(MESSAGE_ID)?.[0];
+  // None of ours is that long.
+  return answered !== undefined && answered.length <= MAX_CARRIER_ID ? answered : undefined;
 }
 
 /** Written by a machine: RFC 3834, and what was used before it. */

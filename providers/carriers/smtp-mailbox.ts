@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto';
-import { ImapFlow } from 'imapflow';
-import PostalMime from 'postal-mime';
+import { ImapFlow, type ImapFlowError } from 'imapflow';
 import { z } from 'zod';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { isLoopback } from '../egress-address.ts';
 import type { Guard } from '../egress-guard.ts';
-import type { InboxBatch } from './carrier.ts';
-import type { InboundEmail } from './inbound-email.ts';
-import { emailEvents } from './smtp-inbound.ts';
+import { Unreadable } from '../untrusted/processes.ts';
+import type { InboxBatch, InboxItem } from './carrier.ts';
 
 export interface Mailbox {
   host: string;
@@ -38,16 +36,31 @@ const Position = z.object({
   lastUid: z.int(),
   /** By our clock; ISO 8601. */
   readAt: z.iso.datetime(),
+  /** Emails from before it were read under other UIDs; absent once all have been looked at. ISO 8601. */
+  since: z.iso.datetime().optional(),
 });
 type Position = z.infer<typeof Position>;
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 30_000;
+/** For one batch, from the connection to its last email. */
+const DEADLINE_MS = 60_000;
 const BATCH = 20;
+/** A batch ends with the email that reaches it. */
+const BATCH_BYTES = 16 * 1024 * 1024;
+/** UIDs that are asked about at once: an answer names at most this many. */
+const UIDS = 50_000;
 /** A longer one is read to here: its text stands first, and its files are left out. */
 const MAX_BYTES = 10 * 1024 * 1024;
+const MAX_LINE_BYTES = 1024 * 1024;
 /** Servers search by their own day (RFC 9051 §6.4.4 SINCE). */
 const SINCE_MARGIN_MS = 2 * 86_400_000;
+
+export interface MailboxReader {
+  guard: Guard | undefined;
+  /** @throws Unreadable */
+  read(email: { source: Uint8Array; isWhole: boolean }): Promise<CarrierEvent[]>;
+}
 
 /**
  * Reads what came into a mailbox, without changing anything there. A mailbox that is another than before begins at its
@@ -58,90 +71,124 @@ const SINCE_MARGIN_MS = 2 * 86_400_000;
 export async function readMailbox(
   mailbox: Mailbox,
   position: string | null,
-  guard: Guard | undefined,
+  { guard, read }: MailboxReader,
 ): Promise<InboxBatch> {
   const client = new ImapFlow({
     host: guard ? await guard.addressOf(mailbox.host) : mailbox.host,
     servername: mailbox.host,
     port: mailbox.port,
     secure: mailbox.secure,
+    // A password is sent encrypted, except on this machine.
+    doSTARTTLS: mailbox.secure || isLoopback(mailbox.host) ? undefined : true,
     auth: { user: mailbox.user, pass: mailbox.password },
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
+    maxLineLength: MAX_LINE_BYTES,
+    maxLiteralSize: MAX_BYTES,
+    maxResponseSize: MAX_BYTES + MAX_LINE_BYTES,
     disableAutoIdle: true,
     logger: false,
   });
   // What goes wrong is told to whoever waits for a command; without a listener it would end the process as well.
   client.on('error', () => {});
+  const deadline = setTimeout(() => client.close(), DEADLINE_MS);
   try {
     await client.connect();
-    return await readFolder(client, mailbox, position);
+    return await readFolder(client, mailbox, position, read);
   } finally {
+    clearTimeout(deadline);
     client.close();
   }
 }
 
-async function readFolder(client: ImapFlow, mailbox: Mailbox, position: string | null): Promise<InboxBatch> {
+async function readFolder(
+  client: ImapFlow,
+  mailbox: Mailbox,
+  position: string | null,
+  read: MailboxReader['read'],
+): Promise<InboxBatch> {
   const opened = await client.mailboxOpen(mailbox.folder, { readOnly: true });
+  const newest = opened.uidNext - 1;
+  if (!Number.isSafeInteger(newest)) throw new Error('the server does not tell its next UID');
   const here = {
     mailbox: `${mailbox.user}@${mailbox.host}/${mailbox.folder}`,
     uidValidity: String(opened.uidValidity),
   };
-  const at = (lastUid: number): string =>
-    JSON.stringify({ ...here, lastUid, readAt: new Date().toISOString() } satisfies Position);
   const before = position === null ? null : Position.parse(JSON.parse(position));
-  if (before?.mailbox !== here.mailbox)
-    return { read: [{ events: [], position: at(opened.uidNext - 1) }], more: false };
+  const at = (lastUid: number, since?: string): string =>
+    JSON.stringify({
+      ...here,
+      lastUid,
+      readAt: new Date().toISOString(),
+      ...(since !== undefined && lastUid < newest && { since }),
+    } satisfies Position);
+  if (before?.mailbox !== here.mailbox) return { read: [{ events: [], position: at(newest) }], more: false };
 
   const isSame = before.uidValidity === here.uidValidity;
-  const wanted = isSame
-    ? { uid: `${before.lastUid + 1}:*` }
-    : { since: new Date(Date.parse(before.readAt) - SINCE_MARGIN_MS) };
-  const found = (await client.search(wanted, { uid: true })) || [];
-  // `n:*` always names the last email, even when n is beyond it.
-  const uids = found.filter((uid) => !isSame || uid > before.lastUid).toSorted((a, b) => a - b);
-  const read: InboxBatch['read'] = [];
-  for (const uid of isSame ? uids.slice(0, BATCH) : uids) {
-    const email = await client.fetchOne(
-      String(uid),
-      { source: { maxLength: MAX_BYTES }, size: true },
-      { uid: true },
-    );
-    // Deleted meanwhile.
-    if (!email || !email.source) continue;
-    const isWhole = (email.size ?? 0) <= MAX_BYTES;
-    read.push({ events: await eventsOf(email.source, isWhole), position: at(uid) });
+  const since = isSame ? before.since : (before.since ?? sinceOf(before.readAt));
+  const first = (isSame ? before.lastUid : 0) + 1;
+  const last = Math.min(newest, first + UIDS - 1);
+  if (first > last && isSame) return { read: [], more: false };
+  const found =
+    first > last
+      ? []
+      : await client.search(
+          { uid: `${first}:${last}`, ...(since !== undefined && { since: new Date(since) }) },
+          { uid: true },
+        );
+  const uids = (found || []).filter((uid) => uid >= first && uid <= last).toSorted((a, b) => a - b);
+  const items = await readEmails(client, uids, read);
+  const taken = items.map(({ uid, ...item }): InboxItem => ({ ...item, position: at(uid, since) }));
+  if (items.length < uids.length) return { read: taken, more: true };
+  // Behind the UIDs that no email has any more.
+  const rest = items.at(-1)?.uid === last ? [] : [{ events: [], position: at(last, since) }];
+  return { read: [...taken, ...rest], more: last < newest };
+}
+
+const sinceOf = (readAt: string): string => new Date(Date.parse(readAt) - SINCE_MARGIN_MS).toISOString();
+
+type ReadEmail = Omit<InboxItem, 'position'> & { uid: number };
+
+/** As many of them as one batch takes, in order. @throws when there is none that could be had. */
+async function readEmails(
+  client: ImapFlow,
+  uids: readonly number[],
+  read: MailboxReader['read'],
+): Promise<ReadEmail[]> {
+  const items: ReadEmail[] = [];
+  let bytes = 0;
+  for (const uid of uids.slice(0, BATCH)) {
+    const passedOver = (reason: string): ReadEmail => ({
+      uid,
+      events: [],
+      unreadable: { reference: String(uid), reason },
+    });
+    try {
+      const query = { source: { maxLength: MAX_BYTES }, size: true };
+      const email = await client.fetchOne(String(uid), query, { uid: true });
+      // Deleted meanwhile.
+      if (!email || !email.source) {
+        items.push({ uid, events: [] });
+        continue;
+      }
+      const isWhole = (email.size ?? 0) <= MAX_BYTES;
+      items.push({ uid, events: await read({ source: email.source, isWhole }) });
+      bytes += email.source.length;
+      if (bytes >= BATCH_BYTES) return items;
+    } catch (error) {
+      if (error instanceof Unreadable) {
+        items.push(passedOver(error.message));
+        continue;
+      }
+      // The connection is gone with it; the next one goes on behind this email.
+      if (isTooLarge(error)) return [...items, passedOver('the server sends more than was asked for')];
+      if (items.length > 0) return items;
+      throw error;
+    }
   }
-  if (isSame) return { read, more: uids.length > BATCH };
-  // The positions of the search are of no order: it is repeated whole until it has been taken in whole.
-  const end = at(Math.max(opened.uidNext - 1, ...uids));
-  return { read: [{ events: read.flatMap(({ events }) => events), position: end }], more: false };
+  return items;
 }
 
-/** Something that cannot be read as an email from somebody says nothing, and does not hold up those behind it. */
-async function eventsOf(source: Buffer, isWhole: boolean): Promise<CarrierEvent[]> {
-  const email = await parse(source, isWhole).catch(() => null);
-  const events = email ? emailEvents(email) : [];
-  return events.filter((event) => event.kind !== 'reply' || event.from !== '');
-}
-
-/** An email in the shape in which the inbound webhook tells of one. */
-async function parse(source: Buffer, isWhole: boolean): Promise<InboundEmail> {
-  const email = await PostalMime.parse(source, { forceRfc822Attachments: true });
-  const digest = createHash('sha256').update(source).digest('hex');
-  return {
-    MessageID: email.messageId ?? digest,
-    From: email.from?.address ?? '',
-    Subject: email.subject,
-    Date: email.date,
-    TextBody: email.text,
-    HtmlBody: email.html,
-    Headers: email.headers.map(({ key, value }) => ({ Name: key, Value: value })),
-    Attachments: (isWhole ? email.attachments : []).map(({ filename, mimeType, content }, index) => ({
-      Name: filename ?? `attachment-${index + 1}`,
-      ContentType: mimeType,
-      Content: Buffer.from(content as ArrayBuffer).toString('base64'),
-    })),
-  };
-}
+const isTooLarge = (error: unknown): boolean =>
+  ['LiteralTooLarge', 'ResponseTooLarge', 'LineTooLarge'].includes((error as ImapFlowError).code ?? '');

@@ -1,6 +1,5 @@
 import type { SendMailOptions } from 'nodemailer';
 import type { OutboundMessage } from './carrier.ts';
-import { ECHO_HEADER } from './smtp-inbound.ts';
 import { escapeHtml } from '../mail/html.ts';
 
 export interface EmailAttachment {
@@ -8,6 +7,9 @@ export interface EmailAttachment {
   content: Buffer;
   contentType: string | null;
 }
+
+/** The header by which Postmark echoes our Message-ID in its bounces. */
+const ECHO_HEADER = 'X-PM-Metadata-message-id';
 
 /** RFC 5322 §2.1.1 recommends lines of at most 78 characters. */
 const SUBJECT_LENGTH = 78;

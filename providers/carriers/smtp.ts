@@ -5,14 +5,18 @@ import { z } from 'zod';
 import { normalizeEmail } from '#domain/address.ts';
 import type { Carrier, FetchMedia, OutboundAttachment, SendOutcome } from './carrier.ts';
 import type { Guard } from '../egress-guard.ts';
+import { isLoopback } from '../egress-address.ts';
 import { mailboxOf, readMailbox } from './smtp-mailbox.ts';
-import { readInboundEmail } from './smtp-inbound.ts';
+import { checkSecret } from './callback-secret.ts';
+import type { UntrustedWork } from '../untrusted/processes.ts';
 import { composeEmail } from './smtp-message.ts';
 import { smtpFailure } from './smtp-failure.ts';
 
 export interface SmtpCarrierOptions {
   /** How mail servers are connected to, which tenants name. */
   guard?: Guard;
+  /** Reads the email that comes in. */
+  untrusted: UntrustedWork;
   fetchMedia?: FetchMedia;
   timeoutMs?: number;
 }
@@ -26,7 +30,7 @@ export const SmtpConfig = z
       .optional(),
     host: z.string().min(1).optional(),
     port: z.int().min(1).max(65_535).optional(),
-    /** TLS from the first byte; otherwise STARTTLS where the server offers it. */
+    /** TLS from the first byte; otherwise by STARTTLS, which a login needs except on this machine. */
     secure: z.boolean().default(false),
     user: z.string().optional(),
     password: z.string().meta({ secret: true }).optional(),
@@ -43,6 +47,8 @@ export type SmtpConfig = z.infer<typeof SmtpConfig>;
 
 /** An inbound email with its files, in bytes; in base64 they are a third larger. */
 const INBOUND_LIMIT = 10 * 1024 * 1024;
+/** What stands before the content of a file in its address. */
+const FILE = 'data:;base64,';
 const CONNECT_MS = 10_000;
 /** A line's sends are paced: a second connection is for the message that waits behind a slow one. */
 const CONNECTIONS_PER_LINE = 2;
@@ -70,6 +76,7 @@ function serverOf({ url, host = '', port, secure, user, password = '' }: SmtpCon
 /** Email by SMTP (RFC 5321). What a server took counts as sent; bounces and replies come in by `smtp-inbound.ts`. */
 export function smtpCarrier({
   guard,
+  untrusted,
   fetchMedia,
   timeoutMs = 60_000,
 }: SmtpCarrierOptions): Carrier<SmtpConfig> {
@@ -123,17 +130,25 @@ export function smtpCarrier({
 
     callbackLimit: INBOUND_LIMIT,
 
-    parseCallback: ({ inboundSecret }, request) => readInboundEmail(inboundSecret, request),
+    checkCallback: ({ inboundSecret }, head) => checkSecret(inboundSecret, head),
 
-    async readInbox({ imapUrl }, position) {
-      return imapUrl === undefined ? null : readMailbox(mailboxOf(imapUrl), position, guard);
+    async parseCallback({ inboundSecret }, request, tenant) {
+      checkSecret(inboundSecret, request);
+      return untrusted.run(tenant, 'postedEmail', request.rawBody);
+    },
+
+    async readInbox({ imapUrl }, position, tenant) {
+      if (imapUrl === undefined) return null;
+      return readMailbox(mailboxOf(imapUrl), position, {
+        guard,
+        read: (email) => untrusted.run(tenant, 'mimeEmail', email),
+      });
     },
 
     async openMedia(_config, url) {
       // Files come along in the callback itself.
-      const [, content] = /^data:;base64,(.*)$/s.exec(url) ?? [];
-      if (content === undefined) throw new Error('not a file of an inbound email');
-      return { contentType: null, body: Readable.from([Buffer.from(content, 'base64')]) };
+      if (!url.startsWith(FILE)) throw new Error('not a file of an inbound email');
+      return { contentType: null, body: Readable.from([Buffer.from(url.slice(FILE.length), 'base64')]) };
     },
 
     async close() {
@@ -149,6 +164,7 @@ function createPool(config: SmtpConfig, timeoutMs: number, guard: Guard | undefi
     host,
     port,
     secure,
+    requireTLS: auth !== null && !isLoopback(host),
     ...(auth && { auth }),
     ...(guard && {
       getSocket(_options: unknown, done: (error: Error | null, socket?: { connection: Socket }) => void) {

@@ -42,9 +42,11 @@ export function verifyTwilioSignature(
 
 /** As Twilio signs. Values of a repeated field are taken once each, in order. */
 export function signTwilio(authToken: string, url: string, form: URLSearchParams): string {
-  const fields = [...new Set(form.keys())]
-    .toSorted()
-    .flatMap((name) => [...new Set(form.getAll(name))].toSorted().map((value) => name + value));
+  const fields = [...Map.groupBy(form, ([name]) => name)]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, pairs]) =>
+      [...new Set(pairs.map(([, value]) => value))].toSorted().map((value) => name + value),
+    );
   return createHmac('sha1', authToken)
     .update(url + fields.join(''), 'utf8')
     .digest('base64');

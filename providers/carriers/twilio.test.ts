@@ -129,7 +129,7 @@ describe('callbacks', () => {
   const url = 'https://linepace.example/callbacks/carriers/twilio/0123456789abcdef01234567';
   const read = (fields: Record<string, string>, signedUrl = url, readUrl = url) => {
     const { headers, body } = world.twilio.sign(signedUrl, fields);
-    return world.carrier.parseCallback(world.config, { url: readUrl, headers, rawBody: body });
+    return world.carrier.parseCallback(world.config, { url: readUrl, headers, rawBody: body }, 'tenant');
   };
 
   test("the documents' example has the signature they state", () => {
@@ -151,9 +151,9 @@ describe('callbacks', () => {
   test.each([
     ['with its port', url.replace('.example', '.example:443'), url],
     ['without its port', url, url.replace('.example', '.example:443')],
-  ])('one signed over the URL %s is believed', (_name, signedUrl, readUrl) => {
+  ])('one signed over the URL %s is believed', async (_name, signedUrl, readUrl) => {
     const status = { MessageSid: 'SM1', MessageStatus: 'delivered' };
-    expect(read(status, signedUrl, readUrl)).toHaveLength(1);
+    expect(await read(status, signedUrl, readUrl)).toHaveLength(1);
   });
 
   test.each([
@@ -172,21 +172,27 @@ describe('callbacks', () => {
       'receiving',
       'received',
     ].map((status): [string, object[]] => [status, []]),
-  ])('status %s', (status, expected) => {
-    const events = read({ MessageSid: 'SM1', MessageStatus: status, SmsStatus: status, ErrorCode: '30003' });
+  ])('status %s', async (status, expected) => {
+    const events = await read({
+      MessageSid: 'SM1',
+      MessageStatus: status,
+      SmsStatus: status,
+      ErrorCode: '30003',
+    });
     expect(events).toHaveLength(expected.length);
     expect(events).toMatchObject(expected.map((event) => ({ ...event, carrierMessageId: 'SM1' })));
   });
 
-  test('a failure by the STOP of the recipient says so', () => {
+  test('a failure by the STOP of the recipient says so', async () => {
     const failed = { MessageSid: 'SM1', MessageStatus: 'failed', ErrorCode: '21610' };
-    expect(read(failed)).toMatchObject([{ kind: 'receipt', status: 'failed', optedOut: true }]);
+    expect(await read(failed)).toMatchObject([{ kind: 'receipt', status: 'failed', optedOut: true }]);
   });
 
-  test('a repeated status has the same id, another status another', () => {
-    const id = (status: string) => read({ MessageSid: 'SM1', MessageStatus: status })[0]?.eventId;
-    expect(id('delivered')).toBe(id('delivered'));
-    expect(id('delivered')).not.toBe(id('failed'));
+  test('a repeated status has the same id, another status another', async () => {
+    const id = async (status: string) =>
+      (await read({ MessageSid: 'SM1', MessageStatus: status }))[0]?.eventId;
+    expect(await id('delivered')).toBe(await id('delivered'));
+    expect(await id('delivered')).not.toBe(await id('failed'));
   });
 
   const call = { CallSid: 'CA1', From: '+14155550111', To: '+14155550123', CallDuration: '61' };
@@ -201,10 +207,10 @@ describe('callbacks', () => {
       status,
       { status: 'failed', hangupCause: status },
     ]),
-  ])('a call that is %s', (told, expected) => {
+  ])('a call that is %s', async (told, expected) => {
     const at = new Date(Date.UTC(2026, 2, 1, 12, 0, 5));
     const fields = { ...call, CallStatus: told, Timestamp: 'Sun, 01 Mar 2026 12:00:05 +0000' };
-    expect(read(fields)).toEqual([
+    expect(await read(fields)).toEqual([
       {
         kind: 'call',
         eventId: `CA1:${told}`,
@@ -215,11 +221,13 @@ describe('callbacks', () => {
         ...expected,
       },
     ]);
-    expect(read({ ...call, CallStatus: told, Timestamp: 'soon' })).toMatchObject([{ at: expect.any(Date) }]);
+    expect(await read({ ...call, CallStatus: told, Timestamp: 'soon' })).toMatchObject([
+      { at: expect.any(Date) },
+    ]);
   });
 
-  test('a status that is not known says nothing', () => {
-    expect(read({ ...call, CallStatus: 'on-hold' })).toEqual([]);
+  test('a status that is not known says nothing', async () => {
+    expect(await read({ ...call, CallStatus: 'on-hold' })).toEqual([]);
   });
 
   const address = 'https://api.twilio.com/2010-04-01/Accounts/AC1/Recordings/RE1';
@@ -229,10 +237,10 @@ describe('callbacks', () => {
     ['has begun', { RecordingStatus: 'in-progress', RecordingUrl: address }, null],
     ['was too short', { RecordingStatus: 'absent' }, null],
     ['could not be encrypted', { RecordingStatus: 'failed', RecordingUrl: '' }, null],
-  ])('a recording that %s', (_name, fields, recordingUrl) => {
+  ])('a recording that %s', async (_name, fields, recordingUrl) => {
     const told = { kind: 'recording', eventId: 'CA1:RE1', callId: 'CA1', at: expect.any(Date), recordingUrl };
     const expected = recordingUrl === null ? [] : [told];
-    expect(read({ CallSid: 'CA1', RecordingSid: 'RE1', ...fields })).toEqual(expected);
+    expect(await read({ CallSid: 'CA1', RecordingSid: 'RE1', ...fields })).toEqual(expected);
   });
 
   const inbound = {
@@ -243,8 +251,8 @@ describe('callbacks', () => {
     NumMedia: '0',
   };
 
-  test('an inbound message is a reply', () => {
-    expect(read({ ...inbound, Body: 'Sounds good' })).toEqual([
+  test('an inbound message is a reply', async () => {
+    expect(await read({ ...inbound, Body: 'Sounds good' })).toEqual([
       {
         kind: 'reply',
         eventId: 'SM9',
@@ -263,14 +271,14 @@ describe('callbacks', () => {
     ['unsubscribe', 'STOP', 'unsubscribe'],
     ['join', 'START', 'START'],
     ['help me', 'HELP', 'help me'],
-  ])('%s with opt-out type %s reads %s', (Body, OptOutType, text) => {
-    expect(read({ ...inbound, Body, OptOutType })).toMatchObject([{ kind: 'reply', text }]);
+  ])('%s with opt-out type %s reads %s', async (Body, OptOutType, text) => {
+    expect(await read({ ...inbound, Body, OptOutType })).toMatchObject([{ kind: 'reply', text }]);
   });
 
   test("files are had with the account's password, which their store is not given", async () => {
     const path = '/2010-04-01/Accounts/AC00000000000000000000000000000001/Messages/SM9/Media/ME1';
     const media = { NumMedia: '1', MediaUrl0: world.twilio.url + path, MediaContentType0: 'image/png' };
-    const [event] = read({ ...inbound, Body: '', ...media });
+    const [event] = await read({ ...inbound, Body: '', ...media });
     const files = event?.kind === 'reply' ? event.attachments : [];
     expect(files).toEqual([
       { name: 'attachment-1.png', contentType: 'image/png', url: world.twilio.url + path },

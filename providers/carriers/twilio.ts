@@ -1,9 +1,17 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
+import { acceptedEvents } from '#domain/carrier-event.ts';
 import { normalizePhone } from '#domain/phone.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
-import type { AttemptReference, Carrier, OutboundMessage, ReconcileOutcome, SendOutcome } from './carrier.ts';
+import {
+  type AttemptReference,
+  BadSignature,
+  type Carrier,
+  type OutboundMessage,
+  type ReconcileOutcome,
+  type SendOutcome,
+} from './carrier.ts';
 import { readTwilioForm, verifyTwilioSignature } from './twilio-callback.ts';
 import { twilioFailure } from './twilio-errors.ts';
 
@@ -62,8 +70,9 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
   const clock = options.clock ?? (() => new Date());
   const connections = { connections: 64, headersTimeout: 0, bodyTimeout: 0 };
   const operators = new Agent(connections);
-  const tenants = new Agent({ ...connections, ...(options.guard && { connect: options.guard.connect }) });
-  const agentOf = ({ baseUrl }: TwilioConfig): Agent => (baseUrl === undefined ? operators : tenants);
+  /** For addresses that tenants or answers name. */
+  const guarded = new Agent({ ...connections, ...(options.guard && { connect: options.guard.connect }) });
+  const agentOf = ({ baseUrl }: TwilioConfig): Agent => (baseUrl === undefined ? operators : guarded);
 
   async function call(
     config: TwilioConfig,
@@ -133,8 +142,14 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
         throw new Error(`the account is ${account?.status ?? 'of unknown state'}`);
     },
 
-    parseCallback(config, callback) {
-      return readTwilioForm(verifyTwilioSignature(config.authToken, callback), clock());
+    checkCallback(_config, { headers }) {
+      if (!headers['x-twilio-signature']) throw new BadSignature('it is not signed');
+    },
+
+    async parseCallback(config, callback) {
+      const form = verifyTwilioSignature(config.authToken, callback);
+      const now = clock();
+      return acceptedEvents(readTwilioForm(form, now), now);
     },
 
     async openMedia(config, address, signal) {
@@ -151,7 +166,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       const isMoved = first.statusCode >= 300 && first.statusCode < 400 && typeof location === 'string';
       if (isMoved) await first.body.dump();
       const { statusCode, headers, body } = isMoved
-        ? await request(storeAddress(location, address), { dispatcher: agentOf(config), signal })
+        ? await request(storeAddress(location, address), { dispatcher: guarded, signal })
         : first;
       if (statusCode !== 200) {
         await body.dump();
@@ -166,7 +181,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     },
 
     async close() {
-      await Promise.all([operators.destroy(), tenants.destroy()]);
+      await Promise.all([operators.destroy(), guarded.destroy()]);
     },
   };
 }

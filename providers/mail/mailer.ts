@@ -1,4 +1,5 @@
 import { createTransport, type NodemailerError } from 'nodemailer';
+import { isLoopback } from '../egress-address.ts';
 import { smtpFailure } from '../carriers/smtp-failure.ts';
 import type { RenderedMail } from './template.ts';
 
@@ -8,7 +9,15 @@ export interface OutgoingMail extends RenderedMail {
   to: string;
 }
 
-export type MailOutcome = { kind: 'sent' } | { kind: 'refused' | 'later'; reason: string };
+export type MailOutcome =
+  | { kind: 'sent' }
+  | {
+      kind: 'refused' | 'later';
+      /** The mail server's words, which usually name the recipient: not for logs. */
+      reason: string;
+      /** Its reply code, or the mail library's name for what went wrong. */
+      code: string;
+    };
 
 /** Sends the product's own emails (decisions §12). */
 export interface Mailer {
@@ -22,14 +31,16 @@ const CONNECT_MS = 10_000;
 const ANSWER_MS = 30_000;
 
 /**
- * @param url `SMTP_URL`
+ * @param url `SMTP_URL`; a login needs TLS, except on this machine.
  * @param from `MAIL_FROM`, e.g. `Linepace <no-reply@example.com>`
  */
 export function createMailer({ url, from }: { url: string; from: string }): Mailer {
+  const { username, hostname } = new URL(url);
   const transport = createTransport(
     {
       url,
       pool: true,
+      requireTLS: username !== '' && !isLoopback(hostname),
       maxConnections: MAIL_CONNECTIONS,
       connectionTimeout: CONNECT_MS,
       greetingTimeout: CONNECT_MS,
@@ -62,10 +73,12 @@ export function createMailer({ url, from }: { url: string; from: string }): Mail
         });
         return { kind: 'sent' };
       } catch (error) {
+        const { message: reason, responseCode, code = 'UNKNOWN' } = error as NodemailerError;
         const failure = smtpFailure(error as NodemailerError, false);
         return {
           kind: failure.kind === 'refused' ? 'refused' : 'later',
-          reason: (error as NodemailerError).message,
+          reason,
+          code: String(responseCode ?? code),
         };
       }
     },

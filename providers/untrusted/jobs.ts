@@ -1,4 +1,6 @@
 import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type';
+import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { readMimeEmail, readPostedEmail } from '../carriers/smtp-inbound.ts';
 
 /** What a file is, by its content. */
 export interface FoundType {
@@ -11,6 +13,13 @@ export interface FoundType {
  * own (`processes.ts`), so inputs and results are plain data.
  */
 export const jobs = {
+  /** What a webhook call of an email service says: the text of its body. */
+  postedEmail: (rawBody: string): CarrierEvent[] => readPostedEmail(rawBody),
+
+  /** What an email of a mailbox says. @param isWhole false: it breaks off. */
+  mimeEmail: ({ source, isWhole }: { source: Uint8Array; isWhole: boolean }): Promise<CarrierEvent[]> =>
+    readMimeEmail(source, isWhole),
+
   /** @returns null when nothing is recognized in it. */
   async typeOfContent(content: Uint8Array): Promise<FoundType | null> {
     return (await fileTypeFromBuffer(content)) ?? null;

@@ -2,8 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pLimit, { type LimitFunction } from 'p-limit';
+import pLimit from 'p-limit';
 import type { Input, JobName, Output } from './jobs.ts';
+import { createTurns } from './turns.ts';
 
 /** The content cannot be read: it is malformed, or reading it took too long or too much memory. The message quotes none of it. */
 export class Unreadable extends Error {
@@ -15,11 +16,6 @@ export class Unreadable extends Error {
     super(message);
     this.issues = issues;
   }
-}
-
-/** Too much content of the tenant waits to be read. It may be handed over again later. */
-export class TooMuchToRead extends Error {
-  override readonly name = 'TooMuchToRead';
 }
 
 export interface Order {
@@ -65,7 +61,7 @@ export function createUntrustedWork({
 }: UntrustedWorkOptions = {}): UntrustedWork {
   const processes = new Set<ChildProcess>();
   const idle: { child: ChildProcess; end: NodeJS.Timeout }[] = [];
-  const turns = new Map<string, LimitFunction>();
+  const turns = createTurns({ atOnce: 1, waiting: MAX_WAITING });
   const atOnce = pLimit(PROCESSES);
   let closed = false;
 
@@ -130,16 +126,9 @@ export function createUntrustedWork({
 
   return {
     async run<Name extends JobName>(tenant: string, job: Name, input: Input<Name>): Promise<Output<Name>> {
-      const turn = turns.get(tenant) ?? pLimit(1);
-      turns.set(tenant, turn);
-      if (turn.pendingCount >= MAX_WAITING) throw new TooMuchToRead('too much of it waits to be read');
-      try {
-        const answer = await turn(() => atOnce(() => perform({ job, input })));
-        if ('refused' in answer) throw new Unreadable(answer.refused, answer.issues);
-        return answer.value as Output<Name>;
-      } finally {
-        if (turn.activeCount === 0 && turn.pendingCount === 0) turns.delete(tenant);
-      }
+      const answer = await turns.take(tenant, () => atOnce(() => perform({ job, input })));
+      if ('refused' in answer) throw new Unreadable(answer.refused, answer.issues);
+      return answer.value as Output<Name>;
     },
     close() {
       closed = true;

@@ -11,6 +11,7 @@ import type { CallbackRequest, Carrier, OutboundMessage } from '#providers/carri
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 import { smtpCarrier } from '#providers/carriers/smtp.ts';
+import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { startSimulator } from '#simulator/server.ts';
 
 /** A carrier, a real server that speaks its protocol, and recipients that make that server behave in each way. */
@@ -202,7 +203,9 @@ export async function smtpWorld(): Promise<SmtpWorld> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.server.address() as AddressInfo;
+  const untrusted = createUntrustedWork();
   const carrier = smtpCarrier({
+    untrusted,
     timeoutMs: TIMEOUT_MS,
     fetchMedia: async (url) => {
       if (url.includes('missing')) throw new Error('answered 503');
@@ -234,6 +237,7 @@ export async function smtpWorld(): Promise<SmtpWorld> {
     dropConnections,
     stopServer,
     async stop() {
+      untrusted.close();
       await carrier.close();
       await stopServer();
     },

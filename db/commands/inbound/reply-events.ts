@@ -4,6 +4,7 @@ import type { FileLinks } from '#domain/attachment.ts';
 import { crmEcho } from '#domain/events/base.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { CrmIds } from '#domain/message.ts';
+import { shownReply } from '#domain/reply.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { presentLead } from '#db/queries/leads.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
@@ -97,7 +98,7 @@ function replyPayload(
     fromLineId: row.lineId,
     recipientName: reply.name,
     repliedAtUtc: reply.respondedAtUtc,
-    message: row.body,
+    message: shownReply(row.body),
     parentMessages: reply.parentMessages,
     ...(reply.attachmentDownloadUrls && { attachmentDownloadUrls: reply.attachmentDownloadUrls }),
     ...(reply.attachmentNames && { attachmentNames: reply.attachmentNames }),

@@ -1,0 +1,24 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Unreadable } from '../untrusted/processes.ts';
+import { BadSignature, type CallbackHead } from './carrier.ts';
+
+/**
+ * For providers that sign nothing: the callback's address bears a secret instead.
+ * @param secret without one nothing is taken.
+ * @throws BadSignature
+ */
+export function checkSecret(secret: string | undefined, { url }: CallbackHead): void {
+  const given = new URL(url).searchParams.get('secret');
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  if (secret === undefined || given === null || !timingSafeEqual(digest(given), digest(secret)))
+    throw new BadSignature('wrong secret');
+}
+
+/** @throws Unreadable */
+export function readJsonBody(rawBody: string): unknown {
+  try {
+    return JSON.parse(rawBody);
+  } catch {
+    throw new Unreadable('it is not valid JSON');
+  }
+}

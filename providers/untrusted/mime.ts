@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import PostalMime, { addressParser } from 'postal-mime';
+import { MAX_FILES } from '#domain/carrier-event.ts';
+import type { InboundEmail } from '../carriers/inbound-email.ts';
+
+/** Longer headers name nobody. */
+const MAX_ADDRESS_HEADER = 2000;
+
+/**
+ * An email in the shape in which the inbound webhook tells of one.
+ * @param isWhole false: it breaks off, and its files may too.
+ */
+export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<InboundEmail> {
+  const email = await PostalMime.parse(source, { forceRfc822Attachments: true });
+  const digest = createHash('sha256').update(source).digest('hex');
+  return {
+    MessageID: email.messageId ?? digest,
+    From: email.from?.address ?? '',
+    Subject: email.subject,
+    Date: email.date,
+    TextBody: email.text,
+    HtmlBody: email.html,
+    Headers: email.headers.map(({ key, value }) => ({ Name: key, Value: value })),
+    Attachments: (isWhole ? email.attachments.slice(0, MAX_FILES) : []).map(
+      ({ filename, mimeType, content }, index) => ({
+        Name: filename ?? `attachment-${index + 1}`,
+        ContentType: mimeType,
+        Content: Buffer.from(content as ArrayBuffer).toString('base64'),
+      }),
+    ),
+  };
+}
+
+/** The first address of a header such as `From`; empty when there is none. */
+export const firstAddress = (header: string): string =>
+  addressParser(header.slice(0, MAX_ADDRESS_HEADER), { flatten: true })[0]?.address ?? '';
