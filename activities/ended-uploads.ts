@@ -11,21 +11,19 @@ import { storageKey } from '#providers/storage/storage.ts';
 import type { Dependencies } from './dependencies.ts';
 import { ownFile } from './outbound-files.ts';
 
-/** Looked at in one minute. */
+/** Looked at at once. */
 const BATCH = 500;
 const AT_ONCE = 8;
 
 /**
- * Deletes a batch of uploads that are past their time (`uploadKeptUntil`), but none that something still needs. The bytes
- * go first: what a crash leaves behind is a row, and that is found again.
+ * Deletes the uploads that are past their time (`uploadKeptUntil`), but none that something still needs, until none is
+ * left or `goesOn` says no. The bytes go first: what a crash leaves behind is a row, and that is found again.
  * @returns the number of uploads deleted.
  */
-export async function deleteEndedUploads({
-  pools,
-  storage,
-  links,
-  logger,
-}: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'logger'>): Promise<number> {
+export async function deleteEndedUploads(
+  { pools, storage, links, logger }: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'logger'>,
+  goesOn: () => boolean,
+): Promise<number> {
   const db = systemDb(pools);
   const limit = pLimit(AT_ONCE);
 
@@ -40,9 +38,8 @@ export async function deleteEndedUploads({
     }
   }
 
-  let count = 0;
-  const ended = await endedUploads(db, BATCH);
-  for (const [workspaceId, uploads] of Map.groupBy(ended, (upload) => upload.workspaceId)) {
+  /** Those that something needs are looked at again tomorrow. */
+  async function deleteUnneeded(workspaceId: string, uploads: readonly EndedUpload[]): Promise<number> {
     const needed = await neededLinks(db, workspaceId);
     const neededIds = new Set(needed.map((link) => ownFile(link, workspaceId, links)));
     const gone = new Set<string>();
@@ -58,7 +55,15 @@ export async function deleteEndedUploads({
       workspaceId,
       uploads.flatMap(({ id }) => (gone.has(id) ? [] : [id])),
     );
-    count += gone.size;
+    return gone.size;
+  }
+
+  let count = 0;
+  for (let looked = BATCH; looked === BATCH && goesOn();) {
+    const ended = await endedUploads(db, BATCH);
+    looked = ended.length;
+    for (const [workspaceId, uploads] of Map.groupBy(ended, (upload) => upload.workspaceId))
+      count += await deleteUnneeded(workspaceId, uploads);
   }
   return count;
 }

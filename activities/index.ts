@@ -13,6 +13,7 @@ import { createImportActivities } from './imports.ts';
 import { createNotificationActivities } from './notifications.ts';
 import { createPersonalizationActivities } from './personalization.ts';
 import { createReplyAttachmentActivities } from './reply-attachments.ts';
+import { createRetentionActivities } from './retention.ts';
 import { createSendActivities } from './send.ts';
 import { createSweepActivities } from './sweep.ts';
 import { createWebhookActivities } from './webhooks.ts';
@@ -36,6 +37,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createImportActivities(dependencies),
     ...createListDeletionActivities(dependencies),
     ...createDraftActivities(dependencies),
+    ...createRetentionActivities(dependencies),
     ...createSweepActivities(dependencies),
   };
 }

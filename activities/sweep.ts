@@ -1,18 +1,14 @@
 import { overdueAgencyOutboxes } from '#db/commands/outbox/mails.ts';
-import { trimAged } from '#db/queries/retention.ts';
 import { rehomeMessages, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
 import { systemDb, withTenant } from '#db/pool.ts';
 import { overdueWakes } from '#db/wakes.ts';
 import { agencyMailSenderId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
-import { deleteEndedUploads } from './ended-uploads.ts';
-import { withHeartbeat } from './heartbeat.ts';
 
 /** Longer than a healthy workflow takes to look at work that is due. */
 const GRACE_SECONDS = 30;
 
-export function createSweepActivities(dependencies: Dependencies) {
-  const { pools, waker, logger } = dependencies;
+export function createSweepActivities({ pools, waker, logger }: Dependencies) {
   return {
     /** Wakes every workflow whose time has passed without its having looked. */
     async wakeOverdue(): Promise<number> {
@@ -35,13 +31,6 @@ export function createSweepActivities(dependencies: Dependencies) {
         logger.error({ workspaceId, lineId }, 'messages waited at a line that is gone');
       }
       return queues.length;
-    },
-
-    /** Deletes what is past its time: idempotency keys, fingerprints, logs, uploads; so many of each at a time. */
-    async trim(): Promise<number> {
-      return withHeartbeat(
-        async () => (await trimAged(systemDb(pools))) + (await deleteEndedUploads(dependencies)),
-      );
     },
   };
 }

@@ -1,9 +1,11 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { workLoop } from './work-loop.ts';
 
 const { clearList } = proxyActivities<Activities>({
+  taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Delete the next leads of the list',
   startToCloseTimeout: '5 minutes',
   // What is deleted stays deleted: a worker that died costs at most one chunk.

@@ -4,7 +4,7 @@ import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 
 const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
-  summary: 'Delete what is past its time, some of each kind',
+  summary: 'Delete what is past its time',
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '30s',
   // The schedule is the retry.

@@ -1,37 +1,69 @@
 import { sql } from 'slonik';
 import { Nothing, type SystemDb } from '#db/pool.ts';
 
-/** How long what nobody will ask for again is kept, by the column that tells its age. */
-const KEPT = [
-  ['idempotency_keys', 'created_at', '24 hours'],
-  ['agency_idempotency_keys', 'created_at', '24 hours'],
-  ['drip_fingerprints', 'created_at', '60 minutes'],
-  ['carrier_events', 'received_at', '30 days'],
-  ['unreadable_inbound', 'created_at', '30 days'],
-  ['payment_events', 'received_at', '30 days'],
-  ['webhook_deliveries', 'created_at', '30 days'],
-  ['events', 'created_at', '30 days'],
-  ['mails', 'created_at', '30 days'],
-  ['agency_mails', 'created_at', '30 days'],
-] as const;
+/** The partitions of events: made so many days ahead, and dropped when all in them is so old. */
+const EVENT_DAYS = { ahead: 7, kept: 30 };
+
+/** Makes the partitions of the next days, and drops those that are past their time, whatever they hold. */
+export async function keepEventPartitions(db: SystemDb): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    select keep_event_partitions(${EVENT_DAYS.ahead}, ${EVENT_DAYS.kept})`);
+}
+
+/** A table of which rows are deleted when they are older than that, by the column that tells their age. */
+interface Aged {
+  table: string;
+  column: string;
+  age: string;
+  /** Of those, only rows that nothing needs any more. */
+  unless?: ReturnType<typeof sql.fragment>;
+}
+
+/** How long what nobody will ask for again is kept. */
+const KEPT: readonly Aged[] = [
+  { table: 'idempotency_keys', column: 'created_at', age: '24 hours' },
+  { table: 'agency_idempotency_keys', column: 'created_at', age: '24 hours' },
+  { table: 'drip_fingerprints', column: 'created_at', age: '60 minutes' },
+  { table: 'carrier_events', column: 'received_at', age: '30 days' },
+  { table: 'unreadable_inbound', column: 'created_at', age: '30 days' },
+  { table: 'payment_events', column: 'received_at', age: '30 days' },
+  { table: 'webhook_deliveries', column: 'created_at', age: '30 days' },
+  { table: 'mails', column: 'created_at', age: '30 days' },
+  { table: 'agency_mails', column: 'created_at', age: '30 days' },
+  {
+    // Receipts, reads and reactions name the carrier's id of an attempt, as late as contacts read old messages.
+    table: 'attempts',
+    column: 'started_at',
+    age: '400 days',
+    unless: sql.fragment`outcome is null or exists (
+      select from messages m where m.workspace_id = attempts.workspace_id and m.id = attempts.message_id
+        and (m.status in ('pending', 'scheduled', 'sending') or m.fallback_sms = 'due'))`,
+  },
+];
 
 const BATCH = 5000;
 
 /**
- * Deletes a batch of aged rows of every such table. In small statements, and rows that are in use are passed over,
- * so that nobody waits for it; what is left over goes the next time.
+ * Deletes what has aged, table after table, until nothing of it is left or `goesOn` says no. In small statements, and
+ * rows that are in use are passed over, so that nobody waits for it.
  * @returns the number of rows deleted.
  */
-export async function trimAged(db: SystemDb): Promise<number> {
+export async function trimAged(db: SystemDb, goesOn: () => boolean): Promise<number> {
   let trimmed = 0;
-  for (const [table, column, age] of KEPT) {
-    const name = sql.identifier([table]);
-    const { rowCount } = await db.query(sql.type(Nothing)`
-      delete from ${name} where ctid = any (array(
-        select ctid from ${name} where ${sql.identifier([column])} < now() - ${age}::interval
-        limit ${BATCH} for update skip locked
-      ))`);
-    trimmed += rowCount;
+  for (const aged of KEPT) {
+    let count = BATCH;
+    while (count === BATCH && goesOn()) trimmed += count = await trimBatch(db, aged);
   }
   return trimmed;
+}
+
+async function trimBatch(db: SystemDb, { table, column, age, unless }: Aged): Promise<number> {
+  const name = sql.identifier([table]);
+  const { rowCount } = await db.query(sql.type(Nothing)`
+    delete from ${name} where ctid = any(array(
+      select ctid from ${name}
+      where ${sql.identifier([column])} < now() - ${age}::interval and not (${unless ?? sql.fragment`false`})
+      limit ${BATCH} for update skip locked
+    ))`);
+  return rowCount;
 }

@@ -84,7 +84,7 @@ export async function rotateSecret(
     returning *`);
 }
 
-/** Its deliveries go with it, those that wait as well as the log. */
+/** Nothing of it is sent any more; its deliveries are out of sight, and deleted when they have aged. */
 export async function deleteWebhook(db: TenantDb, id: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(z.unknown())`
     delete from webhooks where workspace_id = ${db.workspaceId} and id = ${id}`);
