@@ -48,8 +48,8 @@ export interface ApiPools extends Pools {
   readonly auth: { readonly pool: DatabasePool; readonly queue: FairQueue };
   /** Analytics, searches and exports: reads that may take long. */
   readonly reads: TenantPool;
-  /** Shares `system` between agencies. */
-  readonly agencies: FairQueue;
+  /** Shares `system` between those who ask for it. */
+  readonly systemQueue: FairQueue;
 }
 
 declare const tenantBrand: unique symbol;
@@ -115,7 +115,7 @@ export async function createApiPools(urls: DatabaseUrls, size: number): Promise<
     tenant: { pool: tenant, queue: share(size) },
     reads: { pool: reads, queue: share(half) },
     system,
-    agencies: share(half),
+    systemQueue: share(half),
     auth: { pool: auth, queue: share(half, half - 1) },
     close: async () => {
       await Promise.all([tenant, reads, system, auth].map((pool) => pool.end()));
@@ -203,13 +203,17 @@ export async function withSystem<T>(pools: Pools, work: (db: SystemDb) => Promis
   return pools.system.transaction((transaction) => work(transaction as unknown as SystemDb));
 }
 
-/** As `withSystem`, for the request of an agency: agencies share the connections. @throws Busy */
-export async function withAgency<T>(
+/**
+ * As `withSystem`, for requests, which share the connections fairly.
+ * @param payer an agency's id, or the address of a client who has yet to prove who they are.
+ * @throws Busy
+ */
+export async function withSystemShare<T>(
   pools: ApiPools,
-  agencyId: string,
+  payer: string,
   work: (db: SystemDb) => Promise<T>,
 ): Promise<T> {
-  return pools.agencies.run(agencyId, () =>
+  return pools.systemQueue.run(payer, () =>
     withSystem(pools, async (db) => {
       await db.query(sql.type(Nothing)`select ${LIMITED_LOCKS}`);
       return work(db);

@@ -39,7 +39,7 @@ export interface PaymentProvider {
   /** @throws NoSuchSubscription */
   readSubscription(subscriptionId: string): Promise<Subscription>;
 
-  /** Verifies a callback and reads what it is about; null: nothing that matters here. @throws BadPaymentSignature */
+  /** Verifies a callback and reads what it is about; null: nothing that matters here. @throws BadPaymentSignature, UnreadablePaymentCallback */
   parseCallback(rawBody: string, signature: string): PaymentEvent | null;
 }
 
@@ -96,4 +96,16 @@ export class PaymentsUnavailable extends Error {
 
 export class BadPaymentSignature extends Error {
   override readonly name = 'BadPaymentSignature';
+}
+
+/** A callback, or the header that signs it, is not in the provider's format. */
+export class UnreadablePaymentCallback extends Error {
+  override readonly name = 'UnreadablePaymentCallback';
+  /** The name of the header; '' for the body. */
+  readonly part: string;
+
+  constructor(part: string, message: string) {
+    super(message);
+    this.part = part;
+  }
 }

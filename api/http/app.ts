@@ -6,7 +6,7 @@ import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
 import { TooMuchToRead } from '#providers/untrusted/turns.ts';
 import { readBody } from './body.ts';
-import { clientAddress } from './client-address.ts';
+import { clientAddress, proxySettings } from './client-address.ts';
 import { ApiError } from './errors.ts';
 import { RateLimited } from './rate-limits.ts';
 import { respond } from './respond.ts';
@@ -14,8 +14,7 @@ import type { PublicRoute, Route, TenantRoute } from './route.ts';
 
 /** The HTTP application: every declared route behind the same few steps, in this order. */
 export function createApp(routes: readonly Route[], services: Services): Koa {
-  const { trustedProxies } = services.config;
-  const app = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
+  const app = new Koa(proxySettings(services.config.trustedProxies));
   const router = new Router({ sensitive: true });
   for (const route of routes) {
     const path = route.path.replace('{*path}', '*path').replaceAll(/\{(\w+)\}/g, ':$1');

@@ -15,3 +15,9 @@ export function clientAddress({ ip, req }: Pick<Context, 'ip' | 'req'>): string 
     .map((part) => part.toString(16))
     .join(':');
 }
+
+/** Each proxy appends whom it saw to `X-Forwarded-For`: only the last entries, one for each trusted proxy, count. */
+export const proxySettings = (trustedProxies: number) => ({
+  proxy: trustedProxies > 0,
+  maxIpsCount: trustedProxies,
+});

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { DraftStatus } from '#domain/ai-draft.ts';
+import { Id } from '#domain/ids.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { openApiWebhooks } from './openapi-webhooks.ts';
-import type { Route, TenantRoute } from './route.ts';
+import type { PublicRoute, Route, TenantRoute } from './route.ts';
 
 const ErrorBody = z
   .object({
@@ -12,6 +14,26 @@ const ErrorBody = z
     requestId: z.string().optional(),
   })
   .meta({ id: 'Error' });
+
+const WhereAgencyKeysWork = {
+  agencyEndpoints: z.array(z.string()).optional(),
+  requestedPath: z.string().optional(),
+};
+
+/** What the errors of some codes hold beside the fields of all. */
+const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
+  AGENCY_KEY_WRONG_ENDPOINT: WhereAgencyKeysWork,
+  SESSION_REQUIRED: WhereAgencyKeysWork,
+  DRAFT_ALREADY_RESOLVED: {
+    status: DraftStatus.optional(),
+    approvalChannel: z.string().nullish().meta({ description: 'Through which the draft was resolved.' }),
+  },
+  PAYMENT_PENDING: {
+    lineId: Id.optional().meta({ description: 'The line request that waits for its payment.' }),
+    paymentUrl: z.string().nullish(),
+  },
+  READ_ONLY: { reason: z.literal('past_due').optional() },
+};
 
 /** The OpenAPI 3.1 document, made from the declarations of the routes and of the events, and nothing else. */
 export function openApiDocument(routes: readonly Route[]) {
@@ -63,8 +85,8 @@ function operation(route: Route): ZodOpenApiOperationObject {
     return {
       ...described,
       security: [],
-      requestParams: { path: pathParams(route.path) },
-      responses: { 200: { description: 'OK' } },
+      requestParams: { path: pathParams(route.path), ...(route.query && { query: route.query }) },
+      responses: { ...failures(publicErrorCodes(route)), ...publicAnswers(route) },
     };
   }
   return {
@@ -77,7 +99,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
       ...requestHeaders(route),
     },
     ...requestBody(route),
-    responses: { ...successes(route), ...failures(route) },
+    responses: { ...successes(route), ...failures(errorCodes(route)) },
   };
 }
 
@@ -177,14 +199,34 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   return [...codes];
 }
 
-function failures(route: TenantRoute) {
-  const byStatus = Map.groupBy(errorCodes(route), (code) => ERRORS[code][0]);
+/** Wrong links and signatures are counted, whatever they were for. */
+export const publicErrorCodes = ({ errors }: PublicRoute): ErrorCode[] => [
+  ...new Set<ErrorCode>(['RATE_LIMITED', 'INTERNAL_ERROR', 'UNAVAILABLE', ...(errors ?? [])]),
+];
+
+const publicAnswers = ({ answers }: PublicRoute) =>
+  Object.fromEntries(
+    Object.entries(answers).map(([status, type]) => [
+      status,
+      type === null
+        ? { description: 'Success, without a body' }
+        : { description: Number(status) < 400 ? 'Success' : 'Failure', content: { [type]: { schema: {} } } },
+    ]),
+  );
+
+function errorSchema(codes: readonly ErrorCode[]): z.ZodType {
+  const fields = Object.assign({}, ...codes.map((code) => ERROR_FIELDS[code] ?? {})) as z.ZodRawShape;
+  return Object.keys(fields).length === 0 ? ErrorBody : z.object({ ...ErrorBody.shape, ...fields });
+}
+
+function failures(errors: readonly ErrorCode[]) {
+  const byStatus = Map.groupBy(errors, (code) => ERRORS[code][0]);
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       String(status),
       {
         description: codes.map((code) => `\`${code}\`: ${ERRORS[code][1]}`).join('\n\n'),
-        content: { 'application/json': { schema: ErrorBody } },
+        content: { 'application/json': { schema: errorSchema(codes) } },
       },
     ]),
   );

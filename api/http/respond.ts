@@ -1,6 +1,6 @@
 import type { Context as KoaContext } from 'koa';
 import type { z } from 'zod';
-import { type SystemDb, type TenantDb, withAgency, withTenant, withTenantReads } from '#db/pool.ts';
+import { type SystemDb, type TenantDb, withSystemShare, withTenant, withTenantReads } from '#db/pool.ts';
 import type { Caller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import { ApiError, fromZod, invalidFields } from './errors.ts';
@@ -73,7 +73,7 @@ async function inTransaction(
   const hash = key === '' ? '' : requestHash(body);
   if (caller.kind === 'agency') {
     const request = { agencyId: caller.agency.id, route: target, key, hash };
-    return withAgency(pools, request.agencyId, (db) =>
+    return withSystemShare(pools, request.agencyId, (db) =>
       replayedForAgency(db, request, secrets, () => handle(db)),
     );
   }

@@ -141,6 +141,11 @@ export interface PublicRoute {
   path: string;
   tag: string;
   summary: string;
+  query?: z.ZodObject;
+  /** The media type of each status it answers with beside `errors`; null: without a body. */
+  answers: Record<number, string | null>;
+  /** Beyond those that every public route can answer with. */
+  errors?: readonly ErrorCode[];
   /** Kept out of the OpenAPI document. */
   hidden?: boolean;
   respond(context: KoaContext, services: Services): Promise<void>;

@@ -1,5 +1,10 @@
 import type { Context } from 'koa';
 import { html, type Html } from '#providers/mail/html.ts';
+import type { Services } from '../services.ts';
+import { clientAddress } from './client-address.ts';
+
+/** What routes that show a page answer with: 404 for a link that is not valid. */
+export const PAGE_ANSWERS = { 200: 'text/html', 404: 'text/html' };
 
 /** A page for a person who followed a link out of an email: a title, and a form with a button where one is needed. */
 export function showPage(context: Context, status: number, title: Html, form = html``): void {
@@ -31,4 +36,14 @@ export function showPage(context: Context, status: number, title: Html, form = h
       <h1>${title}</h1>
       ${form}
     </html>`.text;
+}
+
+/** Shows that a link stands for nothing. @throws RATE_LIMITED after too many of one client, so that none is guessed. */
+export async function refuseLink(
+  context: Context,
+  { rateLimits }: Pick<Services, 'rateLimits'>,
+  title = html`This link is not valid`,
+): Promise<void> {
+  await rateLimits.countFailure(clientAddress(context));
+  showPage(context, 404, title);
 }

@@ -7,6 +7,7 @@ import { ALLOWED_EXTENSIONS } from '#domain/attachment-type.ts';
 import { isId, newId, WorkspaceId } from '#domain/ids.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { receiveFile } from '../attachment-upload.ts';
+import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
 import { replayed } from '../http/idempotency.ts';
 import { publicRoute, untransactedRoute } from '../http/route.ts';
@@ -77,12 +78,21 @@ export const downloadAttachment = publicRoute({
   path: '/attachments/{workspaceId}/{attachmentId}/{name}',
   tag: 'Attachments',
   summary: 'A file, or with `Range` a part of it, by its signed link; no Authorization header',
-  async respond(context, { pools, storage, links }) {
+  query: z.object({ expires: z.string().optional(), signature: z.string().optional() }),
+  answers: {
+    200: 'application/octet-stream',
+    206: 'application/octet-stream',
+    304: null,
+  },
+  errors: ['LINK_NOT_VALID', 'NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
+  async respond(context, { pools, storage, links, rateLimits }) {
     const { workspaceId = '', attachmentId = '', name = '' } = context['params'] as Record<string, string>;
     const { expires, signature } = context.query;
     const link = { expires: String(expires), signature: String(signature) };
-    if (!links.verify({ workspaceId, attachmentId, name }, link, new Date()))
+    if (!links.verify({ workspaceId, attachmentId, name }, link, new Date())) {
+      await rateLimits.countFailure(clientAddress(context));
       throw new ApiError('LINK_NOT_VALID');
+    }
     if (!WorkspaceId.safeParse(workspaceId).success || !isId(attachmentId)) throw new ApiError('NOT_FOUND');
     const file = await withTenant(pools, workspaceId, (db) => findStoredAttachment(db, attachmentId));
     if (!file) throw new ApiError('NOT_FOUND', 'The file is no longer there');
@@ -93,7 +103,6 @@ export const downloadAttachment = publicRoute({
       ETag: etag,
       'Cache-Control': `private, max-age=${Math.min(seconds, CACHED_SECONDS)}, immutable`,
       'Accept-Ranges': 'bytes',
-      'X-Content-Type-Options': 'nosniff',
       'Content-Security-Policy': "default-src 'none'; sandbox",
     });
     context.status = 200;

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { type TenantDb, withAuth, withTenant } from '#db/pool.ts';
 import { lineHome } from '#db/queries/workspaces.ts';
-import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { CarrierEvent } from '#domain/carrier-event.ts';
 import { isId } from '#domain/ids.ts';
 import { BadSignature, type CallbackRequest, type Carrier } from '#providers/carriers/carrier.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
@@ -12,6 +12,7 @@ import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { Unreadable } from '#providers/untrusted/processes.ts';
 import { createTurns } from '#providers/untrusted/turns.ts';
 import { readRawBody } from '../http/body.ts';
+import { clientAddress } from '../http/client-address.ts';
 import { ApiError, fromZod, invalid, invalidFields } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
@@ -23,24 +24,29 @@ export const receiveCarrierCallback = publicRoute({
   path: '/callbacks/carriers/{carrier}/{lineId}',
   tag: 'Callbacks',
   summary: "A carrier's callback about one line; verified as that carrier signs",
-  async respond(context, { pools, carriers, secrets, config, waker, links }) {
+  answers: { 200: '*/*' },
+  errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'BODY_TOO_LARGE'],
+  async respond(context, services) {
+    const { pools, carriers, config, waker, links } = services;
     const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
-    const home = isId(lineId) ? await lineHome(systemDb(pools), lineId) : null;
-    if (!home || !carriers.names.includes(carrierName)) throw new ApiError('NOT_FOUND');
+    const client = clientAddress(context);
+    const home = isId(lineId) ? await withAuth(pools, client, (db) => lineHome(db, lineId)) : null;
+    if (!home || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
     const carrier = carriers.get(carrierName);
     const senders = await withTenant(pools, home.workspaceId, (db) =>
-      sendersAt(db, lineId, carrier, { carriers, secrets }),
+      sendersAt(db, lineId, carrier, services),
     );
-    if (senders.length === 0) throw new ApiError('NOT_FOUND');
+    if (senders.length === 0) return refuse('NOT_FOUND', client, services);
     const head = { url: config.publicUrl + context.url, headers: singleValued(context.headers) };
     const trusted = senders.filter((sender) => isTrusted(() => carrier.checkCallback?.(sender, head)));
-    if (trusted.length === 0) throw notSigned();
-    const read = async (): Promise<CarrierEvent[]> => {
+    if (trusted.length === 0) return refuse('UNAUTHORIZED', client, services);
+    const read = async (): Promise<CarrierEvent[] | null> => {
       const rawBody = await readRawBody(context, carrier.callbackLimit);
       return readEvents(carrier, trusted, { ...head, rawBody }, home.workspaceId);
     };
     const isLarge = carrier.callbackLimit !== undefined;
     const events = await (isLarge ? largeBodies.take(home.workspaceId, read) : read());
+    if (!events) return refuse('UNAUTHORIZED', client, services);
     // One commit each: when one cannot be taken in, the carrier repeats them all, and the others were seen by then.
     for (const event of events)
       await receiveCarrierEvents({ pools, waker, links }, { workspaceId: home.workspaceId, lineId }, [event]);
@@ -77,26 +83,37 @@ function isTrusted(check: () => void): boolean {
   }
 }
 
-/** Read by the first of the senders whose secret it bears. */
+/** Read by the first of the senders whose secret it bears; null when it bears that of none. */
 async function readEvents(
   carrier: Carrier,
   senders: unknown[],
   request: CallbackRequest,
   workspaceId: string,
-): Promise<CarrierEvent[]> {
+): Promise<CarrierEvent[] | null> {
   for (const sender of senders) {
     try {
-      return await carrier.parseCallback(sender, request, workspaceId);
+      return Events.parse(await carrier.parseCallback(sender, request, workspaceId));
     } catch (error) {
       if (error instanceof z.ZodError) throw fromZod(error);
       if (error instanceof Unreadable) throw unreadable(error);
       if (!(error instanceof BadSignature)) throw error;
     }
   }
-  throw notSigned();
+  return null;
 }
 
-const notSigned = (): ApiError => new ApiError('UNAUTHORIZED', 'The signature does not match');
+/** A carrier may report an instant that is none. */
+const Events = z.array(CarrierEvent);
+
+/** Counts the attempt, so that neither lines nor their secrets are guessed. @throws RATE_LIMITED, or `code`. */
+async function refuse(
+  code: 'NOT_FOUND' | 'UNAUTHORIZED',
+  client: string,
+  { rateLimits }: Pick<Services, 'rateLimits'>,
+): Promise<never> {
+  await rateLimits.countFailure(client);
+  throw new ApiError(code, code === 'UNAUTHORIZED' ? 'The signature does not match' : undefined);
+}
 
 const unreadable = ({ message, issues }: Unreadable): ApiError =>
   issues.length > 0 ? invalidFields(issues) : invalid('', `The body cannot be read: ${message}`);

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { withSystem } from '#db/pool.ts';
+import { withSystemShare } from '#db/pool.ts';
 import { acceptAgencyOffer, findAgencyOffer } from '#db/queries/agency-invitations.ts';
 import { acceptOffer, findOffer } from '#db/queries/team.ts';
 import { html } from '#providers/mail/html.ts';
@@ -9,7 +9,7 @@ import { readRawBody } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
-import { showPage } from '../http/small-page.ts';
+import { PAGE_ANSWERS, refuseLink, showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
 import { hashToken } from './team.ts';
 
@@ -20,9 +20,10 @@ export const invitationPage = publicRoute({
   path: '/invitations/{token}',
   tag: 'Team',
   summary: 'A page that asks whether to accept an invitation; opening it changes nothing',
-  async respond(context, { pools }) {
+  answers: PAGE_ANSWERS,
+  async respond(context, services) {
     const [tokenHash, now] = [tokenHashOf(context), new Date()];
-    const { team, agency } = await withSystem(pools, async (db) => ({
+    const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => ({
       team: await findOffer(db, tokenHash, now),
       agency: await findAgencyOffer(db, tokenHash, now),
     }));
@@ -31,7 +32,7 @@ export const invitationPage = publicRoute({
         return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
       return showPage(context, 200, html`Join ${team.workspaceName}?`, ACCEPT);
     }
-    if (!agency) return showPage(context, 404, NOT_VALID);
+    if (!agency) return refuseLink(context, services, NOT_VALID);
     if (agency.acceptedAt !== null) return showPage(context, 200, html`This invitation was accepted`);
     showPage(context, 200, html`Join the agency ${agency.agencyName}?`, SIGN_IN_AND_ACCEPT);
   },
@@ -44,15 +45,17 @@ export const acceptInvitation = publicRoute({
   tag: 'Team',
   summary:
     'Accept an invitation: to a workspace by its link alone, to an agency with the session token of the person invited, as `Authorization: Bearer` or as the form field `sessionToken`',
+  answers: { ...PAGE_ANSWERS, 401: 'text/html', 403: 'text/html' },
+  errors: ['BODY_TOO_LARGE'],
   async respond(context, services) {
     const [tokenHash, now] = [tokenHashOf(context), new Date()];
-    const { team, agency } = await withSystem(services.pools, async (db) => {
+    const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
       const offer = await findOffer(db, tokenHash, now);
       if (offer) await acceptOffer(db, offer, now);
       return { team: offer, agency: await findAgencyOffer(db, tokenHash, now) };
     });
     if (team) return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
-    if (!agency) return showPage(context, 404, NOT_VALID);
+    if (!agency) return refuseLink(context, services, NOT_VALID);
     await acceptSignedIn(context, services, tokenHash, now);
   },
 });
@@ -66,7 +69,7 @@ async function acceptSignedIn(
 ): Promise<void> {
   const session = await sessionOf(context, services);
   if (!session) return showPage(context, 401, html`Sign in to accept`, SIGN_IN_AND_ACCEPT);
-  const { offer, accepted } = await withSystem(services.pools, async (db) => {
+  const { offer, accepted } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
     const found = await findAgencyOffer(db, tokenHash, now);
     return {
       offer: found,

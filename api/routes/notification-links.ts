@@ -6,7 +6,7 @@ import { html } from '#providers/mail/html.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';
 import { readRawBody } from '../http/body.ts';
 import { publicRoute } from '../http/route.ts';
-import { showPage } from '../http/small-page.ts';
+import { PAGE_ANSWERS, refuseLink, showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
 
 const NAMES: Record<NotificationKind, string> = {
@@ -23,9 +23,10 @@ export const notificationPage = publicRoute({
   path: '/notifications/{token}',
   tag: 'Email preferences',
   summary: 'A page that asks whether to turn a kind of notification email off; opening it changes nothing',
+  answers: PAGE_ANSWERS,
   async respond(context, services) {
     const target = targetOf(context, services);
-    if (!target) return showPage(context, 404, html`This link is not valid`);
+    if (!target) return refuseLink(context, services);
     const { workspaceId, userId, kind } = target;
     const muted = await withTenant(services.pools, workspaceId, (db) => isMuted(db, userId, kind));
     showState(context, kind, muted);
@@ -40,9 +41,11 @@ export const turnOffNotifications = publicRoute({
   tag: 'Email preferences',
   summary:
     'Turn a kind of notification email off for the person who got one (RFC 8058); with `state=on`, on again',
+  errors: ['BODY_TOO_LARGE'],
+  answers: PAGE_ANSWERS,
   async respond(context, services) {
     const target = targetOf(context, services);
-    if (!target) return showPage(context, 404, html`This link is not valid`);
+    if (!target) return refuseLink(context, services);
     const { workspaceId, userId, kind } = target;
     const muted = new URLSearchParams(await readRawBody(context)).get('state') !== 'on';
     await withTenant(services.pools, workspaceId, (db) => setMuted(db, userId, kind, muted));

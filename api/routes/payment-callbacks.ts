@@ -1,11 +1,19 @@
+import type { Context } from 'koa';
 import { refreshSubscription } from '#db/commands/billing/billing.ts';
 import { applyInvoiceEvent, notePaymentEvent } from '#db/commands/billing/payment-events.ts';
-import { systemDb, withTenant } from '#db/pool.ts';
+import { withAuth, withTenant } from '#db/pool.ts';
 import { lineHome } from '#db/queries/workspaces.ts';
-import { BadPaymentSignature, PaymentsUnavailable } from '#domain/payments.ts';
+import {
+  BadPaymentSignature,
+  type PaymentEvent,
+  PaymentsUnavailable,
+  UnreadablePaymentCallback,
+} from '#domain/payments.ts';
 import { readRawBody } from '../http/body.ts';
-import { ApiError } from '../http/errors.ts';
+import { clientAddress } from '../http/client-address.ts';
+import { ApiError, invalid } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
+import type { Services } from '../services.ts';
 
 /** Invoices and subscriptions, as the payment provider tells of them (decisions §6): in any order, more than once. */
 export const receivePaymentCallback = publicRoute({
@@ -14,12 +22,14 @@ export const receivePaymentCallback = publicRoute({
   path: '/callbacks/payments',
   tag: 'Callbacks',
   summary: "The payment provider's events; verified by their `Stripe-Signature`",
-  async respond(context, { pools, payments, waker, logger }) {
-    const rawBody = await readRawBody(context);
-    const event = translated(() => payments.parseCallback(rawBody, context.get('stripe-signature')));
+  answers: { 200: 'application/json' },
+  errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'BODY_TOO_LARGE'],
+  async respond(context, services) {
+    const { pools, payments, waker, logger } = services;
+    const event = await readEvent(context, services);
     if (event?.kind === 'invoice') {
       // Where the line is now: it may have moved within its agency since the invoice was made.
-      const home = await lineHome(systemDb(pools), event.lineId);
+      const home = await withAuth(pools, clientAddress(context), (db) => lineHome(db, event.lineId));
       const wakes =
         home &&
         (await withTenant(pools, home.workspaceId, async (db) =>
@@ -49,17 +59,20 @@ export const receivePaymentCallback = publicRoute({
   },
 });
 
-function translated<T>(work: () => T): T {
+/** @throws UNAUTHORIZED, VALIDATION_ERROR; RATE_LIMITED after too many wrong signatures of one client. */
+async function readEvent(context: Context, { payments, rateLimits }: Services): Promise<PaymentEvent | null> {
+  const rawBody = await readRawBody(context);
   try {
-    return work();
+    return payments.parseCallback(rawBody, context.get('stripe-signature'));
   } catch (error) {
-    throw translatedError(error);
+    if (error instanceof UnreadablePaymentCallback) throw invalid(error.part, error.message);
+    if (!(error instanceof BadPaymentSignature)) throw translatedError(error);
+    await rateLimits.countFailure(clientAddress(context));
+    throw new ApiError('UNAUTHORIZED', 'The signature does not match');
   }
 }
 
 /** Anything but 2xx makes the provider tell it again. */
 function translatedError(error: unknown): unknown {
-  if (error instanceof BadPaymentSignature)
-    return new ApiError('UNAUTHORIZED', 'The signature does not match');
   return error instanceof PaymentsUnavailable ? new ApiError('UNAVAILABLE') : error;
 }

@@ -14,6 +14,7 @@ export function referenceRoutes(routes: () => readonly Route[]): Route[] {
       path: '/openapi.json',
       tag: 'System',
       summary: 'The OpenAPI document',
+      answers: { 200: 'application/json' },
       async respond(context) {
         document ??= JSON.stringify(openApiDocument(routes()));
         context.type = 'application/json';
@@ -26,6 +27,7 @@ export function referenceRoutes(routes: () => readonly Route[]): Route[] {
       path: '/docs',
       tag: 'System',
       summary: 'The API reference page',
+      answers: { 200: 'text/html' },
       hidden: true,
       async respond(context) {
         context.set('Content-Security-Policy', DOCS_CONTENT_SECURITY_POLICY);
@@ -39,6 +41,7 @@ export function referenceRoutes(routes: () => readonly Route[]): Route[] {
       path: '/docs/assets/{name}',
       tag: 'System',
       summary: 'What the API reference page loads',
+      answers: { 200: 'application/octet-stream' },
       hidden: true,
       async respond(context) {
         const asset = docsAsset(String(context['params'].name));

@@ -14,6 +14,7 @@ export const simulatedRoutes = (['GET', 'POST'] as const).map((method) =>
     path: '/simulated/{*path}',
     tag: 'Simulated providers',
     summary: 'The simulated providers',
+    answers: { 200: 'application/json' },
     hidden: true,
     async respond(context, { config }) {
       if (!config.simulator) throw new ApiError('NOT_FOUND');

@@ -11,6 +11,7 @@ export const health = publicRoute({
   path: '/healthz',
   tag: 'System',
   summary: 'The process is up',
+  answers: { 200: 'application/json' },
   async respond(context) {
     context.body = { status: 'ok' };
   },
@@ -22,6 +23,7 @@ export const readiness = publicRoute({
   path: '/readyz',
   tag: 'System',
   summary: 'PostgreSQL and Temporal answer, and the migrations are current',
+  answers: { 200: 'application/json', 503: 'application/json' },
   async respond(context, { pools, temporal, logger }) {
     const checks = {
       postgresql: async () =>
@@ -60,6 +62,7 @@ export const metricsPage = publicRoute({
   path: '/metrics',
   tag: 'System',
   summary: 'Metrics in the Prometheus text format',
+  answers: { 200: 'text/plain' },
   async respond(context, { metrics, waker, pools, logger }) {
     metrics.waitingWakes.set(waker.waiting);
     try {

@@ -5,7 +5,7 @@ import { withTenant } from '#db/pool.ts';
 import { html } from '#providers/mail/html.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import { publicRoute } from '../http/route.ts';
-import { showPage } from '../http/small-page.ts';
+import { PAGE_ANSWERS, refuseLink, showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
 
 /** For a person: mail scanners fetch every link, so the page only asks (RFC 8058 §3.2). */
@@ -15,9 +15,10 @@ export const unsubscribePage = publicRoute({
   path: '/unsubscribe/{token}',
   tag: 'Opt-outs',
   summary: 'A page that asks whether to unsubscribe; opening it changes nothing',
+  answers: PAGE_ANSWERS,
   async respond(context, services) {
     const found = await recipientOf(context, services);
-    if (!found) return showPage(context, 404, html`This link is not valid`);
+    if (!found) return refuseLink(context, services);
     const done = await withTenant(services.pools, found.workspaceId, (db) => isOptedOut(db, found.address));
     if (done) return showPage(context, 200, html`You are unsubscribed`);
     showPage(context, 200, html`Unsubscribe?`, html`<form method="post"><button>Unsubscribe</button></form>`);
@@ -31,9 +32,10 @@ export const unsubscribe = publicRoute({
   path: '/unsubscribe/{token}',
   tag: 'Opt-outs',
   summary: 'Opt the recipient of an email out of the workspace (RFC 8058)',
+  answers: PAGE_ANSWERS,
   async respond(context, services) {
     const found = await recipientOf(context, services);
-    if (!found) return showPage(context, 404, html`This link is not valid`);
+    if (!found) return refuseLink(context, services);
     const { workspaceId, address } = found;
     const now = new Date();
     const wakes = await withTenant(services.pools, workspaceId, async (db) => {

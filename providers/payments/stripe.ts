@@ -1,4 +1,6 @@
 import Stripe from 'stripe';
+import { z } from 'zod';
+import { Id } from '#domain/ids.ts';
 import type { LineKind, Plan } from '#domain/entitlement.ts';
 import { lineKind, Plan as PlanSchema } from '#domain/entitlement.ts';
 import {
@@ -11,6 +13,7 @@ import {
   type PaymentProvider,
   PaymentsUnavailable,
   type Subscription,
+  UnreadablePaymentCallback,
 } from '#domain/payments.ts';
 
 export interface StripeOptions {
@@ -180,13 +183,11 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
       translated(async () => readSubscription(await stripe.subscriptions.retrieve(subscriptionId))),
 
     parseCallback(rawBody, signature) {
-      try {
-        return readEvent(stripe.webhooks.constructEvent(rawBody, signature, webhookSecret));
-      } catch (error) {
-        if (error instanceof Stripe.errors.StripeSignatureVerificationError)
-          throw new BadPaymentSignature(error.message);
-        throw error;
+      if (signature !== '' && !SIGNATURE.test(signature)) {
+        throw new UnreadablePaymentCallback('Stripe-Signature', 'must be t=<seconds>,v1=<signature>');
       }
+      if (rawBody === '') throw new UnreadablePaymentCallback('', 'the body is empty');
+      return readEvent(verifiedEvent(stripe, rawBody, signature, webhookSecret));
     },
   };
 }
@@ -211,7 +212,11 @@ const metadataOf = ({ workspaceId, lineId, round }: Pick<LineOrder, 'workspaceId
 });
 
 /** A draft is not yet open and an uncollectible one can still be paid: neither differs from open here. */
-function readInvoice({ id, status, hosted_invoice_url: url }: Stripe.Invoice): Invoice {
+function readInvoice({
+  id,
+  status,
+  hosted_invoice_url: url,
+}: Pick<Stripe.Invoice, 'id' | 'status' | 'hosted_invoice_url'>): Invoice {
   const settled = status === 'paid' ? 'paid' : status === 'void' ? 'void' : 'open';
   return { id, status: settled, paymentUrl: url ?? null };
 }
@@ -240,28 +245,74 @@ const INVOICE_EVENTS: Record<string, Extract<PaymentEvent, { kind: 'invoice' }>[
   'invoice.payment_failed': 'payment_failed',
 };
 
-function readEvent({ id, type, data: { object } }: Stripe.Event): PaymentEvent | null {
-  if (type === 'checkout.session.completed') return readCard(id, object as Stripe.Checkout.Session);
-  if (object.object === 'subscription') return { kind: 'subscription', id, subscriptionId: object.id };
-  const fact = INVOICE_EVENTS[type];
-  if (object.object !== 'invoice' || fact === undefined) return null;
-  const { line_request_id: lineId, round } = object.metadata ?? {};
-  // The invoices of subscriptions show in the subscription's status.
-  if (lineId === undefined || round === undefined) return null;
-  return {
-    kind: 'invoice',
-    id,
-    type: fact,
-    lineId,
-    round: Number(round),
-    invoice: readInvoice(object),
-  };
+/** Other schemes than `v1` may stand beside it. */
+const SIGNATURE = /^(?=(?:.*,)?t=\d+(?:,|$))(?=(?:.*,)?v1=[0-9a-f]+(?:,|$))\w+=\w+(?:,\w+=\w+)*$/;
+
+const NOT_AN_EVENT = 'the body is not an event';
+
+const StripeId = z.string().regex(/^[\w-]{1,255}$/);
+
+/** What is read of an event; the rest depends on its type. */
+const EventBody = z.object({
+  id: StripeId,
+  type: z.string(),
+  data: z.object({ object: z.looseObject({ object: z.string().optional() }) }),
+});
+const SubscriptionBody = z.object({ id: StripeId });
+const InvoiceBody = z.object({
+  id: StripeId,
+  status: z.enum(['draft', 'open', 'paid', 'uncollectible', 'void']).nullable(),
+  hosted_invoice_url: z.string().nullable().default(null),
+  metadata: z.record(z.string(), z.string()).nullish(),
+});
+const SetupBody = z.object({ mode: z.literal('setup'), customer: StripeId, setup_intent: StripeId });
+/** What `metadataOf` wrote on an invoice of ours. */
+const LineMetadata = z.object({ line_request_id: Id, round: z.coerce.number().int().min(1).max(1_000_000) });
+
+/** @throws BadPaymentSignature, UnreadablePaymentCallback */
+function verifiedEvent(
+  stripe: Stripe,
+  rawBody: string,
+  signature: string,
+  secret: string,
+): z.infer<typeof EventBody> {
+  let event: unknown;
+  try {
+    event = stripe.webhooks.constructEvent(rawBody, signature, secret);
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeSignatureVerificationError)
+      throw new BadPaymentSignature(error.message);
+    // Its signature matches: what it signs is no JSON, or no event.
+    throw new UnreadablePaymentCallback('', NOT_AN_EVENT);
+  }
+  return parsed(EventBody, event);
 }
 
-function readCard(id: string, session: Stripe.Checkout.Session): PaymentEvent | null {
-  const { mode, customer, setup_intent: setup } = session;
-  return mode === 'setup' && typeof customer === 'string' && typeof setup === 'string'
-    ? { kind: 'card', id, customerId: customer, setupId: setup }
+function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const path = result.error.issues[0]?.path.join('.') ?? '';
+  throw new UnreadablePaymentCallback('', path === '' ? NOT_AN_EVENT : `${NOT_AN_EVENT}: see ${path}`);
+}
+
+function readEvent({ id, type, data: { object } }: z.infer<typeof EventBody>): PaymentEvent | null {
+  if (type === 'checkout.session.completed') return readCard(id, object);
+  if (object.object === 'subscription')
+    return { kind: 'subscription', id, subscriptionId: parsed(SubscriptionBody, object).id };
+  const fact = INVOICE_EVENTS[type];
+  if (object.object !== 'invoice' || fact === undefined) return null;
+  const invoice = parsed(InvoiceBody, object);
+  const ours = LineMetadata.safeParse(invoice.metadata);
+  // The invoices of subscriptions show in the subscription's status.
+  if (!ours.success) return null;
+  const { line_request_id: lineId, round } = ours.data;
+  return { kind: 'invoice', id, type: fact, lineId, round, invoice: readInvoice(invoice) };
+}
+
+function readCard(id: string, session: unknown): PaymentEvent | null {
+  const card = SetupBody.safeParse(session);
+  return card.success
+    ? { kind: 'card', id, customerId: card.data.customer, setupId: card.data.setup_intent }
     : null;
 }
 

@@ -3,8 +3,9 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
 import { errorCodes, openApiDocument } from '#api/http/openapi.ts';
-import type { TenantRoute } from '#api/http/route.ts';
+import type { PublicRoute, TenantRoute } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
+import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiAnswer, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
@@ -16,7 +17,7 @@ let workspace: { id: string; key: string };
 let keyOf: (route: TenantRoute) => string;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await startTestApp({ worker: false, environment: { FAILED_ATTEMPTS_PER_MINUTE: '100000' } });
   const [made, agency] = await Promise.all([createWorkspace(app), createAgency(app)]);
   workspace = made;
   const admin = await signIn(app, { userId: made.ownerId, organizationId: made.id, role: 'org:admin' });
@@ -236,6 +237,19 @@ describe('every endpoint', () => {
     expect(await wrong(tenantRoutes.slice(0, 3), ask('not fit: <script>'), made)).toEqual([]);
   });
 
+  it('is neither kept by a cache nor taken for another type than it says', async () => {
+    const kept = ({ headers }: ApiAnswer) =>
+      headers.get('cache-control') !== 'no-store' && `Cache-Control: ${headers.get('cache-control')}`;
+    const sniffed = ({ headers }: ApiAnswer) =>
+      headers.get('x-content-type-options') !== 'nosniff' && 'without nosniff';
+    const ask = (route: TenantRoute) => call(app.url, route, keyOf(route));
+    expect(await wrong(tenantRoutes, ask, (answer) => kept(answer) || sniffed(answer))).toEqual([]);
+    for (const path of ['/healthz', '/openapi.json', '/docs', '/metrics', '/invitations/x', '/nothing']) {
+      const { headers } = await apiClient(app.url, '')('GET', path);
+      expect(headers.get('x-content-type-options'), path).toBe('nosniff');
+    }
+  });
+
   it('tells where the caller stands with its rate limit', async () => {
     const problem = ({ headers }: ApiAnswer, { limit }: TenantRoute) => {
       const [total, left, reset] = ['limit', 'remaining', 'reset'].map((name) =>
@@ -316,6 +330,27 @@ describe('beside the endpoints', () => {
         .map((code) => `${named(route)}: ${code}`);
     });
     expect(missing).toEqual([]);
+  });
+
+  it('endpoints without a credential answer only what their document says', async () => {
+    const open = routes.filter((route): route is PublicRoute => route.access === 'public' && !route.hidden);
+    expect(open.length).toBeGreaterThan(12);
+    const { paths = {} } = openApiDocument(routes);
+    const found = await Promise.all(
+      open.flatMap((route) =>
+        ['a', '%00', '..%2f', newId()].map(async (value) => {
+          const path = route.path.replaceAll(/\{\w+\}/g, value);
+          const body = route.method === 'POST' ? '{' : undefined;
+          const { status, headers } = await apiClient(app.url, '')(route.method, path, body);
+          const documented = paths[route.path]?.[route.method.toLowerCase() as 'get']?.responses ?? {};
+          const response = documented[String(status) as '200'] as { content?: object } | undefined;
+          const [type = ''] = (headers.get('content-type') ?? '').split(';');
+          const known = Object.keys(response?.content ?? {}).some((name) => name === type || name === '*/*');
+          return response && known ? [] : [`${route.method} ${path}: ${status} ${type}`];
+        }),
+      ),
+    );
+    expect(found.flat()).toEqual([]);
   });
 
   it('the document describes the parameters that every path names', () => {

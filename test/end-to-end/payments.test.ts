@@ -4,7 +4,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
-import { charged, pay, sendInvoiceEvent, steerPayments } from '#test/support/payments.ts';
+import {
+  charged,
+  pay,
+  postCallback,
+  sendInvoiceEvent,
+  signed,
+  steerPayments,
+} from '#test/support/payments.ts';
 import { signIn } from '#test/support/sessions.ts';
 
 const PATH = '/api/line-requests';
@@ -49,6 +56,70 @@ describe('callbacks of the payment provider', () => {
     const unsigned = await fetch(`${app.url}/callbacks/payments`, { method: 'POST', body: '{}' });
     expect(unsigned.status).toBe(401);
     expect(await statusOf(lineId)).toBe('awaiting_payment');
+  });
+
+  it.each([
+    '',
+    '{',
+    'null',
+    '[]',
+    '"text"',
+    '7',
+    '{}',
+    '{"id":"evt_1","type":"invoice.paid"}',
+    '{"id":"evt_1","type":"invoice.paid","data":null}',
+    '{"id":"evt_1","type":"invoice.paid","data":{}}',
+    '{"id":"evt_1","type":"invoice.paid","data":{"object":null}}',
+    '{"id":"evt_1","type":"invoice.paid","data":{"object":[]}}',
+    '{"id":7,"type":"invoice.paid","data":{"object":{"object":"invoice"}}}',
+    '{"id":"evt_\\u0000","type":"invoice.paid","data":{"object":{"object":"invoice"}}}',
+    '{"id":"evt_1","type":"invoice.paid","data":{"object":{"object":"invoice"}}}',
+    '{"id":"evt_1","type":"invoice.paid","data":{"object":{"object":"invoice","id":"in_1","status":{}}}}',
+    '{"id":"evt_1","type":"customer.subscription.updated","data":{"object":{"object":"subscription"}}}',
+    '{"object":"v2.core.event","id":"evt_1","type":"invoice.paid","data":{"object":{}}}',
+    `{"id":"evt_1","type":"invoice.paid","data":{"object":${'['.repeat(10_000)}${']'.repeat(10_000)}}}`,
+  ])('that are signed and cannot be read are the fault of who sent them: %s', async (payload) => {
+    const answer = await postCallback(app, payload, signed(payload, app.config.simulator?.secret ?? ''));
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ code: 'VALIDATION_ERROR', issues: [expect.anything()] }),
+    ]);
+  });
+
+  it.each([
+    { line_request_id: 'nothing', round: '1' },
+    { line_request_id: 'a\u0000b', round: '1' },
+    { line_request_id: '0'.repeat(24), round: 'first' },
+    { line_request_id: '0'.repeat(24), round: '9'.repeat(40) },
+    {},
+  ])('that are about no line of ours change nothing: %j', async (metadata) => {
+    const object = { object: 'invoice', id: 'in_1', status: 'paid', metadata };
+    const payload = JSON.stringify({ id: 'evt_1', type: 'invoice.paid', data: { object } });
+    const answer = await postCallback(app, payload, signed(payload, app.config.simulator?.secret ?? ''));
+    expect(answer.status).toBe(200);
+  });
+
+  it.each([
+    't=,v1=',
+    `t=${Math.floor(Date.now() / 1000)},v1=`,
+    `t=${Math.floor(Date.now() / 1000)},v1`,
+    `t=${Math.floor(Date.now() / 1000)},v1=,v1=${'0'.repeat(64)}`,
+    `v1=${'0'.repeat(64)}`,
+    't=1',
+    'garbage',
+    ',',
+    '=,=,=',
+    't=1,v1=ü',
+    ','.repeat(10_000),
+  ])('whose Stripe-Signature is none are refused as such: %s', async (signature) => {
+    const answer = await postCallback(app, '{}', signature);
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({
+        code: 'VALIDATION_ERROR',
+        issues: [{ path: 'Stripe-Signature', message: expect.any(String) }],
+      }),
+    ]);
   });
 
   it('that come twice, and at once, count once', async () => {

@@ -76,13 +76,16 @@ export async function sendInvoiceEvent(
       },
     },
   });
-  const signature = Stripe.webhooks.generateTestHeaderString({
-    payload,
-    secret: simulatedWebhookSecret(secret),
-  });
-  return fetch(`${app.url}/callbacks/payments`, {
+  return postCallback(app, payload, signed(payload, secret));
+}
+
+/** The `Stripe-Signature` of a body. @param secret the simulator's, unless it is to be a wrong one. */
+export const signed = (payload: string, secret: string): string =>
+  Stripe.webhooks.generateTestHeaderString({ payload, secret: simulatedWebhookSecret(secret) });
+
+export const postCallback = (app: TestApp, payload: string, signature: string): Promise<Response> =>
+  fetch(`${app.url}/callbacks/payments`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'stripe-signature': signature },
     body: payload,
   });
-}

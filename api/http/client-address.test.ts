@@ -1,0 +1,48 @@
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import { describe, expect, it } from 'vitest';
+import { clientAddress, proxySettings } from './client-address.ts';
+
+/** The address that an application behind so many proxies takes a request to come from. */
+async function addressOf(trustedProxies: number, forwardedFor?: string): Promise<string> {
+  const app = new Koa(proxySettings(trustedProxies));
+  app.use((context) => {
+    context.body = clientAddress(context);
+  });
+  const server = app.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  const headers: Record<string, string> =
+    forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
+  try {
+    return await (await fetch(`http://127.0.0.1:${port}/`, { headers })).text();
+  } finally {
+    server.close();
+  }
+}
+
+describe('the address of a client', () => {
+  it('is that of its connection where no proxy is trusted, whatever it says', async () => {
+    expect(await addressOf(0, '203.0.113.7')).toBe('127.0.0.1');
+    expect(await addressOf(0)).toBe('127.0.0.1');
+  });
+
+  it('is what the outermost trusted proxy saw, not what the client wrote before it', async () => {
+    expect(await addressOf(1, '203.0.113.7')).toBe('203.0.113.7');
+    expect(await addressOf(1, '198.51.100.1, 203.0.113.7')).toBe('203.0.113.7');
+    expect(await addressOf(2, '198.51.100.1, 203.0.113.7, 10.0.0.1')).toBe('203.0.113.7');
+  });
+
+  it('is that of the connection where the header is missing or names no address', async () => {
+    expect(await addressOf(1)).toBe('127.0.0.1');
+    expect(await addressOf(1, 'unknown')).toBe('127.0.0.1');
+    expect(await addressOf(1, "'; drop table rate_limits; --")).toBe('127.0.0.1');
+  });
+
+  it('is the same for all addresses of one IPv6 network, and for both spellings of an IPv4 address', async () => {
+    const first = await addressOf(1, '2001:db8:1:2::1');
+    expect(await addressOf(1, '2001:db8:1:2:ffff:ffff:ffff:ffff')).toBe(first);
+    expect(await addressOf(1, '2001:db8:1:3::1')).not.toBe(first);
+    expect(await addressOf(1, '::ffff:203.0.113.7')).toBe('203.0.113.7');
+  });
+});

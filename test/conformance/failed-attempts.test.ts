@@ -1,0 +1,139 @@
+import { createHmac } from 'node:crypto';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiAnswer, apiClient } from '#test/support/client.ts';
+import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let agencyKey: string;
+let session: string;
+let lineId: string;
+let mailboxLine: string;
+
+/** The limit of a minute. */
+const ALLOWED = 60;
+
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+  workspace = await createWorkspace(app);
+  agencyKey = (await createAgency(app)).key;
+  session = await signIn(app, {
+    userId: workspace.ownerId,
+    organizationId: workspace.id,
+    role: 'org:admin',
+  });
+  lineId = await createLine(app, workspace.id);
+  mailboxLine = await createLine(app, workspace.id, 'email', {
+    carrier: 'smtp',
+    carrier_config: JSON.stringify({ host: 'mail.example', port: 587 }),
+  });
+});
+afterAll(() => app.stop());
+
+const guess = (): string => createHmac('sha256', newId()).update('guess').digest('base64url');
+const get = (path: string, credential = ''): Promise<ApiAnswer> =>
+  apiClient(app.url, credential)('GET', path);
+const post = (path: string, headers: Record<string, string> = {}): Promise<ApiAnswer> =>
+  apiClient(app.url, '')('POST', path, '{}', headers);
+
+/** Every way to try what one does not know, and what it is answered with. */
+const ATTEMPTS: Record<string, { status: number; ask: () => Promise<ApiAnswer> }> = {
+  'a workspace key': { status: 401, ask: () => get('/api/lists', `svc_sk_${guess()}`) },
+  'an agency key': { status: 401, ask: () => get('/api/agency/lines', `svcagency_${guess()}`) },
+  'a session token': {
+    status: 401,
+    ask: () => get('/api/lists', `${session.slice(0, -20)}${'A'.repeat(20)}`),
+  },
+  'an invitation': { status: 404, ask: () => get(`/invitations/${guess()}`) },
+  'the acceptance of an invitation': { status: 404, ask: () => post(`/invitations/${guess()}`) },
+  'a link of notifications': {
+    status: 404,
+    ask: () => get(`/notifications/${newWorkspaceId()}.${newUserId()}.reply.${guess()}`),
+  },
+  'a link to unsubscribe': {
+    status: 404,
+    ask: () => post(`/unsubscribe/${newWorkspaceId()}.${newId()}.${guess()}`),
+  },
+  'a link to a file': {
+    status: 403,
+    ask: () => get(`/attachments/${workspace.id}/${newId()}/a.pdf?expires=9999999999&signature=${guess()}`),
+  },
+  'the signature of a carrier': {
+    status: 401,
+    ask: () =>
+      post(`/callbacks/carriers/simulated/${lineId}`, {
+        'webhook-id': 'x',
+        'webhook-timestamp': String(Math.floor(Date.now() / 1000)),
+        'webhook-signature': `v1,${guess()}`,
+      }),
+  },
+  'the line of a callback': { status: 404, ask: () => post(`/callbacks/carriers/simulated/${newId()}`) },
+  'the signature of the payment provider': {
+    status: 401,
+    ask: () =>
+      post('/callbacks/payments', {
+        'stripe-signature': `t=${Math.floor(Date.now() / 1000)},v1=${'0'.repeat(64)}`,
+      }),
+  },
+};
+
+describe('attempts of one client that fail', () => {
+  it('are answered as such up to the limit, whatever the client says of where it comes from', async () => {
+    const each = Object.entries(ATTEMPTS);
+    for (let made = 0; made < ALLOWED; made++) {
+      const [name, { status, ask }] = each[made % each.length] as (typeof each)[number];
+      expect((await ask()).status, name).toBe(status);
+    }
+    const spoofed = await apiClient(app.url, `svc_sk_${guess()}`)('GET', '/api/lists', undefined, {
+      'x-forwarded-for': '203.0.113.7',
+      'x-real-ip': '203.0.113.7',
+      forwarded: 'for=203.0.113.7',
+    });
+    expect(spoofed.status).toBe(429);
+  });
+
+  it.each(Object.entries(ATTEMPTS))('are refused beyond it: %s', async (_, { ask }) => {
+    const { status, headers, body } = await ask();
+    expect([status, body.code]).toEqual([429, 'RATE_LIMITED']);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(60);
+  });
+
+  it('do not keep anybody out who has a valid credential', async () => {
+    expect((await get('/api/lists', workspace.key)).status).toBe(200);
+    expect((await get('/api/lists', session)).status).toBe(200);
+    expect((await get('/api/agency/lines', agencyKey)).status).toBe(200);
+    const form = new FormData();
+    form.set('file', new Blob(['%PDF-1.7 a']), 'a.pdf');
+    const upload = await fetch(`${app.url}/api/attachments/upload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${workspace.key}` },
+      body: form,
+    });
+    const { url } = (await upload.json()) as { url: string };
+    expect((await fetch(url)).status).toBe(200);
+  });
+
+  it('do not count where no credential was given', async () => {
+    expect((await get('/api/lists')).status).toBe(401);
+  });
+});
+
+it('a callback without the secret of its address is refused before its body is read', async () => {
+  const { hostname, port } = new URL(app.url);
+  const socket = connect(Number(port), hostname);
+  // Ten megabytes are announced, and none is sent.
+  socket.write(
+    `POST /callbacks/carriers/smtp/${mailboxLine}?secret=wrong HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10000000\r\n\r\n`,
+  );
+  const [answer] = (await new Promise<Buffer[]>((resolve, reject) => {
+    socket.once('data', (data: Buffer) => resolve([data]));
+    socket.once('error', reject);
+  })) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 (401|429) /);
+  socket.destroy();
+});
