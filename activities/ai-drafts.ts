@@ -100,7 +100,7 @@ async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
     .toReversed()
     .map(({ direction, body, sentText, at }) => ({
       from: direction === 'in' ? ('contact' as const) : ('us' as const),
-      text: direction === 'in' ? body : shownText({ body, sentText }, lead),
+      text: direction === 'in' ? body : shownText({ body, sentText }),
       at: at.toISOString(),
     }));
   return { contact: contactName(lead, null, address), conversation };

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AttemptRow, carrierIdsAt, insertAttempts, openAttempts } from '#db/queries/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { applyWaitingEvents, lockCarrierMessage } from '#db/commands/inbound/carrier-events.ts';
@@ -9,7 +10,7 @@ import { type TenantDb, withTenant } from '#db/pool.ts';
 import { isOptedOut } from '#db/commands/sending/opt-outs.ts';
 import { setFallbackSms } from '#db/queries/sends.ts';
 import { newId } from '#domain/ids.ts';
-import { renderTemplate } from '#domain/template.ts';
+import { fallbackText, type OutgoingText, outgoingText } from '#domain/outgoing-text.ts';
 import { findLead, type LeadRow, presentLead } from '#db/queries/leads.ts';
 import type { Carrier, OutboundMessage } from '#providers/carriers/carrier.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
@@ -70,7 +71,7 @@ export function createSender({
     text: string | null,
     now: Date,
   ): Promise<string[]> {
-    if (attempt.kind === 'fallback') return settleFallback(db, attempt, outcome, now);
+    if (attempt.kind === 'fallback') return settleFallback(db, attempt, outcome, text, now);
     if (outcome.kind !== 'accepted') return settlePrimary(db, attempt, outcome, text, now);
     await lockCarrierMessage(db, line.lineId, outcome.carrierMessageId);
     const wakes = await settlePrimary(db, attempt, outcome, text, now);
@@ -131,20 +132,26 @@ export function createSender({
     const carrier = carriers.get(attempt.carrier);
     const message = await findMessage(db, attempt.messageId);
     const lead = message?.leadId ? await findLead(db, message.leadId) : null;
-    const body = message && (isFallback ? fallbackText(message, account) : message.body);
+    const sent = message && render(message, isFallback ? fallbackText(message, account) : message.body, lead);
     return {
       carrier,
       config:
         isFallback && account
           ? fallbackConfig(carrier, account, db.workspaceId, secrets)
           : lineCarrier({ carriers, secrets }, row).config,
-      content: { text: body && render(body, lead), attachmentCount: message?.attachmentUrls.length ?? 0 },
+      content: {
+        text: sent && 'text' in sent ? sent.text : null,
+        attachmentCount: message?.attachmentUrls.length ?? 0,
+      },
     };
   }
 
   async function sendPrimary(line: SendingLine, { line: row, message, lead, attempt }: Claim): Promise<void> {
-    const text = render(message.body, lead);
-    if (text === null) return settle(line, attempt, { kind: 'refused', reason: 'template_error' });
+    // Rendering is synchronous: between two of a batch, whatever else waits has its turn.
+    await nextTurn();
+    const rendered = render(message, message.body, lead);
+    if ('reason' in rendered) return settle(line, attempt, { kind: 'unsendable', ...rendered });
+    const { text } = rendered;
     const files = await filesOf(line, message, attempt);
     if (files.kind !== 'files') return settle(line, attempt, files);
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
@@ -214,8 +221,9 @@ export function createSender({
     if (!claim) return;
     const { message, account, attempt, lead } = claim;
     const carrier = carriers.get(account.provider);
-    const text = render(fallbackText(message, account), lead);
-    if (text === null) return settle(line, attempt, { kind: 'refused', reason: 'template_error' });
+    const rendered = render(message, fallbackText(message, account), lead);
+    if ('reason' in rendered) return settle(line, attempt, { kind: 'unsendable', ...rendered });
+    const { text } = rendered;
     const config = fallbackConfig(carrier, account, line.workspaceId, secrets);
     const files = await filesOf(line, message, attempt);
     if (files.kind !== 'files') return settle(line, attempt, files);
@@ -269,14 +277,5 @@ export function createSender({
   };
 }
 
-const fallbackText = (message: MessageRow, account: { defaultMessage: string | null } | null): string =>
-  message.smsFallbackMessage ?? account?.defaultMessage ?? message.body;
-
-/** null when the template cannot be rendered, now or ever. */
-function render(template: string, lead: LeadRow | null): string | null {
-  try {
-    return renderTemplate(template, lead && presentLead(lead));
-  } catch {
-    return null;
-  }
-}
+const render = (message: MessageRow, template: string, lead: LeadRow | null): OutgoingText =>
+  outgoingText(template, lead && presentLead(lead), message.attachmentUrls.length);

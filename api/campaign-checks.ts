@@ -3,12 +3,11 @@ import { loadIntakeContext, type Uploads } from '#db/queries/intake.ts';
 import { usableLines } from '#db/queries/lines.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/pool.ts';
-import type { CampaignPatch, CampaignStep } from '#domain/campaign.ts';
+import type { CampaignPatch } from '#domain/campaign.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
-import { renderTemplate } from '#domain/template.ts';
-import { ApiError, invalidFields, type Issue } from './http/errors.ts';
+import { ApiError, invalidFields } from './http/errors.ts';
 
-/** @throws when a campaign names what the workspace does not have, or a step could never be rendered. */
+/** @throws when a campaign names what the workspace does not have. */
 export async function checkCampaign(
   db: TenantDb,
   { listId, eligibleLineIds, steps = [] }: CampaignPatch,
@@ -22,25 +21,17 @@ export async function checkCampaign(
   const unknown = eligibleLineIds?.find((id) => !lines.some((line) => line.id === id));
   if (unknown !== undefined)
     throw new ApiError('NOT_FOUND', 'eligibleLineIds: no such line in this workspace');
-  const issues = steps.flatMap((step, index) => stepIssues(step, `steps.${index}`, ownAttachments));
+  const issues = steps.flatMap(({ attachmentUrls }, step) =>
+    attachmentUrls.flatMap((url, index) =>
+      ownAttachments.has(url)
+        ? []
+        : {
+            path: `steps.${step}.attachmentUrls.${index}`,
+            message: 'must be an upload of this workspace (POST /api/attachments/upload)',
+          },
+    ),
+  );
   if (issues.length > 0) throw invalidFields(issues);
-}
-
-function stepIssues(step: CampaignStep, path: string, ownAttachments: ReadonlySet<string>): Issue[] {
-  const issues: Issue[] = [];
-  try {
-    renderTemplate(step.message, null);
-  } catch {
-    issues.push({ path: `${path}.message`, message: 'is not a valid Liquid template' });
-  }
-  step.attachmentUrls.forEach((url, index) => {
-    if (ownAttachments.has(url)) return;
-    issues.push({
-      path: `${path}.attachmentUrls.${index}`,
-      message: 'must be an upload of this workspace (POST /api/attachments/upload)',
-    });
-  });
-  return issues;
 }
 
 /** @throws NO_ACTIVE_LINE when no active line could carry one of the steps. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isTimeZone } from './calendar.ts';
 import { Plan } from './entitlement.ts';
 import { WorkspaceId } from './ids.ts';
+import { SINGLE_LINE } from './text.ts';
 
 export const BillingMode = z.enum(['card', 'invoice']);
 
@@ -23,8 +24,19 @@ export type SubAccount = z.infer<typeof SubAccount>;
 
 export const SubAccountInput = z
   .object({
-    name: z.string().trim().min(1).max(200),
-    legalName: z.string().trim().max(200).optional().meta({ description: 'Default: the name.' }),
+    name: z
+      .string()
+      .trim()
+      .min(1)
+      .max(200)
+      .refine(...SINGLE_LINE),
+    legalName: z
+      .string()
+      .trim()
+      .max(200)
+      .refine(...SINGLE_LINE)
+      .optional()
+      .meta({ description: 'Default: the name.' }),
     timezone: z.string().refine(isTimeZone, 'must be an IANA time zone').default('UTC'),
     country: z
       .string()

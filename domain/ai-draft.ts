@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApprovalChannel } from './events/ai-draft.ts';
 import { Id } from './ids.ts';
-import { MAX_BODY_LENGTH } from './message.ts';
+import { TemplateText } from './message.ts';
 
 /** The states of specification §3.3, and that of a draft which a newer reply made useless (decisions §10). */
 export const DraftStatus = z.enum(['drafted', 'approved', 'rejected', 'claimed', 'superseded']);
@@ -61,11 +61,8 @@ export const DraftResolution = z
   .object({
     replyId: z.string().max(100),
     action: DraftAction,
-    message: z
-      .string()
-      .trim()
+    message: TemplateText.trim()
       .min(1)
-      .max(MAX_BODY_LENGTH)
       .optional()
       .meta({ description: 'With `approve`: what is sent instead of the draft as it stands.' }),
   })

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
+import { SINGLE_LINE } from './text.ts';
 
 /** A key as it is listed (decisions §3); the key itself is shown once, when it is made. */
 export const ApiKeyRecord = z
@@ -18,7 +19,12 @@ export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
 
 export const ApiKeyInput = z
   .object({
-    name: z.string().trim().min(1).max(100),
+    name: z
+      .string()
+      .trim()
+      .min(1)
+      .max(100)
+      .refine(...SINGLE_LINE),
     expiresAt: z.iso.datetime({ offset: true }).nullable().optional(),
   })
   .meta({ id: 'ApiKeyInput' });

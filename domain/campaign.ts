@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { Channel } from './channel.ts';
 import { Id, UserId, WorkspaceId } from './ids.ts';
-import { MAX_BODY_LENGTH, MessageInput, TimeZone } from './message.ts';
+import { MAX_BODY_LENGTH, MessageInput, Subject, TimeZone } from './message.ts';
+import { TemplateBudget, templateProblem } from './template.ts';
+import { isBlank, SINGLE_LINE } from './text.ts';
 
 export const CampaignStatus = z
   .enum(['draft', 'active', 'paused', 'completed', 'archived'])
@@ -26,20 +28,40 @@ export const CampaignStep = z
     smsFallbackEnabled: z.boolean().default(false),
     smsFallbackMessage: z.string().max(MAX_BODY_LENGTH).optional(),
   })
-  .refine(({ message, attachmentUrls }) => message.trim() !== '' || attachmentUrls.length > 0, {
-    path: ['message'],
-    message: 'a message or attachmentUrls is required',
-  })
   .meta({ id: 'CampaignStep' });
 export type CampaignStep = z.output<typeof CampaignStep>;
+
+/** Steps as callers give them. Their templates share one budget: a request has no more for fifty of them. */
+const NewSteps = z
+  .array(CampaignStep)
+  .min(1, 'at least one step is required')
+  .max(50)
+  .superRefine((steps, context) => {
+    const budget = new TemplateBudget();
+    for (const [index, { message, smsFallbackMessage, subject, attachmentUrls }] of steps.entries()) {
+      const refuse = (field: string, problem: string | null): void => {
+        if (problem !== null) context.addIssue({ code: 'custom', path: [index, field], message: problem });
+      };
+      if (isBlank(message) && attachmentUrls.length === 0)
+        refuse('message', 'a message or attachmentUrls is required');
+      refuse('subject', Subject.safeParse(subject ?? '').error?.issues[0]?.message ?? null);
+      refuse('message', templateProblem(message, budget));
+      refuse('smsFallbackMessage', templateProblem(smsFallbackMessage ?? '', budget));
+    }
+  });
 
 const { sendWindowStart, sendWindowEnd, allowedDaysOfWeek, eligibleLineIds, stickinessPolicy } =
   MessageInput.shape;
 
 const fields = {
-  name: z.string().trim().min(1, 'must not be empty').max(200),
+  name: z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(200)
+    .refine(...SINGLE_LINE),
   description: z.string().max(2000).optional(),
-  steps: z.array(CampaignStep).min(1, 'at least one step is required').max(50),
+  steps: NewSteps,
   listId: Id.nullish().meta({
     description: 'The list whose leads enter when the campaign starts; leads added by themselves join it.',
   }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Id } from './ids.ts';
 import { MessageStatus } from './message-status.ts';
 import { ShownReaction } from './reaction.ts';
+import { SINGLE_LINE } from './text.ts';
 
 /** What the workspace and one address have written to each other, as the inbox lists it. */
 export const Conversation = z
@@ -50,6 +51,17 @@ const MAX_TAGS = 50;
 
 /** The whole set of a conversation's tags; each once, whatever the case. */
 export const TagsInput = z
-  .object({ tags: z.array(z.string().trim().min(1).max(50)).max(MAX_TAGS) })
+  .object({
+    tags: z
+      .array(
+        z
+          .string()
+          .trim()
+          .min(1)
+          .max(50)
+          .refine(...SINGLE_LINE),
+      )
+      .max(MAX_TAGS),
+  })
   .transform(({ tags }) => ({ tags: [...new Map(tags.map((tag) => [tag.toLowerCase(), tag])).values()] }))
   .meta({ id: 'TagsInput' });

@@ -1,5 +1,11 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { anyText } from '#test/support/any-text.ts';
+import { growth } from '#test/support/growth.ts';
 import { csvLine, delimiterOf } from './csv.ts';
+
+const readBack = (text: string): string[][] => parse(text, { bom: false });
 
 it('quotes what needs it', () => {
   expect(csvLine(['plain', 'a,b', 'say "hi"', 'two\nlines', ''])).toBe(
@@ -10,6 +16,44 @@ it('quotes what needs it', () => {
 it('disarms formulas, and leaves phone numbers alone', () => {
   const cells = ['=1+1', '@SUM(A1)', '-2+3', '+1+1', '\tcmd', '+14155550100', 'a=b'];
   expect(csvLine(cells)).toBe(`'=1+1,'@SUM(A1),'-2+3,'+1+1,"'\tcmd",+14155550100,a=b\r\n`);
+});
+
+it.each(['\t', '\r', '\n'])('disarms a cell that begins with %j', (begin) => {
+  expect(csvLine([`${begin}1`])).toMatch(/^"?'/);
+});
+
+it.each(['=', '+', '-', '@', '＝', '＋', '－', '＠'])(
+  'disarms a cell that begins with %j, whatever stands before it that spreadsheets skip',
+  (begin) => {
+    for (const before of ['', ' ', '\n', '\r\n', '\t', '\u00a0', '\u200b', '\ufeff', '\u0001']) {
+      const line = csvLine([`${before}${begin}1+1`]);
+      expect(line.replace(/^"/, '')).toMatch(/^'/);
+    }
+  },
+);
+
+it('gives every cell back as it was, but for the apostrophe of a formula', () => {
+  const cell = fc.oneof(
+    anyText(10).map((text) => text.toWellFormed()),
+    fc
+      .array(fc.constantFrom('=', '+', '"', ',', ';', '\n', '\r', '\t', "'", '1', ' '))
+      .map((all) => all.join('')),
+  );
+  fc.assert(
+    fc.property(fc.array(cell, { minLength: 1, maxLength: 5 }), (cells) => {
+      const rows = readBack(csvLine(['first', ...cells]));
+      expect(rows).toHaveLength(1);
+      const read = rows[0]?.slice(1) ?? [];
+      expect(read.map((text, index) => (text === cells[index] ? text : text.slice(1)))).toEqual(cells);
+      expect(read.filter((text) => /^\s*[=@]|^\s*[+-]\D/.test(text))).toEqual([]);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+it.each([' ', '=', '"', '\n', '\u200b', '+1', 'a'])('writes a cell of %j in linear time', (unit) => {
+  const cells = (length: number) => [unit.repeat(length / unit.length)];
+  expect(growth(cells, csvLine, 50_000)).toBeLessThan(3.5);
 });
 
 it('finds out what divides the cells', () => {

@@ -6,10 +6,14 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
+/**
+ * What spreadsheets take for the beginning of a formula, in either width, after characters that they skip. A phone
+ * number begins with + and is none.
+ */
+const FORMULA = /^(?!\+\d+$)[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠\u2212]|^[\t\r\n]/u;
+
 function csvCell(text: string): string {
-  // A phone number begins with + and is no formula.
-  const guarded =
-    /^[=@\t\r-]/.test(text) || (text.startsWith('+') && !/^\+\d+$/.test(text)) ? `'${text}` : text;
+  const guarded = FORMULA.test(text) ? `'${text}` : text;
   return /["\r\n,;\t]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }
 

@@ -65,8 +65,14 @@ export interface ColumnMap {
 /** @returns null when no column holds an email address or a phone number: the first row is no header then. */
 export function mapColumns(header: readonly string[]): ColumnMap | null {
   const columns = header.map((name) => name.trim());
-  const fields = columns.map((name) => NAMES[name.toLowerCase().replaceAll(/[^a-z]/g, '')] ?? null);
+  const fields = columns.map(fieldOf);
   return fields.includes('email') || fields.includes('phone') ? { columns, fields } : null;
+}
+
+function fieldOf(column: string): Field | null {
+  const name = column.toLowerCase().replaceAll(/[^a-z]/g, '');
+  // A column may be called `constructor`.
+  return Object.hasOwn(NAMES, name) ? (NAMES[name] ?? null) : null;
 }
 
 /** The lead of one row, or why the row is refused. Several addresses in one cell are divided by `;`, `,` or `|`. */
@@ -83,6 +89,7 @@ export function readRow(
     if (field === 'email' || field === 'phone')
       addresses[field].push(...value.split(/[;,|]/).map((part) => part.trim()));
     else if (field) input[field] ??= value;
+    else if (columns[index] === '__proto__') return { reason: '__proto__: must not be a name of a field' };
     else if (columns[index]) customFields[columns[index]] = value;
   }
   // PostgreSQL has no text with a null character in it.

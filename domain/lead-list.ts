@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id, UserId, WorkspaceId } from './ids.ts';
+import { SINGLE_LINE } from './text.ts';
 
 /** The list of leads that came without one (specification §2.6). */
 export const QUICK_SENDS = 'Quick Sends';
@@ -19,7 +20,12 @@ export const LeadList = z
   .meta({ id: 'LeadList' });
 export type LeadList = z.infer<typeof LeadList>;
 
-const ListName = z.string().trim().min(1, 'must not be empty').max(200);
+const ListName = z
+  .string()
+  .trim()
+  .min(1, 'must not be empty')
+  .max(200)
+  .refine(...SINGLE_LINE);
 
 export const LeadListInput = z
   .object({ name: ListName, description: z.string().max(2000).optional() })

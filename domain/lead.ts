@@ -2,16 +2,30 @@ import { z } from 'zod';
 import { normalizeEmail } from './address.ts';
 import { Id, WorkspaceId } from './ids.ts';
 import { normalizePhone } from './phone.ts';
+import { LINES, SINGLE_LINE } from './text.ts';
 
 export const LEAD_STATUSES = ['available', 'unavailable', 'error'] as const;
 export const LeadStatus = z.enum(LEAD_STATUSES);
 
-const Text = z.string().max(500);
+const Text = z
+  .string()
+  .max(500)
+  .refine(...SINGLE_LINE);
 const Addresses = z.array(z.string().max(320)).max(20);
 
 /** Own fields of a tenant: string keys to string values (specification §2.7). */
 export const CustomFields = z
-  .record(z.string().min(1).max(100), z.string().max(5000))
+  .record(
+    z
+      .string()
+      .min(1)
+      .max(100)
+      .refine(...SINGLE_LINE),
+    z
+      .string()
+      .max(5000)
+      .refine(...LINES),
+  )
   .refine((fields) => Object.keys(fields).length <= 100, 'must have at most 100 fields');
 
 /** A lead as callers send it (specification §2.7); several addresses go in `emails` and `phones`. */
@@ -25,7 +39,11 @@ export const LeadInput = z
     phones: Addresses.optional(),
     companyName: Text.optional(),
     jobTitle: Text.optional(),
-    notes: z.string().max(10_000).optional(),
+    notes: z
+      .string()
+      .max(10_000)
+      .refine(...LINES)
+      .optional(),
     contactOwnerEmail: z.string().max(320).nullish(),
     customFields: CustomFields.optional(),
   })

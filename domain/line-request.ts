@@ -2,8 +2,14 @@ import { z } from 'zod';
 import { Channel } from './channel.ts';
 import { Id } from './ids.ts';
 import { LineType, PaymentStatus, ProvisioningStatus } from './line.ts';
+import { SINGLE_LINE } from './text.ts';
 
-const Name = z.string().trim().min(1).max(100);
+const Name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(100)
+  .refine(...SINGLE_LINE);
 
 /** What `POST /api/line-requests` takes (decisions §6). */
 export const LineRequestInput = z

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Channel } from './channel.ts';
 import { Id, WorkspaceId } from './ids.ts';
+import { SINGLE_LINE } from './text.ts';
 
 /** A line and a line request share this vocabulary (specification §2.4, §3.1). */
 export const ProvisioningStatus = z.enum([
@@ -57,8 +58,14 @@ const Limit = z.int().min(0).max(10_000);
 /** What `PATCH /api/lines/{id}` changes (decisions §5). A limit set by hand ends the warm-up. */
 export const LinePatch = z
   .object({
-    firstName: z.string().max(100),
-    lastName: z.string().max(100),
+    firstName: z
+      .string()
+      .max(100)
+      .refine(...SINGLE_LINE),
+    lastName: z
+      .string()
+      .max(100)
+      .refine(...SINGLE_LINE),
     isActive: z.boolean(),
     dailyTotalMessagesLimit: Limit,
     dailyNewConversationsLimit: Limit,

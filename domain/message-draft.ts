@@ -5,6 +5,7 @@ import { newId } from './ids.ts';
 import { CRM_FIELDS, CrmIds, type MessageInput } from './message.ts';
 import { normalizePhone } from './phone.ts';
 import { clampToWindow, SendWindow } from './send-window.ts';
+import { isBlank } from './text.ts';
 
 /** A message that was accepted and is complete but for the line it will leave through. */
 export const MessageDraft = z.object({
@@ -89,7 +90,7 @@ export function draftMessage(
 ): MessageDraft {
   const text = input.message ?? '';
   const attachmentUrls = input.attachmentUrls ?? [];
-  if (text.trim() === '' && attachmentUrls.length === 0) {
+  if (isBlank(text) && attachmentUrls.length === 0) {
     throw new Refusal('VALIDATION_ERROR', 'message', 'a message or attachmentUrls is required');
   }
   attachmentUrls.forEach((url, index) => {

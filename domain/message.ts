@@ -4,8 +4,20 @@ import { Channel } from './channel.ts';
 import { Id, UserId, WorkspaceId } from './ids.ts';
 import { MessageStatus } from './message-status.ts';
 import { ShownReaction } from './reaction.ts';
+import { templateProblem } from './template.ts';
+import { SINGLE_LINE } from './text.ts';
 
 export const MAX_BODY_LENGTH = 10_000;
+
+/** A Liquid template over the lead: parsed when it is accepted, rendered when it is sent. */
+export const TemplateText = z
+  .string()
+  .max(MAX_BODY_LENGTH)
+  .superRefine((text, context) => {
+    // A text that is too long has its issue already, and is not worth parsing.
+    const problem = text.length > MAX_BODY_LENGTH ? null : templateProblem(text);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  });
 
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
 const Instant = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' });
@@ -14,15 +26,25 @@ export const TimeZone = z
   .refine(isTimeZone, 'must be an IANA time zone')
   .meta({ example: 'America/New_York' });
 
+/** Of a person, or of something that callers name themselves. */
+const Name = z
+  .string()
+  .max(200)
+  .refine(...SINGLE_LINE);
+export const Subject = z
+  .string()
+  .max(500)
+  .refine(...SINGLE_LINE);
+
 /** Identifiers of external CRMs: stored as they come, echoed in every event of the message (specification §4.4). */
 export const CrmIds = z.object({
-  crmAContactId: z.string().max(200).optional(),
-  crmAPortalId: z.string().max(200).optional(),
-  crmBContactId: z.string().max(200).optional(),
-  crmBLocationId: z.string().max(200).optional(),
-  crmCCompanyId: z.string().max(200).optional(),
-  crmCPersonId: z.string().max(200).optional(),
-  crmCLeadId: z.string().max(200).optional(),
+  crmAContactId: Name.optional(),
+  crmAPortalId: Name.optional(),
+  crmBContactId: Name.optional(),
+  crmBLocationId: Name.optional(),
+  crmCCompanyId: Name.optional(),
+  crmCPersonId: Name.optional(),
+  crmCLeadId: Name.optional(),
 });
 export type CrmIds = z.infer<typeof CrmIds>;
 export const CRM_FIELDS = CrmIds.keyof().options;
@@ -30,23 +52,31 @@ export const CRM_FIELDS = CrmIds.keyof().options;
 /** What `POST /api/drip` reads (specification §4.4); every other field of a message is ignored there. */
 export const DripInput = z
   .object({
-    message: z.string().max(MAX_BODY_LENGTH).optional(),
+    message: TemplateText.optional(),
     messageType: Channel.optional(),
     recipientPhone: z.string().max(40).optional(),
     recipientEmail: z.string().max(320).optional(),
-    recipientName: z.string().max(200).optional(),
+    recipientName: Name.optional(),
     leadId: z.string().max(100).optional(),
     fromLineId: z.string().max(100).optional(),
-    subject: z.string().max(500).optional(),
+    subject: Subject.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
-    attachmentNames: z.array(z.string().max(255)).max(2).optional(),
+    attachmentNames: z
+      .array(
+        z
+          .string()
+          .max(255)
+          .refine(...SINGLE_LINE),
+      )
+      .max(2)
+      .optional(),
     voiceNote: z.boolean().optional(),
     sendFallbackSmsOnFailed: z.boolean().optional(),
     smsFallbackEnabled: z.boolean().optional(),
     forceFallback: z.boolean().optional(),
-    smsFallbackMessage: z.string().max(MAX_BODY_LENGTH).optional(),
-    correlationId: z.string().max(200).optional(),
-    traceId: z.string().max(200).optional(),
+    smsFallbackMessage: TemplateText.optional(),
+    correlationId: Name.optional(),
+    traceId: Name.optional(),
     timezone: TimeZone.optional(),
     sendWindowStart: TimeOfDay.optional(),
     sendWindowEnd: TimeOfDay.optional(),
@@ -59,7 +89,7 @@ export type DripInput = z.infer<typeof DripInput>;
 /** What `POST /api/messages` reads (specification §4.5). */
 export const MessageInput = DripInput.extend({
   scheduledDate: Instant.optional(),
-  batchId: z.string().max(200).optional(),
+  batchId: Name.optional(),
   stepIndex: z.int().min(0).max(10_000).optional(),
   eligibleLineIds: z.array(z.string().max(100)).min(1).max(500).optional(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']).optional(),

@@ -1,22 +1,147 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { anyText } from '#test/support/any-text.ts';
+import { growth } from '#test/support/growth.ts';
 import { optOutKeyword } from './opt-out.ts';
 
-describe('opt-out words', () => {
-  it.each(['STOP', 'stopall', 'Unsubscribe', 'CANCEL', 'end', 'Quit', 'REVOKE', 'optout', '  stop\n'])(
-    '%j opts out',
-    (text) => {
-      expect(optOutKeyword(text)).toBe('stop');
-    },
-  );
+const STOP = ['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT', 'REVOKE', 'OPTOUT'];
+const START = ['START', 'UNSTOP', 'YES'];
 
-  it.each(['START', 'unstop', ' yes '])('%j opts in', (text) => {
-    expect(optOutKeyword(text)).toBe('start');
+describe('opt-out words', () => {
+  it.each([
+    'STOP',
+    'stopall',
+    'Unsubscribe',
+    '  stop\n',
+    'STOP.',
+    'stop!',
+    'Stop!!!',
+    'Opt out',
+    'opt-out',
+    'OPT OUT.',
+    'Stop all',
+    '“Stop”',
+    '‘stop’',
+    '*STOP*',
+    'STOP 🛑',
+    '🛑✋🏽 stop',
+    'ＳＴＯＰ',
+    'st\u200Bop',
+    'Stop stop STOP',
+    'Stop. Unsubscribe.',
+    'Stop\n\nSent from my iPhone',
+    'Stop\r\nGet Outlook for iOS',
+    'STOP\n--\nJane Doe\nAcme Inc.',
+    'STOP\n-- \nJane Doe',
+    'Unsubscribe\n\nThanks,\nJane',
+    '> We have an offer for you\n> Reply STOP to opt out\nSTOP',
+    'STOP\n\nOn Tue, Nov 3, 2026 at 9:00 AM Acme <hi@acme.test> wrote:\n> Hello\n> there',
+    'STOP\n\nOn Tue, Nov 3, 2026 at 9:00 AM Acme Incorporated\n<hi@acme.test> wrote:\n\nHello there',
+    'Stop\n\nAm 3. November 2026 um 09:00 schrieb Acme <hi@acme.test>:\n> Hallo',
+    'Stop\n\n________________________________\nFrom: Acme <hi@acme.test>\nSent: Tuesday\n\nHello',
+    'Stop\n\n-----Original Message-----\nFrom: Acme\nHello',
+    'On Tue, Nov 3, 2026 at 9:00 AM Acme <hi@acme.test> wrote:\n> Hello\n\nStop',
+  ])('%j opts out', (text) => {
+    expect(optOutKeyword(text)).toBe('stop');
   });
 
-  it.each(['please stop', 'STOP it', 'stop.', '', 'yes please', 'unsubscribed'])(
-    '%j says neither',
+  it.each(['START', 'unstop', ' yes ', 'Yes!', 'Ｙｅｓ', 'yes\n\nSent from my iPhone'])(
+    '%j opts in',
     (text) => {
-      expect(optOutKeyword(text)).toBeNull();
+      expect(optOutKeyword(text)).toBe('start');
     },
   );
+
+  it.each([
+    '',
+    '...',
+    '🛑',
+    'please stop',
+    'STOP it',
+    'Do not stop',
+    'stop by at 5',
+    'STOP 5',
+    'yes please',
+    'yes, stop',
+    'unsubscribed',
+    'non-stop',
+    'the end',
+    'End of the month works\n\nSent from my iPhone',
+    'Sounds good\n> Reply STOP to opt out',
+    '> STOP',
+    'On Tue, Nov 3, 2026 at 9:00 AM Acme <hi@acme.test> wrote:\n> STOP',
+    'Thanks,\nJane',
+    'Can we cancel\nthe meeting?',
+  ])('%j says neither', (text) => {
+    expect(optOutKeyword(text)).toBeNull();
+  });
+
+  const sign = fc.constantFrom(
+    ' ',
+    '.',
+    '!',
+    '?',
+    ',',
+    '"',
+    '“',
+    '”',
+    '’',
+    '*',
+    '…',
+    '-',
+    '\n',
+    '\t',
+    '🙏',
+    '🛑',
+    '\uFE0F',
+  );
+  const signs = fc.array(sign, { maxLength: 8 }).map((all) => all.join(''));
+  const cased = (word: string) =>
+    fc
+      .array(fc.boolean(), { minLength: word.length, maxLength: word.length })
+      .map((upper) => word.replaceAll(/./g, (c, i: number) => (upper[i] ? c : c.toLowerCase())));
+  const fullWidth = (text: string) =>
+    text.replaceAll(/[A-Za-z]/g, (c) => String.fromCodePoint((c.codePointAt(0) ?? 0) + 0xfee0));
+
+  it('counts a word in any case, width and punctuation', () => {
+    const written = fc
+      .constantFrom(...STOP, ...START)
+      .chain((word) => fc.tuple(fc.constant(word), cased(word), fc.boolean(), signs, signs));
+    fc.assert(
+      fc.property(written, ([word, text, wide, before, after]) => {
+        // A line that begins with a dash rule is a divider.
+        fc.pre(!/^[\s]*[-*]{2,}[\s]*$/m.test(`${before}\n${after}`));
+        const found = optOutKeyword(before + (wide ? fullWidth(text) : text) + after);
+        expect(found).toBe(STOP.includes(word) ? 'stop' : 'start');
+      }),
+    );
+  });
+
+  it('never counts a word beside words that are none of them', () => {
+    const other = fc
+      .stringMatching(/^[a-z]{1,12}$/)
+      .filter((word) => ![...STOP, ...START, 'OPT', 'OUT', 'ALL', 'UN'].includes(word.toUpperCase()));
+    fc.assert(
+      fc.property(fc.constantFrom(...STOP, ...START), other, fc.boolean(), (word, beside, first) => {
+        fc.pre(![...STOP, ...START].includes((word + beside).toUpperCase()));
+        expect(optOutKeyword(first ? `${word} ${beside}` : `${beside} ${word}`)).toBeNull();
+      }),
+    );
+  });
+
+  it.each(['> ', '-', 'On 1 ', 'wrote: ', ' ', '\n', 'STOP\n', '\uFDFA', '\u200B', 'Sent from my ', '> a\n'])(
+    'takes linear time for a text of %j',
+    (unit) => {
+      const text = (length: number) => unit.repeat(length / unit.length);
+      expect(growth(text, optOutKeyword, 50_000)).toBeLessThan(3.5);
+    },
+  );
+
+  it('answers whatever is written', () => {
+    fc.assert(
+      fc.property(anyText(500), (text) => {
+        expect([null, 'stop', 'start']).toContain(optOutKeyword(text));
+      }),
+    );
+  });
 });

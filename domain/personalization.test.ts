@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { growth } from '#test/support/growth.ts';
 import { personalizationFault, personalizationPrompt, PersonalizedMessage } from './personalization.ts';
 
 const lead = {
@@ -38,12 +39,23 @@ describe('personalizationFault', () => {
     [`${message} and https://evil.example/x`, 'has a link'],
     [`${message} or evil.example`, 'has a link'],
     ['Hi Ada, see example.com', 'has a link'],
+    [`${message} ...evil.example`, 'has a link'],
+    [`${message} 1.evil.example/x.`, 'has a link'],
     ['Hi Ada', 'lacks a link'],
     [message + ' very'.repeat(200), 'far longer'],
   ])('refuses %s', (written, fault) => {
     expect(personalizationFault(message, written)).toContain(fault);
   });
 });
+
+it.each(['a-', 'a.', '!', 'acme.com/!', 'www.', 'http://', '.', 'a.b1.'])(
+  'looks for links in a text of %j in linear time',
+  (unit) => {
+    const text = (length: number) => `${unit.repeat(length / unit.length)}1`;
+    const look = (message: string) => personalizationFault(message, message);
+    expect(growth(text, look, 20_000)).toBeLessThan(3.5);
+  },
+);
 
 describe('PersonalizedMessage', () => {
   it('breaks up templates', () => {

@@ -61,16 +61,28 @@ export const PersonalizedMessage = z.object({
   message: z.string().trim().min(1).max(MAX_BODY_LENGTH).transform(withoutTemplates),
 });
 
-const LINK = /(?:https?:\/\/|www\.)[^\s<>"')\]]+|\b[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:\/[^\s<>"')\]]*)?/gi;
+/** An address with its scheme, or whatever could be a name of a host, with its path. */
+const LINK = /(?:https?:\/\/|www\.)[^\s<>"')\]]+|[\w.-]+(?:\/[^\s<>"')\]]*)?/gi;
+const HOST = /^(?:https?:\/\/|www\.|[^/]*?[\w-]\.[a-z]{2})/i;
+
+function linksOf(text: string): Set<string> {
+  const found = (text.match(LINK) ?? []).filter((link) => HOST.test(link));
+  return new Set(found.map((link) => withoutPunctuation(link).toLowerCase()));
+}
+
+/** Not by a regular expression, which would look for the end anew from each of many full stops. */
+function withoutPunctuation(link: string): string {
+  let end = link.length;
+  while (end > 0 && '.,;:!?'.includes(link.charAt(end - 1))) end -= 1;
+  return link.slice(0, end);
+}
 
 /**
  * What is wrong with a text that was written anew; null: nothing. Nobody reads it before the contact does, so what
  * data could talk the model into is checked: a link that the message does not have, or lacks, and another length.
  */
 export function personalizationFault(message: string, written: string): string | null {
-  const links = (text: string): Set<string> =>
-    new Set((text.match(LINK) ?? []).map((link) => link.replace(/[.,;:!?]+$/, '').toLowerCase()));
-  const [before, after] = [links(message), links(written)];
+  const [before, after] = [linksOf(message), linksOf(written)];
   if ([...after].some((link) => !before.has(link)))
     return 'the text has a link that the message does not have';
   if ([...before].some((link) => !after.has(link))) return 'the text lacks a link of the message';

@@ -13,3 +13,18 @@ export function textProblem(text: string): string | null {
   if (text.includes('\0')) return 'must not contain the NUL character';
   return text.isWellFormed() ? null : 'must be well-formed Unicode';
 }
+
+/** For `refine`: names, subjects and the like, which end up in headers and file names. */
+export const SINGLE_LINE = [
+  (text: string): boolean => !/\p{Cc}/u.test(text),
+  'must not contain control characters',
+] as const;
+
+/** For `refine`: text that may have lines and tabs. */
+export const LINES = [
+  (text: string): boolean => !/[^\P{Cc}\t\n\r]/u.test(text),
+  'must not contain control characters',
+] as const;
+
+/** Nothing that a reader would see: white space, control characters and those of no width. */
+export const isBlank = (text: string): boolean => /^[\p{White_Space}\p{Cc}\p{Cf}\p{DI}\u2800]*$/u.test(text);

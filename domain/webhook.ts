@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DeliveredEvent, EventName } from './event.ts';
 import { Id, WorkspaceId } from './ids.ts';
+import { SINGLE_LINE } from './text.ts';
 
 /** A webhook registration (specification §2.11, decisions §9). */
 export const Webhook = z
@@ -24,7 +25,11 @@ export const WebhookInput = z
   .object({
     url: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).max(2000),
     events: z.array(EventName).min(1).max(50),
-    name: z.string().max(200).optional(),
+    name: z
+      .string()
+      .max(200)
+      .refine(...SINGLE_LINE)
+      .optional(),
   })
   .meta({ id: 'WebhookInput' });
 export type WebhookInput = z.infer<typeof WebhookInput>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { unstorable } from './unstorable.ts';
 
 /** Where a list ordered by a time and a key went on to; opaque to callers. */
 export interface Position {
@@ -20,14 +21,21 @@ export const PositionQuery = z.object({
     .meta({ description: '`nextCursor` of the page before.' }),
 });
 
+/** Times and keys that the database can compare with: a cursor is whatever a caller sends. */
+const Encoded = z.tuple([
+  z
+    .int()
+    .min(0)
+    .max(Date.UTC(9999, 11, 31)),
+  z.string().refine((key) => unstorable(key) === null),
+]);
+
 function decode(cursor: string, context: z.RefinementCtx): Position {
   try {
-    const [at, key] = z
-      .tuple([z.int(), z.string()])
-      .parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
-    return { at: z.date().parse(new Date(at)), key };
+    const [at, key] = Encoded.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    return { at: new Date(at), key };
   } catch {
-    context.addIssue({ code: 'custom', message: 'must be the nextCursor of an earlier answer' });
+    context.addIssue({ code: 'custom', message: 'must be the nextCursor of an earlier response' });
     return z.NEVER;
   }
 }

@@ -10,7 +10,7 @@ import { contactOwners } from '#db/queries/workspace-users.ts';
 import { Channel } from '#domain/channel.ts';
 import { Id } from '#domain/ids.ts';
 import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/lead.ts';
-import { renderTemplate } from '#domain/template.ts';
+import { renderTemplate, TemplateBudget, TemplateError, type TemplateLead } from '#domain/template.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { requireLines } from '../campaign-checks.ts';
 import { ApiError, invalid, invalidFields } from '../http/errors.ts';
@@ -143,12 +143,14 @@ export const previewCampaign = workspaceRoute({
     const lead = await findLead(db, body.leadId);
     if (!lead) throw leadNotFound();
     const planned = await tryOut(db, (inner) => planEntry(inner, campaign, [lead], now));
+    const known = presentLead(lead);
+    const budget = new TemplateBudget();
     const steps = planned.map(({ stepIndex, channel, address, at, lineId }) => {
       const step = campaign.steps[stepIndex];
       return {
         stepIndex,
         messageType: channel,
-        message: renderTemplate(step?.message ?? '', presentLead(lead)),
+        message: renderStep(step?.message ?? '', stepIndex, known, budget),
         subject: step?.subject ?? null,
         attachmentUrls: step?.attachmentUrls ?? [],
         address,
@@ -159,3 +161,13 @@ export const previewCampaign = workspaceRoute({
     return { status: 200, body: { success: true, campaignId: campaign.id, leadId: lead.id, steps } };
   },
 });
+
+/** @throws VALIDATION_ERROR naming the step whose template fails, or is one too many for the request's budget. */
+function renderStep(message: string, index: number, lead: TemplateLead, budget: TemplateBudget): string {
+  try {
+    return renderTemplate(message, lead, budget);
+  } catch (error) {
+    if (error instanceof TemplateError) throw invalid(`steps.${index}.message`, error.message);
+    throw error;
+  }
+}

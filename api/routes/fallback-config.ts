@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { findFallbackConfig, saveFallbackConfig } from '#db/queries/fallback-config.ts';
+import { TemplateText } from '#domain/message.ts';
 import { secretContext } from '#providers/secret-box.ts';
 import { invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -24,7 +25,7 @@ const FallbackConfigPatch = z
     authToken: z.string().min(1).max(200),
     fromNumber: z.string().max(40).nullable(),
     messagingServiceSid: z.string().max(100).nullable(),
-    defaultMessage: z.string().max(1600).nullable(),
+    defaultMessage: TemplateText.max(1600).nullable(),
   })
   .partial()
   .meta({ id: 'FallbackConfigPatch' });

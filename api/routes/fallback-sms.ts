@@ -4,7 +4,7 @@ import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLead } from '#db/queries/leads.ts';
 import { findMessage, presentMessage } from '#db/queries/messages.ts';
-import { MAX_BODY_LENGTH, Message, type MessageInput } from '#domain/message.ts';
+import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { refused } from '../http/refusal.ts';
@@ -22,7 +22,7 @@ export const sendFallbackSms = workspaceRoute({
   idempotent: true,
   body: z.object({
     messageId: z.string().max(100),
-    message: z.string().trim().min(1).max(MAX_BODY_LENGTH).optional(),
+    message: TemplateText.trim().min(1).optional(),
   }),
   responses: { 201: Message },
   errors: ['FALLBACK_NOT_CONFIGURED', 'NO_ACTIVE_LINE', 'NOT_FOUND'],

@@ -184,12 +184,16 @@ async function* exported(pools: ApiPools, workspaceId: string, listId: string) {
       listLeads(db, { listId }, { limit: PAGE, cursor }),
     );
     yield leads
-      .map((lead) => csvLine([...cells(lead), ...custom.map((name) => lead.customFields[name] ?? '')]))
+      .map((lead) => csvLine([...cells(lead), ...custom.map((name) => own(lead.customFields, name))]))
       .join('');
     if (leads.length < PAGE) return;
     cursor = leads.at(-1)?.id;
   }
 }
+
+/** A field called `constructor` is one like any other. */
+const own = (fields: Record<string, string>, name: string): string =>
+  Object.hasOwn(fields, name) ? (fields[name] ?? '') : '';
 
 const cells = (lead: LeadRow): string[] => [
   lead.firstName,

@@ -10,7 +10,7 @@ import type { TenantDb } from '#db/pool.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import type { Channel } from '#domain/channel.ts';
-import { MAX_BODY_LENGTH, Message, type MessageInput } from '#domain/message.ts';
+import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { refused } from '../http/refusal.ts';
@@ -22,7 +22,7 @@ const InboxReplyInput = z
     leadId: z.string().max(100).optional(),
     phone: z.string().max(40).optional(),
     email: z.string().max(320).optional(),
-    message: z.string().max(MAX_BODY_LENGTH).optional(),
+    message: TemplateText.optional(),
     attachmentUrls: z.array(z.string().max(2000)).max(2).optional(),
     fromLineId: z.string().max(100).optional(),
   })

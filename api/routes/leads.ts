@@ -16,6 +16,7 @@ import { ApiError, invalidFields, type Issue } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
 import { listNotFound } from './lists.ts';
+import { SINGLE_LINE } from '#domain/text.ts';
 
 const LeadParams = z.object({ id: Id });
 const OneLead = z.object({ success: z.literal(true), lead: Lead });
@@ -28,7 +29,11 @@ const LeadsInput = z
   .object({
     leads: z.array(LeadInput).min(1, 'at least one lead is required').max(10_000),
     listId: Id.optional().meta({ description: 'Default: Quick Sends.' }),
-    source: z.string().max(200).optional(),
+    source: z
+      .string()
+      .max(200)
+      .refine(...SINGLE_LINE)
+      .optional(),
     defaultCountryCode: DefaultCountryCode.optional().meta({
       description: 'For phone numbers without a country code; default: the country of the workspace.',
     }),

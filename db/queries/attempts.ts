@@ -21,7 +21,14 @@ export const AttemptRow = z.object({
 });
 export type AttemptRow = z.infer<typeof AttemptRow>;
 
-export type AttemptOutcome = 'accepted' | 'unavailable' | 'refused' | 'transient' | 'unknown' | 'not_sent';
+export type AttemptOutcome =
+  | 'accepted'
+  | 'unavailable'
+  | 'refused'
+  | 'transient'
+  | 'unknown'
+  | 'not_sent'
+  | 'unsendable';
 
 /** Written and committed before the carrier is called: what may have left is known after any crash. */
 export async function insertAttempts(db: TenantDb, attempts: readonly AttemptRow[]): Promise<void> {

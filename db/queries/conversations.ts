@@ -110,9 +110,7 @@ export async function presentConversations(
       tags: row.tags,
       optedOut: row.optedOut,
       lastMessage:
-        row.lastDirection === 'out'
-          ? shownText({ body, sentText: row.lastSentText }, lead)
-          : shownReply(body),
+        row.lastDirection === 'out' ? shownText({ body, sentText: row.lastSentText }) : shownReply(body),
       lastDirection: row.lastDirection,
       lastAt: row.lastAt?.toISOString() ?? null,
       lastInboundAt: row.lastInboundAt?.toISOString() ?? null,
@@ -175,17 +173,12 @@ export async function presentThread(
     links,
     now,
   );
-  const leads = await findLeads(
-    db,
-    rows.flatMap(({ leadId }) => leadId ?? []),
-  );
   return rows.map((row) => {
     const received = files.get(row.id)?.shown;
     return {
       messageId: row.id,
       direction: row.direction,
-      message:
-        row.direction === 'out' ? shownText(row, leads.get(row.leadId ?? '') ?? null) : shownReply(row.body),
+      message: row.direction === 'out' ? shownText(row) : shownReply(row.body),
       at: row.at.toISOString(),
       lineId: row.lineId,
       status: row.status && shownStatus(row.status),

@@ -2,9 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
 import { type ParentMessage, type RecentReply, type Reply, SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
-import { renderTemplate } from '#domain/template.ts';
 import { type InboundFiles, inboundFiles } from './attachments.ts';
-import { findLeads, type LeadRow, presentLead } from './leads.ts';
+import { findLeads, type LeadRow } from './leads.ts';
 import type { TenantDb } from '#db/pool.ts';
 
 /** What a contact wrote, as it is stored. */
@@ -105,7 +104,7 @@ export async function presentReplies(
       recipientPhone: isEmail ? null : row.address,
       name: contactName(lead, sent[0]?.recipientName ?? null, row.address),
       ...own?.shown,
-      parentMessages: sent.map((message) => presentParent(message, lead)),
+      parentMessages: sent.map(presentParent),
       recentReplies: (recent.get(row.address) ?? []).map(({ id, body, receivedAt }): RecentReply => ({
         messageId: id,
         message: shownReply(body),
@@ -127,18 +126,9 @@ export function contactName(
   return name || recipientName || address;
 }
 
-/** The text of an outbound message as the contact got it: templates are stored as they were written. */
-export function shownText(
-  { body, sentText }: { body: string; sentText: string | null },
-  lead: LeadRow | null,
-): string {
-  if (sentText !== null) return sentText;
-  try {
-    return renderTemplate(body, lead && presentLead(lead));
-  } catch {
-    return body;
-  }
-}
+/** The text of an outbound message: as the contact got it, or as it was written until it is sent. */
+export const shownText = ({ body, sentText }: { body: string; sentText: string | null }): string =>
+  sentText ?? body;
 
 const ParentRow = z.object({
   id: z.string(),
@@ -151,12 +141,15 @@ const ParentRow = z.object({
   stepIndex: z.int().nullable(),
 });
 
-const presentParent = (
-  { id, sentAt, batchId, stepIndex, ...said }: z.infer<typeof ParentRow>,
-  lead: LeadRow | null,
-): ParentMessage => ({
+const presentParent = ({
+  id,
+  sentAt,
+  batchId,
+  stepIndex,
+  ...said
+}: z.infer<typeof ParentRow>): ParentMessage => ({
   messageId: id,
-  message: shownText(said, lead),
+  message: shownText(said),
   sentAtUtc: sentAt.toISOString(),
   batchId,
   stepIndex,

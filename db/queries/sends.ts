@@ -129,11 +129,12 @@ export async function owedFallbacks(db: TenantDb, lineId: string): Promise<strin
 /** A fallback SMS is given up after so many attempts that certainly did not leave. */
 const MAX_FALLBACK_ATTEMPTS = 5;
 
-/** What became of the fallback SMS; `retry` leaves it owed until it was tried too often. */
+/** What became of the fallback SMS, and its text once it left; `retry` leaves it owed until it was tried too often. */
 export async function setFallbackSms(
   db: TenantDb,
   messageId: string,
   result: 'dispatched' | 'failed' | 'retry',
+  sentText: string | null = null,
 ): Promise<void> {
   const value =
     result === 'retry'
@@ -142,6 +143,6 @@ export async function setFallbackSms(
         ) >= ${MAX_FALLBACK_ATTEMPTS} then 'failed' else 'due' end`
       : sql.fragment`${result}`;
   await db.query(sql.type(Nothing)`
-    update messages set fallback_sms = ${value}, updated_at = now()
+    update messages set fallback_sms = ${value}, sent_text = coalesce(${sentText}, sent_text), updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId} and fallback_sms = 'due'`);
 }

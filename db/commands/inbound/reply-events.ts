@@ -104,7 +104,7 @@ function replyPayload(
     ...(reply.attachmentNames && { attachmentNames: reply.attachmentNames }),
     ...(files.length > 0 && { attachmentUrls: files.map((file) => links.raw(file)) }),
     ...(row.originalMessageId !== null && { originalMessageId: row.originalMessageId }),
-    ...(origin && { originalMessage: shownText(origin, lead) }),
+    ...(origin && { originalMessage: shownText(origin) }),
     data: { reply },
   };
 }

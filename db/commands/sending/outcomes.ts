@@ -1,18 +1,23 @@
 import type { SendOutcome } from '#domain/send-outcome.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
+import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
 import { type AttemptRow, callHistory, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
 import { stopFailed, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
 import { announceSentDraft } from '#db/commands/drafts/draft-events.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
+import { findLead, presentLead } from '#db/queries/leads.ts';
 import { emitMessageEvents, type MessageChange } from './message-events.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { announceOptOut, isOptedOut, optOut } from './opt-outs.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { advanceMessage, forgetOutbound, setFallbackSms } from '#db/queries/sends.ts';
 
-/** What became of an attempt, after reconciliation where that was needed. */
-export type Settled = SendOutcome | { kind: 'not_sent'; reason: string };
+/**
+ * What became of an attempt, after reconciliation where that was needed. `unsendable`: the message has no text that
+ * any channel could take, and the carrier was not asked.
+ */
+export type Settled = SendOutcome | { kind: 'not_sent' | 'unsendable'; reason: string };
 
 /** The statuses that a bad end can still come to. */
 const OPEN = ['pending', 'scheduled', 'sending', 'sent'] as const;
@@ -69,6 +74,8 @@ export async function settlePrimary(
         return fallBack(db, message, outcome.reason, true, now);
       if (!outcome.optedOut) return fail(db, message, outcome.reason, now);
       return refuseOptedOut(db, message, now);
+    case 'unsendable':
+      return fail(db, message, outcome.reason, now);
     case 'unknown':
       return fail(db, message, 'outcome_unknown', now);
     case 'transient':
@@ -126,7 +133,10 @@ export async function fail(
   return [...wakes, ...(await tell(db, change, now))];
 }
 
-/** The recipient is out of the primary channel's reach: a business outcome, with an SMS when that was asked for. */
+/**
+ * The recipient is out of the primary channel's reach: a business outcome, with an SMS when that was asked for. An SMS
+ * without a text to send fails the message.
+ */
 export async function fallBack(
   db: TenantDb,
   message: MessageRow,
@@ -134,8 +144,14 @@ export async function fallBack(
   wantsSms: boolean,
   now: Date,
 ): Promise<string[]> {
-  const possible =
-    wantsSms && message.recipientPhone !== null && (await findFallbackAccount(db))?.enabled === true;
+  const account = wantsSms && message.recipientPhone !== null ? await findFallbackAccount(db) : null;
+  const possible = account?.enabled === true;
+  if (possible) {
+    const lead = message.leadId === null ? null : await findLead(db, message.leadId);
+    const template = fallbackText(message, account);
+    const sms = outgoingText(template, lead && presentLead(lead), message.attachmentUrls.length);
+    if ('reason' in sms) return fail(db, message, sms.reason, now);
+  }
   const fallen = await advanceMessage(db, message.id, OPEN, {
     to: 'fallback',
     errorMessage: reason,
@@ -164,6 +180,7 @@ export async function settleFallback(
   db: TenantDb,
   attempt: AttemptRow,
   outcome: Settled,
+  text: string | null,
   now: Date,
 ): Promise<string[]> {
   const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
@@ -175,6 +192,7 @@ export async function settleFallback(
     db,
     attempt.messageId,
     outcome.kind === 'accepted' ? 'dispatched' : tryAgain ? 'retry' : 'failed',
+    outcome.kind === 'accepted' ? text : null,
   );
   return outcome.kind === 'refused' && outcome.optedOut ? carrierOptOut(db, attempt.address, now) : [];
 }

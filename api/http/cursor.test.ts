@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { anyText } from '#test/support/any-text.ts';
+import { encodeCursor, PositionQuery } from './cursor.ts';
+
+const read = (cursor: string) => PositionQuery.safeParse({ cursor });
+const forge = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+it('reads back every position of a list', () => {
+  const at = fc.date({ min: new Date(0), max: new Date('9999-01-01'), noInvalidDate: true });
+  fc.assert(
+    fc.property(at, fc.stringMatching(/^[0-9a-z@.+]{0,100}$/), (time, key) => {
+      expect(read(encodeCursor({ at: time, key })).data?.cursor).toEqual({ at: time, key });
+    }),
+  );
+});
+
+it.each([
+  ['a NUL', [1, 'a\0b']],
+  ['half a surrogate pair', [1, '\ud800']],
+  ['the first instant', [-8.64e15, 'a']],
+  ['the last instant', [8.64e15, 'a']],
+  ['no instant', [1e300, 'a']],
+  ['a fraction', [1.5, 'a']],
+  ['a text', 'a'],
+  ['an object', { 0: 1, 1: 'a', length: 2 }],
+  ['another key', [1, { toString: 'a' }]],
+  ['too much', [1, 'a', 'b']],
+])('refuses a cursor that holds %s', (_, value) => {
+  expect(read(forge(value)).error?.issues).toMatchObject([{ path: ['cursor'] }]);
+});
+
+it('refuses or reads whatever is sent', () => {
+  const forged = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.tuple(fc.maxSafeInteger(), anyText(5)));
+  const sent = fc.oneof(anyText(20), forged.map(forge));
+  fc.assert(
+    fc.property(sent, (cursor) => {
+      const { success, error } = read(cursor);
+      expect(success || error?.issues.every(({ path }) => path[0] === 'cursor')).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,27 @@
+import { MAX_BODY_LENGTH } from './message.ts';
+import { renderTemplate, TemplateError, type TemplateLead } from './template.ts';
+import { isBlank } from './text.ts';
+
+/** The text that a contact gets, or why there is none: the `errorMessage` of the message that fails for it. */
+export type OutgoingText =
+  | { text: string }
+  | { reason: TemplateError['reason'] | 'empty_message' | 'message_too_long' };
+
+/** Renders a message as it is sent. Without a text it needs a file. */
+export function outgoingText(template: string, lead: TemplateLead | null, files: number): OutgoingText {
+  let text: string;
+  try {
+    text = renderTemplate(template, lead);
+  } catch (error) {
+    if (error instanceof TemplateError) return { reason: error.reason };
+    throw error;
+  }
+  if (text.length > MAX_BODY_LENGTH) return { reason: 'message_too_long' };
+  return files === 0 && isBlank(text) ? { reason: 'empty_message' } : { text };
+}
+
+/** What the SMS says that takes the place of a message. */
+export const fallbackText = (
+  message: { body: string; smsFallbackMessage: string | null },
+  account: { defaultMessage: string | null } | null,
+): string => message.smsFallbackMessage ?? account?.defaultMessage ?? message.body;
