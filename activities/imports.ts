@@ -1,4 +1,5 @@
 import { pipeline, type Readable } from 'node:stream';
+// oxlint-disable-next-line no-restricted-imports -- this is the one place
 import { CsvError, parse } from 'csv-parse';
 import {
   countBatch,

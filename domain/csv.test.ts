@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- reads back what was written
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

@@ -223,6 +223,9 @@ function checkLines(input: MessageInput, channel: Channel, { lines }: IntakeCont
     return;
   }
   const eligible = input.eligibleLineIds;
+  const unknown = eligible?.findIndex((id) => !lines.some((line) => line.id === id)) ?? -1;
+  if (unknown !== -1)
+    throw new Refusal('NOT_FOUND', `eligibleLineIds.${unknown}`, 'no such line in this workspace');
   const usable = lines.some(
     (line) => line.usable && carrying.includes(line.channel) && (eligible?.includes(line.id) ?? true),
   );

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- this is the one place
 import {
   Context,
   defaultOperators,
