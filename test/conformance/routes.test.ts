@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
 import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
 import { errorCodes, openApiDocument } from '#api/http/openapi.ts';
 import type { PublicRoute, TenantRoute } from '#api/http/route.ts';
@@ -189,6 +190,39 @@ describe('every endpoint', () => {
       const problem = (answer: ApiAnswer) =>
         refused(400, 'VALIDATION_ERROR')(answer) || (answer.body.issues[0].path !== name && 'not named');
       expect(await wrong(inQuery, ask, problem), name).toEqual([]);
+    }
+  });
+
+  it('refuses a forged cursor by name, or takes it for a position', async () => {
+    const paged = tenantRoutes.filter(
+      ({ method, query }) =>
+        method === 'GET' && query !== undefined && 'cursor' in (query as z.ZodObject).shape,
+    );
+    expect(paged.length).toBeGreaterThan(10);
+    const forged = [
+      [1, 'a\0b'],
+      [1, '\ud800'],
+      [-8.64e15, 'a'],
+      [8.64e15, 'a'],
+      [1e300, 'a'],
+      [253_402_300_799_999, '~'],
+      [0, ''],
+      [1, "' or 1=1 --"],
+      [1, { toString: 1 }],
+      {},
+      null,
+    ].map((value) => Buffer.from(JSON.stringify(value)).toString('base64url'));
+    for (const cursor of [...forged, 'bm9uc2Vuc2U', '0', '__proto__', '%F0%9F%92%A5']) {
+      const ask = (route: TenantRoute) =>
+        call(app.url, route, keyOf(route), {
+          // The conversation of somebody who never wrote is a 404 whatever the cursor.
+          path: `${pathOf(route, { address: '+14155550199' })}?cursor=${cursor}`,
+        });
+      const problem = ({ status, body }: ApiAnswer) => {
+        if (status === 200 || status === 404) return null;
+        return (status !== 400 || body.issues[0].path !== 'cursor') && `${status} ${JSON.stringify(body)}`;
+      };
+      expect(await wrong(paged, ask, problem), cursor).toEqual([]);
     }
   });
 

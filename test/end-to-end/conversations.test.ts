@@ -144,6 +144,27 @@ describe('conversations', () => {
     expect(older.nextCursor).toBeNull();
   });
 
+  it('refuse a forged cursor by name, or take it for a position', async () => {
+    const { lineId, call } = await setting();
+    const from = phone();
+    await callBack(app, lineId, replyEvent(from, 'Hello'));
+    const forge = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    for (const value of [[1, 'a\0b'], [1, '\ud800'], [-8.64e15, 'a'], [8.64e15, 'a'], [1.5, 'a'], {}]) {
+      for (const path of [thread(from), '/api/conversations', '/api/opt-outs']) {
+        expect(await call('GET', `${path}?cursor=${forge(value)}`), path).toMatchObject({
+          status: 400,
+          body: { code: 'VALIDATION_ERROR', issues: [{ path: 'cursor' }] },
+        });
+      }
+    }
+    for (const value of [
+      [0, ''],
+      [Date.UTC(9999, 0), '~'],
+      [1, "' or 1=1 --"],
+    ])
+      expect((await call('GET', `${thread(from)}?cursor=${forge(value)}`)).status).toBe(200);
+  });
+
   it('carry tags, each once', async () => {
     const { lineId, call } = await setting();
     const from = phone();

@@ -69,6 +69,33 @@ describe('a STOP', () => {
     );
   });
 
+  it.each([
+    'STOP.',
+    'Opt-out!',
+    '“Stop” 🛑',
+    'Ｓｔｏｐ',
+    'Stop\n\nSent from my iPhone',
+    'Unsubscribe\n\nOn Tue, Nov 3, 2026 at 9:00 AM Acme <hi@acme.test> wrote:\n> Hello',
+  ])('counts with whatever stands around it: %j', async (text) => {
+    const from = phone();
+    await callBack(app, lineId, replyEvent(from, text));
+    await eventually(() => optedOut(from));
+    expect(await send(from)).toMatchObject({ status: 'failed', errorMessage: 'recipient_opted_out' });
+    await callBack(app, lineId, replyEvent(from, 'Yes!\n\nSent from my iPhone'));
+    await eventually(async () => !(await optedOut(from)));
+  });
+
+  it('does not count within a sentence', async () => {
+    const from = phone();
+    for (const text of ['Please do not stop', 'Can we cancel the meeting?', 'Hello\n> Reply STOP to opt out'])
+      await callBack(app, lineId, replyEvent(from, text));
+    await eventually(async () => {
+      const { body } = await call('GET', `/api/conversations/${from}`);
+      return body.messages?.length === 3;
+    });
+    expect(await optedOut(from)).toBe(false);
+  });
+
   it('fails what waits already', async () => {
     const to = phone();
     const waiting = await send(to, { scheduledDate: new Date(Date.now() + 3_600_000).toISOString() });
