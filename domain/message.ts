@@ -17,7 +17,8 @@ export const TemplateText = z
     // A text that is too long has its issue already, and is not worth parsing.
     const problem = text.length > MAX_BODY_LENGTH ? null : templateProblem(text);
     if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-  });
+  })
+  .meta({ description: 'A Liquid template over the lead, rendered when it is sent.' });
 
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
 const Instant = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' });
