@@ -9,7 +9,10 @@ const NEVER = ['node_modules/**', '.data/**'];
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // Most tests wait for servers most of the time, so that two cores have work for four.
+    maxWorkers: 4,
+    // Files share a process, and what it has loaded; each has a database, a namespace and an app of its own.
+    isolate: false,
     reporters: ['default', './test/setup/summary-reporter.ts'],
     projects: [
       {

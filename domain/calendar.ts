@@ -8,6 +8,18 @@ export interface Bounds {
 
 const HOUR_MS = 3_600_000;
 
+/** Keeps the last bounds of each zone: a plan asks for those of one day and one hour again and again. */
+function remembered(boundsOf: (zone: string, now: Date) => Bounds): (zone: string, now: Date) => Bounds {
+  const last = new Map<string, Bounds>();
+  return (zone, now) => {
+    const known = last.get(zone);
+    if (known && known.start <= now && now < known.end) return known;
+    const bounds = boundsOf(zone, now);
+    last.set(zone, bounds);
+    return bounds;
+  };
+}
+
 export const toZoned = (zone: string, at: Date): Time.ZonedDateTime =>
   Time.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(zone);
 
@@ -29,16 +41,16 @@ export function isTimeZone(value: string): boolean {
  * since some zones change at midnight.
  * @throws RangeError for an unknown zone, as do all functions here.
  */
-export function dayBounds(zone: string, now: Date): Bounds {
+export const dayBounds = remembered((zone, now) => {
   const local = toZoned(zone, now);
   return { start: toDate(local.startOfDay()), end: startOf(local.toPlainDate().add({ days: 1 }), zone) };
-}
+});
 
 /**
  * The local clock hour that `now` is in. An hour that the clocks repeat counts as two; one that they cut in the
  * middle (Lord Howe Island changes by 30 minutes) ends, or begins, at the cut.
  */
-export function hourBounds(zone: string, now: Date): Bounds {
+export const hourBounds = remembered((zone, now) => {
   const local = toZoned(zone, now);
   const sinceHour = local.minute * 60_000 + local.second * 1000 + local.millisecond;
   const start = now.getTime() - sinceHour;
@@ -51,7 +63,7 @@ export function hourBounds(zone: string, now: Date): Bounds {
   function sameOffset(at: number): boolean {
     return toZoned(zone, new Date(at)).offsetNanoseconds === local.offsetNanoseconds;
   }
-}
+});
 
 // A change of the clocks counts for an instant from that instant on, hence `add` before looking back.
 function lastChange(local: Time.ZonedDateTime, start: number): number {

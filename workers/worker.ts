@@ -6,6 +6,7 @@ import {
   Runtime,
   Worker,
   type WorkflowBundle,
+  type WorkflowBundleOption,
 } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
@@ -52,7 +53,7 @@ export const bundleWorkflows = (): Promise<WorkflowBundle> =>
   });
 
 /** Starts one worker process, which serves all task queues or those that it is told to. */
-export async function startWorker(config: Config, bundle?: WorkflowBundle): Promise<RunningWorker> {
+export async function startWorker(config: Config, bundle?: WorkflowBundleOption): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
   const pools = await createPools(config.database, { size: config.databasePoolSize * 2 });
   const temporal = createTemporalClient(config.temporal);

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -12,6 +12,7 @@ import { type RunningPostgres, startPostgres } from '#standalone/postgres.ts';
 import type { RunningProcess } from '#standalone/running-process.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { type RunningTemporal, startTemporal } from '#standalone/temporal.ts';
+import { bundleWorkflows } from '#workers/worker.ts';
 import { TEMPLATE_DATABASE } from './database.ts';
 
 declare module 'vitest' {
@@ -20,13 +21,15 @@ declare module 'vitest' {
     databaseUrl: string;
     /** host:port of the run's Temporal server. */
     temporalAddress: string;
+    /** The file of all workflows, bundled once for the run. */
+    workflowBundle: string;
   }
 }
 
 /** The folders of all test runs of this user, one below it for each. */
 const RUNS = join(tmpdir(), `linepace-test-${userInfo().uid}`);
 
-/** One PostgreSQL and one Temporal server for a whole run, both throwaway. */
+/** One PostgreSQL and one Temporal server for a whole run, both throwaway, and the bundle of the workflows. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeAbandonedRuns();
   const folder = mkdtempSync(join(RUNS, 'run-'));
@@ -50,13 +53,14 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const starts = await Promise.allSettled([
     startDatabase(folder, onSpawn('postgres')),
     startWorkflowServer(folder, onSpawn('temporal'), (line) => project.vitest.logger.log(line)),
+    writeWorkflowBundle(folder),
   ]);
-  const [postgres, temporal] = starts;
-  if (postgres.status === 'rejected' || temporal.status === 'rejected') {
+  const [postgres, temporal, bundle] = starts;
+  if (postgres.status === 'rejected' || temporal.status === 'rejected' || bundle.status === 'rejected') {
     await teardown();
     throw new AggregateError(
       starts.flatMap((start) => (start.status === 'rejected' ? [start.reason] : [])),
-      'the servers that the tests need did not start',
+      'what the tests need did not start',
     );
   }
   await createTemplate(postgres.value.url).catch(async (error: unknown) => {
@@ -65,6 +69,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   });
   project.provide('databaseUrl', postgres.value.url);
   project.provide('temporalAddress', temporal.value.address);
+  project.provide('workflowBundle', bundle.value);
   return teardown;
 }
 
@@ -92,6 +97,13 @@ const startWorkflowServer = async (
     logFile: join(folder, 'temporal.log'),
     onSpawn,
   });
+
+async function writeWorkflowBundle(folder: string): Promise<string> {
+  const file = join(folder, 'workflows.js');
+  const { code } = await bundleWorkflows();
+  writeFileSync(file, code);
+  return file;
+}
 
 async function createTemplate(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });

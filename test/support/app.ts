@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import type { WorkflowBundle } from '@temporalio/worker';
 import { exportJWK, generateKeyPair } from 'jose';
 import { inject } from 'vitest';
 import { type RunningApi, startApi } from '#api/server.ts';
@@ -12,7 +11,7 @@ import { type Config, readConfig } from '#domain/config.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { createTestDatabase } from '#test/setup/database.ts';
 import { saveHistories } from './histories.ts';
-import { bundleWorkflows, type RunningWorker, startWorker } from '#workers/worker.ts';
+import { type RunningWorker, startWorker } from '#workers/worker.ts';
 
 export interface TestApp {
   url: string;
@@ -31,8 +30,6 @@ export interface TestApp {
   startWorker(): Promise<void>;
   stop(): Promise<void>;
 }
-
-let bundle: Promise<WorkflowBundle> | undefined;
 
 /**
  * The whole product on a database, a Temporal namespace and a simulator of its own: what a test file needs.
@@ -90,8 +87,7 @@ export async function startTestApp(
     api,
     worker: null,
     async startWorker() {
-      bundle ??= bundleWorkflows();
-      app.worker = await startWorker(config, await bundle);
+      app.worker = await startWorker(config, { codePath: inject('workflowBundle') });
     },
     async stopWorker() {
       await app.worker?.stop();
