@@ -9,8 +9,8 @@ const NEVER = ['node_modules/**', '.data/**'];
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Most tests wait for servers most of the time, so that two cores have work for four.
-    maxWorkers: 4,
+    // Most tests wait for servers most of the time: two cores have work for three.
+    maxWorkers: 3,
     // Files share a process, and what it has loaded; each has a database, a namespace and an app of its own.
     isolate: false,
     reporters: ['default', './test/setup/summary-reporter.ts'],

@@ -35,6 +35,9 @@ const dataDir = process.env['DATA_DIR'] ?? '.data';
 const file = new URL('./recipients.csv', import.meta.url);
 const recipients = parse<Recipient>(await readFile(file), { columns: true, skip_empty_lines: true });
 
+/** The counts that were printed last. */
+let shown = '';
+
 const product = await startProduct();
 const demo = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
 const mail = await startMailServer();
@@ -161,10 +164,14 @@ async function ownMessages(since: number): Promise<DemoMessage[]> {
   return messages;
 }
 
+/** A line that is overwritten, on a terminal; elsewhere a line for each change. */
 function show(counts: Record<string, number>, seconds: number): void {
   const cells = Object.entries(counts).map(([name, count]) => `${name} ${String(count).padStart(3)}`);
-  const line = `${String(seconds).padStart(4)} s  ${cells.join('   ')}`;
-  process.stdout.write(process.stdout.isTTY ? `\r${line}` : `${line}\n`);
+  const text = cells.join('   ');
+  const line = `${String(seconds).padStart(4)} s  ${text}`;
+  if (process.stdout.isTTY) process.stdout.write(`\r${line}`);
+  else if (text !== shown) process.stdout.write(`${line}\n`);
+  shown = text;
 }
 
 async function api(method: string, route: string, body?: unknown): Promise<unknown> {

@@ -108,6 +108,12 @@ function accessLog({ logger, metrics }: Services): Koa.Middleware {
   };
 }
 
+/** With the id that logs and `X-Request-Id` have: people report the body, seldom the headers. */
+const errorBody = (error: ApiError, context: Koa.Context): Record<string, unknown> => ({
+  ...error.body,
+  requestId: context.state['requestId'],
+});
+
 /** Of a response that says: not now. */
 const RETRY_AFTER_SECONDS = 5;
 
@@ -128,7 +134,7 @@ function errors({ logger }: Services): Koa.Middleware {
       if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
       if (error instanceof ApiError) {
         context.status = error.status;
-        context.body = error.body;
+        context.body = errorBody(error, context);
         if (error.status === 503) context.set('Retry-After', String(RETRY_AFTER_SECONDS));
         return;
       }
@@ -137,9 +143,9 @@ function errors({ logger }: Services): Koa.Middleware {
         { requestId, route: (context.state['route'] as Route | undefined)?.id, error },
         'request failed',
       );
-      const internal = new ApiError('INTERNAL_ERROR', undefined, { requestId });
+      const internal = new ApiError('INTERNAL_ERROR');
       context.status = internal.status;
-      context.body = internal.body;
+      context.body = errorBody(internal, context);
     }
   };
 }

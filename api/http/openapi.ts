@@ -11,7 +11,7 @@ const ErrorBody = z
     error: z.string().meta({ description: 'For people; may change.' }),
     code: z.string().optional().meta({ description: 'For programs; does not change.' }),
     issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-    requestId: z.string().optional(),
+    requestId: z.string().meta({ description: 'As in `X-Request-Id` and in the logs.' }),
   })
   .meta({ id: 'Error' });
 

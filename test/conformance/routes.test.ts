@@ -284,6 +284,19 @@ describe('every endpoint', () => {
     }
   });
 
+  it('names the request in the body of every error, as in its header', async () => {
+    const ask = (route: TenantRoute) =>
+      call(app.url, route, keyOf(route), { headers: { 'x-request-id': 'trace-7' } });
+    const answers = new Set<number>();
+    const unnamed = ({ status, body }: ApiAnswer) => {
+      answers.add(status);
+      return status >= 400 && body.requestId !== 'trace-7' && `${status} ${body.requestId}`;
+    };
+    expect(await wrong(tenantRoutes, ask, unnamed)).toEqual([]);
+    expect(answers).toContain(400);
+    expect(answers).toContain(404);
+  });
+
   it('tells where the caller stands with its rate limit', async () => {
     const problem = ({ headers }: ApiAnswer, { limit }: TenantRoute) => {
       const [total, left, reset] = ['limit', 'remaining', 'reset'].map((name) =>
@@ -348,6 +361,7 @@ describe('beside the endpoints', () => {
       const { status, body, headers } = await apiClient(app.url, workspace.key)('GET', path);
       expect([status, body.code, typeof body.error]).toEqual([404, 'NOT_FOUND', 'string']);
       expect(headers.get('x-request-id')).toBeTruthy();
+      expect(body.requestId).toBe(headers.get('x-request-id'));
     },
   );
 
