@@ -1,8 +1,7 @@
 import { countResult, findJob, setLeadStatus } from '#db/queries/availability.ts';
 import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
-import { withTenant } from '#db/pool.ts';
-import { setWake } from '#db/wakes.ts';
+import { decide, withTenant } from '#db/pool.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 import type { AvailabilityResult } from '#domain/availability.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -10,6 +9,7 @@ import { availabilityJobId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { roundOf } from './round.ts';
 
 const ROUND_MS = 2 * 60_000;
 
@@ -50,8 +50,8 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
             return { nextAt: new Date().toISOString(), reason: 'more leads are to be checked' };
           await checkLead({ id: workspaceId, timezone }, jobId, leadId);
         }
-        await withTenant(pools, workspaceId, (db) => setWake(db, availabilityJobId(jobId), null));
-        return { nextAt: null, reason: 'all leads are checked', ended: true };
+        const over = { nextAt: null, reason: 'all leads are checked', ended: true };
+        return roundOf(await decide(pools, workspaceId, availabilityJobId(jobId), async () => over));
       });
     },
   };

@@ -1,7 +1,6 @@
 import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/commands/billing/line-invoices.ts';
 import type { StoredLineRequest } from '#db/queries/line-requests.ts';
-import { withTenant } from '#db/pool.ts';
-import { setWake } from '#db/wakes.ts';
+import { decide } from '#db/pool.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import type { LineRequestView } from '#workflows/messages/line-request.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
@@ -23,7 +22,7 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
     /** Reads what a line request needs now, and brings it up to date with the latest subscription. */
     async lookAtLineRequest(line: RequestedLine): Promise<LineRequestView> {
       // Before the look: what changes from here on lowers it again, and signals.
-      await withTenant(pools, line.workspaceId, (db) => setWake(db, lineRequestId(line.lineId), null));
+      await decide(pools, line.workspaceId, lineRequestId(line.lineId), async () => ({ nextAt: null }));
       const request = await invoicesOf(line).reconcile();
       if (!request) return { status: 'canceled', owes: false };
       return {

@@ -2,13 +2,13 @@ import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts'
 import { clearCampaign, completeCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { campaignProgress, lockCampaign, setEntered } from '#db/queries/campaigns.ts';
 import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
-import { lockWake, setWake } from '#db/wakes.ts';
+import { decide, type TenantDb } from '#db/pool.ts';
 import type { CampaignProgress } from '#domain/campaign.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { isDue, type Look, roundOf } from './round.ts';
 
 /** Leads entered in one transaction: sends of the campaign that settle meanwhile wait for it. */
 const BATCH = 500;
@@ -19,7 +19,7 @@ const CLEAR_BATCH = 5000;
 /** How old the numbers may be that an operator sees. */
 const LOOK_EVERY_MS = 5 * 60_000;
 
-export function createCampaignActivities({ pools, waker }: Dependencies) {
+export function createCampaignActivities({ pools }: Dependencies) {
   return {
     /** Enters leads while some are left; else looks how far the campaign is, and completes or clears it when it is over. */
     async runCampaign({
@@ -31,9 +31,10 @@ export function createCampaignActivities({ pools, waker }: Dependencies) {
     }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         for (let steps = 0; steps < STEPS_PER_ROUND && !canceled.aborted; steps += 1) {
-          const step = await withTenant(pools, workspaceId, (db) => advance(db, campaignId, new Date()));
-          for (const workflow of step.wakes) waker.wake(workflow, workspaceId);
-          if (step.round) return step.round;
+          const look = await decide(pools, workspaceId, campaignWorkflowId(campaignId), (db) =>
+            advance(db, campaignId, new Date()),
+          );
+          if (!isDue(look)) return roundOf(look);
         }
         return { nextAt: new Date().toISOString(), reason: 'more is to be done' };
       });
@@ -42,46 +43,32 @@ export function createCampaignActivities({ pools, waker }: Dependencies) {
 }
 
 /** One transaction under the campaign's lock: a batch of leads, or the round's end. */
-async function advance(
-  db: TenantDb,
-  campaignId: string,
-  now: Date,
-): Promise<{ wakes: string[]; round?: Round }> {
-  const rest = async (round: Round) => {
-    await setWake(db, campaignWorkflowId(campaignId), round.nextAt === null ? null : new Date(round.nextAt));
-    return { wakes: [], round };
-  };
+async function advance(db: TenantDb, campaignId: string, now: Date): Promise<Look> {
+  const more = { nextAt: now, reason: 'more is to be done' };
   const campaign = await lockCampaign(db, campaignId);
   if (!campaign || campaign.status === 'archived') {
-    if (!(await clearCampaign(db, campaignId, CLEAR_BATCH))) return { wakes: [] };
-    return rest({ nextAt: null, reason: 'the campaign is archived or deleted', ended: true });
+    if (!(await clearCampaign(db, campaignId, CLEAR_BATCH))) return more;
+    return { nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
   }
-  if (campaign.status === 'paused') return rest({ nextAt: null, reason: 'the campaign is paused' });
+  if (campaign.status === 'paused') return { nextAt: null, reason: 'the campaign is paused' };
   if (campaign.status !== 'active')
-    return rest({ nextAt: null, reason: `the campaign is ${campaign.status}`, ended: true });
+    return { nextAt: null, reason: `the campaign is ${campaign.status}`, ended: true };
 
   if (!campaign.enteredAll) {
     const leads = await nextLeads(db, campaign, BATCH);
-    const { wakes } = await enterLeads(db, campaign, leads, now);
+    await enterLeads(db, campaign, leads, now);
     await setEntered(db, campaignId, leads.at(-1)?.id ?? campaign.enteredTo, leads.length < BATCH);
-    return { wakes };
+    return more;
   }
-  // Before the look: a lead that ends while it is made waits with its wake, instead of being slept over.
-  await lockWake(db, campaignWorkflowId(campaignId));
   const progress = await campaignProgress(db, campaign);
   if (progress.running > 0) {
-    const nextAt = new Date(now.getTime() + LOOK_EVERY_MS).toISOString();
-    const { round } = await rest({ nextAt, reason: told(progress) });
-    return { wakes: await notifyProgress(db, campaignId, now), round };
+    await notifyProgress(db, campaignId, now);
+    return { nextAt: new Date(now.getTime() + LOOK_EVERY_MS), reason: told(progress) };
   }
-  if (progress.entered === 0) return rest({ nextAt: null, reason: 'no lead has entered yet' });
+  if (progress.entered === 0) return { nextAt: null, reason: 'no lead has entered yet' };
   await completeCampaign(db, campaignId);
-  const { round } = await rest({
-    nextAt: null,
-    reason: `the campaign is completed: ${told(progress)}`,
-    ended: true,
-  });
-  return { wakes: await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now), round };
+  await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
+  return { nextAt: null, reason: `the campaign is completed: ${told(progress)}`, ended: true };
 }
 
 const told = ({ running, finished, stopped }: CampaignProgress): string =>

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type AcceptedDrips, acceptDrips } from '#db/commands/sending/accept-drips.ts';
+import { acceptDrips } from '#db/commands/sending/accept-drips.ts';
 import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
-import { lockWake, setWake } from '#db/wakes.ts';
+import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { isDue, type Look, roundOf } from './round.ts';
 
 const BATCH = 500;
 /** Drips keep coming in a burst: looking again for a moment is cheaper than being signalled for each. */
@@ -15,7 +15,7 @@ const POLL_MS = 250;
 /** Slots are taken in turns: a workspace with more to do than this comes again behind the others. */
 const ROUND_MS = 20_000;
 
-export function createDrainActivities({ pools, waker, logger }: Dependencies) {
+export function createDrainActivities({ pools, logger }: Dependencies) {
   return {
     /** Turns the buffered drips of a workspace into scheduled messages, until none is left. */
     async drainDrips({ workspaceId }: { workspaceId: string }): Promise<Round> {
@@ -23,16 +23,18 @@ export function createDrainActivities({ pools, waker, logger }: Dependencies) {
         const end = Date.now() + ROUND_MS;
         let idleSince = Date.now();
         while (Date.now() < end && !canceled.aborted) {
-          const { taken, wakes, refused } = await withTenant(pools, workspaceId, (db) =>
-            drainBatch(db, new Date()),
-          );
-          for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
+          const { taken, refused } = await withTenant(pools, workspaceId, async (db) => {
+            const drips = await takeDrips(db, BATCH);
+            return { taken: drips.length, refused: await acceptDrips(db, drips, new Date()) };
+          });
           for (const { messageId, reason } of refused)
             logger.error({ workspaceId, messageId, reason }, 'a drip could not become a message');
           if (taken > 0) idleSince = Date.now();
           else if (Date.now() - idleSince < LINGER_MS) await pause(POLL_MS);
-          else if (await withTenant(pools, workspaceId, goIdle))
-            return { nextAt: null, reason: 'the buffer is empty' };
+          else {
+            const look = await decide(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
+            if (!isDue(look)) return roundOf(look);
+          }
         }
         return { nextAt: new Date().toISOString(), reason: 'more is buffered' };
       });
@@ -40,16 +42,8 @@ export function createDrainActivities({ pools, waker, logger }: Dependencies) {
   };
 }
 
-async function drainBatch(db: TenantDb, now: Date): Promise<AcceptedDrips & { taken: number }> {
-  const drips = await takeDrips(db, BATCH);
-  return { taken: drips.length, ...(await acceptDrips(db, drips, now)) };
-}
-
-/** Under the lock that intake takes as well: either the new drip is seen here, or its request sees the idle drainer. */
-async function goIdle(db: TenantDb): Promise<boolean> {
-  const drainer = dripDrainerId(db.workspaceId);
-  await lockWake(db, drainer);
-  if (await hasBufferedDrips(db)) return false;
-  await setWake(db, drainer, null);
-  return true;
+async function lookAtBuffer(db: TenantDb): Promise<Look> {
+  return (await hasBufferedDrips(db))
+    ? { nextAt: new Date(), reason: 'more is buffered' }
+    : { nextAt: null, reason: 'the buffer is empty' };
 }

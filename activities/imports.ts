@@ -11,8 +11,7 @@ import {
 } from '#db/queries/lead-imports.ts';
 import { insertLeads } from '#db/queries/leads.ts';
 import { lockList } from '#db/queries/lists.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
-import { setWake } from '#db/wakes.ts';
+import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { workspaceCountry } from '#db/queries/workspaces.ts';
 import { delimiterOf } from '#domain/csv.ts';
@@ -91,9 +90,9 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
         const result = await work(workspaceId, row, canceled);
         if (result === 'more')
           return { nextAt: new Date().toISOString(), reason: 'more rows are to be saved' };
-        await withTenant(pools, workspaceId, async (db) => {
+        await decide(pools, workspaceId, leadImportId(importId), async (db) => {
           await endImport(db, importId, result.error);
-          await setWake(db, leadImportId(importId), null);
+          return { nextAt: null, ended: true };
         });
         await storage.delete(row.fileKey);
         logger.info({ importId, failed: result.error !== null }, 'an import ended');

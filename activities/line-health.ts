@@ -5,7 +5,6 @@ import { systemDb } from '#db/pool.ts';
 import { probeLine } from '#db/commands/lines/probe-line.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
-import { mailSenderId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
@@ -18,10 +17,9 @@ const ROUND_MS = 45_000;
 const LINES_PER_TURN = 5000;
 
 export function createLineHealthActivities(dependencies: Dependencies) {
-  const { pools, secrets, waker, logger } = dependencies;
+  const { pools, secrets, logger } = dependencies;
 
   async function probe({ workspaceId, id }: { workspaceId: string; id: string }): Promise<void> {
-    let mail = false;
     const probed = await probeLine(
       pools,
       { workspaceId, lineId: id },
@@ -30,11 +28,9 @@ export function createLineHealthActivities(dependencies: Dependencies) {
         return carrier.probe(config, line.id);
       },
       async (db, line, { wentDown }, now) => {
-        if (wentDown) mail = (await notifyLineDown(db, line, mailSeal(secrets, workspaceId), now)).wake;
+        if (wentDown) await notifyLineDown(db, line, mailSeal(secrets, workspaceId), now);
       },
     );
-    if (mail) waker.wake(mailSenderId(workspaceId), workspaceId);
-    for (const pacer of probed?.wakes ?? []) waker.wake(pacer, workspaceId);
     if (probed?.wentDown || probed?.recovered)
       logger.warn({ lineId: id, status: probed.status }, 'a line changed its health');
   }

@@ -2,19 +2,19 @@ import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
 import { noteUnreadable } from '#db/commands/inbound/unreadable.ts';
 import { advanceInbox, inboxPosition } from '#db/queries/line-inboxes.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { systemDb, withTenant } from '#db/pool.ts';
-import { endWake, lockWake, setWake } from '#db/wakes.ts';
+import { decide, systemDb, withTenant } from '#db/pool.ts';
 import { lineHome } from '#db/queries/workspaces.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailboxReaderId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
 
 export function createLineInboxActivities(dependencies: Dependencies) {
-  const { pools, waker, links, logger, inboxPollSeconds } = dependencies;
+  const { pools, links, logger, inboxPollSeconds } = dependencies;
 
   /** @returns whether there is more to read at once; null when the line's settings name no inbox. */
   async function readSome(workspaceId: string, lineId: string): Promise<boolean | null> {
@@ -29,7 +29,7 @@ export function createLineInboxActivities(dependencies: Dependencies) {
     let from = position;
     for (const { events, position: to, unreadable } of batch.read) {
       const taken = await receiveCarrierEvents(
-        { pools, waker, links },
+        { pools, links },
         { workspaceId, lineId },
         events,
         async (db) => {
@@ -55,18 +55,15 @@ export function createLineInboxActivities(dependencies: Dependencies) {
         const end = Date.now() + ROUND_MS;
         const nextAt = new Date(Date.now() + inboxPollSeconds * 1000);
         // Before the settings are read: who changes them from here on lowers it again.
-        await withTenant(pools, workspaceId, async (db) => {
-          await lockWake(db, reader);
-          await setWake(db, reader, nextAt);
-        });
+        await decide(pools, workspaceId, reader, async () => ({ nextAt }));
         let reason = 'the inbox is read again then';
         try {
           let more: boolean | null = true;
           while (more && !canceled.aborted && Date.now() < end) more = await readSome(workspaceId, lineId);
           if (more) return { nextAt: new Date().toISOString(), reason: 'there is more in the inbox' };
           if (more === null) {
-            await withTenant(pools, workspaceId, (db) => endWake(db, reader));
-            return { nextAt: null, reason: 'the line has no inbox to be read', ended: true };
+            const over = { nextAt: null, reason: 'the line has no inbox to be read', ended: true };
+            return roundOf(await decide(pools, workspaceId, reader, async () => over));
           }
         } catch (error) {
           // The text of the error is the server's, and may name people.

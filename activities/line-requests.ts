@@ -22,7 +22,7 @@ interface RequestedLine {
 }
 
 /** Brings a line to life at its carrier (decisions §6). Each step may be begun again: it finds what it did before. */
-export function createLineRequestActivities({ pools, carriers, secrets, waker, publicUrl }: Dependencies) {
+export function createLineRequestActivities({ pools, carriers, secrets, publicUrl }: Dependencies) {
   const tenant = <T>({ workspaceId }: RequestedLine, work: (db: TenantDb) => Promise<T>): Promise<T> =>
     withTenant(pools, workspaceId, work);
 
@@ -75,25 +75,21 @@ export function createLineRequestActivities({ pools, carriers, secrets, waker, p
 
     /** The line may send from now on, warming up, and takes the messages that no line could carry. */
     async activateLine(line: RequestedLine): Promise<void> {
-      const wakes = await tenant(line, async (db) => {
+      await tenant(line, async (db) => {
         const change = await changeLineRequest(db, line.lineId, { type: 'activated' });
-        if (!change?.possible) return [];
+        if (!change?.possible) return;
         await startLine(db, line.lineId);
-        return rehomeMessages(db, null, { keepPinned: true });
+        await rehomeMessages(db, null, { keepPinned: true });
       });
-      for (const pacer of wakes) waker.wake(pacer, line.workspaceId);
     },
 
     /** The line will not be had; what was paid for it is owed back from now on. */
     async failLine({ reason, ...line }: RequestedLine & { reason: string }): Promise<void> {
       const { lineId } = line;
-      const wakes = await tenant(line, async (db) => {
+      await tenant(line, async (db) => {
         const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
-        return change?.possible
-          ? notify(db, lineId, { about: 'line_failed', lineId, reason }, new Date())
-          : [];
+        if (change?.possible) await notify(db, lineId, { about: 'line_failed', lineId, reason }, new Date());
       });
-      for (const workflowId of wakes) waker.wake(workflowId, line.workspaceId);
     },
   };
 }

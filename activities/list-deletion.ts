@@ -1,27 +1,26 @@
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
-import { withTenant } from '#db/pool.ts';
-import { endWake } from '#db/wakes.ts';
+import { decide } from '#db/pool.ts';
 import { listDeletionId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { isDue, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
 
-export function createListDeletionActivities({ pools, waker }: Dependencies) {
+export function createListDeletionActivities({ pools }: Dependencies) {
   return {
     /** Deletes what a list held that its workspace has deleted, a transaction for each chunk of it. */
     async clearList({ workspaceId, listId }: { workspaceId: string; listId: string }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
         while (!canceled.aborted && Date.now() < end) {
-          const { isDone, wakes } = await withTenant(pools, workspaceId, async (db) => {
-            const chunk = await deleteChunk(db, listId, new Date());
-            if (chunk.isDone) await endWake(db, listDeletionId(listId));
-            return chunk;
-          });
-          for (const workflow of wakes) waker.wake(workflow, workspaceId);
-          if (isDone) return { nextAt: null, reason: 'the list is deleted', ended: true };
+          const look = await decide(pools, workspaceId, listDeletionId(listId), async (db) =>
+            (await deleteChunk(db, listId, new Date()))
+              ? { nextAt: null, reason: 'the list is deleted', ended: true }
+              : { nextAt: new Date(), reason: 'more is to be deleted' },
+          );
+          if (!isDue(look)) return roundOf(look);
         }
         return { nextAt: new Date().toISOString(), reason: 'more is to be deleted' };
       });

@@ -9,8 +9,7 @@ import {
   type Outbox,
   workspaceOutbox,
 } from '#db/commands/outbox/mails.ts';
-import { type TenantDb, withSystem, withTenant } from '#db/pool.ts';
-import { lockWake, setWake } from '#db/wakes.ts';
+import { decide, withSystem, withTenant } from '#db/pool.ts';
 import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail/mailer.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
@@ -18,6 +17,7 @@ import { mailSenderId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { isDue, type Look, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
 const FIRST_RETRY_MS = 5000;
@@ -70,8 +70,8 @@ export function createMailActivities({
       while (Date.now() < end && !canceled.aborted) {
         // The connections are shared: an email waits for one before it is claimed, behind those of other senders.
         if (await connections(sendNext, server, sender)) continue;
-        const idle = await sender.goIdle();
-        if (idle) return idle;
+        const look = await sender.look();
+        if (!isDue(look)) return roundOf(look);
       }
       return { nextAt: new Date().toISOString(), reason: 'more emails are due' };
     });
@@ -82,23 +82,24 @@ export function createMailActivities({
      * again under the same Message-ID.
      */
     async sendMails({ workspaceId }: { workspaceId: string }): Promise<Round> {
-      if (mailer === null) return withTenant(pools, workspaceId, waitForServer);
+      const id = mailSenderId(workspaceId);
+      if (mailer === null) return roundOf(await decide(pools, workspaceId, id, async () => waitForServer()));
       return sendDue(mailer, {
         ownerId: workspaceId,
         transact: (work) => withTenant(pools, workspaceId, (db) => work(workspaceOutbox(db))),
-        goIdle: () => withTenant(pools, workspaceId, goIdle),
+        look: () => decide(pools, workspaceId, id, (db) => lookAt(workspaceOutbox(db))),
       });
     },
 
     /** As `sendMails`, for an agency. */
     async sendAgencyMails({ agencyId }: { agencyId: string }): Promise<Round> {
-      if (mailer === null) return roundAt(afterServer());
+      if (mailer === null) return roundOf(waitForServer());
       const transact: Sender['transact'] = (work) =>
         withSystem(pools, (db) => work(agencyOutbox(db, agencyId)));
       return sendDue(mailer, {
         ownerId: agencyId,
         transact,
-        goIdle: async () => idleRound(await transact(nextMailAt)),
+        look: () => transact(lookAt),
       });
     },
   };
@@ -108,8 +109,8 @@ export function createMailActivities({
 interface Sender {
   ownerId: string;
   transact<T>(work: (outbox: Outbox) => Promise<T>): Promise<T>;
-  /** null when an email is due. */
-  goIdle(): Promise<Round | null>;
+  /** When the next email is due. */
+  look(): Promise<Look>;
 }
 
 /** What becomes of an email after an attempt. */
@@ -121,28 +122,13 @@ export function resultOf({ attemptCount, createdAt }: MailRow, outcome: MailOutc
   return { status: 'pending', error: outcome.reason, retryAt: new Date(now.getTime() + wait) };
 }
 
-/** Under the lock that whoever writes an email takes as well; null when one is due. */
-async function goIdle(db: TenantDb): Promise<Round | null> {
-  const sender = mailSenderId(db.workspaceId);
-  await lockWake(db, sender);
-  const next = await nextMailAt(workspaceOutbox(db));
-  const round = idleRound(next);
-  if (round) await setWake(db, sender, next);
-  return round;
+async function lookAt(outbox: Outbox): Promise<Look> {
+  const nextAt = await nextMailAt(outbox);
+  const reason = nextAt === null ? 'every email is sent' : 'an email is due then, or is tried again';
+  return { nextAt, reason };
 }
 
-/** null when an email is due. */
-function idleRound(next: Date | null): Round | null {
-  if (next === null) return { nextAt: null, reason: 'every email is sent' };
-  if (next.getTime() <= Date.now()) return null;
-  return { nextAt: next.toISOString(), reason: 'an email is due then, or is tried again' };
-}
-
-async function waitForServer(db: TenantDb): Promise<Round> {
-  const nextAt = afterServer();
-  await setWake(db, mailSenderId(db.workspaceId), nextAt);
-  return roundAt(nextAt);
-}
-
-const afterServer = (): Date => new Date(Date.now() + NO_SERVER_MS);
-const roundAt = (nextAt: Date): Round => ({ nextAt: nextAt.toISOString(), reason: 'SMTP_URL is not set' });
+const waitForServer = (): Look => ({
+  nextAt: new Date(Date.now() + NO_SERVER_MS),
+  reason: 'SMTP_URL is not set',
+});

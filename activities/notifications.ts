@@ -9,19 +9,19 @@ import {
   type NotificationRow,
   takeDue,
 } from '#db/commands/outbox/notifications.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
+import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { type ReplyAlert, replyAlerts } from '#db/commands/outbox/reply-alerts.ts';
-import { lockWake, setWake } from '#db/wakes.ts';
 import { workspaceProfile } from '#db/queries/workspaces.ts';
 import { toZoned } from '#domain/calendar.ts';
 import type { MailData, NewMail } from '#domain/mail.ts';
 import { Notice, type NotificationKind } from '#domain/notification.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';
-import { mailSenderId, notifierId } from '#workflows/messages/wake.ts';
+import { notifierId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { isDue, type Look, roundOf } from './round.ts';
 
 const BATCH = 500;
 const ROUND_MS = 60_000;
@@ -30,22 +30,19 @@ const CONTACTS = 50;
 /** Characters of one reply. */
 const EXCERPT = 2000;
 
-type Needs = Pick<Dependencies, 'pools' | 'secrets' | 'signer' | 'waker' | 'publicUrl'>;
+type Needs = Pick<Dependencies, 'pools' | 'secrets' | 'signer' | 'publicUrl'>;
 type Contact = z.input<typeof MailData.replyAlert>['contacts'][number];
 
-export function createNotificationActivities({ pools, secrets, signer, waker, publicUrl }: Needs) {
+export function createNotificationActivities({ pools, secrets, signer, publicUrl }: Needs) {
   const links = createTurnOffLinks(publicUrl, signer);
 
-  /** What one transaction writes its emails with; `written.wake`: the mail sender has to be woken after the commit. */
+  /** What one transaction writes its emails with. */
   function writer(db: TenantDb, seal: Pick<MailSeal, 'seal'>, now: Date) {
     const { workspaceId } = db;
-    const written = { wake: false };
     const turnOffLink = ({ userId }: Recipient, kind: NotificationKind): string =>
       links.url({ workspaceId, userId, kind });
-    const queue = async (mail: NewMail): Promise<void> => {
-      written.wake = (await queueMail(db, mail, seal, now)) || written.wake;
-    };
-    return { written, turnOffLink, queue };
+    const queue = (mail: NewMail): Promise<void> => queueMail(db, mail, seal, now);
+    return { turnOffLink, queue };
   }
   type Writer = ReturnType<typeof writer>;
 
@@ -117,8 +114,11 @@ export function createNotificationActivities({ pools, secrets, signer, waker, pu
     }
   }
 
-  /** One transaction: what is due leaves the outbox, and its emails enter that of the mail sender. */
-  async function writeDue(db: TenantDb, now: Date): Promise<{ count: number; wake: boolean }> {
+  /**
+   * One transaction: what is due leaves the outbox, and its emails enter that of the mail sender.
+   * @returns how much was due.
+   */
+  async function writeDue(db: TenantDb, now: Date): Promise<number> {
     const due = await takeDue(db, now, BATCH);
     const preferences = await findEmailPreferences(db);
     const wanted = due.filter(({ kind }) => preferences[kind].enabled);
@@ -129,21 +129,19 @@ export function createNotificationActivities({ pools, secrets, signer, waker, pu
     ];
     await writeNotices(db, mails, notices, now);
     await writeReplies(db, mails, replies, preferences.reply.mode);
-    return { count: due.length, wake: mails.written.wake };
+    return due.length;
   }
 
   return {
     /** Writes the notification emails of a workspace that are due; each is written once, whatever crashes. */
     async writeNotifications({ workspaceId }: { workspaceId: string }): Promise<Round> {
-      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
-        withTenant(pools, workspaceId, work);
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
         while (Date.now() < end && !canceled.aborted) {
-          const { count, wake } = await tenant((db) => writeDue(db, new Date()));
-          if (wake) waker.wake(mailSenderId(workspaceId), workspaceId);
-          const idle = count < BATCH && (await tenant(goIdle));
-          if (idle) return idle;
+          const count = await withTenant(pools, workspaceId, (db) => writeDue(db, new Date()));
+          if (count === BATCH) continue;
+          const look = await decide(pools, workspaceId, notifierId(workspaceId), lookAtNotifications);
+          if (!isDue(look)) return roundOf(look);
         }
         return { nextAt: new Date().toISOString(), reason: 'more is to be told' };
       });
@@ -163,13 +161,7 @@ function contactOf({ address, name, replies }: ReplyAlert, publicUrl: string, zo
   };
 }
 
-/** Under the lock that whoever has something to tell takes as well; null when something is due. */
-async function goIdle(db: TenantDb): Promise<Round | null> {
-  const notifier = notifierId(db.workspaceId);
-  await lockWake(db, notifier);
-  const next = await nextNotificationAt(db);
-  if (next !== null && next.getTime() <= Date.now()) return null;
-  await setWake(db, notifier, next);
-  if (next === null) return { nextAt: null, reason: 'everything is told' };
-  return { nextAt: next.toISOString(), reason: 'replies are being gathered' };
+async function lookAtNotifications(db: TenantDb): Promise<Look> {
+  const nextAt = await nextNotificationAt(db);
+  return { nextAt, reason: nextAt === null ? 'everything is told' : 'replies are being gathered' };
 }

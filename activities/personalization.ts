@@ -10,8 +10,7 @@ import {
   personalizationProgress,
   releasePersonalized,
 } from '#db/commands/campaigns/personalizations.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
-import { endWake, lockWake, setWake } from '#db/wakes.ts';
+import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import {
   personalizationFault,
   personalizationPrompt,
@@ -24,6 +23,7 @@ import type { Round } from '#workflows/work-loop.ts';
 import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { isDue, type Look, roundOf } from './round.ts';
 
 /** Questions to the model under way at once, for one campaign. */
 const CONCURRENCY = 16;
@@ -33,7 +33,7 @@ const ROUND_MS = 45_000;
 /** Messages that fall due one by one are collected for so long, which is half of what they are written ahead. */
 const COLLECT_MS = 5 * 60_000;
 
-interface Work {
+interface Work extends Look {
   instructions: string;
   messages: DueMessage[];
   leads: Map<string, LeadRow>;
@@ -42,9 +42,8 @@ interface Work {
 export function createPersonalizationActivities({
   pools,
   model,
-  waker,
   logger,
-}: Pick<Dependencies, 'pools' | 'model' | 'waker' | 'logger'>) {
+}: Pick<Dependencies, 'pools' | 'model' | 'logger'>) {
   return {
     /** Has the model write what is due of a campaign, apart from its lines: only these messages wait for it. */
     async writeMessages({
@@ -54,9 +53,6 @@ export function createPersonalizationActivities({
       workspaceId: string;
       campaignId: string;
     }): Promise<Round> {
-      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
-        withTenant(pools, workspaceId, work);
-
       async function write(message: DueMessage, work: Work, canceled: AbortSignal): Promise<void> {
         const lead = work.leads.get(message.leadId ?? '') ?? null;
         const { use, answer } = await rewrite(message, lead, work.instructions, canceled);
@@ -65,11 +61,10 @@ export function createPersonalizationActivities({
             { workspaceId, campaignId, messageId: message.id, model: use.model, reason: answer.error },
             'a message leaves as its template says',
           );
-        const wakes = await tenant(async (db) => {
+        await withTenant(pools, workspaceId, async (db) => {
           const released = await releasePersonalized(db, message.id, use, answer);
-          return released ? wakeLines(db, [released]) : [];
+          if (released) wakeLines(db, [released]);
         });
-        for (const workflow of wakes) waker.wake(workflow, workspaceId);
       }
 
       async function rewrite(
@@ -93,8 +88,10 @@ export function createPersonalizationActivities({
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
         while (!canceled.aborted && Date.now() < end) {
-          const work = await tenant((db) => look(db, campaignId, new Date()));
-          if ('reason' in work) return work;
+          const work = await decide(pools, workspaceId, personalizerId(campaignId), (db) =>
+            look(db, campaignId, new Date()),
+          );
+          if (!isDue(work)) return roundOf(work);
           const atOnce = pLimit(CONCURRENCY);
           await Promise.all(
             work.messages.map((message) =>
@@ -110,35 +107,28 @@ export function createPersonalizationActivities({
 
 const NO_USE = { model: 'none', promptTokens: null, completionTokens: null };
 
-/** What is to be written now, or what there is to wait for. Under the lock of whoever adds some. */
-async function look(db: TenantDb, campaignId: string, now: Date): Promise<Round | Work> {
-  const workflow = personalizerId(campaignId);
-  await lockWake(db, workflow);
+/** What is to be written now, or what there is to wait for. */
+async function look(db: TenantDb, campaignId: string, now: Date): Promise<Work> {
+  const rest = { instructions: '', messages: [], leads: new Map() };
   const campaign = await findCampaign(db, campaignId);
   if (campaign?.status !== 'active') {
-    await endWake(db, workflow);
-    return { nextAt: null, reason: `the campaign is ${campaign?.status ?? 'deleted'}`, ended: true };
+    const reason = `the campaign is ${campaign?.status ?? 'deleted'}`;
+    return { ...rest, nextAt: null, reason, ended: true };
   }
   const messages = await duePersonalizations(db, campaignId, now, BATCH);
   if (messages.length > 0) {
-    // The round goes on after these, so new work needs no signal; a round that dies is found by the sweep.
-    await setWake(db, workflow, now);
     const { instructions } = await findKnowledgeBase(db);
     const leads = await findLeads(
       db,
       messages.flatMap(({ leadId }) => leadId ?? []),
     );
-    return { instructions, messages, leads };
+    // The round goes on after these; one that dies is found by the sweep.
+    return { instructions, messages, leads, nextAt: now, reason: 'more is to be written' };
   }
   const told = tell(await personalizationProgress(db, campaignId));
   const next = await nextPersonalization(db, campaignId);
-  if (next === null) {
-    await endWake(db, workflow);
-    return { nextAt: null, reason: `nothing waits: ${told}`, ended: true };
-  }
-  const nextAt = new Date(Math.max(next.getTime(), now.getTime() + COLLECT_MS));
-  await setWake(db, workflow, nextAt);
-  return { nextAt: nextAt.toISOString(), reason: told };
+  if (next === null) return { ...rest, nextAt: null, reason: `nothing waits: ${told}`, ended: true };
+  return { ...rest, nextAt: new Date(Math.max(next.getTime(), now.getTime() + COLLECT_MS)), reason: told };
 }
 
 function tell({ written, failed, lastError }: PersonalizationProgress): string {

@@ -7,15 +7,15 @@ import {
   type WaitingAttachment,
 } from '#db/queries/attachments.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
+import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { announceReplies } from '#db/commands/inbound/reply-events.ts';
-import { lockWake, setWake } from '#db/wakes.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
-import { attachmentFetcherId, webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { attachmentFetcherId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { isDue, type Look, roundOf } from './round.ts';
 
 /** Slots are taken in turns: a workspace with more to do than this comes again behind the others. */
 const ROUND_MS = 20_000;
@@ -36,7 +36,6 @@ export function createReplyAttachmentActivities({
   secrets,
   storage,
   links,
-  waker,
   logger,
 }: Dependencies) {
   async function fetchFile(workspaceId: string, file: WaitingAttachment): Promise<void> {
@@ -83,14 +82,11 @@ export function createReplyAttachmentActivities({
           const due = await tenant((db) => dueAttachments(db, new Date(), BATCH));
           const fetched = Promise.all(due.map((file) => fetchFile(workspaceId, file)));
           await Promise.race([fetched, pause(PATIENCE_MS, undefined, { ref: false })]);
-          const announced = await tenant((db) => announceReplies(db, { links, now: new Date() }));
-          if (announced) waker.wake(webhookDispatcherId(workspaceId), workspaceId);
+          await tenant((db) => announceReplies(db, { links, now: new Date() }));
           await fetched;
           if (due.length > 0) continue;
-          const nextAt = await tenant(goIdle);
-          if (nextAt === null) return { nextAt: null, reason: 'every file is fetched' };
-          if (nextAt.getTime() > Date.now())
-            return { nextAt: nextAt.toISOString(), reason: 'some files could not be fetched yet' };
+          const look = await decide(pools, workspaceId, attachmentFetcherId(workspaceId), lookAtFiles);
+          if (!isDue(look)) return roundOf(look);
         }
         return { nextAt: new Date().toISOString(), reason: 'more files are to be fetched' };
       });
@@ -98,11 +94,10 @@ export function createReplyAttachmentActivities({
   };
 }
 
-/** Under the lock that new files take as well: either they are seen here, or they see the idle workflow. */
-async function goIdle(db: TenantDb): Promise<Date | null> {
-  const fetcher = attachmentFetcherId(db.workspaceId);
-  await lockWake(db, fetcher);
+async function lookAtFiles(db: TenantDb): Promise<Look> {
   const nextAt = await nextAttachmentAt(db);
-  await setWake(db, fetcher, nextAt);
-  return nextAt;
+  return {
+    nextAt,
+    reason: nextAt === null ? 'every file is fetched' : 'some files could not be fetched yet',
+  };
 }

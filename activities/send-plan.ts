@@ -1,8 +1,9 @@
 import { type AttemptRow, callHistory, insertAttempts, lineHistory } from '#db/queries/attempts.ts';
-import { stopFailed, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
-import { findLine, type LineRow } from '#db/queries/lines.ts';
+import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
+import { type LineRow, lockLine } from '#db/queries/lines.ts';
 import { findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
+import { lockSequences } from '#db/queries/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { dueForcedFallbacks, dueMessages, explainWait, moveMessages, nextDueAt } from '#db/queries/queue.ts';
@@ -13,7 +14,6 @@ import {
   owedFallbacks,
   startSending,
 } from '#db/queries/sends.ts';
-import { lockWake, setWake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { circuitAt } from '#domain/circuit.ts';
@@ -27,7 +27,7 @@ import {
   planLine,
   type QueuedMessage,
 } from '#domain/pacing.ts';
-import { linePacerId, webhookDispatcherId } from '#workflows/messages/wake.ts';
+import type { Look } from './round.ts';
 
 /** One message that the rules let go, with its attempt on record. */
 export interface Claim {
@@ -37,7 +37,7 @@ export interface Claim {
   attempt: AttemptRow;
 }
 
-export interface SendPlan {
+export interface SendPlan extends Look {
   claims: Claim[];
   /** Messages that leave as SMS at once, without the line. */
   forced: string[];
@@ -45,11 +45,6 @@ export interface SendPlan {
   owed: string[];
   /** The line had attempts without an outcome before these: a crash or a lost answer left them. */
   hasOpenAttempts: boolean;
-  /** When the line has something to do again; null: not before it is woken. */
-  nextAt: Date | null;
-  reason: string;
-  /** The workflows to wake after the commit. */
-  wakes: string[];
 }
 
 /** Due messages looked at in the ordinary case, and when a cap is reached. */
@@ -64,57 +59,45 @@ const BATCH = 16;
 
 /**
  * Decides under the line's lock what it sends now, and commits that decision with its attempts: caps, gaps and
- * windows hold whatever else happens at the same moment (architecture: invariants 2 and 4).
+ * windows hold whatever else happens at the same moment. With that lock held it waits for next to nobody: what others
+ * are just changing it looks at again a moment later.
+ * @returns null when the line is no longer in this workspace.
  */
 export async function planSends(
   db: TenantDb,
   lineId: string,
   carrierTimeoutMs: number,
   now: Date,
-): Promise<SendPlan> {
-  const pacer = linePacerId(lineId);
-  await lockWake(db, pacer);
-  const line = await findLine(db, lineId);
-  if (!line) return idle('the line is no longer in this workspace');
+): Promise<SendPlan | null> {
+  const line = await lockLine(db, lineId);
+  if (!line) return null;
 
   const timezone = await workspaceTimezone(db);
   const bounds = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
   const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, lineId, bounds);
   const forced = await dueForcedFallbacks(db, lineId, now);
-  const found = { forced, owed: await owedFallbacks(db, lineId), hasOpenAttempts };
-  const { send: allowed, wait, wakes } = await applyRules(db, paced(line, timezone), history, now);
+  const found = { claims: [], forced, owed: await owedFallbacks(db, lineId), hasOpenAttempts };
+  if (line.heldUntil !== null && line.heldUntil > now) {
+    return { ...found, forced: [], owed: [], nextAt: line.heldUntil, reason: 'the line is being changed' };
+  }
+  const { send: allowed, wait } = await applyRules(db, paced(line, timezone), history, now);
   const busy = await lockConversations(
     db,
     allowed.map(({ address }) => address),
   );
   const send = allowed.filter(({ address }) => !busy.has(address));
-  if (allowed.length > 0 && send.length === 0) {
-    const nextAt = new Date(now.getTime() + BUSY_MS);
-    await setWake(db, pacer, nextAt);
-    return { claims: [], ...found, nextAt, reason: 'somebody else has the conversation', wakes };
-  }
-  if (send.length === 0) {
+  if (allowed.length === 0) {
     const next: Plan['next'] = wait ?? { at: await nextDueAt(db, lineId), reason: 'scheduled' };
     const nextAt = forced.length > 0 ? now : next.at;
     const reason = operatorsReason(next.at === null && !wait ? 'idle' : next.reason);
-    await setWake(db, pacer, nextAt);
-    return { claims: [], ...found, nextAt, reason, wakes };
+    return { ...found, nextAt, reason };
   }
-  const claims = await claim(db, line, send, carrierTimeoutMs, now);
-  // The round goes on after these, so new work needs no signal; a round that dies is found by the sweep.
-  await setWake(db, pacer, now);
-  return { claims, ...found, nextAt: now, reason: 'more may be due', wakes };
+  const claims = send.length === 0 ? [] : await claim(db, line, send, carrierTimeoutMs, now);
+  if (claims.length === 0)
+    return { ...found, nextAt: new Date(now.getTime() + BUSY_MS), reason: 'others are changing what is due' };
+  // The round goes on after these; one that dies is found by the sweep.
+  return { ...found, claims, nextAt: now, reason: 'more may be due' };
 }
-
-const idle = (reason: string): SendPlan => ({
-  claims: [],
-  forced: [],
-  owed: [],
-  hasOpenAttempts: false,
-  nextAt: null,
-  reason,
-  wakes: [],
-});
 
 /** Without its full stop: it stands within a sentence there. */
 const operatorsReason = (reason: HoldReason): string => HOLD_REASONS[reason].replace(/\.$/, '');
@@ -123,7 +106,6 @@ interface Ruling {
   send: QueuedMessage[];
   /** What holds the whole line back, when something does. */
   wait: Plan['next'] | null;
-  wakes: string[];
 }
 
 async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, now: Date): Promise<Ruling> {
@@ -138,23 +120,29 @@ async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, n
   let { queue, plan } = await look(LOOK);
   // Equals keep their order only if a rule that moves some of them moves them all: then the whole queue is looked at.
   if (plan.moves.length > 0 && queue.length === LOOK) ({ queue, plan } = await look(WHOLE_QUEUE));
+  const refused = queue.filter(({ optedOut }) => optedOut);
+  // Before other messages are locked: it waits for whoever holds these.
+  await failOptedOut(db, refused, now);
   await moveMessages(db, plan.moves);
 
-  const refused = queue.filter(({ optedOut }) => optedOut);
-  const wakes = await failOptedOut(db, refused, now);
   const chosen = new Set(plan.send);
   const send = queue.filter(({ id }) => chosen.has(id));
   const held = queue.length - refused.length - plan.moves.length > 0;
-  if (send.length > 0 || !held) return { send, wait: null, wakes };
+  if (send.length > 0 || !held) return { send, wait: null };
   await explainWait(
     db,
     queue.slice(0, LOOK).map(({ id }) => id),
     plan.next.reason,
   );
-  return { send, wait: plan.next, wakes };
+  return { send, wait: plan.next };
 }
 
-async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<string[]> {
+async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<void> {
+  if (refused.length === 0) return;
+  await lockSequences(
+    db,
+    refused.map(({ id }) => id),
+  );
   const failed: MessageRow[] = [];
   for (const { id } of refused) {
     const message = await advanceMessage(db, id, ['pending', 'scheduled'], {
@@ -163,13 +151,12 @@ async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now
     });
     if (message) failed.push(message);
   }
-  const wakes = await wakeWhenDone(db, await stopFailed(db, failed), now);
-  const told = await emitMessageEvents(
+  await stopFailed(db, failed, now);
+  await emitMessageEvents(
     db,
     failed.map((message) => ({ event: 'message.failed', message, data: { error: 'recipient_opted_out' } })),
     now,
   );
-  return told ? [...wakes, webhookDispatcherId(db.workspaceId)] : wakes;
 }
 
 async function claim(

@@ -41,6 +41,7 @@ export function createSendActivities(dependencies: Dependencies) {
         while (!canceled.aborted) {
           await voiceNotes.prepare(line);
           const plan = await sender.plan(line);
+          if (!plan) return { nextAt: null, reason: 'the line is no longer in this workspace' };
           const sent = await sender.send(line, plan);
           if (!plan.hasOpenAttempts) askAt = null;
           else if (askAt === null || askAt.getTime() <= Date.now()) askAt = await sender.reconcile(line);

@@ -1,12 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AttemptRow, carrierIdsAt, insertAttempts, openAttempts } from '#db/queries/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
-import { applyWaitingEvents, lockCarrierMessage } from '#db/commands/inbound/carrier-events.ts';
+import {
+  applyEarlyEvents,
+  endsContact,
+  lockCarrierMessage,
+  takeWaitingEvents,
+} from '#db/commands/inbound/carrier-events.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
-import { findLine } from '#db/queries/lines.ts';
+import { findLine, lockLine } from '#db/queries/lines.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { forceFallback, type Settled, settleFallback, settlePrimary } from '#db/commands/sending/outcomes.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
+import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { isOptedOut } from '#db/commands/sending/opt-outs.ts';
 import { setFallbackSms } from '#db/queries/sends.ts';
 import { newId } from '#domain/ids.ts';
@@ -16,6 +21,7 @@ import type { Carrier, OutboundMessage } from '#providers/carriers/carrier.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Files, outboundFiles } from './outbound-files.ts';
 import { type Claim, planSends, type SendPlan } from './send-plan.ts';
@@ -31,23 +37,10 @@ const RECONCILE_FOR_MS = 15 * 60_000;
 const RECONCILE_EVERY_MS = 10_000;
 
 /** The steps of a round: what may be sent, sending it, and finding out what a crash or a lost answer left open. */
-export function createSender({
-  pools,
-  carriers,
-  secrets,
-  signer,
-  waker,
-  logger,
-  links,
-  publicUrl,
-}: Dependencies) {
+export function createSender({ pools, carriers, secrets, signer, logger, links, publicUrl }: Dependencies) {
   const unsubscribeLinks = createUnsubscribeLinks(publicUrl, signer);
   const tenant = <T>(line: SendingLine, work: (db: TenantDb) => Promise<T>): Promise<T> =>
     withTenant(pools, line.workspaceId, work);
-
-  const wake = (line: SendingLine, workflows: readonly string[]): void => {
-    for (const workflow of workflows) waker.wake(workflow, line.workspaceId);
-  };
 
   async function settle(
     line: SendingLine,
@@ -56,11 +49,10 @@ export function createSender({
     text: string | null = null,
   ): Promise<void> {
     const now = new Date();
-    const wakes = await tenant(line, async (db) => [
-      ...(await settleIn(db, line, attempt, outcome, text, now)),
-      ...(await followCampaign(db, attempt.messageId, now)),
-    ]);
-    wake(line, wakes);
+    await tenant(line, async (db) => {
+      await settleIn(db, line, attempt, outcome, text, now);
+      await followCampaign(db, attempt.messageId, now);
+    });
   }
 
   async function settleIn(
@@ -70,12 +62,14 @@ export function createSender({
     outcome: Settled,
     text: string | null,
     now: Date,
-  ): Promise<string[]> {
+  ): Promise<void> {
     if (attempt.kind === 'fallback') return settleFallback(db, attempt, outcome, text, now);
-    if (outcome.kind !== 'accepted') return settlePrimary(db, attempt, outcome, text, now);
+    if (outcome.kind !== 'accepted')
+      return settlePrimary(db, attempt, outcome, { text, endsContact: false, now });
     await lockCarrierMessage(db, line.lineId, outcome.carrierMessageId);
-    const wakes = await settlePrimary(db, attempt, outcome, text, now);
-    return [...wakes, ...(await applyWaitingEvents(db, line.lineId, outcome.carrierMessageId, now))];
+    const early = await takeWaitingEvents(db, line.lineId, outcome.carrierMessageId);
+    await settlePrimary(db, attempt, outcome, { text, endsContact: early.some(endsContact), now });
+    await applyEarlyEvents(db, line.lineId, early, now);
   }
 
   /** Calls the carrier; an answer that was lost is asked for once at once, and otherwise left for `reconcile`. */
@@ -189,6 +183,8 @@ export function createSender({
   /** The SMS that follows a fallback: through the workspace's own account, not through the line. */
   async function sendFallback(line: SendingLine, messageId: string): Promise<void> {
     const claim = await tenant(line, async (db) => {
+      const row = await lockLine(db, line.lineId);
+      if (!row || (row.heldUntil !== null && row.heldUntil > new Date())) return null;
       const message = await findMessage(db, messageId);
       const account = await findFallbackAccount(db);
       if (message?.fallbackSms !== 'due' || message.recipientPhone === null || !account) return null;
@@ -232,18 +228,19 @@ export function createSender({
   }
 
   return {
-    plan: async (line: SendingLine): Promise<SendPlan> => {
+    /** @returns null when the line is no longer in this workspace. */
+    plan: (line: SendingLine): Promise<SendPlan | null> => {
       const { timeoutMs } = carriers.get(line.carrier);
-      const plan = await tenant(line, (db) => planSends(db, line.lineId, timeoutMs, new Date()));
-      wake(line, plan.wakes);
-      return plan;
+      return decide(pools, line.workspaceId, linePacerId(line.lineId), (db) =>
+        planSends(db, line.lineId, timeoutMs, new Date()),
+      );
     },
 
     /** Sends what was claimed, side by side; then the fallbacks that are owed. */
     async send(line: SendingLine, plan: SendPlan): Promise<{ retryAt: Date | null }> {
       await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
       for (const messageId of plan.forced) {
-        wake(line, await tenant(line, (db) => forceFallback(db, messageId, new Date())));
+        await tenant(line, (db) => forceFallback(db, messageId, new Date()));
       }
       for (const messageId of plan.owed) await sendFallback(line, messageId);
       return { retryAt: plan.owed.length === 0 ? null : new Date(Date.now() + RECONCILE_EVERY_MS) };

@@ -1,10 +1,12 @@
 import { overdueAgencyOutboxes } from '#db/commands/outbox/mails.ts';
 import { rehomeMessages, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
 import { systemDb, withTenant } from '#db/pool.ts';
-import { overdueWakes } from '#db/wakes.ts';
+import { claimOverdue } from '#db/wakes.ts';
 import { agencyMailSenderId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 
+/** Workflows woken in one go. */
+const BATCH = 5000;
 /** Longer than a healthy workflow takes to look at work that is due. */
 const GRACE_SECONDS = 30;
 
@@ -13,7 +15,7 @@ export function createSweepActivities({ pools, waker, logger }: Dependencies) {
     /** Wakes every workflow whose time has passed without its having looked. */
     async wakeOverdue(): Promise<number> {
       const db = systemDb(pools);
-      const overdue = await overdueWakes(db, GRACE_SECONDS);
+      const overdue = await claimOverdue(db, BATCH);
       for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId);
       for (const agencyId of await overdueAgencyOutboxes(db, GRACE_SECONDS))
         waker.wake(agencyMailSenderId(agencyId), agencyId);
@@ -26,8 +28,7 @@ export function createSweepActivities({ pools, waker, logger }: Dependencies) {
     async rehomeStranded(): Promise<number> {
       const queues = await strandedQueues(systemDb(pools));
       for (const { workspaceId, lineId } of queues) {
-        const wakes = await withTenant(pools, workspaceId, (db) => rehomeMessages(db, lineId));
-        for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
+        await withTenant(pools, workspaceId, (db) => rehomeMessages(db, lineId));
         logger.error({ workspaceId, lineId }, 'messages waited at a line that is gone');
       }
       return queues.length;

@@ -9,7 +9,6 @@ import {
 } from '#db/queries/webhook-deliveries.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
-import type { Waker } from '#providers/temporal.ts';
 import { postDelivery } from '#providers/webhook-post.ts';
 
 /** What this process has under way for one workspace. */
@@ -41,10 +40,9 @@ export function createWebhookDeliverer(services: {
   pools: Pools;
   egress: Egress;
   secrets: SecretBox;
-  waker: Waker;
   logger: Logger;
 }): WebhookDeliverer {
-  const { pools, waker, logger } = services;
+  const { pools, logger } = services;
   const lanes = new Map<string, DeliveryLane>();
   const running = new Set<Promise<void>>();
 
@@ -82,16 +80,15 @@ export function createWebhookDeliverer(services: {
         const results = finished;
         finished = [];
         try {
-          const wakes = await withTenant(pools, workspaceId, async (db) => {
+          await withTenant(pools, workspaceId, async (db) => {
             await finishDeliveries(db, results);
             const failed = results.filter(({ success }) => !success);
-            return alarmFailingWebhooks(
+            await alarmFailingWebhooks(
               db,
               failed.map(({ id }) => id),
               new Date(),
             );
           });
-          for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
           failures = 0;
         } catch (error) {
           if (++failures > RECORD_RETRIES) {

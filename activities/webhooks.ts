@@ -1,5 +1,4 @@
-import { type TenantDb, withTenant } from '#db/pool.ts';
-import { lockWake, setWake } from '#db/wakes.ts';
+import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import {
   claimDeliveries,
   failInterrupted,
@@ -11,6 +10,7 @@ import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { isDue, type Look, roundOf } from './round.ts';
 
 /** Under way at once to one endpoint: a hanging one holds so many sockets, and a slow one still gets on. */
 const PER_WEBHOOK = 8;
@@ -53,8 +53,8 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
             // As many as were asked for: there may be more that have room.
             if (claimed.length === limit) continue;
           } else if (Date.now() - lastClaim >= LINGER_MS) {
-            const round = await tenant(goIdle);
-            if (round) return round;
+            const look = await decide(pools, workspaceId, webhookDispatcherId(workspaceId), lookAtDeliveries);
+            if (!isDue(look)) return roundOf(look);
           }
           await lane.progress(poll);
           poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
@@ -65,18 +65,11 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
   };
 }
 
-/**
- * Under the lock that new events take as well: either they are seen here, or they see the idle dispatcher. While
- * deliveries are under way it looks again when they would have been interrupted.
- */
-async function goIdle(db: TenantDb): Promise<Round | null> {
-  if (await hasPendingDeliveries(db)) return null;
-  const dispatcher = webhookDispatcherId(db.workspaceId);
-  await lockWake(db, dispatcher);
-  if (await hasPendingDeliveries(db)) return null;
+/** While deliveries are under way it looks again when they would have been interrupted. */
+async function lookAtDeliveries(db: TenantDb): Promise<Look> {
+  if (await hasPendingDeliveries(db)) return { nextAt: new Date(), reason: 'more is to be delivered' };
   const claimedAt = await oldestClaim(db);
-  const nextAt = claimedAt && new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);
-  await setWake(db, dispatcher, nextAt);
-  if (nextAt) return { nextAt: nextAt.toISOString(), reason: 'deliveries are under way' };
-  return { nextAt: null, reason: 'every event is delivered' };
+  if (claimedAt === null) return { nextAt: null, reason: 'every event is delivered' };
+  const nextAt = new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);
+  return { nextAt, reason: 'deliveries are under way' };
 }

@@ -3,12 +3,11 @@ import { bufferDrips, claimFingerprints, type DripAcknowledgement } from '#db/qu
 import { claimIdempotencyKeys, storeAnswers } from '#db/queries/idempotency.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { type Pools, type TenantDb, withTenant } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 import type { LinkReader } from '#domain/attachment.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { draftMessage, type IntakeContext, type MessageDraft, Refusal } from '#domain/message-draft.ts';
 import type { DripInput } from '#domain/message.ts';
-import type { Waker } from '#providers/temporal.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';
 import { ApiError } from './http/errors.ts';
 import type { Metrics } from './http/metrics.ts';
@@ -47,7 +46,6 @@ export const JITTER_SPREAD_MS = 300_000;
 
 export function createDripIntake(
   pools: Pools,
-  waker: Waker,
   links: LinkReader,
   metrics: Pick<Metrics, 'intakeBatch'>,
 ): DripIntake {
@@ -58,10 +56,9 @@ export function createDripIntake(
       const batch = queue.splice(0, MAX_BATCH);
       metrics.intakeBatch.observe(batch.length);
       try {
-        const { outcomes, wake } = await withTenant(pools, workspaceId, (db) =>
+        const outcomes = await withTenant(pools, workspaceId, (db) =>
           acceptBatch(db, batch, links, new Date()),
         );
-        if (wake) waker.wake(dripDrainerId(workspaceId), workspaceId);
         batch.forEach((request, index) => {
           const outcome = outcomes[index];
           if (outcome instanceof Error || outcome === undefined) request.reject(outcome);
@@ -99,9 +96,9 @@ async function acceptBatch(
   batch: readonly DripRequest[],
   links: LinkReader,
   now: Date,
-): Promise<{ outcomes: Outcome[]; wake: boolean }> {
+): Promise<Outcome[]> {
   const [first] = batch;
-  if (!first) return { outcomes: [], wake: false };
+  if (!first) return [];
   const outcomes: Outcome[] = [];
   const context = await loadIntakeContext(
     db,
@@ -174,9 +171,10 @@ async function acceptBatch(
         : [{ key, status: 200, response: outcome.acknowledgement }];
     }),
   );
-  if (buffered.length === 0) return { outcomes, wake: false };
+  if (buffered.length === 0) return outcomes;
   await bufferDrips(db, buffered);
-  return { outcomes, wake: await requestWake(db, dripDrainerId(db.workspaceId), now) };
+  wake(db, dripDrainerId(db.workspaceId), now);
+  return outcomes;
 }
 
 const keysOf = (batch: readonly DripRequest[]) =>

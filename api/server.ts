@@ -31,7 +31,9 @@ export interface RunningApi {
 /** Starts one API process; any number of them may run side by side. */
 export async function startApi(config: Config): Promise<RunningApi> {
   const logger = createLogger('api', config.logLevel);
-  const pools = await createApiPools(config.database, config.databasePoolSize);
+  const temporal = createTemporalClient(config.temporal);
+  const waker = createWaker(temporal, logger);
+  const pools = await createApiPools(config.database, config.databasePoolSize, waker);
   const rateLimitPool = new pg.Pool({
     connectionString: config.database.systemUrl,
     max: 3,
@@ -39,8 +41,6 @@ export async function startApi(config: Config): Promise<RunningApi> {
     statement_timeout: 5000,
   });
   rateLimitPool.on('error', (error) => logger.warn({ error }, 'a rate limit connection was lost'));
-  const temporal = createTemporalClient(config.temporal);
-  const waker = createWaker(temporal, logger);
   const metrics = createMetrics();
   const egress = createEgress({ allowPrivate: config.webhooks.allowPrivate, httpsOnly: config.production });
   const signer = createSigner(config.signingKeys);
@@ -67,7 +67,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
       untrusted,
     }),
     payments: createPayments(config),
-    intake: createDripIntake(pools, waker, links, metrics),
+    intake: createDripIntake(pools, links, metrics),
     rateLimits: createRateLimits(rateLimitPool, config.failedAttemptsPerMinute),
   };
   // Metrics with a port of their own are not on the public one.

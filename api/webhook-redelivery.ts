@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type TenantDb, withTenant } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 import { finishDeliveries } from '#db/queries/webhook-deliveries.ts';
 import { insertClaimedDelivery } from '#db/queries/webhook-log.ts';
 import { findWebhook, type WebhookRow } from '#db/queries/webhooks.ts';
@@ -36,7 +36,7 @@ export async function redeliver(
   find: (db: TenantDb) => Promise<Redelivery>,
   now: Date,
 ): Promise<DeliveryReport> {
-  const { pools, waker } = services;
+  const { pools } = services;
   const claimed = await withTenant(pools, workspaceId, async (db) => {
     const webhook = await findWebhook(db, webhookId);
     if (!webhook) throw new ApiError('NOT_FOUND', 'Webhook not found');
@@ -44,9 +44,9 @@ export async function redeliver(
     if (!webhook.isActive) throw new ApiError('WEBHOOK_INACTIVE');
     const id = await insertClaimedDelivery(db, { webhookId, ...redelivery }, now);
     // The dispatcher looks after what is claimed: should this process end now, it is recorded as interrupted.
-    return { id, webhook, redelivery, wake: await requestWake(db, webhookDispatcherId(workspaceId), now) };
+    wake(db, webhookDispatcherId(workspaceId), now);
+    return { id, webhook, redelivery };
   });
-  if (claimed.wake) waker.wake(webhookDispatcherId(workspaceId), workspaceId);
 
   const { id, redelivery, webhook } = claimed;
   const result = await postWithRetry(services, id, webhook, redelivery, now);

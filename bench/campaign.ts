@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { pino } from 'pino';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { changeCampaignStatus } from '#db/commands/campaigns/campaign-status.ts';
@@ -18,7 +17,7 @@ import { type TenantDb, withTenant } from '#db/pool.ts';
 import { dueMessages } from '#db/queries/queue.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { normalizeLead } from '#domain/lead.ts';
-import { createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { createTemporalClient } from '#providers/temporal.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { actionsOf } from './actions.ts';
 import { residentMb } from './memory.ts';
@@ -53,7 +52,6 @@ const { id: workspaceId, lineIds } = await createBenchWorkspace(pools, LINES);
 await unpaced(pools, workspaceId);
 const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
 const temporal = createTemporalClient(config.temporal);
-const waker = createWaker(temporal, pino({ level: 'error' }));
 
 const begun = performance.now();
 const secondsSince = (at: number): number => (performance.now() - at) / 1000;
@@ -99,7 +97,7 @@ const progressOf = async (campaignId: string) =>
   tenant(async (db) => campaignProgress(db, await campaignOf(campaignId)));
 
 async function act(campaignId: string, action: 'start' | 'pause' | 'resume' | 'archive'): Promise<void> {
-  const { wakes } = await tenant(async (db) =>
+  await tenant(async (db) =>
     changeCampaignStatus(
       db,
       (await lockCampaign(db, campaignId)) ?? (await campaignOf(campaignId)),
@@ -107,7 +105,6 @@ async function act(campaignId: string, action: 'start' | 'pause' | 'resume' | 'a
       new Date(),
     ),
   );
-  for (const workflow of wakes) waker.wake(workflow, workspaceId);
 }
 
 /** The carrier's log by line, so that no single answer of it is enormous. */
@@ -217,14 +214,13 @@ if (ENTER_ONLY) {
   await timed(`the first 300 of a line's queue`, () =>
     tenant((db) => dueMessages(db, lineIds[0] ?? '', inTwoDays, 300)),
   );
-  await timed('a reply stops a lead', () => tenant((db) => stopContact(db, phone(1), 'reply')));
+  await timed('a reply stops a lead', () => tenant((db) => stopContact(db, phone(1), 'reply', new Date())));
   await timed('pause', () => act(id, 'pause'));
   await timed('resume', () => act(id, 'resume'));
   await timed('archive', () => act(id, 'archive'));
 }
 
 clearInterval(watch);
-await waker.close();
 await temporal.connection.close();
 await product.stop();
 process.exitCode = right ? 0 : 1;

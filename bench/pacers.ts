@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb, withTenant } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { createTemporalClient, wakeWorkflow } from '#providers/temporal.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
@@ -177,7 +177,7 @@ async function queue(workspaceId: string, lineIds: readonly string[], perLine: n
 
 async function wakeAll(workspaceId: string, lineIds: readonly string[]): Promise<void> {
   await inParallel(lineIds, 20, async (lineId) => {
-    await withTenant(pools, workspaceId, (tenant) => requestWake(tenant, linePacerId(lineId), new Date()));
+    await withTenant(pools, workspaceId, async (tenant) => wake(tenant, linePacerId(lineId), new Date()));
     await wakeWorkflow(temporal, linePacerId(lineId), workspaceId);
   });
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { pino } from 'pino';
 import { createPools, type Pools } from '#db/pool.ts';
 import type { Config } from '#domain/config.ts';
+import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { freePort } from '#standalone/ports.ts';
 import { startProcess } from '#test/support/process.ts';
@@ -35,7 +37,9 @@ export async function startProduct(apis = 1): Promise<Product> {
     secret,
   });
   const config = { ...servers.config, publicUrl, simulator: { url: simulator.url, secret } };
-  const pools = await createPools(config.database, { size: 4, statementTimeoutMs: 300_000 });
+  const temporal = createTemporalClient(config.temporal);
+  const waker = createWaker(temporal, pino({ level: 'error' }));
+  const pools = await createPools(config.database, { size: 4, statementTimeoutMs: 300_000, waker });
   const apiProcesses = await Promise.all(ports.map((port) => startProcess('api/server.ts', config, port)));
   let worker = await startProcess('workers/worker.ts', config);
   return {
@@ -52,7 +56,8 @@ export async function startProduct(apis = 1): Promise<Product> {
     },
     async stop() {
       await Promise.all([worker, ...apiProcesses].map((process) => process.kill()));
-      await Promise.all([simulator.stop(), pools.close()]);
+      await waker.close();
+      await Promise.all([simulator.stop(), pools.close(), temporal.connection.close()]);
       await servers.stop();
     },
   };

@@ -20,6 +20,10 @@ import {
 import { z } from 'zod';
 import { Busy, createFairQueue, type FairQueue } from './fair-queue.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
+import { NEVER, parseTimestamp } from './timestamp.ts';
+import { seenWake, Wakes, type WakeSignals } from './wakes.ts';
+
+export { NEVER } from './timestamp.ts';
 
 /** Where the processes log in: two logins of one database, which own nothing (db/restricted-login.ts). */
 export interface DatabaseUrls {
@@ -33,10 +37,12 @@ export interface DatabaseUrls {
 export interface Pools {
   readonly tenant: TenantPool;
   readonly system: DatabasePool;
+  /** Signals the workflows that a transaction woke, once it is committed; null: they wait for the sweep. */
+  readonly waker: WakeSignals | null;
   close(): Promise<void>;
 }
 
-/** Connections for the work of workspaces. Workers limit their work themselves: they have no queue, and wait for locks. */
+/** Connections for the work of workspaces. Workers limit their work themselves: they have no queue. */
 interface TenantPool {
   readonly pool: DatabasePool;
   readonly queue: FairQueue | null;
@@ -62,6 +68,7 @@ declare const systemBrand: unique symbol;
 export interface TenantDb extends DatabaseTransactionConnection {
   readonly [tenantBrand]: true;
   readonly workspaceId: string;
+  readonly wakes: Wakes;
 }
 
 /** Queries across workspaces: authentication, sweeps, agency views. Review sees them by this name. */
@@ -69,9 +76,15 @@ export interface SystemDb extends CommonQueryMethods {
   readonly [systemBrand]: true;
 }
 
+/** A transaction across workspaces. */
+export interface SystemTransaction extends SystemDb {
+  readonly wakes: Wakes;
+}
+
 export interface PoolOptions {
   size?: number;
   statementTimeoutMs?: number;
+  waker?: WakeSignals;
 }
 
 /** @throws when a login of the pools can do more than it should; a database that is away is no error yet. */
@@ -83,22 +96,26 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
   return {
     tenant: { pool: tenant, queue: null },
     system,
+    waker: options.waker ?? null,
     close: async () => {
       await Promise.all([tenant.end(), system.end()]);
     },
   };
 }
 
-/** How long a request waits for a connection, and then for a lock. */
+/** How long a request waits for a connection. */
 const PATIENCE_MS = 5000;
 const MAX_WAITING = 500;
-const LIMITED_LOCKS = sql.fragment`set_config('lock_timeout', ${String(PATIENCE_MS)}, true)`;
 
 /**
  * The pools of an API process.
  * @param size connections for the work of workspaces; each of the other pools has half as many.
  */
-export async function createApiPools(urls: DatabaseUrls, size: number): Promise<ApiPools> {
+export async function createApiPools(
+  urls: DatabaseUrls,
+  size: number,
+  waker: WakeSignals,
+): Promise<ApiPools> {
   const half = Math.max(2, Math.ceil(size / 2));
   const openTenant = (size: number): Promise<DatabasePool> =>
     openPool(urls.tenantUrl, 'linepace_tenant', { size });
@@ -116,6 +133,7 @@ export async function createApiPools(urls: DatabaseUrls, size: number): Promise<
     reads: { pool: reads, queue: share(half) },
     system,
     systemQueue: share(half),
+    waker,
     auth: { pool: auth, queue: share(half, half - 1) },
     close: async () => {
       await Promise.all([tenant, reads, system, auth].map((pool) => pool.end()));
@@ -148,7 +166,7 @@ export async function withTenant<T>(
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
 ): Promise<T> {
-  return tenantTransaction(pools.tenant, workspaceId, work);
+  return tenantTransaction(pools, pools.tenant, workspaceId, work);
 }
 
 /** As `withTenant`, for reads that may take long: the workspace's other requests do not wait for them. */
@@ -157,50 +175,118 @@ export async function withTenantReads<T>(
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
 ): Promise<T> {
-  return tenantTransaction(pools.reads, workspaceId, work);
+  return tenantTransaction(pools, pools.reads, workspaceId, work);
 }
 
 async function tenantTransaction<T>(
+  { waker }: Pools,
   { pool, queue }: TenantPool,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
 ): Promise<T> {
   const run = (): Promise<T> =>
-    pool.transaction(async (transaction) => {
-      await transaction.query(sql.type(Nothing)`
-        select set_config('app.workspace_id', ${workspaceId}, true), ${queue ? LIMITED_LOCKS : sql.fragment`null`}`);
-      return work(Object.assign(transaction, { workspaceId }) as unknown as TenantDb);
+    transact(pool, waker, async (transaction, wakes) => {
+      await transaction.query(
+        sql.type(Nothing)`select set_config('app.workspace_id', ${workspaceId}, true), ${LIMITED_LOCKS}`,
+      );
+      return work(tenantDb(transaction, workspaceId, wakes));
     });
   return queue ? queue.run(workspaceId, run) : run();
 }
 
-/** Runs work within a transaction so that an error takes back what the work stored, and nothing else. */
-export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
-  return db.transaction((inner) =>
-    work(Object.assign(inner, { workspaceId: db.workspaceId }) as unknown as TenantDb),
-  );
+const tenantDb = (transaction: DatabaseTransactionConnection, workspaceId: string, wakes: Wakes): TenantDb =>
+  Object.assign(transaction, { workspaceId, wakes }) as unknown as TenantDb;
+
+/** Locks are held for milliseconds: whoever waits longer fails instead, and gives its connection to others. */
+const LIMITED_LOCKS = sql.fragment`set_config('lock_timeout', '2000', true)`;
+
+/** slonik repeats a transaction after a serialization failure: each run collects its own wakes. */
+async function transact<T>(
+  pool: DatabasePool,
+  waker: WakeSignals | null,
+  work: (transaction: DatabaseTransactionConnection, wakes: Wakes) => Promise<T>,
+): Promise<T> {
+  const { result, signals } = await pool.transaction(async (transaction) => {
+    const wakes = new Wakes();
+    const result = await work(transaction, wakes);
+    return { result, signals: await wakes.write(transaction) };
+  });
+  for (const { workflowId, workspaceId } of signals) waker?.wake(workflowId, workspaceId);
+  return result;
 }
 
-/** Ends the inner transaction of `tryOut`. */
-class TakeBack extends Error {}
+/** What a long-lived workflow decides after a look at its tables. */
+export interface Decision {
+  /** When it looks again; null: not before somebody asks for it. */
+  nextAt: Date | null;
+  /** It is over for good, unless somebody has asked for a look. */
+  ended?: boolean;
+}
 
-/** Runs work within a transaction and takes back all that it stored: what would happen, told by the code that does it. */
-export async function tryOut<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
+type Decided<D> = D extends Decision ? Omit<D, keyof Decision> & Decision : D;
+
+/**
+ * One look of a long-lived workflow, in one transaction. Nobody waits for it: a request that is committed while it
+ * looks is found when the decision is written, and the decision says then that it has to look again.
+ * @param look null: there is nothing to decide here, and nothing is stored.
+ * @returns the decision with what is stored: `nextAt` may be earlier, and `ended` false.
+ */
+export async function decide<D extends Decision | null>(
+  pools: Pools,
+  workspaceId: string,
+  workflowId: string,
+  look: (db: TenantDb) => Promise<D>,
+): Promise<Decided<D>> {
+  const { decision, own } = await withTenant(pools, workspaceId, async (db) => {
+    const seen = await seenWake(db, workflowId);
+    const decision = await look(db);
+    if (!decision) return { decision };
+    const at = decision.nextAt ?? NEVER;
+    // The row says already that it has to look now, and only the workflow itself puts that off.
+    if (at.getTime() <= Date.now() && seen.wakeAt !== null && seen.wakeAt <= at) return { decision };
+    const wake = { at, ended: decision.ended ?? false };
+    return { decision, own: db.wakes.decide(workspaceId, workflowId, seen, wake) };
+  });
+  if (!own) return decision as Decided<D>;
+  const looksAgain = own.at < NEVER;
+  return {
+    ...decision,
+    nextAt: looksAgain ? own.at : null,
+    ended: own.ended && !looksAgain,
+  } as Decided<D>;
+}
+
+/** Runs work within a transaction so that an error rolls back what the work stored and whom it woke, and nothing else. */
+export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
+  const wakes = new Wakes();
+  const result = await db.transaction((inner) => work(tenantDb(inner, db.workspaceId, wakes)));
+  db.wakes.add(wakes);
+  return result;
+}
+
+/** Ends the inner transaction of `dryRun`. */
+class Rollback extends Error {}
+
+/** Runs work within a transaction and rolls all of it back. @returns what the work came to. */
+export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   let result: { value: T } | undefined;
   try {
     await savepoint(db, async (inner) => {
       result = { value: await work(inner) };
-      throw new TakeBack();
+      throw new Rollback();
     });
   } catch (error) {
-    if (!(error instanceof TakeBack)) throw error;
+    if (!(error instanceof Rollback)) throw error;
   }
   if (!result) throw new Error('the work came to no result');
   return result.value;
 }
 
-export async function withSystem<T>(pools: Pools, work: (db: SystemDb) => Promise<T>): Promise<T> {
-  return pools.system.transaction((transaction) => work(transaction as unknown as SystemDb));
+export async function withSystem<T>(pools: Pools, work: (db: SystemTransaction) => Promise<T>): Promise<T> {
+  return transact(pools.system, pools.waker, async (transaction, wakes) => {
+    await transaction.query(sql.type(Nothing)`select ${LIMITED_LOCKS}`);
+    return work(Object.assign(transaction, { wakes }) as unknown as SystemTransaction);
+  });
 }
 
 /**
@@ -211,14 +297,9 @@ export async function withSystem<T>(pools: Pools, work: (db: SystemDb) => Promis
 export async function withSystemShare<T>(
   pools: ApiPools,
   payer: string,
-  work: (db: SystemDb) => Promise<T>,
+  work: (db: SystemTransaction) => Promise<T>,
 ): Promise<T> {
-  return pools.systemQueue.run(payer, () =>
-    withSystem(pools, async (db) => {
-      await db.query(sql.type(Nothing)`select ${LIMITED_LOCKS}`);
-      return work(db);
-    }),
-  );
+  return pools.systemQueue.run(payer, () => withSystem(pools, work));
 }
 
 /** Looks up a credential on connections that do nothing else. @param client the address it came from. @throws Busy */
@@ -299,11 +380,4 @@ function safeInteger(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`);
   return value;
-}
-
-/** `infinity` has no Date: the largest one stands for it. */
-export const NEVER = new Date(8_640_000_000_000_000);
-
-function parseTimestamp(text: string): Date {
-  return text === 'infinity' ? NEVER : new Date(text);
 }

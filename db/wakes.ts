@@ -1,38 +1,154 @@
-import { sql } from 'slonik';
+import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
-import { NEVER, Nothing, type SystemDb, type TenantDb } from './pool.ts';
+import type { SystemDb, TenantDb } from './pool.ts';
+import { formatTimestamp, NEVER } from './timestamp.ts';
+
+/** Signals long-lived workflows. It returns at once and never throws. */
+export interface WakeSignals {
+  wake(workflowId: string, workspaceId: string): void;
+}
 
 /**
- * Says that a workflow has work due at a time. True when it would not look in time by itself and has to be
- * signalled once this transaction is committed. Call it last: the row stays locked until the commit, which is
- * also what keeps a workflow that is just deciding to sleep from missing the new work.
+ * Has a workflow look at its tables at `at`, or earlier. Written at the end of this transaction; once that is committed
+ * the workflow is signalled, unless it looks in time by itself.
  */
-export async function requestWake(db: TenantDb, workflowId: string, at: Date): Promise<boolean> {
-  // The row of a line that has moved is the other workspace's: it is to be refused by its policy, which PostgreSQL asks
-  // only after the condition has held.
-  const lowered = await orMoved(
-    db.maybeOne(sql.type(z.object({ workflowId: z.string() }))`
-    insert into workflow_wakes (workspace_id, workflow_id, wake_at)
-    values (${db.workspaceId}, ${workflowId}, ${timestamp(at)})
-    on conflict (workflow_id) do update set wake_at = excluded.wake_at
-      where workflow_wakes.wake_at > excluded.wake_at or workflow_wakes.workspace_id <> excluded.workspace_id
-    returning workflow_id`),
-  );
-  return lowered !== null;
+export function wake(db: TenantDb, workflowId: string, at: Date): void {
+  db.wakes.request(db.workspaceId, workflowId, at);
 }
 
-/** Locks a workflow's row: nobody adds work for it, and no other run of it decides, until this transaction ends. */
-export async function lockWake(db: TenantDb, workflowId: string): Promise<void> {
-  await orMoved(
-    db.query(sql.type(Nothing)`
-    insert into workflow_wakes (workspace_id, workflow_id, wake_at) values (${db.workspaceId}, ${workflowId}, 'infinity')
-    on conflict (workflow_id) do update set wake_at = workflow_wakes.wake_at`),
-  );
+/** What a workflow knew of the requests for it when it began to look; opaque. */
+export interface Seen {
+  requestedBy: string;
+  wakeAt: Date | null;
+}
+
+/** When a workflow looks next, by its own decision. */
+export interface OwnWake {
+  /** After the commit: what is stored, which is earlier than decided if somebody asked for a look meanwhile. */
+  at: Date;
+  /** Nothing is kept of it, unless somebody asked for a look meanwhile. */
+  readonly ended: boolean;
+}
+
+/** A workflow to signal once the transaction is committed. */
+interface Signal {
+  workflowId: string;
+  workspaceId: string;
+}
+
+interface Entry {
+  workspaceId: string;
+  at: Date;
+  /** Of a workflow that decides about itself. */
+  own?: { seen: Seen; wake: OwnWake };
 }
 
 /**
- * A line that moved to another workspace a moment ago took its row along, which is out of sight from here. Said as a
- * serialization failure: the transaction is repeated, and finds the line gone.
+ * What a transaction changes in `workflow_wakes`. Nothing is written before the transaction's end: rows that many
+ * transactions need are locked for the time of one statement, in one order, when all other locks are held already.
+ */
+export class Wakes {
+  readonly #entries = new Map<string, Entry>();
+  readonly #removed = new Set<string>();
+  readonly #signals: Signal[] = [];
+
+  request(workspaceId: string, workflowId: string, at: Date): void {
+    const entry = this.#entries.get(workflowId);
+    if (!entry) this.#entries.set(workflowId, { workspaceId, at });
+    else if (at < entry.at) entry.at = at;
+  }
+
+  /** The workflow itself has looked, and looks again at `at` unless somebody asks for it. */
+  decide(workspaceId: string, workflowId: string, seen: Seen, { at, ended }: OwnWake): OwnWake {
+    const requested = this.#entries.get(workflowId)?.at ?? at;
+    const wake = { at: requested < at ? requested : at, ended };
+    this.#entries.set(workflowId, { workspaceId, at: wake.at, own: { seen, wake } });
+    return wake;
+  }
+
+  /** Signals a workflow without a row of its own after the commit: it is found by other means if that is lost. */
+  signal(workflowId: string, ownerId: string): void {
+    this.#signals.push({ workflowId, workspaceId: ownerId });
+  }
+
+  /** Takes over what a part of the transaction requested. */
+  add(part: Wakes): void {
+    for (const [workflowId, { workspaceId, at }] of part.#entries) this.request(workspaceId, workflowId, at);
+    for (const workflowId of part.#removed) this.#removed.add(workflowId);
+    this.#signals.push(...part.#signals);
+  }
+
+  /** Deletes the row of a workflow whose subject is gone. */
+  remove(workspaceId: string, workflowId: string): void {
+    this.request(workspaceId, workflowId, new Date());
+    this.#removed.add(workflowId);
+  }
+
+  /** The transaction's last statements. @returns the workflows to signal after the commit. */
+  async write(db: CommonQueryMethods): Promise<readonly Signal[]> {
+    if (this.#entries.size === 0) return this.#signals;
+    const signals = [...this.#signals];
+    const removed = [...this.#removed];
+    for (const { workflowId, workspaceId, wakeAt, lowered: isLowered } of await this.#upsert(db)) {
+      const own = this.#entries.get(workflowId)?.own?.wake;
+      if (own) own.at = wakeAt;
+      else if (isLowered && !this.#removed.has(workflowId)) signals.push({ workflowId, workspaceId });
+      if (own?.ended && wakeAt >= NEVER) removed.push(workflowId);
+    }
+    if (removed.length > 0) {
+      await db.query(sql.type(z.unknown())`
+        delete from workflow_wakes where workflow_id = any(${sql.array(removed, 'text')})`);
+    }
+    return signals;
+  }
+
+  /**
+   * A request leaves its transaction's id, also if the workflow looks early enough: the workflow finds it when it
+   * writes down its own decision, which was made without that transaction, and then only lowers the time.
+   */
+  #upsert(db: CommonQueryMethods) {
+    const rows = [...this.#entries].map(([workflowId, { workspaceId, at, own }]) => [
+      workspaceId,
+      workflowId,
+      formatTimestamp(at),
+      own?.seen.requestedBy ?? null,
+    ]);
+    const decides = sql.fragment`excluded.lowered_by = '0'`;
+    const replaces = sql.fragment`(${decides} and w.requested_by = excluded.requested_by)`;
+    const lowers = sql.fragment`excluded.wake_at < w.wake_at`;
+    return orMoved(
+      db.any(sql.type(StoredRow)`
+      insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by)
+      select r.workspace_id, r.workflow_id, r.at, r.at + ${GRACE}, coalesce(r.seen, pg_current_xact_id()),
+        case when r.seen is null then pg_current_xact_id() else '0' end
+      from ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'xid8'])} as r (workspace_id, workflow_id, at, seen)
+      order by r.workflow_id
+      on conflict (workflow_id) do update set
+        workspace_id = excluded.workspace_id,
+        wake_at = case when ${replaces} or ${lowers} then excluded.wake_at else w.wake_at end,
+        sweep_at = case when ${replaces} or ${lowers} then excluded.sweep_at else w.sweep_at end,
+        lowered_by = case when ${lowers} and not ${decides} then excluded.lowered_by else w.lowered_by end,
+        requested_by = case when ${decides} then w.requested_by else excluded.requested_by end
+      returning workspace_id, workflow_id, wake_at, lowered_by = requested_by lowered`),
+    );
+  }
+}
+
+const StoredRow = z.object({
+  workspaceId: z.string(),
+  workflowId: z.string(),
+  wakeAt: z.date(),
+  lowered: z.boolean(),
+});
+
+/** Longer than a healthy workflow takes to look at work that is due. */
+const GRACE = sql.fragment`interval '30 seconds'`;
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/**
+ * A line that moved to another workspace a moment ago took its row along, which is out of sight from here. Reported as
+ * a serialization failure: the transaction is repeated, and finds the line gone.
  */
 async function orMoved<T>(query: Promise<T>): Promise<T> {
   return query.catch((error: unknown) => {
@@ -43,34 +159,40 @@ async function orMoved<T>(query: Promise<T>): Promise<T> {
   });
 }
 
-const INSUFFICIENT_PRIVILEGE = '42501';
-
-/** When the workflow will look again by itself; null: only when it is woken. */
-export async function setWake(db: TenantDb, workflowId: string, at: Date | null): Promise<void> {
-  await db.query(sql.type(Nothing)`
-    update workflow_wakes set wake_at = ${timestamp(at ?? NEVER)}
+/** Read before a workflow looks at anything else; without a lock. */
+export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> {
+  const row = await db.maybeOne(sql.type(z.object({ requestedBy: z.string(), wakeAt: z.date() }))`
+    select requested_by::text requested_by, wake_at from workflow_wakes
     where workspace_id = ${db.workspaceId} and workflow_id = ${workflowId}`);
+  return row ?? { requestedBy: '0', wakeAt: null };
 }
 
-/** A workflow has ended for good: nothing is kept of it. Under its lock. */
-export async function endWake(db: TenantDb, workflowId: string): Promise<void> {
-  await db.query(sql.type(Nothing)`
-    delete from workflow_wakes where workspace_id = ${db.workspaceId} and workflow_id = ${workflowId}`);
+/** Those of a line's workflows that have a row. */
+export async function knownWakes(db: TenantDb, workflowIds: readonly string[]): Promise<string[]> {
+  const known = await db.anyFirst(sql.type(z.object({ workflowId: z.string() }))`
+    select workflow_id from workflow_wakes
+    where workspace_id = ${db.workspaceId} and workflow_id = any(${sql.array([...workflowIds], 'text')})`);
+  return [...known];
 }
 
-/** Workflows whose time has passed without their having looked: a crash came between a commit and its signal. */
-export async function overdueWakes(
+/** A workflow that is only queued is not signalled every minute: the time between its signals doubles up to this. */
+const LONGEST_PAUSE = sql.fragment`interval '15 minutes'`;
+
+/**
+ * Claims workflows whose time has passed without their having looked: a crash came between a commit and its signal.
+ * Each goes to the end of the queue, so that those which cannot be woken do not keep others waiting.
+ */
+export async function claimOverdue(
   db: SystemDb,
-  graceSeconds: number,
+  limit: number,
 ): Promise<{ workspaceId: string; workflowId: string }[]> {
-  const rows = await db.any(sql.type(z.object({ workspaceId: z.string(), workflowId: z.string() }))`
-    select workspace_id, workflow_id from workflow_wakes
-    where wake_at < now() - make_interval(secs => ${graceSeconds})
-    order by wake_at limit 5000`);
+  const rows = await db.any(sql.type(StoredRow.pick({ workspaceId: true, workflowId: true }))`
+    with overdue as materialized (
+      select workflow_id from workflow_wakes where sweep_at < now() and sweep_at < 'infinity'
+      order by sweep_at limit ${limit} for update skip locked
+    )
+    update workflow_wakes w set sweep_at = now() + least(now() - wake_at, ${LONGEST_PAUSE})
+    from overdue where w.workflow_id = overdue.workflow_id
+    returning w.workspace_id, w.workflow_id`);
   return [...rows];
 }
-
-const timestamp = (at: Date) =>
-  at.getTime() >= NEVER.getTime()
-    ? sql.fragment`'infinity'::timestamptz`
-    : sql.fragment`${sql.timestamp(at)}`;

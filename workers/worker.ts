@@ -55,16 +55,16 @@ export const bundleWorkflows = (): Promise<WorkflowBundle> =>
 /** Starts one worker process, which serves all task queues or those that it is told to. */
 export async function startWorker(config: Config, bundle?: WorkflowBundleOption): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
-  const pools = await createPools(config.database, { size: config.databasePoolSize * 2 });
   const temporal = createTemporalClient(config.temporal);
   const waker = createWaker(temporal, logger);
+  const pools = await createPools(config.database, { size: config.databasePoolSize * 2, waker });
   const egress = createEgress({
     allowPrivate: config.webhooks.allowPrivate,
     httpsOnly: config.production,
     connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
   });
   const secrets = createSecretBox(config.encryptionKeys);
-  const deliverer = createWebhookDeliverer({ pools, egress, secrets, waker, logger });
+  const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger });
   const mailer =
     config.mail.smtpUrl === null ? null : createMailer({ url: config.mail.smtpUrl, from: config.mail.from });
   const signer = createSigner(config.signingKeys);

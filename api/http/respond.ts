@@ -1,6 +1,12 @@
 import type { Context as KoaContext } from 'koa';
 import type { z } from 'zod';
-import { type SystemDb, type TenantDb, withSystemShare, withTenant, withTenantReads } from '#db/pool.ts';
+import {
+  type SystemTransaction,
+  type TenantDb,
+  withSystemShare,
+  withTenant,
+  withTenantReads,
+} from '#db/pool.ts';
 import type { Caller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import { ApiError, fromZod, invalidFields } from './errors.ts';
@@ -22,8 +28,9 @@ export async function respond(
   body: unknown,
   services: Services,
 ): Promise<Answer> {
-  const input = {
+  const request = {
     ...services,
+    caller,
     params: parse(route.params, koa['params'], () => new ApiError('NOT_FOUND')),
     query: parse(route.query, { ...koa.query }),
     body: parse(route.body, body),
@@ -31,13 +38,8 @@ export async function respond(
     header: (name: string) => koa.get(name),
     raw: koa.req,
   };
-  let effects: (() => void)[] = [];
-  const request = { ...input, caller, afterCommit: (effect: () => void): void => void effects.push(effect) };
-  const handle = (db?: TenantDb | SystemDb): Promise<Answer> => {
-    // slonik repeats a transaction after a serialization failure: only the last run's effects count.
-    effects = [];
-    return (route.handler as unknown as Handler)({ ...request, db });
-  };
+  const handle = (db?: TenantDb | SystemTransaction): Promise<Answer> =>
+    (route.handler as unknown as Handler)({ ...request, db });
 
   if ('check' in route) await (route.check as Check | undefined)?.(request);
   // The same key on another resource is another request: on each campaign, for one, a lead is added once.
@@ -51,7 +53,6 @@ export async function respond(
     services,
     handle,
   );
-  for (const effect of effects) effect();
   return { ...answer, body: parseAnswer(route, answer) };
 }
 
@@ -66,7 +67,7 @@ async function inTransaction(
   idempotencyKey: string,
   body: unknown,
   { pools, secrets }: Services,
-  handle: (db?: TenantDb | SystemDb) => Promise<Answer>,
+  handle: (db?: TenantDb | SystemTransaction) => Promise<Answer>,
 ): Promise<Answer> {
   if (route.access.includes('-untransacted')) return handle();
   const key = route.idempotent ? idempotencyKey : '';

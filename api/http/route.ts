@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context as KoaContext } from 'koa';
 import { z } from 'zod';
-import type { SystemDb, TenantDb } from '#db/pool.ts';
+import type { SystemTransaction, TenantDb } from '#db/pool.ts';
 import type { AgencyCaller, WorkspaceCaller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import type { ErrorCode } from './errors.ts';
@@ -70,8 +70,6 @@ export interface RequestContext<P, Q, B> extends Services {
   header(name: string): string;
   /** The request itself, for a body that is read as a stream. */
   raw: IncomingMessage;
-  /** Runs once the answer is committed and never if it is not: waking workflows, for one. */
-  afterCommit(effect: () => void): void;
 }
 
 /** What waits for something else than the database, such as a name server: it runs before the transaction. */
@@ -119,7 +117,10 @@ export interface AgencyRoute<
   access: 'agency' | 'agency-owner-session';
   check?: Check<P, Q, B, AgencyCaller>;
   handler(
-    context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & { caller: AgencyCaller; db: SystemDb },
+    context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & {
+      caller: AgencyCaller;
+      db: SystemTransaction;
+    },
   ): Promise<A>;
 }
 

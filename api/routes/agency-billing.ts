@@ -27,19 +27,16 @@ export const subscribeClient = agencyUntransactedRoute({
     }),
   },
   errors: ['WORKSPACE_NOT_FOUND', 'CARD_DECLINED', 'CONFLICT', 'UNAVAILABLE'],
-  async handler({ caller, body: { workspaceId, plan }, pools, payments, waker, logger }) {
+  async handler({ caller, body: { workspaceId, plan }, pools, payments, logger }) {
     if (!(await findClient(systemDb(pools), caller.agency.id, workspaceId)))
       throw new ApiError('WORKSPACE_NOT_FOUND');
-    const { subscriptionId, billingMode, wakes } = await subscribe(
-      { pools, payments },
-      workspaceId,
-      plan,
-    ).catch((error: unknown) => {
-      if (error instanceof PaymentsUnavailable)
-        logger.warn({ workspaceId, error }, 'the payment provider does not answer');
-      throw refusalOf(error);
-    });
-    for (const id of wakes) waker.wake(id, workspaceId);
+    const { subscriptionId, billingMode } = await subscribe({ pools, payments }, workspaceId, plan).catch(
+      (error: unknown) => {
+        if (error instanceof PaymentsUnavailable)
+          logger.warn({ workspaceId, error }, 'the payment provider does not answer');
+        throw refusalOf(error);
+      },
+    );
     return { status: 200, body: { success: true, workspaceId, plan, subscriptionId, billingMode } };
   },
 });

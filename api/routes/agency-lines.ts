@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type Client, findClient, inWorkspace, listClients } from '#db/queries/agency.ts';
-import { deleteLine, holdLine, moveLine, type Wake } from '#db/commands/lines/line-moves.ts';
+import { type Client, findClient, inWorkspace, listClients, lockAgency } from '#db/queries/agency.ts';
+import { deleteLine, holdLine, lockHeldLine, moveLine, releaseLine } from '#db/commands/lines/line-moves.ts';
 import { findLineWithUsage, type LineRow, listLines } from '#db/queries/lines.ts';
-import type { SystemDb } from '#db/pool.ts';
+import { type SystemDb, systemDb, type TenantDb, withSystemShare } from '#db/pool.ts';
 import { lineHome } from '#db/queries/workspaces.ts';
 import type { AgencyCaller } from '#domain/caller.ts';
 import { Id, isId, WorkspaceId } from '#domain/ids.ts';
@@ -11,7 +11,7 @@ import { secretContext } from '#providers/secret-box.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { agencyRoute } from '../http/route.ts';
+import { agencyRoute, agencyUntransactedRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
 export const readAgencyLines = agencyRoute({
@@ -51,7 +51,7 @@ const Transferred = z.object({
 });
 const Deleted = z.object({ success: z.literal(true), lineId: Id, workspaceId: WorkspaceId });
 
-export const changeAgencyLine = agencyRoute({
+export const changeAgencyLine = agencyUntransactedRoute({
   id: 'changeAgencyLine',
   method: 'POST',
   path: '/api/agency/lines',
@@ -68,36 +68,60 @@ export const changeAgencyLine = agencyRoute({
     'WORKSPACE_NOT_FOUND',
     'CONFLICT',
   ],
-  async handler({ db, caller, body, now, carriers, secrets, waker, afterCommit }) {
-    const wakeAll = (wakes: readonly Wake[]): void => {
-      afterCommit(() => wakes.forEach(({ workflowId, workspaceId }) => waker.wake(workflowId, workspaceId)));
-    };
+  async handler({ caller, body, now, ...services }) {
     if (body.action === 'delete') {
       refuseDelete(caller);
-      const { line, home } = await hold(db, caller, named(body.lineId));
-      wakeAll(await deleteLine(inWorkspace(db, home), line.id));
-      return { status: 200, body: { success: true, lineId: line.id, workspaceId: home.id } };
+      return { status: 200, body: await remove(caller, named(body.lineId), services) };
     }
-    if (body.targetWorkspaceId === undefined)
-      throw invalid('targetWorkspaceId', 'is required for a transfer');
-    const target = await findClient(db, caller.agency.id, body.targetWorkspaceId);
+    const { targetWorkspaceId } = body;
+    if (targetWorkspaceId === undefined) throw invalid('targetWorkspaceId', 'is required for a transfer');
+    const target = await findClient(systemDb(services.pools), caller.agency.id, targetWorkspaceId);
     if (!target) throw new ApiError('WORKSPACE_NOT_FOUND');
-    const { line, home } = await hold(db, caller, named(body.lineId));
-    const to = inWorkspace(db, target);
-    if (home.id !== target.id) {
-      if (line.provisioningStatus !== 'active')
-        throw new ApiError('CONFLICT', 'Only a line that is set up can be moved');
-      const carrierConfig = sealAnew(line, target.id, { carriers, secrets });
-      wakeAll(await moveLine(db, { line, from: inWorkspace(db, home), to, carrierConfig }));
-    }
-    const moved = await findLineWithUsage(to, line.id, target.timezone, now);
-    if (!moved) throw new ApiError('NOT_FOUND', 'Line not found');
-    return {
-      status: 200,
-      body: { success: true, line: moved, fromWorkspaceId: home.id, toWorkspaceId: target.id },
-    };
+    return { status: 200, body: await transfer(caller, named(body.lineId), target, now, services) };
   },
 });
+
+async function remove(caller: AgencyCaller, lineId: string, { pools }: Services) {
+  const home = await homeOf(systemDb(pools), caller, lineId);
+  return atRest(pools, home, lineId, () =>
+    withSystemShare(pools, caller.agency.id, async (db) => {
+      await lockAgency(db, caller.agency.id);
+      const { id: workspaceId } = await homeOf(db, caller, lineId);
+      const workspace = inWorkspace(db, { id: workspaceId });
+      await lockLine(workspace, lineId);
+      await deleteLine(workspace, lineId);
+      return { success: true, lineId, workspaceId } as const;
+    }),
+  );
+}
+
+async function transfer(caller: AgencyCaller, lineId: string, target: Client, now: Date, services: Services) {
+  const { pools } = services;
+  const move = () =>
+    withSystemShare(pools, caller.agency.id, async (db) => {
+      await lockAgency(db, caller.agency.id);
+      // Somebody else may have moved it meanwhile; the same transfer again changes nothing.
+      const home = await homeOf(db, caller, lineId);
+      const to = inWorkspace(db, target);
+      if (home.id !== target.id) {
+        const from = inWorkspace(db, home);
+        const line = await lockLine(from, lineId);
+        if (line.provisioningStatus !== 'active')
+          throw new ApiError('CONFLICT', 'Only a line that is set up can be moved');
+        await moveLine(db, { line, from, to, carrierConfig: sealAnew(line, target.id, services) });
+      }
+      const moved = await findLineWithUsage(to, lineId, target.timezone, now);
+      if (!moved) throw lineNotFound();
+      return {
+        success: true,
+        line: moved,
+        fromWorkspaceId: home.id,
+        toWorkspaceId: target.id,
+      } as const;
+    });
+  const home = await homeOf(systemDb(pools), caller, lineId);
+  return home.id === target.id ? move() : atRest(pools, home, lineId, move);
+}
 
 /** Asked for only of those who may act: a refusal of the credential goes before one of the fields. */
 function named(lineId: unknown): string {
@@ -111,19 +135,37 @@ function refuseDelete({ via, role }: AgencyCaller): void {
   if (role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');
 }
 
-/** A line of the agency at rest, and the workspace it is in: nothing of it is sent until the transaction ends. */
-async function hold(
-  db: SystemDb,
-  caller: AgencyCaller,
-  lineId: string,
-): Promise<{ line: LineRow; home: Client }> {
+const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
+
+/** The workspace of the agency that has the line. */
+async function homeOf(db: SystemDb, caller: AgencyCaller, lineId: string): Promise<Client> {
   const at = await lineHome(db, lineId);
   const home = at && (await findClient(db, caller.agency.id, at.workspaceId));
-  const line = home && (await holdLine(inWorkspace(db, home), lineId));
-  if (!home || !line) throw new ApiError('NOT_FOUND', 'Line not found');
+  if (!home) throw lineNotFound();
+  return home;
+}
+
+/** Runs work while nothing is sent by the line. Waiting for that, no transaction is open. */
+async function atRest<T>(
+  pools: Services['pools'],
+  home: Client,
+  lineId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    await holdLine(pools, home.id, lineId);
+    return await work();
+  } finally {
+    await releaseLine(pools, home.id, lineId);
+  }
+}
+
+async function lockLine(db: TenantDb, lineId: string): Promise<LineRow> {
+  const line = await lockHeldLine(db, lineId);
+  if (!line) throw lineNotFound();
   if (line === 'sending')
     throw new ApiError('CONFLICT', 'The line is in the middle of a send; try again in a moment');
-  return { line, home };
+  return line;
 }
 
 /** A sealed secret opens in its own workspace only. */

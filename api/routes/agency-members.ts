@@ -64,7 +64,7 @@ export const createAgencyAdmin = agencyRoute({
   limit: INVITATION_LIMIT,
   body: z.object({ email: z.string().max(320) }),
   responses: { 202: z.object({ success: z.literal(true) }) },
-  async handler({ db, caller, body, config, secrets, waker, now, afterCommit }) {
+  async handler({ db, caller, body, config, secrets, now }) {
     const agencyId = caller.agency.id;
     const email = normalizeEmail(body.email);
     if (email === null) throw invalid('email', 'must be an email address');
@@ -89,7 +89,7 @@ export const createAgencyAdmin = agencyRoute({
         mailSeal(secrets, agencyId),
         await invitationMailAt(outbox, email, 'agencyInvitation', now),
       );
-      afterCommit(() => waker.wake(agencyMailSenderId(agencyId), agencyId));
+      db.wakes.signal(agencyMailSenderId(agencyId), agencyId);
     }
     return { status: 202, body: { success: true } };
   },

@@ -3,7 +3,7 @@ import { findJob, insertJob, leadsToCheck, setLeadStatus } from '#db/queries/ava
 import { type AskCarrier, checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
 import { withTenant } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import {
   AvailabilityAnswer,
@@ -82,20 +82,20 @@ export const checkAddresses = untransactedRoute({
     202: z.object({ success: z.literal(true), jobId: Id, total: z.int() }),
   },
   async handler({ caller, body, now, ...services }) {
-    const { pools, waker } = services;
+    const { pools } = services;
     if (body.leadIds === undefined && body.listId === undefined) {
       const address = readAddress(body.address, caller);
       const result = await checkAddress(pools, caller.workspace, address, askCarrier(services), { now });
       return { status: 200, body: { ...availabilityAnswer(result), address } };
     }
-    const { job, wake } = await withTenant(pools, caller.workspace.id, async (db) => {
+    const job = await withTenant(pools, caller.workspace.id, async (db) => {
       const leadIds = await leadsToCheck(db, body);
       if (leadIds.length === 0)
         throw invalid(body.leadIds ? 'leadIds' : 'listId', 'names no lead of this workspace');
       const job = await insertJob(db, leadIds);
-      return { job, wake: await requestWake(db, availabilityJobId(job.id), now) };
+      wake(db, availabilityJobId(job.id), now);
+      return job;
     });
-    if (wake) waker.wake(availabilityJobId(job.id), caller.workspace.id);
     return { status: 202, body: { success: true, jobId: job.id, total: job.leadIds.length } };
   },
 });

@@ -4,8 +4,8 @@ import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns.ts';
 import { findLead, insertLeads, joinList, type LeadRow, presentLead } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
-import { type TenantDb, tryOut } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { dryRun, type TenantDb } from '#db/pool.ts';
+import { wake } from '#db/wakes.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { Channel } from '#domain/channel.ts';
 import { Id } from '#domain/ids.ts';
@@ -57,7 +57,7 @@ export const addCampaignLead = workspaceRoute({
   body: CampaignLeadInput,
   responses: { 200: CampaignLeadResult, 201: CampaignLeadResult },
   errors: ['NOT_FOUND', 'INVALID_STATE', 'NO_ACTIVE_LINE'],
-  async handler({ db, caller, params, body, now, waker, afterCommit }) {
+  async handler({ db, caller, params, body, now }) {
     const stored = await lockCampaign(db, params.id);
     if (!stored) throw campaignNotFound();
     if (stored.status === 'archived') throw new ApiError('INVALID_STATE', 'The campaign is archived');
@@ -65,17 +65,15 @@ export const addCampaignLead = workspaceRoute({
     const lead = await leadOf(db, stored, body, caller.workspace.country, now);
     const again = stored.status === 'completed';
     const campaign: CampaignRow = again ? { ...stored, status: 'active' } : stored;
-    const { admitted, messageCount, wakes } = await enterLeads(db, campaign, [lead], now);
+    const { admitted, messageCount } = await enterLeads(db, campaign, [lead], now);
     const result = { success: true, leadId: lead.id, campaignId: campaign.id, messageCount } as const;
     if (admitted === 0)
       return { status: 200, body: { ...result, message: 'The lead is in this campaign already' } };
     if (messageCount === 0)
       throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
     if (again) await reopenCampaign(db, campaign.id);
-    const workflow = campaignWorkflowId(campaign.id);
-    const lookAt = new Date(now.getTime() + LOOK_AFTER_MS);
-    if (campaign.status === 'active' && (await requestWake(db, workflow, lookAt))) wakes.push(workflow);
-    afterCommit(() => wakes.forEach((id) => waker.wake(id, db.workspaceId)));
+    if (campaign.status === 'active')
+      wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS));
     return { status: 201, body: { ...result, message: `${messageCount} messages scheduled` } };
   },
 });
@@ -142,7 +140,7 @@ export const previewCampaign = workspaceRoute({
     if (!campaign) throw campaignNotFound();
     const lead = await findLead(db, body.leadId);
     if (!lead) throw leadNotFound();
-    const planned = await tryOut(db, (inner) => planEntry(inner, campaign, [lead], now));
+    const planned = await dryRun(db, (inner) => planEntry(inner, campaign, [lead], now));
     const known = presentLead(lead);
     const budget = new TemplateBudget();
     const steps = planned.map(({ stepIndex, channel, address, at, lineId }) => {

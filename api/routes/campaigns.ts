@@ -43,13 +43,12 @@ export const createCampaign = workspaceRoute({
   body: CampaignInput,
   responses: { 201: OneCampaign },
   errors: ['NOT_FOUND', 'NO_ACTIVE_LINE'],
-  async handler({ db, caller, body, now, links, waker, afterCommit }) {
+  async handler({ db, caller, body, now, links }) {
     await checkCampaign(db, body, caller.workspace, { links, now });
     const made = await insertCampaign(db, body, caller.userId, now);
     if (!body.start) return { status: 201, body: { success: true, campaign: presentCampaign(made) } };
     await requireLines(db, made);
-    const { campaign, wakes } = await changeCampaignStatus(db, made, 'start', now);
-    afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
+    const campaign = await changeCampaignStatus(db, made, 'start', now);
     return { status: 201, body: { success: true, campaign: presentCampaign(campaign) } };
   },
 });
@@ -135,11 +134,10 @@ export const removeCampaign = workspaceRoute({
   params: CampaignParams,
   responses: { 200: z.object({ success: z.literal(true) }) },
   errors: ['NOT_FOUND'],
-  async handler({ db, params, now, waker, afterCommit }) {
+  async handler({ db, params, now }) {
     const row = await lockCampaign(db, params.id);
     if (!row) throw campaignNotFound();
-    const wakes = await deleteCampaign(db, row.id, now);
-    afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
+    await deleteCampaign(db, row.id, now);
     return { status: 200, body: { success: true } };
   },
 });
@@ -161,14 +159,13 @@ export const campaignActionRoutes = ACTIONS.map(({ action, summary }) =>
     params: CampaignParams,
     responses: { 200: OneCampaign },
     errors: ['NOT_FOUND', 'INVALID_STATE', ...(action === 'start' ? (['NO_ACTIVE_LINE'] as const) : [])],
-    async handler({ db, params, now, waker, afterCommit }) {
+    async handler({ db, params, now }) {
       const row: CampaignRow | null = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
       if (!canTake(action, row.status))
         throw new ApiError('INVALID_STATE', `A campaign that is ${row.status} cannot ${action}`);
       if (action === 'start') await requireLines(db, row);
-      const { campaign, wakes } = await changeCampaignStatus(db, row, action, now);
-      afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
+      const campaign = await changeCampaignStatus(db, row, action, now);
       return { status: 200, body: { success: true, campaign: presentCampaign(campaign) } };
     },
   }),

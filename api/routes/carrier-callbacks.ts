@@ -27,7 +27,7 @@ export const receiveCarrierCallback = publicRoute({
   answers: { 200: '*/*' },
   errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'BODY_TOO_LARGE'],
   async respond(context, services) {
-    const { pools, carriers, config, waker, links } = services;
+    const { pools, carriers, config, links } = services;
     const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
     const client = clientAddress(context);
     const home = isId(lineId) ? await withAuth(pools, client, (db) => lineHome(db, lineId)) : null;
@@ -49,7 +49,7 @@ export const receiveCarrierCallback = publicRoute({
     if (!events) return refuse('UNAUTHORIZED', client, services);
     // One commit each: when one cannot be taken in, the carrier repeats them all, and the others were seen by then.
     for (const event of events)
-      await receiveCarrierEvents({ pools, waker, links }, { workspaceId: home.workspaceId, lineId }, [event]);
+      await receiveCarrierEvents({ pools, links }, { workspaceId: home.workspaceId, lineId }, [event]);
     context.body = carrier.callbackAnswer?.body ?? { success: true };
     if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
   },

@@ -91,11 +91,10 @@ export const tagConversation = workspaceRoute({
   body: TagsInput,
   responses: { 200: z.object({ success: z.literal(true), conversation: Conversation }) },
   errors: ['NOT_FOUND'],
-  async handler({ db, caller, params, body, now, waker, afterCommit }) {
+  async handler({ db, caller, params, body, now }) {
     const conversation = await conversationWith(db, caller, params.address);
     await setTags(db, conversation.address, body.tags);
-    const wakes = await notifyPositive(db, conversation.address, now);
-    afterCommit(() => wakes.forEach((id) => waker.wake(id, db.workspaceId)));
+    await notifyPositive(db, conversation.address, now);
     return { status: 200, body: { success: true, conversation: { ...conversation, tags: body.tags } } };
   },
 });

@@ -26,7 +26,7 @@ export const sendFallbackSms = workspaceRoute({
   }),
   responses: { 201: Message },
   errors: ['FALLBACK_NOT_CONFIGURED', 'NO_ACTIVE_LINE', 'NOT_FOUND'],
-  async handler({ db, caller, body, now, waker, afterCommit }) {
+  async handler({ db, caller, body, now }) {
     const original = await findMessage(db, body.messageId);
     if (!original) throw new ApiError('NOT_FOUND', 'Message not found');
     const lead = original.leadId === null ? null : await findLead(db, original.leadId);
@@ -57,12 +57,8 @@ export const sendFallbackSms = workspaceRoute({
     } catch (error) {
       throw refused(error);
     }
-    const {
-      messages: [message],
-      wakes,
-    } = await acceptMessages(db, [draft], now);
+    const [message] = await acceptMessages(db, [draft], now);
     if (!message) throw new Error('the message was not inserted');
-    afterCommit(() => wakes.forEach((workflowId) => waker.wake(workflowId, db.workspaceId)));
     return { status: 201, body: presentMessage(message) };
   },
 });

@@ -38,7 +38,7 @@ export const startImport = untransactedRoute({
   idempotent: true,
   responses: { 202: ImportStarted },
   errors: ['NOT_FOUND', 'INCOMPLETE_BODY'],
-  async handler({ caller, params, query, raw, header, now, pools, storage, secrets, waker }) {
+  async handler({ caller, params, query, raw, header, now, pools, storage, secrets }) {
     const { workspace, userId } = caller;
     const exists = (db: TenantDb) => findList(db, params.id);
     if (!(await withTenant(pools, workspace.id, exists))) throw listNotFound();
@@ -50,12 +50,11 @@ export const startImport = untransactedRoute({
     );
     const request = { route: 'importLeads', key: header('idempotency-key'), hash: hash.digest('hex') };
     try {
-      let wakes: string[] = [];
       const { body } = await withTenant(pools, workspace.id, (db) =>
         replayed(db, request, secrets, async () => {
           if (!(await exists(db))) throw listNotFound();
           const { id: listId } = params;
-          wakes = await insertImport(
+          await insertImport(
             db,
             { id: importId, listId, fileKey, defaultCountryCode: query.defaultCountryCode ?? null, userId },
             now,
@@ -63,7 +62,6 @@ export const startImport = untransactedRoute({
           return { status: 202, body: { success: true, importId } };
         }),
       );
-      for (const workflow of wakes) waker.wake(workflow, workspace.id);
       const started = ImportStarted.parse(body);
       if (started.importId !== importId) await storage.delete(fileKey);
       return {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { ensureLeads } from '#db/commands/sending/intake-leads.ts';
 import { lastInbound } from '#db/queries/conversations.ts';
 import { announceAnswered, resolveByAnswer } from '#db/commands/drafts/draft-resolution.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
@@ -11,7 +12,7 @@ import { normalizeAddress } from '#domain/address.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import type { Channel } from '#domain/channel.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
-import { draftMessage } from '#domain/message-draft.ts';
+import { draftMessage, type MessageDraft } from '#domain/message-draft.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { refused } from '../http/refusal.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
@@ -42,27 +43,25 @@ export const sendReply = workspaceRoute({
   body: InboxReplyInput,
   responses: { 201: Message },
   errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
-  async handler({ db, caller, body, now, links, waker, afterCommit }) {
+  async handler({ db, caller, body, now, links }) {
     const input = await answer(db, caller, body);
     const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
-    let draft;
+    let draft: MessageDraft;
     try {
       draft = draftMessage(input, context, { now, source: 'inbox', schedule: now, userId: caller.userId });
     } catch (error) {
       throw refused(error);
     }
+    // The contact's lead before the conversation: lists are locked before conversations.
+    const drafts = await ensureLeads(db, [draft], now);
     const resolved = await resolveByAnswer(
       db,
       { address: draft.address, messageId: draft.id, userId: caller.userId },
       now,
     );
-    const {
-      messages: [message],
-      wakes,
-    } = await acceptMessages(db, [draft], now);
+    const [message] = await acceptMessages(db, drafts, now);
     if (!message) throw new Error('the message was not inserted');
-    wakes.push(...(await announceAnswered(db, resolved, now)));
-    afterCommit(() => wakes.forEach((workflowId) => waker.wake(workflowId, db.workspaceId)));
+    await announceAnswered(db, resolved, now);
     return { status: 201, body: presentMessage(message) };
   },
 });

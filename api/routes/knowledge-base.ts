@@ -74,7 +74,7 @@ export const resolveAutoReply = workspaceRoute({
     }),
   },
   errors: ['DRAFT_ALREADY_RESOLVED', 'NOT_FOUND', 'NO_ACTIVE_LINE'],
-  async handler({ db, caller, body, now, links, waker, afterCommit }) {
+  async handler({ db, caller, body, now, links }) {
     const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
     let resolved: Resolved;
     try {
@@ -89,8 +89,7 @@ export const resolveAutoReply = workspaceRoute({
       const { status, approvalChannel } = resolved;
       throw new ApiError('DRAFT_ALREADY_RESOLVED', undefined, { status, approvalChannel });
     }
-    const { status, messageId, wakes } = resolved;
-    afterCommit(() => wakes.forEach((workflowId) => waker.wake(workflowId, db.workspaceId)));
+    const { status, messageId } = resolved;
     return {
       status: 200,
       body: { success: true, replyId: body.replyId, status, ...(messageId !== null && { messageId }) },

@@ -182,11 +182,10 @@ export const removeLead = workspaceRoute({
   params: LeadParams,
   responses: { 200: z.object({ success: z.literal(true) }) },
   errors: ['NOT_FOUND'],
-  async handler({ db, params, now, waker, afterCommit }) {
+  async handler({ db, params, now }) {
     const lead = await findLead(db, params.id);
     if (!lead) throw leadNotFound();
-    const wakes = await deleteLead(db, lead, now);
-    afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
+    await deleteLead(db, lead, now);
     return { status: 200, body: { success: true } };
   },
 });

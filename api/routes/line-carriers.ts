@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { connectLine } from '#db/commands/lines/line-carriers.ts';
-import { holdLine } from '#db/commands/lines/line-moves.ts';
+import { holdLine, lockHeldLine, releaseLine } from '#db/commands/lines/line-moves.ts';
 import { findLine, type LineRow } from '#db/queries/lines.ts';
 import { withTenant } from '#db/pool.ts';
 import { normalizeAddress } from '#domain/address.ts';
@@ -81,7 +81,7 @@ export const connectLineCarrier = untransactedRoute({
   responses: { 200: Answer },
   errors: ['NOT_FOUND', 'URL_NOT_ALLOWED', 'INVALID_STATE', 'CONFLICT', 'CARRIER_NOT_USABLE'],
   async handler({ caller, params: { id }, body, now, ...services }) {
-    const { pools, config, secrets, egress, waker } = services;
+    const { pools, config, secrets, egress } = services;
     const { id: workspaceId, country } = caller.workspace;
     const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));
     if (!line) throw lineNotFound();
@@ -105,19 +105,18 @@ export const connectLineCarrier = untransactedRoute({
     const carrierConfig = sealConfig(carrier.config, settings, (plain) =>
       secrets.seal(plain, secretContext('line', workspaceId, id)),
     );
-    const { connected, wakes } = await withTenant(pools, workspaceId, async (db) => {
-      const held = await holdLine(db, id);
+    await holdLine(pools, workspaceId, id);
+    const connected = await withTenant(pools, workspaceId, async (db) => {
+      const held = await lockHeldLine(db, id);
       if (!held) throw lineNotFound();
       // Nobody but the carrier that was asked to send them could tell what became of these messages.
       if (held === 'sending')
         throw new ApiError('CONFLICT', 'The outcome of a send is still open; try again in a moment');
       refuseState(held);
       const inboxPosition = inbox?.read.at(-1)?.position ?? null;
-      const connection = { carrier: carrier.name, carrierConfig, address, inboxPosition };
-      const woken = await connectLine(db, held, connection, now);
-      return { connected: await findLine(db, id), wakes: woken };
-    });
-    for (const workflowId of wakes) waker.wake(workflowId, workspaceId);
+      await connectLine(db, held, { carrier: carrier.name, carrierConfig, address, inboxPosition }, now);
+      return findLine(db, id);
+    }).finally(() => releaseLine(pools, workspaceId, id));
     if (!connected) throw lineNotFound();
     return { status: 200, body: { success: true, connection: present(connected, services) } };
   },

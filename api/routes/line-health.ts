@@ -7,7 +7,6 @@ import { HealthStatus } from '#domain/line.ts';
 import { Id } from '#domain/ids.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
-import { mailSenderId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { untransactedRoute } from '../http/route.ts';
 
@@ -32,13 +31,13 @@ export const checkLine = untransactedRoute({
   },
   errors: ['NOT_FOUND'],
   async handler({ caller, query, ...services }) {
-    const { pools, secrets, waker } = services;
+    const { pools, secrets } = services;
     const workspaceId = caller.workspace.id;
     const line = await withTenant(pools, workspaceId, (db) => findLine(db, query.id));
     if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
     if (!line.isActive || line.provisioningStatus !== 'active') throw invalid('id', 'the line is not active');
     const settings = configured(() => lineCarrier(services, line));
-    let told = { told: false, wake: false };
+    let told = false;
     const probed = await probeLine(
       pools,
       { workspaceId, lineId: line.id },
@@ -48,9 +47,6 @@ export const checkLine = untransactedRoute({
       },
     );
     if (!probed) throw new ApiError('NOT_FOUND', 'Line not found');
-    for (const workflowId of [...probed.wakes, ...(told.wake ? [mailSenderId(workspaceId)] : [])]) {
-      waker.wake(workflowId, workspaceId);
-    }
     return {
       status: 200,
       body: {
@@ -60,7 +56,7 @@ export const checkLine = untransactedRoute({
         failures: probed.failure === null ? [] : [{ check: 'probe', error: probed.failure }],
         checkedAt: probed.checkedAt.toISOString(),
         shouldNotify: probed.wentDown && probed.lineDownNotifications,
-        notificationSent: told.told,
+        notificationSent: told,
       },
     };
   },

@@ -19,7 +19,6 @@ import { NO_CARRIER } from '#domain/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/line-request.ts';
 import type { Channel } from '#domain/channel.ts';
 import { PaymentsUnavailable } from '#domain/payments.ts';
-import { lineRequestId } from '#workflows/messages/wake.ts';
 import { ApiError } from '../http/errors.ts';
 import { replayed, requestHash } from '../http/idempotency.ts';
 import type { Answer } from '../http/respond.ts';
@@ -43,7 +42,7 @@ export const createLineRequest = untransactedRoute({
   responses: { 201: LineRequest },
   errors: ['SUBSCRIPTION_REQUIRED', 'FORBIDDEN_LINE_TYPE', 'PAYMENT_PENDING', 'UNAVAILABLE'],
   async handler({ caller, body, header, ...services }) {
-    const { pools, carriers, secrets, waker } = services;
+    const { pools, carriers, secrets } = services;
     const workspaceId = caller.workspace.id;
     const key = header('idempotency-key');
     const carrier = carriers.provisionerOf(body.channelType);
@@ -70,7 +69,6 @@ export const createLineRequest = untransactedRoute({
     const request = LineRequest.parse(answer.body);
     const id = request.line._id;
     const paymentUrl = request.paymentRequired ? await firstPaymentUrl(services, workspaceId, id, key) : null;
-    waker.wake(lineRequestId(id), workspaceId);
     return { ...answer, status: 201, body: { ...request, ...(paymentUrl !== null && { paymentUrl }) } };
   },
 });
@@ -180,11 +178,10 @@ const paymentLink: Act = async (caller, id, services) => {
   return after;
 };
 
-const cancel: Act = async ({ workspace }, id, { pools, waker }) => {
+const cancel: Act = async ({ workspace }, id, { pools }) => {
   const change = await withTenant(pools, workspace.id, (db) => changeLineRequest(db, id, { type: 'cancel' }));
   if (!change) throw lineRequestNotFound();
   if (!change.possible) throw new ApiError('INVALID_STATE');
-  waker.wake(lineRequestId(id), workspace.id);
   return change.request;
 };
 
@@ -204,7 +201,6 @@ const retry: Act = async ({ workspace }, id, services) => {
     if (!change?.possible) throw new ApiError('INVALID_STATE');
   });
   await settle();
-  services.waker.wake(lineRequestId(id), workspace.id);
   return found(await tenant((db) => findLineRequest(db, id)));
 };
 
@@ -228,7 +224,6 @@ async function reconciled(
       await whileReachable(services, id, () => invoices.check());
     after = await read();
   }
-  if (after.provisioningStatus !== 'awaiting_payment') services.waker.wake(lineRequestId(id), workspace.id);
   return { before, after };
 }
 

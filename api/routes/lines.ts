@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import { findLineWithUsage, listLines, updateLine } from '#db/queries/lines.ts';
 import { recallMoved } from '#db/queries/queue.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 import { Id } from '#domain/ids.ts';
 import { Line, LinePatch } from '#domain/line.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
@@ -37,22 +37,16 @@ export const changeLine = workspaceRoute({
   body: LinePatch,
   responses: { 200: z.object({ success: z.literal(true), line: Line }) },
   errors: ['NOT_FOUND'],
-  async handler({ db, caller, params, body, now, waker, afterCommit }) {
+  async handler({ db, caller, params, body, now }) {
     const found = await updateLine(db, params.id, body);
     const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;
     if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
     // A line that stops sending hands over what does not insist on it; one that starts takes what waited for any.
-    const wakes =
-      body.isActive === undefined
-        ? []
-        : await rehomeMessages(db, body.isActive ? null : params.id, { keepPinned: true });
+    if (body.isActive !== undefined)
+      await rehomeMessages(db, body.isActive ? null : params.id, { keepPinned: true });
     if (CAPS.some((cap) => body[cap] !== undefined)) await recallMoved(db, params.id, now);
     // Its pacer sleeps by the limits it knew.
-    const pacer = linePacerId(params.id);
-    if (await requestWake(db, pacer, now)) wakes.push(pacer);
-    afterCommit(() => {
-      for (const workflowId of wakes) waker.wake(workflowId, db.workspaceId);
-    });
+    wake(db, linePacerId(params.id), now);
     return { status: 200, body: { success: true, line } };
   },
 });

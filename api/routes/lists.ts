@@ -76,14 +76,13 @@ export const removeList = workspaceRoute({
   params: ListParams,
   responses: { 200: z.object({ success: z.literal(true) }) },
   errors: ['NOT_FOUND', 'QUICK_SENDS_STAYS', 'CONFLICT'],
-  async handler({ db, params, now, waker, afterCommit }) {
+  async handler({ db, params, now }) {
     if (!(await lockList(db, params.id))) throw listNotFound();
     if ((await findList(db, params.id))?.isQuickSends) throw new ApiError('QUICK_SENDS_STAYS');
     const campaign = await campaignOfList(db, params.id);
     if (campaign !== null)
       throw new ApiError('CONFLICT', `The campaign ${campaign} sends to this list: archive it first`);
-    const wakes = await deleteList(db, params.id, now);
-    afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
+    await deleteList(db, params.id, now);
     return { status: 200, body: { success: true } };
   },
 });

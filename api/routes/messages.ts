@@ -27,7 +27,7 @@ export const sendMessage = workspaceRoute({
   body: MessageInput,
   responses: { 201: Message },
   errors: ['NO_ACTIVE_LINE', 'FALLBACK_NOT_CONFIGURED', 'NOT_FOUND'],
-  async handler({ db, caller, body, now, links, waker, afterCommit }) {
+  async handler({ db, caller, body, now, links }) {
     const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
     let draft;
     try {
@@ -36,12 +36,8 @@ export const sendMessage = workspaceRoute({
     } catch (error) {
       throw refused(error);
     }
-    const {
-      messages: [message],
-      wakes,
-    } = await acceptMessages(db, [draft], now);
+    const [message] = await acceptMessages(db, [draft], now);
     if (!message) throw new Error('the message was not inserted');
-    afterCommit(() => wakes.forEach((workflowId) => waker.wake(workflowId, db.workspaceId)));
     return { status: 201, body: presentMessage(message) };
   },
 });
@@ -93,14 +89,13 @@ export const stopMessage = workspaceRoute({
   params: MessageParams,
   responses: { 200: Message },
   errors: ['NOT_FOUND', 'MESSAGE_NOT_CANCELABLE'],
-  async handler({ db, params, now, waker, afterCommit }) {
+  async handler({ db, params, now }) {
     const { message, canceled } = await cancelMessage(db, params.id);
     if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
     if (!canceled) {
       throw new ApiError('MESSAGE_NOT_CANCELABLE', `The message is ${presentMessage(message).status}`);
     }
-    const wakes = await followCampaign(db, message.id, now);
-    afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
+    await followCampaign(db, message.id, now);
     return { status: 200, body: presentMessage(message) };
   },
 });

@@ -1,12 +1,5 @@
 import { z } from 'zod';
-import {
-  announceOptOut,
-  isOptedOut,
-  listOptOuts,
-  optIn,
-  optOut,
-  presentOptOut,
-} from '#db/commands/sending/opt-outs.ts';
+import { isOptedOut, listOptOuts, optIn, optOut, presentOptOut } from '#db/commands/sending/opt-outs.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { TenantDb } from '#db/pool.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
@@ -55,10 +48,8 @@ export const createOptOut = workspaceRoute({
   idempotent: true,
   body: z.object({ address: Address }),
   responses: { 201: Success.extend({ optOut: OptOut }) },
-  async handler({ db, caller, body, now, waker, afterCommit }) {
-    const { optOut: row, ended } = await optOut(db, addressOf(body.address, caller), 'api', now);
-    const wakes = await announceOptOut(db, ended, now);
-    afterCommit(() => wakes.forEach((workflow) => waker.wake(workflow, db.workspaceId)));
+  async handler({ db, caller, body, now }) {
+    const row = await optOut(db, addressOf(body.address, caller), { source: 'api', at: now, now });
     return { status: 201, body: { success: true, optOut: presentOptOut(row) } };
   },
 });

@@ -25,30 +25,25 @@ export const receivePaymentCallback = publicRoute({
   answers: { 200: 'application/json' },
   errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'BODY_TOO_LARGE'],
   async respond(context, services) {
-    const { pools, payments, waker, logger } = services;
+    const { pools, payments, logger } = services;
     const event = await readEvent(context, services);
     if (event?.kind === 'invoice') {
       // Where the line is now: it may have moved within its agency since the invoice was made.
       const home = await withAuth(pools, clientAddress(context), (db) => lineHome(db, event.lineId));
-      const wakes =
-        home &&
-        (await withTenant(pools, home.workspaceId, async (db) =>
-          (await notePaymentEvent(db, event)) ? applyInvoiceEvent(db, event) : [],
-        ));
-      if (!home)
+      if (home)
+        await withTenant(pools, home.workspaceId, async (db) => {
+          if (await notePaymentEvent(db, event)) await applyInvoiceEvent(db, event);
+        });
+      else
         logger.warn(
           { lineId: event.lineId, type: event.type },
           'an invoice event is about a line that is not here',
         );
-      for (const id of wakes ?? []) waker.wake(id, home?.workspaceId ?? '');
     }
     if (event?.kind === 'subscription') {
-      const refreshed = await refreshSubscription({ pools, payments }, event.subscriptionId).catch(
-        (error: unknown) => {
-          throw translatedError(error);
-        },
-      );
-      for (const id of refreshed?.wakes ?? []) waker.wake(id, refreshed?.workspaceId ?? '');
+      await refreshSubscription({ pools, payments }, event.subscriptionId).catch((error: unknown) => {
+        throw translatedError(error);
+      });
     }
     if (event?.kind === 'card') {
       await payments.useCard(event).catch((error: unknown) => {

@@ -19,7 +19,6 @@ import {
   TeamMember,
 } from '#domain/team.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
-import { mailSenderId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -60,7 +59,7 @@ export const inviteToTeam = workspaceRoute({
     .meta({ id: 'InvitationInput' }),
   responses: { 201: z.object({ success: z.literal(true), invitation: Invitation }) },
   errors: ['CONFLICT'],
-  async handler({ db, caller, body, config, secrets, waker, now, afterCommit }) {
+  async handler({ db, caller, body, config, secrets, now }) {
     const email = normalizeEmail(body.email);
     if (email === null) throw invalid('email', 'must be an email address');
     const team = await listTeam(db);
@@ -81,13 +80,12 @@ export const inviteToTeam = workspaceRoute({
     const link = `${config.publicUrl}/invitations/${token}`;
     const names = { workspaceName: await workspaceName(db), invitedBy: inviter === '' ? null : inviter };
     const data = { ...names, role: body.role, link, expiresAt: invitation.expiresAt };
-    const wake = await queueMail(
+    await queueMail(
       db,
       { to: email, template: 'invitation', data },
       mailSeal(secrets, db.workspaceId),
       await invitationMailAt(workspaceOutbox(db), email, 'invitation', now),
     );
-    if (wake) afterCommit(() => waker.wake(mailSenderId(db.workspaceId), db.workspaceId));
     return answer;
   },
 });

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { findMessage } from '#db/queries/messages.ts';
-import { announceOptOut, isOptedOut, optOut } from '#db/commands/sending/opt-outs.ts';
+import { isOptedOut, optOut } from '#db/commands/sending/opt-outs.ts';
 import { withTenant } from '#db/pool.ts';
 import { html } from '#providers/mail/html.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
@@ -38,11 +38,9 @@ export const unsubscribe = publicRoute({
     if (!found) return refuseLink(context, services);
     const { workspaceId, address } = found;
     const now = new Date();
-    const wakes = await withTenant(services.pools, workspaceId, async (db) => {
-      const { ended } = await optOut(db, address, 'unsubscribe', now);
-      return announceOptOut(db, ended, now);
-    });
-    for (const workflow of wakes) services.waker.wake(workflow, workspaceId);
+    await withTenant(services.pools, workspaceId, (db) =>
+      optOut(db, address, { source: 'unsubscribe', at: now, now }),
+    );
     showPage(context, 200, html`You are unsubscribed`);
   },
 });

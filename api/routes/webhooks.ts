@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 import { hasPendingDeliveries } from '#db/queries/webhook-deliveries.ts';
 import {
   deleteWebhook,
@@ -96,13 +96,10 @@ export const changeWebhook = workspaceRoute({
   async check({ body, egress }) {
     if (body.url !== undefined) await checkWebhookUrl(body.url, { egress });
   },
-  async handler({ db, params, body, now, waker, afterCommit }) {
+  async handler({ db, params, body, now }) {
     const row = await updateWebhook(db, params.id, body);
     if (!row) throw webhookNotFound();
-    const dispatcher = webhookDispatcherId(db.workspaceId);
-    if (body.isActive && (await hasPendingDeliveries(db)) && (await requestWake(db, dispatcher, now))) {
-      afterCommit(() => waker.wake(dispatcher, db.workspaceId));
-    }
+    if (body.isActive && (await hasPendingDeliveries(db))) wake(db, webhookDispatcherId(db.workspaceId), now);
     return { status: 200, body: { success: true, webhook: presentWebhook(row) } };
   },
 });

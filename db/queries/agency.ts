@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { SubAccount, type SubAccountInput } from '#domain/agency.ts';
 import { newWorkspaceId } from '#domain/ids.ts';
-import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { Nothing, type SystemDb, type SystemTransaction, type TenantDb } from '#db/pool.ts';
 
 /** A workspace of the agency, as its other endpoints list it. */
 export interface Client {
@@ -30,11 +30,16 @@ export async function findClient(
     select id, name, timezone from workspaces where agency_id = ${agencyId} and id = ${workspaceId}`);
 }
 
+/** Holds an agency until the transaction ends: what changes rows of two of its workspaces takes turns. */
+export async function lockAgency(db: SystemTransaction, agencyId: string): Promise<void> {
+  await db.query(sql.type(Nothing)`select from agencies where id = ${agencyId} for no key update`);
+}
+
 /**
  * Lets an agency's transaction use the queries of one workspace. The client comes from `findClient` or
  * `listClients`, so it is the agency's own: what authentication is elsewhere.
  */
-export const inWorkspace = (db: SystemDb, client: Pick<Client, 'id'>): TenantDb =>
+export const inWorkspace = (db: SystemTransaction, client: Pick<Client, 'id'>): TenantDb =>
   Object.assign(Object.create(db) as object, { workspaceId: client.id }) as unknown as TenantDb;
 
 const SubAccountRow = SubAccount.omit({ idpOrgId: true, createdAt: true }).extend({

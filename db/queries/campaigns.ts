@@ -48,7 +48,7 @@ export async function findCampaign(db: TenantDb, id: string): Promise<CampaignRo
 export async function lockCampaign(db: TenantDb, id: string): Promise<CampaignRow | null> {
   return db.maybeOne(sql.type(CampaignRow)`
     select * from campaigns
-    where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null for update`);
+    where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null for no key update`);
 }
 
 /** Newest first, before the id `cursor`. */

@@ -4,7 +4,7 @@ import type { LeadImport } from '#domain/lead-import.ts';
 import { leadImportId } from '#workflows/messages/wake.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 const ImportRow = z.object({
   id: z.string(),
@@ -24,7 +24,6 @@ const ImportRow = z.object({
 });
 export type ImportRow = z.infer<typeof ImportRow>;
 
-/** @returns the workflows to wake after the commit. */
 export async function insertImport(
   db: TenantDb,
   row: {
@@ -35,12 +34,11 @@ export async function insertImport(
     userId: string | null;
   },
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   await db.query(sql.type(Nothing)`
     insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id)
     values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId})`);
-  const workflow = leadImportId(row.id);
-  return (await requestWake(db, workflow, now)) ? [workflow] : [];
+  wake(db, leadImportId(row.id), now);
 }
 
 export async function findImport(db: TenantDb, id: string): Promise<ImportRow | null> {

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalLead } from '#domain/lead.ts';
-import { cancelMessagesOfLeads, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
@@ -249,19 +249,15 @@ async function removeEntries(db: TenantDb, lead: LeadRow): Promise<void> {
     where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})`);
 }
 
-/**
- * Deletes a lead; what waits to be sent to it is canceled.
- * @returns the workflows to wake after the commit.
- */
-export async function deleteLead(db: TenantDb, lead: LeadRow, now: Date): Promise<string[]> {
+/** Deletes a lead; what waits to be sent to it is canceled. */
+export async function deleteLead(db: TenantDb, lead: LeadRow, now: Date): Promise<void> {
   const lists = await lockListsOf(db, lead);
-  const campaignIds = await cancelMessagesOfLeads(db, sql.fragment`select ${lead.id}`);
+  await cancelMessagesOfLeads(db, sql.fragment`select ${lead.id}`, now);
   await removeEntries(db, lead);
   await db.query(
     sql.type(Nothing)`delete from leads where workspace_id = ${db.workspaceId} and id = ${lead.id}`,
   );
   for (const listId of lists) await countLeads(db, listId, -1);
-  return wakeWhenDone(db, campaignIds, now);
 }
 
 /** The lead as responses and events carry it (specification §2.7). */

@@ -24,7 +24,7 @@ import type { RequestSource } from '#domain/line.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import { LineRow } from './lines.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 const LineRequestRow = LineRow.extend({
   requestRound: z.int(),
@@ -130,7 +130,7 @@ export async function insertLineRequest(db: TenantDb, request: NewLineRequest): 
       ${status}, ${paymentStatus}, ${request.source}, ${request.email ?? null}, ${request.areaCode ?? null}, ${request.country ?? null}, false,
       ${request.carrier}, ${limits.dailyTotal}, ${limits.dailyNew}, null, ${limits.minGapSeconds}, ${limits.contactGapSeconds})`);
   await storeInvoices(db, request.id, invoices);
-  await requestWake(db, lineRequestId(request.id), new Date());
+  wake(db, lineRequestId(request.id), new Date());
   const stored = await findLineRequest(db, request.id);
   if (!stored) throw new Error('the line that was just inserted is not there');
   return stored;
@@ -159,7 +159,7 @@ export async function changeLineRequest(
   event: LineRequestEvent,
   { invoice, failureReason }: { invoice?: InvoiceDetails; failureReason?: string } = {},
 ): Promise<Change | null> {
-  const request = await readLineRequest(db, id, sql.fragment`for update`);
+  const request = await readLineRequest(db, id, sql.fragment`for no key update`);
   if (!request) return null;
   const before = stateOf(request);
   const after = advanceLineRequest(before, event);
@@ -180,7 +180,7 @@ export async function changeLineRequest(
     from (select) one left join line_invoices i
       on i.workspace_id = ${db.workspaceId} and i.line_id = ${id} and i.round = ${after.round}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
-  await requestWake(db, lineRequestId(id), new Date());
+  wake(db, lineRequestId(id), new Date());
   const changed = await findLineRequest(db, id);
   return changed && { request: changed, possible: true };
 }

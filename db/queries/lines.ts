@@ -40,6 +40,7 @@ export const LineRow = z.object({
   lineDownNotifications: z.boolean(),
   healthStatus: HealthStatus,
   healthCheckedAt: z.date().nullable(),
+  heldUntil: z.date().nullable(),
   createdAt: z.date(),
   updatedAt: z.date(),
 });
@@ -73,6 +74,12 @@ export async function findLine(db: TenantDb, id: string): Promise<LineRow | null
     select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
 }
 
+/** Holds a line until the transaction ends: its rounds, its changes and its moves take turns. */
+export async function lockLine(db: TenantDb, id: string): Promise<LineRow | null> {
+  return db.maybeOne(sql.type(LineRow)`
+    select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${id} for no key update`);
+}
+
 export async function findLineWithUsage(
   db: TenantDb,
   id: string,
@@ -97,8 +104,7 @@ export async function usableLines(db: TenantDb): Promise<ChoosableLine[]> {
 }
 
 /**
- * Keeps lines in the workspace until the transaction ends: whoever deletes or transfers one waits. Before any lock on
- * a line's wake row, which those take after the line's.
+ * Keeps lines in the workspace until the transaction ends: whoever deletes or transfers one waits.
  * @returns those that are still the workspace's.
  */
 export async function keepLines(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {

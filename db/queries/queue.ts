@@ -87,6 +87,12 @@ export async function dueForcedFallbacks(db: TenantDb, lineId: string, now: Date
   return [...ids];
 }
 
+/** Of these, those that nobody else is just changing: a round does not wait, and looks at the others again. */
+export const free = (db: TenantDb, ids: readonly string[]) => sql.fragment`
+  select id from messages where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})
+    and status in ('pending', 'scheduled') and not held
+  for no key update skip locked`;
+
 /** Moves messages to a later time, each with the reason that operators and callers see. */
 export async function moveMessages(
   db: TenantDb,
@@ -94,24 +100,28 @@ export async function moveMessages(
 ): Promise<void> {
   if (moves.length === 0) return;
   const rows = moves.map(({ id, to, reason }) => [id, to.toISOString(), reason]);
+  const ids = moves.map(({ id }) => id);
   await db.query(sql.type(Nothing)`
+    with free as materialized (${free(db, ids)})
     update messages m set status = 'scheduled', scheduled_at = v.at, hold_reason = v.reason, updated_at = now()
-    from ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as v (id, at, reason)
-    where m.workspace_id = ${db.workspaceId} and m.id = v.id and m.status in ('pending', 'scheduled') and not m.held`);
+    from free join ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as v (id, at, reason) on v.id = free.id
+    where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
 }
 
 /** Lets a line's pacer judge anew what its caps have moved away: they are others now. */
 export async function recallMoved(db: TenantDb, lineId: string, now: Date): Promise<void> {
+  const moved = sql.fragment`m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status = 'scheduled' and not m.held
+    and m.scheduled_at > ${sql.timestamp(now)} and m.hold_reason in ('hourly_new_cap', 'daily_new_cap', 'daily_total_cap')`;
   await db.query(sql.type(Nothing)`
+    with locked as materialized (select m.id from messages m where ${moved} order by m.id for no key update)
     update messages m set scheduled_at = ${sql.timestamp(now)}, updated_at = now()
-    where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status = 'scheduled' and not m.held
-      and m.scheduled_at > ${sql.timestamp(now)} and m.hold_reason in ('hourly_new_cap', 'daily_new_cap', 'daily_total_cap')`);
+    from locked where m.id = locked.id and ${moved}`);
 }
 
 /** Says why due messages wait; their place in the queue stays. */
 export async function explainWait(db: TenantDb, ids: readonly string[], reason: string): Promise<void> {
   await db.query(sql.type(Nothing)`
-    update messages set hold_reason = ${reason}, updated_at = now()
-    where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})
-      and status in ('pending', 'scheduled') and not held and hold_reason is distinct from ${reason}`);
+    with free as materialized (${free(db, ids)})
+    update messages m set hold_reason = ${reason}, updated_at = now()
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id and m.hold_reason is distinct from ${reason}`);
 }

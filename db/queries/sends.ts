@@ -4,21 +4,21 @@ import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
 import { MessageRow } from './messages.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { letGo } from './queue.ts';
+import { free, letGo } from './queue.ts';
 
-/** Takes messages to `sending`; those that were canceled or paused meanwhile are left out. */
+/** Takes messages to `sending`; those that were canceled or paused meanwhile, or are just being changed, are left out. */
 export async function startSending(db: TenantDb, ids: readonly string[]): Promise<MessageRow[]> {
   const rows = await db.any(sql.type(MessageRow)`
+    with free as materialized (${free(db, ids)})
     update messages m set status = 'sending', hold_reason = null, updated_at = now()
-    where m.workspace_id = ${db.workspaceId} and m.id = any(${sql.array([...ids], 'text')})
-      and m.status in ('pending', 'scheduled') and not m.held and ${letGo(db)}
-    returning *`);
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id and ${letGo(db)}
+    returning m.*`);
   return [...rows];
 }
 
 /**
- * Locks the conversations with these addresses as far as nobody else holds them. Whoever accepts a message or a reply
- * holds its conversation and then asks for the pacer: a round, which holds its pacer, must not wait for a conversation.
+ * Locks the conversations with these addresses as far as nobody else holds them: a round, which may hold messages
+ * already, must not wait for whoever holds a conversation and wants the messages to it.
  * @returns the addresses that somebody else holds.
  */
 export async function lockConversations(db: TenantDb, addresses: readonly string[]): Promise<Set<string>> {

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withSystem, withTenant } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { secretContext, createSecretBox } from '#providers/secret-box.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
@@ -202,8 +202,8 @@ describe('a line that is transferred', () => {
   it('is not chosen by what was under way while it left, though it is busy where it is now', async () => {
     const lineId = await createLine(app, a.id);
     const pacer = linePacerId(lineId);
-    await withTenant(app.pools, a.id, (db) => requestWake(db, pacer, new Date(Date.now() - 60_000)));
-    const accepting = withTenant(app.pools, b.id, (db) => requestWake(db, pacer, new Date()));
+    await withTenant(app.pools, a.id, async (db) => wake(db, pacer, new Date(Date.now() - 60_000)));
+    const accepting = withTenant(app.pools, b.id, async (db) => wake(db, pacer, new Date()));
     await expect(accepting).rejects.toThrow('the line has moved to another workspace');
   });
 

@@ -2,10 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { withTenant } from '#db/pool.ts';
 import { ApprovalChannel } from '#domain/events/ai-draft.ts';
-import { createLogger } from '#providers/log.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
-import { createWaker } from '#providers/temporal.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -298,7 +296,7 @@ describe('a contact who goes on writing', () => {
   });
 });
 
-/** What a channel beside the HTTP API does: decides in a transaction, then wakes what has work. */
+/** What a channel beside the HTTP API does. */
 async function decide(
   { workspace }: Copilot,
   replyId: string,
@@ -306,7 +304,7 @@ async function decide(
   channel: ApprovalChannel,
 ) {
   const { publicUrl, signingKeys } = app.config;
-  const resolved = await withTenant(app.pools, workspace.id, (db) =>
+  return withTenant(app.pools, workspace.id, (db) =>
     resolveDraft(
       db,
       { replyId, action, channel, userId: null },
@@ -317,10 +315,6 @@ async function decide(
       },
     ),
   );
-  const waker = createWaker(app.temporal, createLogger('test', 'silent'));
-  if (resolved.kind === 'resolved') resolved.wakes.forEach((workflow) => waker.wake(workflow, workspace.id));
-  await waker.close();
-  return resolved;
 }
 
 describe('the channels', () => {

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { stopContact, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { withSystem, withTenant } from '#db/pool.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
@@ -59,14 +59,11 @@ describe('what stops a lead', () => {
     const { id, leadId, to } = await entered();
     await step(id, leadId, 0, 'delivered');
     await withTenant(app.pools, workspace.id, async (db) => {
-      await wakeWhenDone(db, await stopContact(db, to, 'reply'), new Date());
-      // The look begins before this is committed, and must not end on what it saw by then.
+      await stopContact(db, to, 'reply', new Date());
+      // The look ends before this is committed: what it saw by then must not be its last word.
+      const before = await wakeAt(id);
       await app.temporal.workflow.getHandle(campaignWorkflowId(id)).signal(WAKE);
-      await eventually(async () =>
-        db.oneFirst(sql.type(z.object({ waitedFor: z.boolean() }))`
-          select exists (select 1 from pg_locks
-            where not granted and transactionid = pg_current_xact_id()::xid) waited_for`),
-      );
+      await eventually(async () => (await wakeAt(id)) > before);
     });
     await eventually(async () => (await statusOf(id)) === 'completed');
   });
@@ -211,15 +208,15 @@ describe('pausing', () => {
   });
 });
 
-/** The campaign's workflow has looked how far it is, and does not look again soon unless it is woken. */
-const asleep = (id: string) =>
-  eventually(async () =>
-    withSystem(app.pools, (db) =>
-      db.exists(sql.type(z.unknown())`
-        select 1 from workflow_wakes
-        where workflow_id = ${campaignWorkflowId(id)} and wake_at > now() + interval '1 minute'`),
-    ),
+/** When the campaign's workflow looks how far it is. */
+const wakeAt = (id: string): Promise<Date> =>
+  withSystem(app.pools, (db) =>
+    db.oneFirst(sql.type(z.object({ at: z.date() }))`
+      select wake_at "at" from workflow_wakes where workflow_id = ${campaignWorkflowId(id)}`),
   );
+
+/** The campaign's workflow has looked how far it is, and does not look again soon unless it is woken. */
+const asleep = (id: string) => eventually(async () => (await wakeAt(id)).getTime() > Date.now() + 60_000);
 
 /** What the carrier tells when an address that it had sent to turns out to be dead. */
 async function bounceOf(to: string) {

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type SystemDb, withSystem, withTenant } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
@@ -77,13 +77,13 @@ it('a conversation that is just being changed holds up neither the line nor the 
       other.query(sql.unsafe`update messages set scheduled_at = now() where id = ${id}`),
     );
     await app.temporal.workflow.getHandle(pacer).signal(WAKE);
-    // Rounds go by; none of them waits for this transaction, which now asks for the pacer's row as a reply does.
+    // Rounds go by; none of them waits for this transaction, which asks for the pacer as a reply does.
     const first = await eventually(async () => {
       const at = await wakeAt();
       return at !== 'infinity' && Date.parse(at) < Date.now() + 60_000 && at;
     });
     await eventually(async () => (await wakeAt()) !== first);
-    await requestWake(db, pacer, new Date());
+    wake(db, pacer, new Date());
   });
   await eventually(async () => {
     const { body } = await call('GET', `/api/messages/${id}`);

@@ -8,6 +8,8 @@ import { inject } from 'vitest';
 import { type RunningApi, startApi } from '#api/server.ts';
 import { createPools, type Pools } from '#db/pool.ts';
 import { type Config, readConfig } from '#domain/config.ts';
+import { createLogger } from '#providers/log.ts';
+import { createWaker } from '#providers/temporal.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { createTestDatabase } from '#test/setup/database.ts';
 import { saveHistories } from './histories.ts';
@@ -74,14 +76,16 @@ export async function startTestApp(
     WEBHOOK_ALLOW_PRIVATE: '1',
     ...options.environment,
   });
-  const pools = await createPools(config.database, { size: 4 });
+  const temporal = new Client({ connection, namespace });
+  const waker = createWaker(temporal, createLogger('test', 'silent'));
+  const pools = await createPools(config.database, { size: 4, waker });
   const api = await startApi(config);
   const app: TestApp = {
     url: api.url,
     config,
     ownerUrl: database.ownerUrl,
     pools,
-    temporal: new Client({ connection, namespace }),
+    temporal,
     simulatorUrl: simulator.url,
     smtpUrl: simulator.smtpUrl,
     api,
@@ -98,6 +102,7 @@ export async function startTestApp(
       await app.stopWorker();
       await api.stop();
       await simulator.stop();
+      await waker.close();
       await pools.close();
       await connection.close();
       await database.drop();

@@ -11,7 +11,7 @@ import { lineRequestId } from '#workflows/messages/wake.ts';
 import { findAwaitingPayment, lockBilling } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import { Nothing, type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 /** What waits for the payment provider opens its transactions itself: none is held open meanwhile. */
 export interface Billing {
@@ -67,8 +67,6 @@ type Claim = z.infer<typeof ClaimRow>;
 export interface Subscribed {
   subscriptionId: string | null;
   billingMode: 'card' | 'invoice';
-  /** Workflows to wake: a request that waits for its payment may be part of the new plan. */
-  wakes: string[];
 }
 
 /**
@@ -79,29 +77,28 @@ export interface Subscribed {
 export async function subscribe(billing: Billing, workspaceId: string, plan: Plan): Promise<Subscribed> {
   const { pools } = billing;
   const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
-  const begun = await tenant(async (db) => {
+  const claim = await tenant(async (db) => {
     const { billingMode, plan: before } = await lockBilling(db);
-    return billingMode === 'invoice'
-      ? { wakes: await putOnPlan(db, plan, before) }
-      : { claim: await claimSubscription(db) };
+    if (billingMode === 'card') return claimSubscription(db);
+    await putOnPlan(db, plan, before);
+    return null;
   });
-  if (begun.wakes) return { subscriptionId: null, billingMode: 'invoice', wakes: begun.wakes };
+  if (!claim) return { subscriptionId: null, billingMode: 'invoice' };
 
-  const { claim } = begun;
-  const end = (outcome: { subscription?: Subscription; asked: boolean; readAt: Date }): Promise<string[]> =>
+  const end = (outcome: { subscription?: Subscription; asked: boolean; readAt: Date }): Promise<void> =>
     tenant(async (db) => {
       await releaseSubscription(db, outcome.asked);
-      return outcome.subscription ? applySubscription(db, outcome.subscription, outcome.readAt, true) : [];
+      if (outcome.subscription) await applySubscription(db, outcome.subscription, outcome.readAt, true);
     });
   const readAt = new Date();
   if (claim.subscriptionId !== null && claim.plan === plan && claim.status === 'active') {
     await end({ asked: false, readAt });
-    return { subscriptionId: claim.subscriptionId, billingMode: 'card', wakes: [] };
+    return { subscriptionId: claim.subscriptionId, billingMode: 'card' };
   }
   try {
     const subscription = await charge(billing, workspaceId, plan, claim);
-    const wakes = await end({ subscription: { ...subscription, plan }, asked: true, readAt });
-    return { subscriptionId: subscription.id, billingMode: 'card', wakes };
+    await end({ subscription: { ...subscription, plan }, asked: true, readAt });
+    return { subscriptionId: subscription.id, billingMode: 'card' };
   } catch (error) {
     // A declined card is asked anew the next time; an answer that was lost is asked for again under the same key.
     await end({ asked: error instanceof CardDeclined, readAt });
@@ -143,40 +140,38 @@ async function releaseSubscription(db: TenantDb, asked: boolean): Promise<void> 
     where id = ${db.workspaceId}`);
 }
 
-async function putOnPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise<string[]> {
+async function putOnPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise<void> {
   await db.query(sql.type(Nothing)`
     update workspaces set plan = ${plan}, subscription_status = 'active', updated_at = now() where id = ${db.workspaceId}`);
-  return [...(await wakeAwaiting(db)), ...(await tellPlan(db, before, plan))];
+  await wakeAwaiting(db);
+  await tellPlan(db, before, plan);
 }
 
-async function tellPlan(db: TenantDb, from: Plan | null, to: Plan | null): Promise<string[]> {
-  return to === null || to === from
-    ? []
-    : notify(db, 'plan', { about: 'plan_changed', from, to }, new Date());
+async function tellPlan(db: TenantDb, from: Plan | null, to: Plan | null): Promise<void> {
+  if (to !== null && to !== from) await notify(db, 'plan', { about: 'plan_changed', from, to }, new Date());
 }
 
 /** Tells of what a workspace would otherwise notice by being refused. */
-async function tellStatus(db: TenantDb, from: string, to: Subscription['status']): Promise<string[]> {
-  if (to === from) return [];
+async function tellStatus(db: TenantDb, from: string, to: Subscription['status']): Promise<void> {
+  if (to === from) return;
   const now = new Date();
   if (to === 'past_due') {
-    return notify(db, 'subscription', { about: 'payment_failed', lineId: null, paymentUrl: null }, now);
+    await notify(db, 'subscription', { about: 'payment_failed', lineId: null, paymentUrl: null }, now);
   }
-  return to === 'canceled' ? notify(db, 'subscription', { about: 'subscription_canceled' }, now) : [];
+  if (to === 'canceled') await notify(db, 'subscription', { about: 'subscription_canceled' }, now);
 }
 
 /**
  * Takes over what the provider said of a subscription. An earlier read never wins over a later one, and a
  * subscription of the past never over the present one.
  * @param present the workspace has just been put on it, whatever it was on before.
- * @returns the workflows to wake.
  */
 async function applySubscription(
   db: TenantDb,
   subscription: Subscription,
   readAt: Date,
   present = false,
-): Promise<string[]> {
+): Promise<void> {
   const before = await lockBilling(db);
   const { rowCount } = await db.query(sql.type(Nothing)`
     update workspaces set
@@ -187,39 +182,36 @@ async function applySubscription(
       or (payment_subscription_id is distinct from ${subscription.id} and (${present}
         or (${subscription.status} in ('active', 'past_due')
           and (payment_subscription_id is null or subscription_status in ('none', 'canceled'))))))`);
-  if (rowCount === 0) return [];
-  const wakes = await wakeAwaiting(db);
-  wakes.push(...(await tellStatus(db, before.subscriptionStatus, subscription.status)));
-  wakes.push(...(await tellPlan(db, before.plan, subscription.plan)));
-  return wakes;
+  if (rowCount === 0) return;
+  await wakeAwaiting(db);
+  await tellStatus(db, before.subscriptionStatus, subscription.status);
+  await tellPlan(db, before.plan, subscription.plan);
 }
 
-async function wakeAwaiting(db: TenantDb): Promise<string[]> {
+/** A request that waits for its payment may be part of the new plan. */
+async function wakeAwaiting(db: TenantDb): Promise<void> {
   const awaiting = await findAwaitingPayment(db);
-  if (!awaiting) return [];
-  const id = lineRequestId(awaiting.id);
-  return (await requestWake(db, id, new Date())) ? [id] : [];
+  if (awaiting) wake(db, lineRequestId(awaiting.id), new Date());
 }
 
 /**
  * Brings a workspace's subscription status to what the provider says now: its events come in any order.
- * @returns the workspace and its workflows to wake; null when the subscription is nobody's here.
+ * Nothing happens when the subscription is nobody's here.
  * @throws PaymentsUnavailable
  */
 export async function refreshSubscription(
   { pools, payments }: Billing,
   subscriptionId: string,
-): Promise<{ workspaceId: string; wakes: string[] } | null> {
+): Promise<void> {
   const readAt = new Date();
   const subscription = await payments.readSubscription(subscriptionId).catch((error: unknown) => {
     if (error instanceof NoSuchSubscription) return null;
     throw error;
   });
-  if (!subscription) return null;
+  if (!subscription) return;
   const workspaceId = await systemDb(pools).maybeOneFirst(sql.type(z.object({ id: z.string() }))`
     select id from workspaces where payment_subscription_id = ${subscriptionId} or id = ${subscription.workspaceId}
     order by payment_subscription_id = ${subscriptionId} desc nulls last limit 1`);
-  if (workspaceId === null) return null;
-  const wakes = await withTenant(pools, workspaceId, (db) => applySubscription(db, subscription, readAt));
-  return { workspaceId, wakes };
+  if (workspaceId === null) return;
+  await withTenant(pools, workspaceId, (db) => applySubscription(db, subscription, readAt));
 }

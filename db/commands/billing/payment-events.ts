@@ -2,7 +2,6 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { LineRequestEvent } from '#domain/line-request-state.ts';
 import type { PaymentEvent } from '#domain/payments.ts';
-import { lineRequestId } from '#workflows/messages/wake.ts';
 import { changeLineRequest } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import type { TenantDb } from '#db/pool.ts';
@@ -26,26 +25,21 @@ const FACTS = {
 
 /**
  * Applies what the provider says of a line's invoice, whenever it comes: before the answer to the invoice's making,
- * after a cancel, or late.
- * @returns the workflows to wake after the commit; none when the line is not one of this workspace.
+ * after a cancel, or late. Nothing happens when the line is not one of this workspace.
  */
 export async function applyInvoiceEvent(
   db: TenantDb,
   event: Extract<PaymentEvent, { kind: 'invoice' }>,
-): Promise<string[]> {
+): Promise<void> {
   const { lineId, round, invoice, type } = event;
   const change = await changeLineRequest(db, lineId, { type: FACTS[type], round }, { invoice });
-  if (!change) return [];
-  const told = change.request.invoices.some((known) => known.round === round)
-    ? await tellPayer(db, event)
-    : [];
-  return [lineRequestId(lineId), ...told];
+  if (change?.request.invoices.some((known) => known.round === round)) await tellPayer(db, event);
 }
 
 async function tellPayer(
   db: TenantDb,
   { type, lineId, round, invoice }: Extract<PaymentEvent, { kind: 'invoice' }>,
-): Promise<string[]> {
+): Promise<void> {
   const subject = `${lineId}:${round}:${type}`;
   const now = new Date();
   switch (type) {
@@ -54,6 +48,5 @@ async function tellPayer(
     case 'payment_failed':
       return notify(db, subject, { about: 'payment_failed', lineId, paymentUrl: invoice.paymentUrl }, now);
     case 'voided':
-      return [];
   }
 }

@@ -7,8 +7,8 @@ import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { LeadRow } from '#db/queries/leads.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
-import { NEVER, Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+import { wake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
 /** Why a later step is not in its line's queue yet; what callers see as its `holdReason`. */
@@ -80,14 +80,14 @@ export async function planEntry(
 /**
  * Enters leads into a campaign whose lock the caller holds: the messages of all their steps are there afterwards,
  * the first in its line's queue. Who has entered before is passed over.
- * @returns how many leads were admitted, the number of their messages, and the pacers to wake after the commit.
+ * @returns how many leads were admitted, and the number of their messages.
  */
 export async function enterLeads(
   db: TenantDb,
   campaign: CampaignRow,
   leads: readonly EnteringLead[],
   now: Date,
-): Promise<{ admitted: number; messageCount: number; wakes: string[] }> {
+): Promise<{ admitted: number; messageCount: number }> {
   const fresh = await admit(db, campaign.id, leads);
   const admitted = fresh.size;
   const messages = await planEntry(
@@ -98,10 +98,11 @@ export async function enterLeads(
   );
   for (const { lead } of messages) fresh.delete(lead.id);
   await markUnreachable(db, campaign.id, fresh);
-  if (messages.length === 0) return { admitted, messageCount: 0, wakes: [] };
+  if (messages.length === 0) return { admitted, messageCount: 0 };
 
   await insertStepMessages(db, campaign, messages, now);
-  return { admitted, messageCount: messages.length, wakes: await wakeFirst(db, campaign, messages, now) };
+  await wakeFirst(db, campaign, messages, now);
+  return { admitted, messageCount: messages.length };
 }
 
 /** Whoever has to do with the first steps next: the model, or their lines. */
@@ -110,15 +111,16 @@ async function wakeFirst(
   campaign: CampaignRow,
   messages: readonly StepMessage[],
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   const first = firstSteps(messages);
   if (campaign.needsAiPersonalization) {
     const rows = first.map(({ id, at }) => [id, at.toISOString()]);
     const due = sql.fragment`select * from ${sql.unnest(rows, ['text', 'timestamptz'])} as t (message_id, at)`;
-    return personalize(db, campaign, due, now);
+    await personalize(db, campaign, due, now);
+    return;
   }
-  if (campaign.status !== 'active') return [];
-  return wakeLines(
+  if (campaign.status !== 'active') return;
+  wakeLines(
     db,
     first.map(({ lineId, at }) => ({ lineId, scheduledAt: at })),
   );
@@ -208,19 +210,9 @@ async function insertStepMessages(
     order by m.place`);
 }
 
-/** Asks the pacers of these lines to look in time. @returns those to signal after the commit. */
-export async function wakeLines(
-  db: TenantDb,
-  due: readonly { lineId: string | null; scheduledAt: Date }[],
-): Promise<string[]> {
-  const earliest = new Map<string, Date>();
+/** Asks the pacers of these lines to look in time. */
+export function wakeLines(db: TenantDb, due: readonly { lineId: string | null; scheduledAt: Date }[]): void {
   for (const { lineId, scheduledAt } of due) {
-    if (lineId !== null && scheduledAt < (earliest.get(lineId) ?? NEVER)) earliest.set(lineId, scheduledAt);
+    if (lineId !== null) wake(db, linePacerId(lineId), scheduledAt);
   }
-  const wakes: string[] = [];
-  // In one order, so that two transactions that wake the same lines do not deadlock.
-  for (const [lineId, at] of [...earliest].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    if (await requestWake(db, linePacerId(lineId), at)) wakes.push(linePacerId(lineId));
-  }
-  return wakes;
 }

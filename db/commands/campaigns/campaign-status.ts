@@ -1,12 +1,11 @@
 import { sql } from 'slonik';
 import type { CampaignStatus } from '#domain/campaign.ts';
-import { campaignWorkflowId } from '#workflows/messages/wake.ts';
+import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts';
 import { wakeLines } from './campaign-entry.ts';
 import { CampaignRow } from '#db/queries/campaigns.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { wakePersonalizer } from './personalizations.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 /** The ways between a campaign's states; every one of them under the campaign's lock (`lockCampaign`). */
 const FROM = {
@@ -24,14 +23,14 @@ export const canTake = (action: CampaignAction, status: CampaignStatus): boolean
  * Starts, pauses, resumes or archives a campaign whose lock the caller holds. One row changes, however many messages
  * it has: none leaves unless its campaign is active (`letGo` in queue.ts). What an archived campaign leaves behind
  * its workflow clears away.
- * @returns the campaign as it is now, and the workflows to wake after the commit.
+ * @returns the campaign as it is now.
  */
 export async function changeCampaignStatus(
   db: TenantDb,
   { id, listId, needsAiPersonalization }: CampaignRow,
   action: CampaignAction,
   now: Date,
-): Promise<{ campaign: CampaignRow; wakes: string[] }> {
+): Promise<CampaignRow> {
   const change = {
     start: sql.fragment`status = 'active', started_at = now(), entered_all = ${listId === null}`,
     pause: sql.fragment`status = 'paused'`,
@@ -40,16 +39,11 @@ export async function changeCampaignStatus(
   }[action];
   await setStatus(db, id, change);
   const runs = action === 'start' || action === 'resume';
-  const wakes = runs ? await wakeCampaignLines(db, id) : [];
-  if (runs && needsAiPersonalization) wakes.push(...(await wakePersonalizer(db, id, now)));
-  const campaign = await db.one(sql.type(CampaignRow)`
+  if (runs) await wakeCampaignLines(db, id);
+  if (runs && needsAiPersonalization) wake(db, personalizerId(id), now);
+  wake(db, campaignWorkflowId(id), now);
+  return db.one(sql.type(CampaignRow)`
     select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
-  return { campaign, wakes: [...wakes, ...(await wakeCampaign(db, id, now))] };
-}
-
-async function wakeCampaign(db: TenantDb, id: string, at: Date): Promise<string[]> {
-  const workflow = campaignWorkflowId(id);
-  return (await requestWake(db, workflow, at)) ? [workflow] : [];
 }
 
 async function setStatus(db: TenantDb, id: string, change: ReturnType<typeof sql.fragment>): Promise<void> {
@@ -67,13 +61,16 @@ export async function completeCampaign(db: TenantDb, id: string): Promise<void> 
   await setStatus(db, id, sql.fragment`status = 'completed', completed_at = now()`);
 }
 
-const unsent = (db: TenantDb, id: string) =>
-  sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${id} and status in ('pending', 'scheduled')`;
+const ofCampaign = (db: TenantDb, id: string) =>
+  sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${id}`;
 
-async function wakeCampaignLines(db: TenantDb, id: string): Promise<string[]> {
+const unsent = (db: TenantDb, id: string) =>
+  sql.fragment`${ofCampaign(db, id)} and status in ('pending', 'scheduled')`;
+
+async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
   const lines = await db.any(sql.type(MessageRow.pick({ lineId: true, scheduledAt: true }))`
     select line_id, min(scheduled_at) scheduled_at from messages where ${unsent(db, id)} and not held group by line_id`);
-  return wakeLines(db, lines);
+  wakeLines(db, lines);
 }
 
 /**
@@ -82,25 +79,28 @@ async function wakeCampaignLines(db: TenantDb, id: string): Promise<string[]> {
  */
 export async function clearMessages(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(Nothing)`
-    update messages set status = 'canceled', held = false, hold_reason = 'campaign_ended', updated_at = now()
-    where workspace_id = ${db.workspaceId} and id = any(array(select id from messages where ${unsent(db, id)} limit ${limit}))
-      and status in ('pending', 'scheduled')`);
+    with locked as materialized (
+      select id from messages where ${unsent(db, id)} order by id limit ${limit} for no key update
+    )
+    update messages m set status = 'canceled', held = false, hold_reason = 'campaign_ended', updated_at = now()
+    from locked where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.status in ('pending', 'scheduled')`);
   return rowCount;
 }
 
 /**
- * Clears away the next part of what a campaign leaves behind that is archived or deleted: first what is not sent, then
- * whoever is under way in it, then what a deleted one holds, and itself.
+ * Clears away the next part of what a campaign leaves behind that is archived or deleted: first
+ * whoever is under way in it, then what is not sent, then what a deleted one holds, and itself.
  * @returns true when nothing is left to do.
  */
 export async function clearCampaign(db: TenantDb, id: string, limit: number): Promise<boolean> {
-  if ((await clearMessages(db, id, limit)) === limit) return false;
   if ((await clearLeads(db, id, limit)) === limit) return false;
+  if ((await clearMessages(db, id, limit)) === limit) return false;
   const isDeleted = await db.exists(sql.type(Nothing)`
     select 1 from campaigns where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is not null`);
   if (!isDeleted) return true;
-  for (const table of ['personalizations', 'campaign_leads'])
-    if ((await deleteRows(db, table, id, limit)) === limit) return false;
+  if ((await deleteRows(db, { table: 'personalizations', key: 'message_id' }, id, limit)) === limit)
+    return false;
+  if ((await deleteRows(db, { table: 'campaign_leads', key: 'lead_id' }, id, limit)) === limit) return false;
   await db.query(
     sql.type(Nothing)`delete from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`,
   );
@@ -110,27 +110,33 @@ export async function clearCampaign(db: TenantDb, id: string, limit: number): Pr
 /** Whoever was under way in a campaign that is over goes no further. */
 async function clearLeads(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(Nothing)`
-    update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = now()
-    where workspace_id = ${db.workspaceId} and campaign_id = ${id} and state = 'running' and lead_id = any(array(
-      select lead_id from campaign_leads
-      where workspace_id = ${db.workspaceId} and campaign_id = ${id} and state = 'running' limit ${limit}))`);
+    with locked as materialized (
+      select lead_id from campaign_leads where ${ofCampaign(db, id)} and state = 'running'
+      order by campaign_id, lead_id limit ${limit} for no key update
+    )
+    update campaign_leads l set state = 'stopped', stop_reason = 'removed', updated_at = now()
+    from locked where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${id} and l.lead_id = locked.lead_id and l.state = 'running'`);
   return rowCount;
 }
 
-async function deleteRows(db: TenantDb, table: string, campaignId: string, limit: number): Promise<number> {
+async function deleteRows(
+  db: TenantDb,
+  { table, key }: { table: string; key: string },
+  campaignId: string,
+  limit: number,
+): Promise<number> {
   const name = sql.identifier([table]);
   const { rowCount } = await db.query(sql.type(Nothing)`
     delete from ${name} where ctid = any(array(
-      select ctid from ${name} where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} limit ${limit}))`);
+      select ctid from ${name} where ${ofCampaign(db, campaignId)} order by ${sql.identifier([key])} limit ${limit} for update))`);
   return rowCount;
 }
 
 /**
  * Deletes a campaign whose lock the caller holds. It is gone for everybody at once; what it holds its workflow clears
  * away, but for the messages that have left.
- * @returns the workflows to wake after the commit.
  */
-export async function deleteCampaign(db: TenantDb, id: string, now: Date): Promise<string[]> {
+export async function deleteCampaign(db: TenantDb, id: string, now: Date): Promise<void> {
   await setStatus(db, id, sql.fragment`status = 'archived', deleted_at = now()`);
-  return wakeCampaign(db, id, now);
+  wake(db, campaignWorkflowId(id), now);
 }

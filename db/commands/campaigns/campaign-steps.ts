@@ -20,14 +20,14 @@ type Step = z.infer<typeof Step>;
  * What a campaign makes of a message that has just changed its status, in the same transaction: one that left puts
  * the lead's next step into its line's queue, one that is to be tried again is canceled if the lead has stopped
  * meanwhile. Other messages are left alone; a failed one has stopped its lead already (`stopFailed`).
- * @returns the workflows to wake after the commit.
+ * Under `lockSequences`.
  */
-export async function followCampaign(db: TenantDb, messageId: string, now: Date): Promise<string[]> {
+export async function followCampaign(db: TenantDb, messageId: string, now: Date): Promise<void> {
   const step = await db.maybeOne(sql.type(Step)`
     select id, status, sent_at, campaign_id, lead_id, step_index from messages
     where workspace_id = ${db.workspaceId} and id = ${messageId}
       and campaign_id is not null and lead_id is not null and step_index is not null`);
-  if (!step) return [];
+  if (!step) return;
   switch (step.status) {
     case 'sent':
     case 'delivered':
@@ -36,20 +36,18 @@ export async function followCampaign(db: TenantDb, messageId: string, now: Date)
       return releaseNext(db, step, now);
     case 'pending':
     case 'scheduled':
-      await cancelStopped(db, step);
-      return [];
+      return cancelStopped(db, step);
     case 'sending':
     case 'failed':
-      return [];
   }
 }
 
 const ofLead = (db: TenantDb, { campaignId, leadId }: Step) =>
   sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId}`;
 
-async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<string[]> {
+async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
   const campaign = await findCampaign(db, step.campaignId);
-  if (!campaign) return [];
+  if (!campaign) return;
   const waiting = await db.any(sql.type(Waiting)`
     select id, step_index, scheduled_at, held and not exists (
         select from personalizations p
@@ -60,7 +58,7 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<string[
   const [next] = waiting;
   if (!next) return finish(db, step, now);
   // A later step was canceled by hand: the one in front of it is still to leave.
-  if (waiting.some(({ held }) => !held)) return [];
+  if (waiting.some(({ held }) => !held)) return;
 
   const window = campaignWindow(campaign, await workspaceTimezone(db));
   const planned = next.scheduledAt > now ? next.scheduledAt : now;
@@ -73,12 +71,12 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<string[
     update messages set status = 'scheduled', scheduled_at = ${sql.timestamp(at)}, held = ${written}, hold_reason = ${written ? PERSONALIZATION : null}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${next.id} and status in ('pending', 'scheduled')
     returning line_id, scheduled_at`);
-  if (!released) return [];
+  if (!released) return;
   if (written) {
     const due = sql.fragment`select ${next.id} message_id, ${sql.timestamp(at)} at`;
     return personalize(db, campaign, due, now);
   }
-  return campaign.status === 'active' ? wakeLines(db, [released]) : [];
+  if (campaign.status === 'active') wakeLines(db, [released]);
 }
 
 const Waiting = Step.pick({ id: true, stepIndex: true }).extend({
@@ -86,17 +84,16 @@ const Waiting = Step.pick({ id: true, stepIndex: true }).extend({
   held: z.boolean(),
 });
 
-async function finish(db: TenantDb, step: Step, now: Date): Promise<string[]> {
+async function finish(db: TenantDb, step: Step, now: Date): Promise<void> {
   const { rowCount } = await db.query(sql.type(Nothing)`
     update campaign_leads set state = 'finished', updated_at = now() where ${ofLead(db, step)} and state = 'running'`);
-  return rowCount === 0 ? [] : wakeWhenDone(db, [step.campaignId], now);
+  if (rowCount > 0) await wakeWhenDone(db, [step.campaignId], now);
 }
 
 /** A send that did not leave comes back to the queue of a lead that may have stopped meanwhile. */
 async function cancelStopped(db: TenantDb, step: Step): Promise<void> {
-  // Locked, so that whoever is just stopping the lead is waited for, or waits.
   const runs = await db.exists(sql.type(Nothing)`
-    select 1 from campaign_leads where ${ofLead(db, step)} and state = 'running' for share`);
+    select 1 from campaign_leads where ${ofLead(db, step)} and state = 'running'`);
   if (runs) return;
   await db.query(sql.type(Nothing)`
     update messages set status = 'canceled', updated_at = now()

@@ -3,20 +3,25 @@ import { z } from 'zod';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 /** Why a lead goes no further in its campaigns (decisions §7). */
 export type StopReason = 'reply' | 'opt_out' | 'failed';
 
 /**
  * Stops the sequences of whoever has this address, in the transaction that stores why: a step that has not been
- * claimed by then is canceled and never leaves. A reply stops only campaigns that stop on replies.
- * @returns the campaigns that were stopped for the contact: see `wakeWhenDone`.
+ * claimed by then is canceled and never leaves. A reply stops only campaigns that stop on replies. Under `lockContact`.
  */
-export async function stopContact(db: TenantDb, address: string, reason: StopReason): Promise<string[]> {
-  return stop(
+export async function stopContact(
+  db: TenantDb,
+  address: string,
+  reason: StopReason,
+  now: Date,
+): Promise<void> {
+  await stop(
     db,
     reason,
+    now,
     sql.fragment`lead_id in (
     select lead_id from list_addresses where workspace_id = ${db.workspaceId} and address = ${address}
     union
@@ -26,27 +31,21 @@ export async function stopContact(db: TenantDb, address: string, reason: StopRea
   );
 }
 
-/**
- * Stops the sequences of which a message has failed for good.
- * @returns the campaigns that were stopped for somebody: see `wakeWhenDone`.
- */
+/** Stops the sequences of which a message has failed for good. Under `lockSequences`. */
 export async function stopFailed(
   db: TenantDb,
   failed: readonly Pick<MessageRow, 'campaignId' | 'leadId'>[],
-): Promise<string[]> {
-  const stopped: string[] = [];
+  now: Date,
+): Promise<void> {
   for (const { campaignId, leadId } of failed) {
     if (campaignId === null || leadId === null) continue;
-    const who = sql.fragment`campaign_id = ${campaignId} and lead_id = ${leadId}`;
-    stopped.push(...(await stop(db, 'failed', who)));
+    await stop(db, 'failed', now, sql.fragment`campaign_id = ${campaignId} and lead_id = ${leadId}`);
   }
-  return stopped;
 }
 
 const StoppedRow = z.object({ campaignId: z.string(), leadId: z.string() });
 
-/** The lead's row first, then its messages: a send that comes back to the queue meanwhile reads that row. */
-async function stop(db: TenantDb, reason: StopReason, who: FragmentSqlToken): Promise<string[]> {
+async function stop(db: TenantDb, reason: StopReason, now: Date, who: FragmentSqlToken): Promise<void> {
   const stopped = await db.any(sql.type(StoppedRow)`
     update campaign_leads l set state = 'stopped', stop_reason = ${reason}, updated_at = now()
     from campaigns c
@@ -59,24 +58,34 @@ async function stop(db: TenantDb, reason: StopReason, who: FragmentSqlToken): Pr
       where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId}
         and status in ('pending', 'scheduled')`);
   }
-  return stopped.map(({ campaignId }) => campaignId);
+  await wakeWhenDone(
+    db,
+    stopped.map(({ campaignId }) => campaignId),
+    now,
+  );
 }
 
-/**
- * Cancels whatever waits to be sent to the leads that `ids` selects, and takes them out of their campaigns.
- * @returns the campaigns in which one of them was under way: see `wakeWhenDone`.
- */
-export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken): Promise<string[]> {
+/** Cancels whatever waits to be sent to the leads that `ids` selects, and takes them out of their campaigns. */
+export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken, now: Date): Promise<void> {
   const left = await db.anyFirst(sql.type(StoppedRow.pick({ campaignId: true }))`
-    with gone as (
-      delete from campaign_leads where workspace_id = ${db.workspaceId} and lead_id in (${ids})
-      returning campaign_id, state
+    with locked as materialized (
+      select campaign_id, lead_id from campaign_leads where workspace_id = ${db.workspaceId} and lead_id in (${ids})
+      order by campaign_id, lead_id for update
+    ), gone as (
+      delete from campaign_leads l using locked
+      where l.workspace_id = ${db.workspaceId} and l.campaign_id = locked.campaign_id and l.lead_id = locked.lead_id
+      returning l.campaign_id, l.state
     )
     select distinct campaign_id from gone where state = 'running'`);
   await db.query(sql.type(Nothing)`
-    update messages set status = 'canceled', hold_reason = 'lead_deleted', held = false, updated_at = now()
-    where workspace_id = ${db.workspaceId} and lead_id in (${ids}) and status in ('pending', 'scheduled')`);
-  return [...left];
+    with locked as materialized (
+      select id from messages
+      where workspace_id = ${db.workspaceId} and lead_id in (${ids}) and status in ('pending', 'scheduled')
+      order by id for no key update
+    )
+    update messages m set status = 'canceled', hold_reason = 'lead_deleted', held = false, updated_at = now()
+    from locked where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.status in ('pending', 'scheduled')`);
+  await wakeWhenDone(db, left, now);
 }
 
 /** So few leads under way that the last of them may end side by side, each seeing the other still running. */
@@ -84,26 +93,15 @@ const FEW = 20;
 /** By then they have committed. */
 const LOOK_AGAIN_MS = 2000;
 
-/**
- * The workflow of a campaign looks by itself from time to time; that its last lead has ended it is told at once.
- * @returns the workflows to wake after the commit.
- */
-export async function wakeWhenDone(
-  db: TenantDb,
-  campaignIds: readonly string[],
-  now: Date,
-): Promise<string[]> {
-  const wakes: string[] = [];
-  for (const campaignId of [...new Set(campaignIds)].toSorted()) {
+/** The workflow of a campaign looks by itself from time to time; that its last lead has ended it is told at once. */
+export async function wakeWhenDone(db: TenantDb, campaignIds: readonly string[], now: Date): Promise<void> {
+  for (const campaignId of new Set(campaignIds)) {
     const running = await db.oneFirst(sql.type(z.object({ count: z.int() }))`
       select count(*) from (
         select 1 from campaign_leads
         where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and state = 'running' limit ${FEW}
       ) few`);
     if (running === FEW) continue;
-    const at = running === 0 ? now : new Date(now.getTime() + LOOK_AGAIN_MS);
-    const workflow = campaignWorkflowId(campaignId);
-    if (await requestWake(db, workflow, at)) wakes.push(workflow);
+    wake(db, campaignWorkflowId(campaignId), running === 0 ? now : new Date(now.getTime() + LOOK_AGAIN_MS));
   }
-  return wakes;
 }

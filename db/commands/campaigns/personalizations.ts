@@ -5,7 +5,7 @@ import { personalizerId } from '#workflows/messages/wake.ts';
 import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 /** What callers see as the `holdReason` of a message that the model is to write. */
 export const PERSONALIZATION = 'personalization';
@@ -16,14 +16,13 @@ const AHEAD_MS = 10 * 60_000;
 /**
  * Has the model write messages, held back already, before they are due.
  * @param messages selects `message_id` and `at`, when each is due.
- * @returns the workflows to wake after the commit; none as long as the campaign does not run.
  */
 export async function personalize(
   db: TenantDb,
   campaign: { id: string; status: string },
   messages: FragmentSqlToken,
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   const first = await db.maybeOneFirst(sql.type(z.object({ dueAt: z.date().nullable() }))`
     with added as (
       insert into personalizations (workspace_id, message_id, campaign_id, due_at)
@@ -33,12 +32,7 @@ export async function personalize(
       on conflict do nothing returning due_at
     )
     select min(due_at) due_at from added`);
-  return first && campaign.status === 'active' ? wakePersonalizer(db, campaign.id, first) : [];
-}
-
-export async function wakePersonalizer(db: TenantDb, campaignId: string, at: Date): Promise<string[]> {
-  const workflow = personalizerId(campaignId);
-  return (await requestWake(db, workflow, at)) ? [workflow] : [];
+  if (first && campaign.status === 'active') wake(db, personalizerId(campaign.id), first);
 }
 
 const DueRow = MessageRow.pick({ id: true, leadId: true, body: true });

@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { listDeletionId } from '#workflows/messages/wake.ts';
-import { cancelMessagesOfLeads, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import { hiddenLists } from '#db/queries/lists.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 /** Rows of each table deleted in one transaction. */
 const CHUNK = 1000;
@@ -13,45 +13,38 @@ const CHUNK = 1000;
  * Deletes a list, whose lock the caller holds, with the leads it owns; what waits to be sent to them is canceled. A
  * lead that is in another list as well stays, in that one. The list is gone for everybody at once; what a small one
  * holds as well, and the rest of a large one is its workflow's to delete.
- * @returns the workflows to wake after the commit.
  */
-export async function deleteList(db: TenantDb, id: string, now: Date): Promise<string[]> {
+export async function deleteList(db: TenantDb, id: string, now: Date): Promise<void> {
   await db.query(sql.type(Nothing)`
     update lead_lists set deleted_at = now() where workspace_id = ${db.workspaceId} and id = ${id}`);
   await db.query(sql.type(Nothing)`
     update lead_imports set status = 'failed', error = 'the list was deleted', updated_at = now()
     where workspace_id = ${db.workspaceId} and list_id = ${id} and status = 'running'`);
-  const { isDone, wakes } = await deleteChunk(db, id, now);
-  if (isDone) return wakes;
-  const workflow = listDeletionId(id);
-  return (await requestWake(db, workflow, now)) ? [...wakes, workflow] : wakes;
+  const isDone = await deleteChunk(db, id, now);
+  if (!isDone) wake(db, listDeletionId(id), now);
 }
 
 /**
  * Deletes the next rows of a list that is hidden.
- * @returns whether that was all, and the workflows to wake after the commit.
+ * @returns whether that was all.
  */
-export async function deleteChunk(
-  db: TenantDb,
-  listId: string,
-  now: Date,
-): Promise<{ isDone: boolean; wakes: string[] }> {
+export async function deleteChunk(db: TenantDb, listId: string, now: Date): Promise<boolean> {
   const owned = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
     select id from leads where workspace_id = ${db.workspaceId} and list_id = ${listId}
     order by id limit ${CHUNK} for update`);
-  const wakes = await deleteLeads(db, listId, owned, now);
-  if (owned.length === CHUNK) return { isDone: false, wakes };
+  await deleteLeads(db, listId, owned, now);
+  if (owned.length === CHUNK) return false;
 
   // Leads of other lists that are in this one as well.
   const entries = sql.fragment`list_addresses where workspace_id = ${db.workspaceId} and list_id = ${listId}`;
-  if (await deleteSome(db, 'list_addresses', entries)) return { isDone: false, wakes };
+  if (await deleteSome(db, 'list_addresses', entries)) return false;
   const rejected = sql.fragment`rejected_rows where workspace_id = ${db.workspaceId} and import_id = any(array(
     select id from lead_imports where workspace_id = ${db.workspaceId} and list_id = ${listId}))`;
-  if (await deleteSome(db, 'rejected_rows', rejected)) return { isDone: false, wakes };
+  if (await deleteSome(db, 'rejected_rows', rejected)) return false;
 
   await db.query(sql.type(Nothing)`
     delete from lead_lists where workspace_id = ${db.workspaceId} and id = ${listId} and deleted_at is not null`);
-  return { isDone: true, wakes };
+  return true;
 }
 
 /** @returns whether there may be more. */
@@ -71,8 +64,8 @@ async function deleteLeads(
   listId: string,
   leadIds: readonly string[],
   now: Date,
-): Promise<string[]> {
-  if (leadIds.length === 0) return [];
+): Promise<void> {
+  if (leadIds.length === 0) return;
   const ids = sql.array([...leadIds], 'text');
   const kept = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
     update leads l set list_id = other.list_id
@@ -89,12 +82,11 @@ async function deleteLeads(
     leadIds.filter((id) => !stays.has(id)),
     'text',
   );
-  const campaignIds = await cancelMessagesOfLeads(db, sql.fragment`select unnest(${gone})`);
+  await cancelMessagesOfLeads(db, sql.fragment`select unnest(${gone})`, now);
   await db.query(sql.type(Nothing)`
     delete from list_addresses
     where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id = any(${ids})`);
   await db.query(
     sql.type(Nothing)`delete from leads where workspace_id = ${db.workspaceId} and id = any(${gone})`,
   );
-  return wakeWhenDone(db, campaignIds, now);
 }

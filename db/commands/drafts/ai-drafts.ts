@@ -7,7 +7,7 @@ import { aiDraftId } from '#workflows/messages/wake.ts';
 import { copilotDebounce } from '#db/queries/knowledge-base.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 import type { InboundRow } from '#db/queries/replies.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 export const DraftRow = z.object({
   replyId: z.string(),
@@ -30,12 +30,6 @@ export const DraftRow = z.object({
 });
 export type DraftRow = z.infer<typeof DraftRow>;
 
-/** Every transaction that changes a draft takes this lock first, and the others after it: see `receiveReply`. */
-export async function lockConversation(db: TenantDb, address: string): Promise<void> {
-  await db.query(sql.type(Nothing)`
-    select from conversations where workspace_id = ${db.workspaceId} and address = ${address} for update`);
-}
-
 export async function findDraft(db: TenantDb, replyId: string): Promise<DraftRow | null> {
   return db.maybeOne(sql.type(DraftRow)`
     select * from ai_drafts where workspace_id = ${db.workspaceId} and reply_id = ${replyId}`);
@@ -44,20 +38,18 @@ export async function findDraft(db: TenantDb, replyId: string): Promise<DraftRow
 /**
  * A reply makes the open draft of its conversation useless, and asks for one of its own where the copilot is on. An
  * opt-out, or a reply without words, asks for none. Under the conversation's lock.
- * @returns the workflows to be woken after the commit.
  */
 export async function draftForReply(
   db: TenantDb,
   reply: Pick<InboundRow, 'id' | 'address' | 'body' | 'keyword'>,
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   const superseded = await supersedeOpen(db, reply.address, now);
   const started =
     reply.keyword === 'stop' || reply.body.trim() === '' ? null : await insertDraft(db, reply, now);
-  const wakes = superseded === null ? [] : await wakeDraft(db, superseded, now);
-  if (started === null) return wakes;
+  if (superseded !== null) wakeDraft(db, superseded, now);
   // The workflow is started now: it sleeps until the draft is due, and an operator sees it from the beginning.
-  return [...wakes, ...(await wakeDraft(db, started, now))];
+  if (started !== null) wakeDraft(db, started, now);
 }
 
 async function supersedeOpen(db: TenantDb, address: string, now: Date): Promise<string | null> {
@@ -81,11 +73,9 @@ async function insertDraft(
   return id;
 }
 
-/** Tells a draft's workflow to look again. @returns the workflow, when it has to be signalled after the commit. */
-export async function wakeDraft(db: TenantDb, replyId: string, now: Date): Promise<string[]> {
-  const workflow = aiDraftId(replyId);
-  return (await requestWake(db, workflow, now)) ? [workflow] : [];
-}
+/** Has a draft's workflow look again. */
+export const wakeDraft = (db: TenantDb, replyId: string, now: Date): void =>
+  wake(db, aiDraftId(replyId), now);
 
 /** What a call of the model cost, also when its draft is not used. */
 export interface ModelUse {

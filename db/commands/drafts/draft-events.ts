@@ -48,12 +48,11 @@ async function eventContext(db: TenantDb, replyId: string, now: Date) {
   return { inboundText: body, common };
 }
 
-/** @returns true when the webhook dispatcher has to be woken after the commit; so do the others here. */
 export async function announceDraft(
   db: TenantDb,
   { replyId, address, draft, confidence }: DraftRow,
   now: Date,
-): Promise<boolean> {
+): Promise<void> {
   const { inboundText, common } = await eventContext(db, replyId, now);
   const draftMessage = draft ?? '';
   const event = 'message.ai_draft' as const;
@@ -71,7 +70,7 @@ export async function announceDraft(
       approveEndpoint: '/api/knowledge-base/auto-replies' as const,
     },
   };
-  return emitEvents(db, [{ event, payload }], now);
+  await emitEvents(db, [{ event, payload }], now);
 }
 
 /** @param message the text that went out, or that would have. */
@@ -84,10 +83,10 @@ export async function announceResolved(
     approvalChannel,
   }: { replyId: string; message: string; approvalChannel: ApprovalChannel },
   now: Date,
-): Promise<boolean> {
+): Promise<void> {
   const { common } = await eventContext(db, replyId, now);
   const payload = { event, ...common, message, data: { replyId, approvalChannel } };
-  return emitEvents(db, [{ event, payload } as NewEvent], now);
+  await emitEvents(db, [{ event, payload } as NewEvent], now);
 }
 
 /** A message has left: was it a draft, its approval is told of now, with the text that went out. */
@@ -95,12 +94,12 @@ export async function announceSentDraft(
   db: TenantDb,
   { id, source, body, sentText }: MessageRow,
   now: Date,
-): Promise<boolean> {
-  if (source !== DRAFT_SOURCE) return false;
+): Promise<void> {
+  if (source !== DRAFT_SOURCE) return;
   const draft = await db.maybeOne(sql.type(DraftRow)`
     select * from ai_drafts where workspace_id = ${db.workspaceId} and message_id = ${id}`);
-  if (!draft || draft.approvalChannel === null) return false;
+  if (!draft || draft.approvalChannel === null) return;
   const { replyId, approvalChannel } = draft;
   const message = sentText ?? body;
-  return announceResolved(db, 'message.ai_draft_approved', { replyId, message, approvalChannel }, now);
+  await announceResolved(db, 'message.ai_draft_approved', { replyId, message, approvalChannel }, now);
 }

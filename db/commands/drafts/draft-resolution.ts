@@ -6,12 +6,13 @@ import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { newId } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
-import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
-import { DraftRow, findDraft, giveUpWaiting, lockConversation, wakeDraft } from './ai-drafts.ts';
+import { DraftRow, findDraft, giveUpWaiting, wakeDraft } from './ai-drafts.ts';
 import { announceResolved, DRAFT_SOURCE } from './draft-events.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
+import { lockList, quickSendsList } from '#db/queries/lists.ts';
+import { lockConversation } from '#db/queries/message-locks.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { findReply } from '#db/queries/replies.ts';
 
@@ -33,7 +34,7 @@ export interface ResolutionContext {
 }
 
 export type Resolved =
-  | { kind: 'resolved'; status: DraftStatus; messageId: string | null; wakes: string[] }
+  | { kind: 'resolved'; status: DraftStatus; messageId: string | null }
   /** Somebody was first: what they made of it, and through which channel; null where no person did. */
   | { kind: 'taken'; status: DraftStatus; approvalChannel: ApprovalChannel | null }
   | { kind: 'unknown' };
@@ -54,6 +55,8 @@ export async function resolveDraft(
   if (!found || found.draft === null) return { kind: 'unknown' };
   // What is settled stays so: whoever is late waits for no lock.
   if (found.status !== 'drafted') return taken(found);
+  // The contact of an approved draft may become a lead, and lists are locked before conversations.
+  if (action === 'approve') await lockList(db, await quickSendsList(db));
   await lockConversation(db, found.address);
   const messageId = action === 'approve' ? newId(now) : null;
   const settled = await settle(db, replyId, { status: RESOLVED_AS[action], channel, messageId, userId }, now);
@@ -62,12 +65,11 @@ export async function resolveDraft(
     return winner ? taken(winner) : { kind: 'unknown' };
   }
   const text = decision.message ?? settled.draft ?? '';
-  const wakes = messageId === null ? [] : await queue(db, settled, { id: messageId, text, userId }, context);
+  if (messageId !== null) await queue(db, settled, { id: messageId, text, userId }, context);
   const rejection = { replyId, message: settled.draft ?? '', approvalChannel: channel };
-  if (action === 'reject' && (await announceResolved(db, 'message.ai_draft_rejected', rejection, now)))
-    wakes.push(webhookDispatcherId(db.workspaceId));
-  wakes.push(...(await wakeDraft(db, replyId, now)));
-  return { kind: 'resolved', status: RESOLVED_AS[action], messageId, wakes };
+  if (action === 'reject') await announceResolved(db, 'message.ai_draft_rejected', rejection, now);
+  wakeDraft(db, replyId, now);
+  return { kind: 'resolved', status: RESOLVED_AS[action], messageId };
 }
 
 const taken = ({ status, approvalChannel }: DraftRow): Resolved => ({
@@ -78,7 +80,7 @@ const taken = ({ status, approvalChannel }: DraftRow): Resolved => ({
 
 /**
  * A person answers the contact themselves: the conversation's open draft is approved by that, and one that is not
- * written yet is given up. Before the answer is queued, for the order of locks.
+ * written yet is given up. After the contact has its lead (`ensureLeads`), as lists are locked before conversations.
  * @returns the draft that it approved, for `announceAnswered`.
  */
 export async function resolveByAnswer(
@@ -102,23 +104,14 @@ export async function resolveByAnswer(
   return { ...open, status: 'superseded' };
 }
 
-/** @returns the workflows to be woken after the commit. */
-export async function announceAnswered(
-  db: TenantDb,
-  resolved: DraftRow | null,
-  now: Date,
-): Promise<string[]> {
-  if (!resolved) return [];
+export async function announceAnswered(db: TenantDb, resolved: DraftRow | null, now: Date): Promise<void> {
+  if (!resolved) return;
   const { replyId, draft, approvalChannel } = resolved;
-  const told =
-    approvalChannel !== null &&
-    (await announceResolved(
-      db,
-      'message.ai_draft_approved',
-      { replyId, message: draft ?? '', approvalChannel },
-      now,
-    ));
-  return [...(told ? [webhookDispatcherId(db.workspaceId)] : []), ...(await wakeDraft(db, replyId, now))];
+  if (approvalChannel !== null) {
+    const approval = { replyId, message: draft ?? '', approvalChannel };
+    await announceResolved(db, 'message.ai_draft_approved', approval, now);
+  }
+  wakeDraft(db, replyId, now);
 }
 
 /** The one statement that decides who is first; null when somebody was. */
@@ -144,7 +137,7 @@ async function queue(
   { replyId, address }: DraftRow,
   { id, text, userId }: { id: string; text: string; userId: string | null },
   { workspace, links, now }: ResolutionContext,
-): Promise<string[]> {
+): Promise<void> {
   const reply = await findReply(db, replyId);
   const line = reply && (await findLine(db, reply.lineId));
   const isEmail = address.includes('@');
@@ -157,5 +150,5 @@ async function queue(
   };
   const context = await loadIntakeContext(db, [input], workspace, { links, now });
   const draft = { ...draftMessage(input, context, { now, source: DRAFT_SOURCE, schedule: now, userId }), id };
-  return (await acceptMessages(db, [draft], now)).wakes;
+  await acceptMessages(db, [draft], now);
 }

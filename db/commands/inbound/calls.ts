@@ -8,7 +8,7 @@ import { attachmentFetcherId } from '#workflows/messages/wake.ts';
 import { keepWaiting, lockCarrierMessage, takeWaitingEvents } from './carrier-events.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 const CallRow = z.object({
   id: z.string(),
@@ -30,16 +30,8 @@ const CallRow = z.object({
 });
 type CallRow = z.infer<typeof CallRow>;
 
-/**
- * Takes a call forward; what is told late fills in what it knows and takes nothing back.
- * @returns the workflows to be woken after the commit.
- */
-export async function applyCall(
-  db: TenantDb,
-  lineId: string,
-  event: InboundCall,
-  now: Date,
-): Promise<string[]> {
+/** Takes a call forward; what is told late fills in what it knows and takes nothing back. */
+export async function applyCall(db: TenantDb, lineId: string, event: InboundCall, now: Date): Promise<void> {
   const { callId, status, at } = event;
   const ends = status === 'billed' || status === 'failed';
   // Some carriers tell of a call at its end alone.
@@ -71,45 +63,38 @@ export async function applyCall(
       billed_cents = coalesce(calls.billed_cents, excluded.billed_cents),
       hangup_cause = coalesce(calls.hangup_cause, excluded.hangup_cause)
     returning id`);
-  const wakes: string[] = [];
   for (const early of await takeWaitingEvents(db, lineId, callId))
-    if (early.kind === 'recording') wakes.push(...(await noteRecording(db, id, early.recordingUrl, now)));
-  if (event.recordingUrl !== undefined) wakes.push(...(await noteRecording(db, id, event.recordingUrl, now)));
-  return wakes;
+    if (early.kind === 'recording') await noteRecording(db, id, early.recordingUrl, now);
+  if (event.recordingUrl !== undefined) await noteRecording(db, id, event.recordingUrl, now);
 }
 
-/**
- * Notes the recording of a call; one that came before anything else was told of the call waits for that.
- * @returns the workflows to be woken after the commit.
- */
+/** Notes the recording of a call; one that came before anything else was told of the call waits for that. */
 export async function applyRecording(
   db: TenantDb,
   lineId: string,
   event: CallRecording,
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   await lockCarrierMessage(db, lineId, event.callId);
   const call = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
     select id from calls
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_call_id = ${event.callId}`);
-  if (call) return noteRecording(db, call.id, event.recordingUrl, now);
-  await keepWaiting(db, lineId, event.callId, event);
-  return [];
+  if (call) await noteRecording(db, call.id, event.recordingUrl, now);
+  else await keepWaiting(db, lineId, event.callId, event);
 }
 
 const progress = (row: string) =>
   sql.fragment`(${sql.jsonb(CALL_PROGRESS)} ->> ${sql.identifier([row, 'status'])})::int`;
 
 /** Its bytes are fetched afterwards; a call has one recording, the first that is told of. */
-async function noteRecording(db: TenantDb, callId: string, url: string, now: Date): Promise<string[]> {
+async function noteRecording(db: TenantDb, callId: string, url: string, now: Date): Promise<void> {
   const name = decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '') || 'recording';
   await db.query(sql.type(Nothing)`
     insert into attachments (workspace_id, id, name, status, call_id, told_at, source_url, try_at, created_at)
     values (${db.workspaceId}, ${newId(now)}, ${name}, 'waiting', ${callId}, ${sql.timestamp(now)}, ${url}, ${sql.timestamp(now)},
       ${sql.timestamp(now)})
     on conflict (workspace_id, call_id) where call_id is not null do nothing`);
-  const fetcher = attachmentFetcherId(db.workspaceId);
-  return (await requestWake(db, fetcher, now)) ? [fetcher] : [];
+  wake(db, attachmentFetcherId(db.workspaceId), now);
 }
 
 /** The calls from or to a number, newest first. @param number in E.164. */

@@ -1,8 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { CarrierEvent } from '#domain/carrier-event.ts';
-import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
+import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, MessageRow } from '#db/queries/messages.ts';
 import { carrierOptOut, fail, fallBack } from '#db/commands/sending/outcomes.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
@@ -23,41 +23,35 @@ export async function noteCarrierEvent(db: TenantDb, lineId: string, event: Carr
   return noted !== null;
 }
 
-/**
- * Applies a receipt, a read or a reaction. One that came before the answer to its send waits until that is settled.
- * @returns the workflows to wake after the commit.
- */
+/** Applies a receipt, a read or a reaction. One that came before the answer to its send waits until that is settled. */
 export async function applyMessageEvent(
   db: TenantDb,
   lineId: string,
   event: MessageEvent,
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
   const attempt = await db.maybeOne(sql.type(
     z.object({ messageId: z.string(), kind: z.string(), address: z.string() }),
   )`
     select message_id, kind, address from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!attempt) {
-    await keepWaiting(db, lineId, event.carrierMessageId, event);
-    return [];
+  if (!attempt) return keepWaiting(db, lineId, event.carrierMessageId, event);
+  const { messageId, address } = attempt;
+  if (event.kind === 'reaction') return applyReaction(db, messageId, event, now);
+  if (endsContact(event)) {
+    await lockContact(db, address, [messageId]);
+    await carrierOptOut(db, address, now);
   }
-  if (event.kind === 'reaction')
-    return dispatcher(db, await applyReaction(db, attempt.messageId, event, now));
-  const ends = event.kind === 'receipt' && (event.optedOut === true || event.deadAddress === true);
-  const wakes = ends ? await carrierOptOut(db, attempt.address, now) : [];
   // What the recipient's phone says of a fallback SMS does not change the message: its outcome was the fallback.
-  if (attempt.kind === 'fallback') return wakes;
-  const told =
-    event.kind === 'read'
-      ? await markRead(db, attempt.messageId, event.at, now)
-      : await applyReceipt(db, attempt.messageId, event, now);
-  return [...wakes, ...told];
+  if (attempt.kind === 'fallback') return;
+  if (event.kind === 'read') await markRead(db, messageId, event.at, now);
+  else await applyReceipt(db, messageId, event, now);
 }
 
-const dispatcher = (db: TenantDb, wanted: boolean): string[] =>
-  wanted ? [webhookDispatcherId(db.workspaceId)] : [];
+/** A receipt that says that nothing more may be sent to the address. */
+export const endsContact = (event: CarrierEvent): boolean =>
+  event.kind === 'receipt' && (event.optedOut === true || event.deadAddress === true);
 
 /** Whoever settles a send and whoever applies an event of it take turns: neither can miss the other. */
 export async function lockCarrierMessage(
@@ -101,20 +95,18 @@ export async function takeWaitingEvents(
   return [...waiting];
 }
 
-/** Applies what had arrived before the carrier's answer was known. */
-export async function applyWaitingEvents(
+/** Applies what had arrived before the carrier's answer was known: the events of `takeWaitingEvents`. */
+export async function applyEarlyEvents(
   db: TenantDb,
   lineId: string,
-  carrierMessageId: string,
+  events: readonly CarrierEvent[],
   now: Date,
-): Promise<string[]> {
-  const wakes: string[] = [];
-  for (const event of await takeWaitingEvents(db, lineId, carrierMessageId)) {
+): Promise<void> {
+  for (const event of events) {
     if (event.kind === 'receipt' || event.kind === 'read' || event.kind === 'reaction') {
-      wakes.push(...(await applyMessageEvent(db, lineId, event, now)));
+      await applyMessageEvent(db, lineId, event, now);
     }
   }
-  return wakes;
 }
 
 async function applyReceipt(
@@ -122,13 +114,14 @@ async function applyReceipt(
   messageId: string,
   { status, reason, optedOut, at }: Extract<MessageEvent, { kind: 'receipt' }>,
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   if (status === 'delivered') {
     await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
-    return [];
+    return;
   }
+  await lockSequences(db, [messageId]);
   const message = await findMessage(db, messageId);
-  if (message?.status !== 'sent') return [];
+  if (message?.status !== 'sent') return;
   const cause = optedOut ? 'recipient_opted_out' : (reason ?? 'undeliverable');
   if (optedOut) return fail(db, message, cause, now);
   return message.sendFallbackSmsOnFailed
@@ -136,13 +129,13 @@ async function applyReceipt(
     : fail(db, message, cause, now);
 }
 
-async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<string[]> {
+async function markRead(db: TenantDb, messageId: string, at: Date, now: Date): Promise<void> {
   await advanceMessage(db, messageId, ['sent'], { to: 'delivered', deliveredAt: at });
   const read = await db.maybeOne(sql.type(MessageRow)`
     update messages set read_at = ${sql.timestamp(at)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId} and read_at is null
     returning *`);
-  if (!read) return [];
+  if (!read) return;
   const change = { event: 'message.opened' as const, message: read, data: { readAt: at.toISOString() } };
-  return dispatcher(db, await emitMessageEvents(db, [change], now));
+  await emitMessageEvents(db, [change], now);
 }

@@ -7,18 +7,17 @@ import { type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
 
 interface Reception {
   pools: Pools;
-  waker: { wake(workflowId: string, workspaceId: string): void };
   links: FileLinks;
 }
 
 /**
- * Takes in what a carrier reports of a line, in one commit together with `last`, and wakes who has to know. What
+ * Takes in what a carrier reports of a line, in one commit together with `last`. What
  * concerns a workspace that the line has left is committed there before; seen again, it changes nothing.
  * @param last false: nothing is to be taken in.
  * @returns what `last` returned.
  */
 export async function receiveCarrierEvents(
-  { pools, waker, links }: Reception,
+  { pools, links }: Reception,
   { workspaceId, lineId }: { workspaceId: string; lineId: string },
   events: readonly CarrierEvent[],
   last: (db: TenantDb) => Promise<boolean> = async () => true,
@@ -32,20 +31,16 @@ export async function receiveCarrierEvents(
       continue;
     }
     // A fallback that is owed now needs a pacer of that workspace.
-    const wakes = await withTenant(pools, owner, async (db) => {
-      const wanted = await receiveCarrierEvent(db, lineId, event, context());
-      return [...(await rehomeMessages(db, lineId)), ...wanted];
+    await withTenant(pools, owner, async (db) => {
+      await receiveCarrierEvent(db, lineId, event, context());
+      await rehomeMessages(db, lineId);
     });
-    for (const workflowId of wakes) waker.wake(workflowId, owner);
   }
   try {
-    const wakes = await withTenant(pools, workspaceId, async (db) => {
-      const wanted: string[] = [];
-      for (const event of own) wanted.push(...(await receiveCarrierEvent(db, lineId, event, context())));
+    await withTenant(pools, workspaceId, async (db) => {
+      for (const event of own) await receiveCarrierEvent(db, lineId, event, context());
       if (!(await last(db))) throw new NotWanted();
-      return wanted;
     });
-    for (const workflowId of new Set(wakes)) waker.wake(workflowId, workspaceId);
     return true;
   } catch (error) {
     if (error instanceof NotWanted) return false;

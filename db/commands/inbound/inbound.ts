@@ -4,7 +4,7 @@ import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent, InboundReply } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
 import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
-import { attachmentFetcherId, linePacerId, webhookDispatcherId } from '#workflows/messages/wake.ts';
+import { attachmentFetcherId, linePacerId } from '#workflows/messages/wake.ts';
 import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/attachments.ts';
 import {
@@ -15,15 +15,16 @@ import {
   takeWaitingEvents,
 } from './carrier-events.ts';
 import { applyCall, applyRecording } from './calls.ts';
-import { stopContact, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
 import { findLeadsByAddress } from '#db/queries/leads.ts';
-import { applyKeyword, emitOptedOut } from '#db/commands/sending/opt-outs.ts';
+import { lockContact } from '#db/queries/message-locks.ts';
+import { applyKeyword } from '#db/commands/sending/opt-outs.ts';
 import { notifyReply } from '#db/commands/outbox/notifications.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 import { InboundRow } from '#db/queries/replies.ts';
 import { announceReplies } from './reply-events.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 type MoreAttachments = Extract<CarrierEvent, { kind: 'reply_attachments' }>;
 
@@ -33,17 +34,14 @@ export interface InboundContext {
   now: Date;
 }
 
-/**
- * Takes in one event of a carrier; seen before, it changes nothing.
- * @returns the workflows to be woken after the commit.
- */
+/** Takes in one event of a carrier; seen before, it changes nothing. */
 export async function receiveCarrierEvent(
   db: TenantDb,
   lineId: string,
   event: CarrierEvent,
   context: InboundContext,
-): Promise<string[]> {
-  if (!(await noteCarrierEvent(db, lineId, event))) return [];
+): Promise<void> {
+  if (!(await noteCarrierEvent(db, lineId, event))) return;
   switch (event.kind) {
     case 'receipt':
     case 'read':
@@ -64,22 +62,18 @@ export async function receiveCarrierEvent(
  * Stores what a contact wrote, with all that follows from it, in one commit: who wrote, which message it answers, an
  * opt-out, the turn of what waits for the contact, a draft, and the event. An automatic answer is stored and nothing follows
  * from it. Seen before, it changes nothing.
- *
- * Locks in one order, the conversation, then its draft, then the lines' pacers, then the dispatcher, so that two transactions
- * about one contact wait for each other instead of deadlocking.
- * @returns the workflows to be woken after the commit.
  */
 async function receiveReply(
   db: TenantDb,
   lineId: string,
   event: InboundReply,
   { links, now }: InboundContext,
-): Promise<string[]> {
+): Promise<void> {
   const address = await contactAddress(db, event.from);
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
   await noteInbound(db, lineId, address, event);
   const reply = await insertInbound(db, lineId, address, event, now);
-  if (!reply) return [];
+  if (!reply) return;
 
   await insertInboundAttachments(db, reply.id, event, now);
   let files = event.attachments.length;
@@ -88,45 +82,39 @@ async function receiveReply(
     await insertInboundAttachments(db, reply.id, early, now);
     files += early.attachments.length;
   }
-  const wakes: string[] = reply.autoReply ? [] : await draftForReply(db, reply, now);
-  if (!reply.autoReply && reply.keyword !== 'stop') {
-    wakes.push(...(await answersFirst(db, address, event.at, now)));
-    wakes.push(...(await wakeWhenDone(db, await stopContact(db, address, 'reply'), now)));
-  }
-  const ended = reply.keyword && (await applyKeyword(db, address, reply.keyword, event.at));
-  if (ended) wakes.push(...(await wakeWhenDone(db, ended.campaignIds, now)));
-  if (files > 0) {
-    // Its event tells of the first files: whoever fetches them announces it.
-    const fetcher = attachmentFetcherId(db.workspaceId);
-    if (await requestWake(db, fetcher, now)) wakes.push(fetcher);
-  }
-  if (!reply.autoReply) wakes.push(...(await notifyReply(db, address, now)));
-  const announced = await announceReplies(db, { replyId: reply.id, links, now });
-  const told = ended !== null && (await emitOptedOut(db, ended.failed, now));
-  return announced || told ? [...wakes, webhookDispatcherId(db.workspaceId)] : wakes;
+  // Its event tells of the first files: whoever fetches them announces it.
+  if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now);
+  await announceReplies(db, { replyId: reply.id, links, now });
+  if (!reply.autoReply) await followReply(db, reply, event.at, now);
 }
 
-/**
- * Notes further files of a reply; those that came before their reply wait for it.
- * @returns the workflows to be woken after the commit.
- */
+/** What follows from a person's words, for the copilot, what waits for the contact, and the workspace's people. */
+async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date): Promise<void> {
+  const { address, keyword } = reply;
+  await draftForReply(db, reply, now);
+  await lockContact(db, address);
+  if (keyword !== 'stop') {
+    await answersFirst(db, address, at, now);
+    await stopContact(db, address, 'reply', now);
+  }
+  if (keyword) await applyKeyword(db, address, keyword, at, now);
+  await notifyReply(db, address, now);
+}
+
+/** Notes further files of a reply; those that came before their reply wait for it. */
 async function receiveAttachments(
   db: TenantDb,
   lineId: string,
   event: MoreAttachments,
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
   const reply = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
     select id from inbound_messages
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!reply) {
-    await keepWaiting(db, lineId, event.carrierMessageId, event);
-    return [];
-  }
+  if (!reply) return keepWaiting(db, lineId, event.carrierMessageId, event);
   await insertInboundAttachments(db, reply.id, event, now);
-  const fetcher = attachmentFetcherId(db.workspaceId);
-  return (await requestWake(db, fetcher, now)) ? [fetcher] : [];
+  wake(db, attachmentFetcherId(db.workspaceId), now);
 }
 
 /** An address that wrote to a line opens no new conversation of that line, even if a machine wrote for it. */
@@ -199,22 +187,14 @@ const ANSWER_MS = 24 * 3_600_000;
 /**
  * What waits for the contact is an answer from now on: it goes ahead, opens no new conversation, and comes back from
  * where a limit on new conversations had moved it.
- * @returns the pacers to be woken after the commit.
  */
-async function answersFirst(db: TenantDb, address: string, at: Date, now: Date): Promise<string[]> {
+async function answersFirst(db: TenantDb, address: string, at: Date, now: Date): Promise<void> {
   const until = new Date(at.getTime() + ANSWER_MS);
-  if (until <= now) return [];
-  const lineIds = await db.anyFirst(sql.type(z.object({ lineId: z.string() }))`
-    select distinct line_id from messages
-    where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled') and line_id is not null
-    order by line_id`);
-  const wakes: string[] = [];
-  for (const pacer of lineIds.map(linePacerId)) if (await requestWake(db, pacer, now)) wakes.push(pacer);
-  if (lineIds.length === 0) return wakes;
-  await db.query(sql.type(Nothing)`
-    update messages set answers_until = ${sql.timestamp(until)}, updated_at = now(),
+  if (until <= now) return;
+  const lineIds = await db.anyFirst(sql.type(z.object({ lineId: z.string().nullable() }))`
+    update messages set answers_until = greatest(answers_until, ${sql.timestamp(until)}), updated_at = now(),
       scheduled_at = case when hold_reason in ('hourly_new_cap', 'daily_new_cap') then ${sql.timestamp(now)} else scheduled_at end
     where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled')
-      and (answers_until is null or answers_until < ${sql.timestamp(until)})`);
-  return wakes;
+    returning line_id`);
+  for (const lineId of lineIds) if (lineId !== null) wake(db, linePacerId(lineId), now);
 }

@@ -18,30 +18,29 @@ const ReactedRow = MessageRow.pick({ id: true, leadId: true, campaignId: true, c
 
 /**
  * Stores a reaction on the message it is about (specification §6.3). It is no reply: nothing else follows from it.
- * @returns true when the webhook dispatcher has to be woken after the commit.
  */
 export async function applyReaction(
   db: TenantDb,
   messageId: string,
   event: ReactionEvent,
   now: Date,
-): Promise<boolean> {
+): Promise<void> {
   const message = await db.maybeOne(sql.type(ReactedRow)`
     select m.id, m.lead_id, m.campaign_id, m.crm, m.reactions, c.name campaign_name
     from messages m left join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id
-    where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} for update of m`);
-  if (!message) return false;
+    where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} for no key update of m`);
+  if (!message) return;
   const { reaction, removed } = event;
   const from = await contactAddress(db, event.from);
   const at = event.at.toISOString();
   const reactions = withReaction(message.reactions, { reaction, from, at, removed });
-  if (!reactions) return false;
+  if (!reactions) return;
   await db.query(sql.type(Nothing)`
     update messages set reactions = ${sql.jsonb(reactions)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId}`);
 
   const lead = message.leadId === null ? null : await findLead(db, message.leadId);
-  return emitEvents(
+  await emitEvents(
     db,
     [
       {

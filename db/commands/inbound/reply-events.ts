@@ -16,12 +16,11 @@ const BATCH = 100;
 
 /**
  * Puts the event of each reply that is ready for it into the outbox: once, with the files that are in storage by then.
- * @returns true when the webhook dispatcher has to be woken after the commit.
  */
 export async function announceReplies(
   db: TenantDb,
   { replyId, links, now }: { replyId?: string; links: FileLinks; now: Date },
-): Promise<boolean> {
+): Promise<void> {
   const ready = await db.any(sql.type(InboundRow)`
     select i.* from inbound_messages i where ${sql.and([
       sql.fragment`i.workspace_id = ${db.workspaceId} and i.announced_at is null and not i.auto_reply`,
@@ -33,7 +32,7 @@ export async function announceReplies(
           and a.status = 'waiting' and a.tries = 0)
     )
     order by i.id limit ${BATCH} for update skip locked`);
-  if (ready.length === 0) return false;
+  if (ready.length === 0) return;
   const replies = await presentReplies(db, ready, links, now);
   const origins = await originsOf(db, ready);
   await db.query(sql.type(Nothing)`
@@ -46,7 +45,7 @@ export async function announceReplies(
     event: 'message.reply' as const,
     payload: replyPayload(reply, origins.get(reply.row.id), links, now),
   }));
-  return emitEvents(db, events, now);
+  await emitEvents(db, events, now);
 }
 
 const OriginRow = z.object({

@@ -5,12 +5,11 @@ import { recordProbe } from './line-health.ts';
 import { beginInbox } from '#db/queries/line-inboxes.ts';
 import { setIdentity } from '#db/queries/line-requests.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 /**
  * Connects a line that is held (`holdLine`) to a carrier whose probe has just succeeded.
  * @param carrierConfig with its secrets sealed
- * @returns the workflows to be woken after the commit.
  */
 export async function connectLine(
   db: TenantDb,
@@ -23,20 +22,16 @@ export async function connectLine(
     inboxPosition: string | null;
   },
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   await db.query(sql.type(Nothing)`
     update lines set carrier = ${connection.carrier} where workspace_id = ${db.workspaceId} and id = ${line.id}`);
   await setIdentity(db, line.id, { ...connection, channel: line.channel });
-  const probed = await recordProbe(db, line.id, true, now);
-  const wakes = probed?.wakes ?? [];
-  const workflows = [linePacerId(line.id), lineRequestId(line.id)];
+  await recordProbe(db, line.id, true, now);
   if (connection.inboxPosition !== null) {
     await beginInbox(db, line.id, connection.inboxPosition);
-    workflows.push(mailboxReaderId(line.id));
+    wake(db, mailboxReaderId(line.id), now);
   }
   // A request may wait for the connection; a pacer that waits for the line to recover, or sleeps at another carrier.
-  for (const workflow of workflows) {
-    if (await requestWake(db, workflow, now)) wakes.push(workflow);
-  }
-  return wakes;
+  wake(db, lineRequestId(line.id), now);
+  wake(db, linePacerId(line.id), now);
 }

@@ -6,15 +6,15 @@ import type { TenantDb } from '#db/pool.ts';
 
 /**
  * Tells the owner and the admins once that a line went down, unless the line's notifications are off.
- * @returns whether anybody was told, and whether the mail sender has to be woken after the commit.
+ * @returns whether anybody was told.
  */
 export async function notifyLineDown(
   db: TenantDb,
   line: LineRow,
   seal: Pick<MailSeal, 'seal'>,
   now: Date,
-): Promise<{ told: boolean; wake: boolean }> {
-  if (!line.lineDownNotifications) return { told: false, wake: false };
+): Promise<boolean> {
+  if (!line.lineDownNotifications) return false;
   const { name: workspaceName } = await db.one(sql.type(z.object({ name: z.string() }))`
     select name from workspaces where id = ${db.workspaceId}`);
   const recipients = await db.anyFirst(sql.type(z.object({ email: z.string() }))`
@@ -23,12 +23,11 @@ export async function notifyLineDown(
   const lineName = [`${line.firstName} ${line.lastName}`.trim(), line.phone ?? line.email ?? '']
     .filter(Boolean)
     .join(', ');
-  let wake = false;
   for (const to of recipients) {
     const data = { workspaceName, lineName, since: now.toISOString() };
     // Once for each time it goes down: it is healthy in between, so the moment tells them apart.
     const dedupeKey = `line-down:${line.id}:${now.toISOString()}:${to}`;
-    wake = (await queueMail(db, { to, template: 'lineDown', data, dedupeKey }, seal, now)) || wake;
+    await queueMail(db, { to, template: 'lineDown', data, dedupeKey }, seal, now);
   }
-  return { told: recipients.length > 0, wake };
+  return recipients.length > 0;
 }

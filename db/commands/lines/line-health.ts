@@ -5,15 +5,13 @@ import { HealthStatus } from '#domain/line.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { rehomeMessages } from './line-rehoming.ts';
 import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 export interface ProbeEffect {
   status: z.infer<typeof HealthStatus>;
   wentDown: boolean;
   recovered: boolean;
   lineDownNotifications: boolean;
-  /** The pacers to wake after the commit. */
-  wakes: string[];
 }
 
 /**
@@ -34,7 +32,7 @@ export async function recordProbe(
   });
   const line = await db.maybeOne(sql.type(Row)`
     select health_status, failed_probes, line_down_notifications from lines
-    where workspace_id = ${db.workspaceId} and id = ${lineId} for update`);
+    where workspace_id = ${db.workspaceId} and id = ${lineId} for no key update`);
   if (!line) return null;
   const { status, failedProbes, wentDown, recovered } = afterProbe(
     { status: line.healthStatus, failedProbes: line.failedProbes },
@@ -43,10 +41,9 @@ export async function recordProbe(
   await db.query(sql.type(Nothing)`
     update lines set health_status = ${status}, failed_probes = ${failedProbes}, health_checked_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
-  const wakes = wentDown ? await rehomeMessages(db, lineId, { keepPinned: true }) : [];
-  const pacer = linePacerId(lineId);
-  if ((wentDown || recovered) && (await requestWake(db, pacer, now))) wakes.push(pacer);
-  return { status, wentDown, recovered, lineDownNotifications: line.lineDownNotifications, wakes };
+  if (wentDown) await rehomeMessages(db, lineId, { keepPinned: true });
+  if (wentDown || recovered) wake(db, linePacerId(lineId), now);
+  return { status, wentDown, recovered, lineDownNotifications: line.lineDownNotifications };
 }
 
 const toProbe = (seconds: number) => sql.fragment`

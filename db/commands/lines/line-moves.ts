@@ -2,21 +2,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
-import { rehomeMessages } from './line-rehoming.ts';
-import { findLine, type LineRow } from '#db/queries/lines.ts';
-import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
-import { lockWake, requestWake } from '#db/wakes.ts';
-
-/** A workflow to wake once the move is committed. */
-export interface Wake {
-  workflowId: string;
-  workspaceId: string;
-}
+import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
+import { abandonLine, rehomeMessages } from './line-rehoming.ts';
+import { LineRow } from '#db/queries/lines.ts';
+import { NEVER, Nothing, type Pools, type SystemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { knownWakes, wake } from '#db/wakes.ts';
 
 /** Calls to a carrier are over within seconds; a line that is still sending after this is tried again by the caller. */
 const SETTLE_MS = 10_000;
 const POLL_MS = 50;
+/** Longer than what follows `holdLine` takes; a crash delays the line by no more. */
+const HOLD_SECONDS = 20;
 
 /** What the new workspace's caps may have to look back on: its day is 25 hours at most. */
 const USAGE_MEMORY = sql.fragment`interval '26 hours'`;
@@ -24,28 +20,41 @@ const USAGE_MEMORY = sql.fragment`interval '26 hours'`;
 const EVENT_MEMORY = sql.fragment`interval '7 days'`;
 
 /**
- * Takes a line out of its workspace's hands: its pacer decides nothing until this transaction ends, and nothing of
- * it is under way at the carrier.
- * @returns the line; `null` when it is gone; `'sending'` when it does not come to rest.
+ * Keeps a line from starting another send, and waits until nothing of it is under way at the carrier; no transaction
+ * is open meanwhile. Ends with `releaseLine`, or by itself after a few seconds.
+ * @returns false when the line does not come to rest.
  */
-export async function holdLine(db: TenantDb, lineId: string): Promise<LineRow | 'sending' | null> {
-  // The line before its wake row, as whoever accepts a message for it does (`keepLines`).
-  if (!(await lockLine(db, lineId))) return null;
-  await lockWake(db, linePacerId(lineId));
-  const line = await findLine(db, lineId);
-  if (!line) return null;
+export async function holdLine(pools: Pools, workspaceId: string, lineId: string): Promise<boolean> {
+  await withTenant(pools, workspaceId, (db) =>
+    db.query(sql.type(Nothing)`
+      update lines set held_until = now() + make_interval(secs => ${HOLD_SECONDS})
+      where workspace_id = ${workspaceId} and id = ${lineId}`),
+  );
   const end = Date.now() + SETTLE_MS;
-  // What is settled meanwhile is seen: each statement reads what is committed by then.
-  while (await isSending(db, lineId)) {
-    if (Date.now() > end) return 'sending';
+  while (await withTenant(pools, workspaceId, (db) => isSending(db, lineId))) {
+    if (Date.now() > end) return false;
     await pause(POLL_MS);
   }
-  return line;
+  return true;
 }
 
-async function lockLine(db: TenantDb, lineId: string): Promise<boolean> {
-  return db.exists(sql.type(Nothing)`
-    select 1 from lines where workspace_id = ${db.workspaceId} and id = ${lineId} for update`);
+/** A line that is held goes on: its pacer looks at once. Nothing happens when it has left the workspace. */
+export async function releaseLine(pools: Pools, workspaceId: string, lineId: string): Promise<void> {
+  await withTenant(pools, workspaceId, async (db) => {
+    const { rowCount } = await db.query(sql.type(Nothing)`
+      update lines set held_until = null where workspace_id = ${workspaceId} and id = ${lineId}`);
+    if (rowCount > 0) wake(db, linePacerId(lineId), new Date());
+  });
+}
+
+/**
+ * Locks a line that is held, to move, delete or connect it: until the transaction ends nothing of it is sent.
+ * @returns the line; `null` when it is gone; `'sending'` when its hold has run out and it has gone on sending.
+ */
+export async function lockHeldLine(db: TenantDb, lineId: string): Promise<LineRow | 'sending' | null> {
+  const line = await db.maybeOne(sql.type(LineRow)`
+    select * from lines where workspace_id = ${db.workspaceId} and id = ${lineId} for update`);
+  return line && (await isSending(db, lineId)) ? 'sending' : line;
 }
 
 async function isSending(db: TenantDb, lineId: string): Promise<boolean> {
@@ -54,9 +63,9 @@ async function isSending(db: TenantDb, lineId: string): Promise<boolean> {
 }
 
 /**
- * Moves a line that is held to another workspace. What it may still send today, and whom it knows, moves along, so
- * that its caps hold on both sides of the move. What was sent stays with the workspace that sent it; what was not
- * goes to another line there.
+ * Moves a line that is locked (`lockHeldLine`) to another workspace. What it may still send today, and whom it knows,
+ * moves along, so that its caps hold on both sides of the move. What was sent stays with the workspace that sent it;
+ * what was not goes to another line there. Moves within one agency take turns, as each locks rows of two workspaces.
  * @param carrierConfig the line's settings, with their secrets sealed for the new workspace.
  */
 export async function moveLine(
@@ -67,13 +76,11 @@ export async function moveLine(
     to,
     carrierConfig,
   }: { line: LineRow; from: TenantDb; to: TenantDb; carrierConfig: Record<string, unknown> },
-): Promise<Wake[]> {
+): Promise<void> {
   const [a, b, lineId] = [from.workspaceId, to.workspaceId, line.id];
   await db.query(sql.type(Nothing)`
-    update lines set workspace_id = ${b}, carrier_config = ${sql.jsonb(carrierConfig as never)}, updated_at = now()
+    update lines set workspace_id = ${b}, carrier_config = ${sql.jsonb(carrierConfig as never)}, held_until = null, updated_at = now()
     where workspace_id = ${a} and id = ${lineId}`);
-  await db.query(sql.type(Nothing)`
-    update workflow_wakes set workspace_id = ${b} where workspace_id = ${a} and split_part(workflow_id, ':', 2) = ${lineId}`);
   await db.query(sql.type(Nothing)`
     update line_contacts set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
   await db.query(sql.type(Nothing)`
@@ -97,18 +104,22 @@ export async function moveLine(
     on conflict do nothing`);
   await db.query(sql.type(Nothing)`
     insert into line_moves (line_id, id, from_workspace_id, to_workspace_id) values (${lineId}, ${newId()}, ${a}, ${b})`);
-  const left = await leaveBehind(from, lineId);
-  const adopted = await rehomeMessages(to, null);
+  await abandonLine(from, lineId);
+  await rehomeMessages(to, null);
+  // Its workflows follow it: a row that is written from its new workspace is that workspace's.
+  for (const workflowId of await knownWakes(from, workflowsOf(lineId))) wake(to, workflowId, NEVER);
   // Its pacer sleeps by the caps and the queue of the other workspace.
-  await requestWake(to, linePacerId(lineId), new Date());
-  return [
-    ...left,
-    ...[...new Set([...adopted, linePacerId(lineId)])].map((workflowId) => ({ workflowId, workspaceId: b })),
-  ];
+  wake(to, linePacerId(lineId), new Date());
 }
 
-/** Deletes a line that is held; its unsent messages go to other lines of the workspace. */
-export async function deleteLine(db: TenantDb, lineId: string): Promise<Wake[]> {
+const workflowsOf = (lineId: string): string[] => [
+  linePacerId(lineId),
+  lineRequestId(lineId),
+  mailboxReaderId(lineId),
+];
+
+/** Deletes a line that is locked (`lockHeldLine`); its unsent messages go to other lines of the workspace. */
+export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   await db.query(
     sql.type(Nothing)`delete from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`,
   );
@@ -119,17 +130,10 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<Wake[]> 
   );
   await db.query(sql.type(Nothing)`
     delete from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
-  const wakes = await leaveBehind(db, lineId);
-  await db.query(sql.type(Nothing)`
-    delete from workflow_wakes where workspace_id = ${db.workspaceId} and split_part(workflow_id, ':', 2) = ${lineId}`);
-  return wakes;
-}
-
-async function leaveBehind(db: TenantDb, lineId: string): Promise<Wake[]> {
-  await db.query(sql.type(Nothing)`
-    update conversations set line_id = null where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
-  const wakes = await rehomeMessages(db, lineId);
-  return wakes.map((workflowId) => ({ workflowId, workspaceId: db.workspaceId }));
+  await abandonLine(db, lineId);
+  for (const workflowId of await knownWakes(db, workflowsOf(lineId))) {
+    db.wakes.remove(db.workspaceId, workflowId);
+  }
 }
 
 /**

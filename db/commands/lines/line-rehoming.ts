@@ -1,17 +1,19 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
-import { usableLines } from '#db/queries/lines.ts';
+import { keepLines, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { NEVER, Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
 
 const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
+  arrival: z.int(),
   eligibleLineIds: z.array(z.string()).nullable(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']),
 });
+
+type Unsent = z.infer<typeof Unsent>;
 
 const CHUNK = 5000;
 
@@ -43,34 +45,41 @@ export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue
   return [...rows];
 }
 
+/** What is still to leave through a line, fallbacks that are owed included. */
+const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
+  workspace_id = ${db.workspaceId} and line_id is not distinct from ${lineId}
+  and (status in ('pending', 'scheduled') or fallback_sms = 'due')`;
+
+/** A line leaves its workspace: its contacts have none until they get another, and its messages leave by others. */
+export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
+  await lockAtLine(db, unsentOf(db, lineId), sql.fragment`or line_id = ${lineId}`);
+  await db.query(sql.type(Nothing)`
+    update conversations set line_id = null where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
+  await rehomeMessages(db, lineId);
+}
+
 /**
  * Gives the messages that were to leave through a line to other lines of their workspace, as if they came in now:
  * the line left it, or (null) there was none that could carry them. Their times and their order stay. A line that
  * was named by the caller, or the only eligible one, is no longer insisted on: the message is to be sent.
  * Fallbacks that are owed follow too, since it is a line's pacer that sends them.
  * @param options.keepPinned the line is still there, only not sending: what insists on it waits for it.
- * @returns the pacers to wake after the commit.
  */
 export async function rehomeMessages(
   db: TenantDb,
   lineId: string | null,
   { keepPinned = false }: { keepPinned?: boolean } = {},
-): Promise<string[]> {
-  const waiting = await db.any(sql.type(Unsent)`
-    select id, channel, address, scheduled_at, eligible_line_ids, stickiness_policy from messages
-    where workspace_id = ${db.workspaceId} and line_id is not distinct from ${lineId}
-      and (status in ('pending', 'scheduled') or fallback_sms = 'due')
-      ${keepPinned ? sql.fragment`and not line_pinned` : sql.fragment``}
-    order by scheduled_at, arrival`);
-  if (waiting.length === 0) return [];
+): Promise<void> {
+  const unsent = unsentOf(db, lineId);
+  const waiting = await lockAtLine(db, keepPinned ? sql.fragment`${unsent} and not line_pinned` : unsent);
+  if (waiting.length === 0) return;
   const usable = await usableLines(db);
-  const isUsable = ({ channel, eligibleLineIds }: z.infer<typeof Unsent>): boolean =>
+  const isUsable = ({ channel, eligibleLineIds }: Unsent): boolean =>
     usable.some(
       (line) =>
         CARRYING_CHANNELS[channel].includes(line.channel) && (eligibleLineIds?.includes(line.id) ?? true),
     );
 
-  const earliest = new Map<string, Date>();
   for (let start = 0; start < waiting.length; start += CHUNK) {
     const chunk = waiting.slice(start, start + CHUNK).map((message) => ({
       ...message,
@@ -85,14 +94,31 @@ export async function rehomeMessages(
         ['text', 'text'],
       )} as v (id, line_id)
       where m.workspace_id = ${db.workspaceId} and m.id = v.id`);
-    for (const { lineId: line, scheduledAt } of chosen) {
-      if (line !== null && scheduledAt < (earliest.get(line) ?? NEVER)) earliest.set(line, scheduledAt);
-    }
+    wakeLines(db, chosen);
   }
-  const wakes: string[] = [];
-  // In one order, so that two transactions that wake the same lines do not deadlock.
-  for (const [line, at] of [...earliest].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    if (await requestWake(db, linePacerId(line), at)) wakes.push(linePacerId(line));
-  }
-  return wakes;
+}
+
+/**
+ * Locks what rehoming may change, in the order of docs/architecture.md: the lines that may take over, the contacts'
+ * conversations, the messages.
+ * @returns the messages, in the order in which they are to leave.
+ */
+async function lockAtLine(
+  db: TenantDb,
+  messages: FragmentSqlToken,
+  orConversations: FragmentSqlToken = sql.fragment``,
+): Promise<Unsent[]> {
+  const lines = await usableLines(db);
+  await keepLines(
+    db,
+    lines.map(({ id }) => id),
+  );
+  await db.query(sql.type(Nothing)`
+    select from conversations where workspace_id = ${db.workspaceId}
+      and (address in (select address from messages where ${messages}) ${orConversations})
+    order by address for no key update`);
+  const rows = await db.any(sql.type(Unsent)`
+    select id, channel, address, scheduled_at, arrival, eligible_line_ids, stickiness_policy from messages
+    where ${messages} order by id for no key update`);
+  return rows.toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime() || a.arrival - b.arrival);
 }

@@ -4,7 +4,7 @@ import type { EventPayload } from '#domain/events/payloads.ts';
 import { newId } from '#domain/ids.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 /** An event with the whole JSON body that subscribers receive. */
 export type NewEvent = {
@@ -13,11 +13,10 @@ export type NewEvent = {
 
 /**
  * Writes events to the outbox, with one delivery for each webhook that is subscribed at this moment. In the
- * transaction that changed what the event tells of, near its end: see `requestWake`.
- * @returns true when the webhook dispatcher has to be woken after the commit.
+ * transaction that changed what the event tells of.
  */
-export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<boolean> {
-  if (events.length === 0) return false;
+export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<void> {
+  if (events.length === 0) return;
   const rows = events.map(({ event, payload }) => [
     newId(now),
     event,
@@ -38,7 +37,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     -- A webhook that is just being deleted drops out here; without the lock it would fail its foreign key, and with it
     -- the transaction that the event tells of.
     for key share of h`);
-  return rowCount > 0 && requestWake(db, webhookDispatcherId(db.workspaceId), now);
+  if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now);
 }
 
 /** Writes the one event of a delivery that no subscription asked for. @returns its id. */

@@ -4,7 +4,7 @@ import { newId } from '#domain/ids.ts';
 import { MailData, MailTemplate, type NewMail } from '#domain/mail.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
 import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 
 /** The emails of one workspace, or of one agency. */
 export interface Outbox {
@@ -48,19 +48,17 @@ const Row = z.object({
 export type MailRow = z.infer<typeof Row>;
 
 /**
- * Writes an email to the outbox of its workspace, in the transaction that gives the reason for it and near its end: see
- * `requestWake`.
+ * Writes an email to the outbox of its workspace, in the transaction that gives the reason for it.
  * @param dueAt when it is to be sent.
- * @returns true when the mail sender has to be woken after the commit.
  */
 export async function queueMail(
   db: TenantDb,
   mail: NewMail,
   seal: Pick<MailSeal, 'seal'>,
   dueAt: Date,
-): Promise<boolean> {
+): Promise<void> {
   const isNew = await insertMail(workspaceOutbox(db), mail, seal, dueAt);
-  return isNew && requestWake(db, mailSenderId(db.workspaceId), dueAt);
+  if (isNew) wake(db, mailSenderId(db.workspaceId), dueAt);
 }
 
 /** @returns false when an email with the same `dedupeKey` was written before. */

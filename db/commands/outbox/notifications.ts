@@ -11,40 +11,39 @@ import {
 import { notifierId } from '#workflows/messages/wake.ts';
 import { findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
-import { requestWake } from '#db/wakes.ts';
+import { wake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
 /**
  * Writes down that something is to be told by email, in the transaction in which it happened, unless the workspace
  * does not want such emails. Told again before its email is written, it is told once, with its latest facts.
- * @returns the workflows to wake after the commit.
  */
-export async function notify(db: TenantDb, subject: string, notice: Notice, now: Date): Promise<string[]> {
+export async function notify(db: TenantDb, subject: string, notice: Notice, now: Date): Promise<void> {
   const kind = kindOf(notice);
   const preferences = await findEmailPreferences(db);
-  if (!preferences[kind].enabled) return [];
-  if (notice.about === 'payment_failed' && (await isInvoiced(db))) return [];
+  if (!preferences[kind].enabled) return;
+  if (notice.about === 'payment_failed' && (await isInvoiced(db))) return;
   await db.query(sql.type(Nothing)`
     insert into notifications (workspace_id, kind, subject, data, since, due_at)
     values (${db.workspaceId}, ${kind}, ${subject}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(now)})
     on conflict (workspace_id, kind, subject) do update
       set data = excluded.data, due_at = least(notifications.due_at, excluded.due_at)`);
-  return wakeNotifier(db, now);
+  wakeNotifier(db, now);
 }
 
 /**
  * Says that a campaign is under way: it is told of in the next digest, unless it completes before, which takes the
- * place of it. @returns the workflows to wake after the commit.
+ * place of it.
  */
-export async function notifyProgress(db: TenantDb, campaignId: string, now: Date): Promise<string[]> {
-  if (!(await findEmailPreferences(db)).campaign.enabled) return [];
+export async function notifyProgress(db: TenantDb, campaignId: string, now: Date): Promise<void> {
+  if (!(await findEmailPreferences(db)).campaign.enabled) return;
   const notice: Notice = { about: 'campaign_progress', campaignId };
   const dueAt = nextDigest(await workspaceTimezone(db), now);
   const { rowCount } = await db.query(sql.type(Nothing)`
     insert into notifications (workspace_id, kind, subject, data, since, due_at)
     values (${db.workspaceId}, 'campaign', ${campaignId}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(dueAt)})
     on conflict (workspace_id, kind, subject) do nothing`);
-  return rowCount === 0 ? [] : wakeNotifier(db, dueAt);
+  if (rowCount > 0) wakeNotifier(db, dueAt);
 }
 
 /** A client of an agency in invoice billing is told of no failed payments (specification §4.2). */
@@ -53,10 +52,10 @@ async function isInvoiced(db: TenantDb): Promise<boolean> {
     select current_billing_mode() = 'invoice' invoiced`);
 }
 
-/** The alert of a reply, when the workspace's preferences want it. @returns the workflows to wake after the commit. */
-export async function notifyReply(db: TenantDb, address: string, now: Date): Promise<string[]> {
+/** The alert of a reply, when the workspace's preferences want it. */
+export async function notifyReply(db: TenantDb, address: string, now: Date): Promise<void> {
   const { enabled, mode } = (await findEmailPreferences(db)).reply;
-  if (!enabled) return [];
+  if (!enabled) return;
   const pending = await db.maybeOneFirst(sql.type(z.object({ since: z.date() }))`
     select since from notifications where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = ${address}`);
   const zone = await workspaceTimezone(db);
@@ -66,29 +65,25 @@ export async function notifyReply(db: TenantDb, address: string, now: Date): Pro
     insert into notifications (workspace_id, kind, subject, since, due_at)
     values (${db.workspaceId}, 'reply', ${address}, ${sql.timestamp(now)}, ${sql.timestamp(dueAt)})
     on conflict (workspace_id, kind, subject) do update set due_at = excluded.due_at`);
-  return wakeNotifier(db, dueAt);
+  wakeNotifier(db, dueAt);
 }
 
 /**
  * A conversation has got tags, or a draft: an alert that waited for it to become positive is due now if it is so.
- * @returns the workflows to wake after the commit.
  */
-export async function notifyPositive(db: TenantDb, address: string, now: Date): Promise<string[]> {
+export async function notifyPositive(db: TenantDb, address: string, now: Date): Promise<void> {
   const waits = await db.exists(sql.type(Nothing)`
     select 1 from notifications
     where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = ${address} and due_at > ${sql.timestamp(now)}`);
-  if (!waits || (await findEmailPreferences(db)).reply.mode !== 'positive_only') return [];
-  if (!(await isPositiveConversation(db, address))) return [];
+  if (!waits || (await findEmailPreferences(db)).reply.mode !== 'positive_only') return;
+  if (!(await isPositiveConversation(db, address))) return;
   await db.query(sql.type(Nothing)`
     update notifications set due_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = ${address}`);
-  return wakeNotifier(db, now);
+  wakeNotifier(db, now);
 }
 
-async function wakeNotifier(db: TenantDb, at: Date): Promise<string[]> {
-  const notifier = notifierId(db.workspaceId);
-  return (await requestWake(db, notifier, at)) ? [notifier] : [];
-}
+const wakeNotifier = (db: TenantDb, at: Date): void => wake(db, notifierId(db.workspaceId), at);
 
 const Mood = z.object({ tags: z.array(z.string()), sentiment: z.string().nullable() });
 

@@ -12,14 +12,13 @@ const LOOK_BACK = 50;
  * Tells the workspace once of each of its webhooks that does nothing but fail, after failures were recorded in the
  * same transaction.
  * @param deliveryIds the deliveries that failed.
- * @returns the workflows to wake after the commit.
  */
 export async function alarmFailingWebhooks(
   db: TenantDb,
   deliveryIds: readonly string[],
   now: Date,
-): Promise<string[]> {
-  if (deliveryIds.length === 0) return [];
+): Promise<void> {
+  if (deliveryIds.length === 0) return;
   const failing = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
     update webhooks h set told_failing_at = ${sql.timestamp(now)}
     where h.workspace_id = ${db.workspaceId} and h.id in (
@@ -33,10 +32,8 @@ export async function alarmFailingWebhooks(
           order by id desc limit ${LOOK_BACK}
         ) last) >= ${ALARM_AFTER}
     returning h.id`);
-  const wakes: string[] = [];
   for (const webhookId of failing) {
     const notice = { about: 'webhook_failing' as const, webhookId, failures: ALARM_AFTER };
-    wakes.push(...(await notify(db, webhookId, notice, now)));
+    await notify(db, webhookId, notice, now);
   }
-  return wakes;
 }

@@ -1,18 +1,16 @@
 import { SchemaValidationError, sql } from 'slonik';
 import { z } from 'zod';
 import { MessageDraft } from '#domain/message-draft.ts';
-import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { acceptMessages } from './accept-messages.ts';
 import { emitMessageEvents } from './message-events.ts';
 import type { BufferedDrip } from '#db/queries/drip.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { savepoint, type TenantDb } from '#db/pool.ts';
 
-export interface AcceptedDrips {
-  /** The workflows to wake after the commit. */
-  wakes: string[];
-  /** The drips that ended as failed messages, and why. */
-  refused: { messageId: string; reason: string }[];
+/** A drip that ended as a failed message, and why. */
+export interface RefusedDrip {
+  messageId: string;
+  reason: string;
 }
 
 /**
@@ -25,30 +23,26 @@ export async function acceptDrips(
   db: TenantDb,
   drips: readonly BufferedDrip[],
   now: Date,
-): Promise<AcceptedDrips> {
+): Promise<RefusedDrip[]> {
   const [first] = drips;
-  if (!first) return { wakes: [], refused: [] };
+  if (!first) return [];
   try {
-    const { wakes } = await savepoint(db, (inner) =>
+    await savepoint(db, (inner) =>
       acceptMessages(
         inner,
         drips.map(({ draft }) => MessageDraft.parse(draft)),
         now,
       ),
     );
-    return { wakes, refused: [] };
+    return [];
   } catch (error) {
     const reason = faultOfContent(error);
     if (reason === null) throw error;
-    if (drips.length === 1) return refuseDrip(db, first, reason, now);
+    if (drips.length === 1) return [await refuseDrip(db, first, reason, now)];
   }
   const middle = Math.ceil(drips.length / 2);
   const earlier = await acceptDrips(db, drips.slice(0, middle), now);
-  const later = await acceptDrips(db, drips.slice(middle), now);
-  return {
-    wakes: [...new Set([...earlier.wakes, ...later.wakes])],
-    refused: [...earlier.refused, ...later.refused],
-  };
+  return [...earlier, ...(await acceptDrips(db, drips.slice(middle), now))];
 }
 
 /** PostgreSQL's classes of errors that come from the values alone: data exceptions, and violated constraints. */
@@ -74,7 +68,7 @@ async function refuseDrip(
   { id, draft }: BufferedDrip,
   reason: string,
   now: Date,
-): Promise<AcceptedDrips> {
+): Promise<RefusedDrip> {
   const error = `invalid_draft: ${reason}`;
   const told = Told.parse(draft);
   const message = await db.one(sql.type(MessageRow)`
@@ -84,8 +78,8 @@ async function refuseDrip(
       ${told.recipientEmail}, ${told.body}, ${sql.timestamp(now)}, 'crm-drip', ${told.correlationId}, now(), now())
     returning *`);
   const change = { event: 'message.failed' as const, message, data: { error } };
-  const wake = await emitMessageEvents(db, [change], now);
-  return { wakes: wake ? [webhookDispatcherId(db.workspaceId)] : [], refused: [{ messageId: id, reason }] };
+  await emitMessageEvents(db, [change], now);
+  return { messageId: id, reason };
 }
 
 const { channel, address, recipientPhone, recipientEmail, body, correlationId } = MessageDraft.shape;

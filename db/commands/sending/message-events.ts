@@ -11,16 +11,13 @@ export type MessageChange = {
   [Name in MessageEventName]: { event: Name; message: MessageRow; data: EventPayload<Name>['data'] };
 }[MessageEventName];
 
-/**
- * The events of messages that changed in this transaction.
- * @returns true when the webhook dispatcher has to be woken after the commit.
- */
+/** The events of messages that changed in this transaction. */
 export async function emitMessageEvents(
   db: TenantDb,
   changed: readonly MessageChange[],
   now: Date,
-): Promise<boolean> {
-  if (changed.length === 0) return false;
+): Promise<void> {
+  if (changed.length === 0) return;
   const leads = await findLeads(
     db,
     changed.flatMap(({ message }) => message.leadId ?? []),
@@ -29,7 +26,7 @@ export async function emitMessageEvents(
     db,
     changed.flatMap(({ message }) => message.campaignId ?? []),
   );
-  return emitEvents(
+  await emitEvents(
     db,
     changed.map(({ event, message, data }) => {
       const lead = leads.get(message.leadId ?? '');

@@ -1,15 +1,15 @@
 import type { SendOutcome } from '#domain/send-outcome.ts';
-import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
 import { type AttemptRow, callHistory, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
-import { stopFailed, wakeWhenDone } from '#db/commands/campaigns/campaign-stops.ts';
+import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { announceSentDraft } from '#db/commands/drafts/draft-events.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
-import { emitMessageEvents, type MessageChange } from './message-events.ts';
+import { emitMessageEvents } from './message-events.ts';
+import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
-import { announceOptOut, isOptedOut, optOut } from './opt-outs.ts';
+import { isOptedOut, optOut } from './opt-outs.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { advanceMessage, forgetOutbound, setFallbackSms } from '#db/queries/sends.ts';
 
@@ -31,24 +31,26 @@ const PATIENCE_MS = 24 * 3_600_000;
 /**
  * Writes the outcome of an attempt, the status of its message and the event of that status in one commit.
  * Nothing happens when the attempt was settled before, or the message has moved on.
- * @param text what was sent; null where that can no longer be told.
- * @returns the workflows to wake after the commit.
+ * @param options.text what was sent; null where that can no longer be told.
+ * @param options.endsContact the same transaction opts the contact out.
  */
 export async function settlePrimary(
   db: TenantDb,
   attempt: AttemptRow,
   outcome: Settled,
-  text: string | null,
-  now: Date,
-): Promise<string[]> {
+  { text, endsContact, now }: { text: string | null; endsContact: boolean; now: Date },
+): Promise<void> {
   const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
   if (!(await finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now })))
-    return [];
+    return;
   if (outcome.kind !== 'accepted' && outcome.kind !== 'unknown') await forgetOutbound(db, attempt);
 
   const message = await findMessage(db, attempt.messageId);
-  if (!message) return [];
+  if (!message) return;
+  const optsOut = outcome.kind === 'refused' && outcome.optedOut === true;
+  if (endsContact || optsOut) await lockContact(db, message.address, [message.id]);
+  else if (message.campaignId !== null) await lockSequences(db, [message.id]);
   switch (outcome.kind) {
     case 'accepted': {
       const sent = await advanceMessage(db, message.id, ['sending'], {
@@ -57,9 +59,9 @@ export async function settlePrimary(
         ...(text !== null && text !== message.body && { sentText: text }),
         carrierMessageId: outcome.carrierMessageId,
       });
-      if (!sent) return [];
-      const told = await tell(db, { event: 'message.sent', message: sent, data: {} }, now);
-      return (await announceSentDraft(db, sent, now)) ? [webhookDispatcherId(db.workspaceId)] : told;
+      if (!sent) return;
+      await emitMessageEvents(db, [{ event: 'message.sent', message: sent, data: {} }], now);
+      return announceSentDraft(db, sent, now);
     }
     case 'unavailable':
       return fallBack(
@@ -70,10 +72,12 @@ export async function settlePrimary(
         now,
       );
     case 'refused':
-      if (message.sendFallbackSmsOnFailed && !outcome.optedOut)
-        return fallBack(db, message, outcome.reason, true, now);
-      if (!outcome.optedOut) return fail(db, message, outcome.reason, now);
-      return refuseOptedOut(db, message, now);
+      if (optsOut) {
+        await carrierOptOut(db, message.address, now);
+        return fail(db, message, 'recipient_opted_out', now);
+      }
+      if (message.sendFallbackSmsOnFailed) return fallBack(db, message, outcome.reason, true, now);
+      return fail(db, message, outcome.reason, now);
     case 'unsendable':
       return fail(db, message, outcome.reason, now);
     case 'unknown':
@@ -85,17 +89,11 @@ export async function settlePrimary(
 }
 
 /** The carrier knows of a STOP that we do not: nothing more is to be sent there. */
-export async function carrierOptOut(db: TenantDb, address: string, now: Date): Promise<string[]> {
-  const { ended } = await optOut(db, address, 'carrier', now);
-  return announceOptOut(db, ended, now);
+export async function carrierOptOut(db: TenantDb, address: string, now: Date): Promise<void> {
+  await optOut(db, address, { source: 'carrier', at: now, now });
 }
 
-async function refuseOptedOut(db: TenantDb, message: MessageRow, now: Date): Promise<string[]> {
-  const told = await carrierOptOut(db, message.address, now);
-  return [...told, ...(await fail(db, message, 'recipient_opted_out', now))];
-}
-
-async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<string[]> {
+async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<void> {
   const reason = 'reason' in outcome ? outcome.reason : 'not sent';
   if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarriersFault(db, message, now))) {
     if (message.sendFallbackSmsOnFailed) return fallBack(db, message, reason, true, now);
@@ -109,7 +107,6 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
     holdReason: 'carrier_retry',
     countTransientFailure: true,
   });
-  return [];
 }
 
 /** While the line's carrier takes nothing at all, no message is given up for it before a day has passed. */
@@ -120,17 +117,21 @@ async function isCarriersFault(db: TenantDb, message: MessageRow, now: Date): Pr
   return failedRounds >= FAILED_ROUNDS_TO_OPEN && (await firstAttemptAt(db, message.id)) > yesterday;
 }
 
+/** Under `lockSequences`, as it stops the message's sequence. */
 export async function fail(
   db: TenantDb,
   message: MessageRow,
   errorMessage: string,
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   const failed = await advanceMessage(db, message.id, OPEN, { to: 'failed', errorMessage });
-  if (!failed) return [];
-  const wakes = await wakeWhenDone(db, await stopFailed(db, [failed]), now);
-  const change = { event: 'message.failed' as const, message: failed, data: { error: errorMessage } };
-  return [...wakes, ...(await tell(db, change, now))];
+  if (!failed) return;
+  await stopFailed(db, [failed], now);
+  await emitMessageEvents(
+    db,
+    [{ event: 'message.failed', message: failed, data: { error: errorMessage } }],
+    now,
+  );
 }
 
 /**
@@ -143,7 +144,7 @@ export async function fallBack(
   reason: string,
   wantsSms: boolean,
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   const account = wantsSms && message.recipientPhone !== null ? await findFallbackAccount(db) : null;
   const possible = account?.enabled === true;
   if (possible) {
@@ -157,36 +158,37 @@ export async function fallBack(
     errorMessage: reason,
     ...(possible && { fallbackSms: 'due' }),
   });
-  if (!fallen) return [];
+  if (!fallen) return;
   const data = { reason, checkedAddresses: [message.address] };
-  return tell(db, { event: 'message.fallback', message: fallen, data }, now);
+  await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
 }
 
 /** A message that is not to try the primary channel at all (decisions §4 `forceFallback`). */
-export async function forceFallback(db: TenantDb, messageId: string, now: Date): Promise<string[]> {
+export async function forceFallback(db: TenantDb, messageId: string, now: Date): Promise<void> {
+  await lockSequences(db, [messageId]);
   const message = await findMessage(db, messageId);
-  if (!message || !['pending', 'scheduled'].includes(message.status)) return [];
+  if (!message || !['pending', 'scheduled'].includes(message.status)) return;
   if (message.recipientPhone === null) return fail(db, message, 'no_phone_number_for_sms', now);
   if (await isOptedOut(db, message.recipientPhone)) return fail(db, message, 'recipient_opted_out', now);
   if (!(await findFallbackAccount(db))?.enabled) return fail(db, message, 'fallback_not_configured', now);
   return fallBack(db, message, 'forced', true, now);
 }
 
-/**
- * The outcome of a fallback SMS: its message stays `fallback`, and says whether the SMS was taken.
- * @returns the workflows to wake after the commit.
- */
+/** The outcome of a fallback SMS: its message stays `fallback`, and says whether the SMS was taken. */
 export async function settleFallback(
   db: TenantDb,
   attempt: AttemptRow,
   outcome: Settled,
   text: string | null,
   now: Date,
-): Promise<string[]> {
+): Promise<void> {
   const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
   const reason = 'reason' in outcome ? outcome.reason : undefined;
   if (!(await finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now })))
-    return [];
+    return;
+  const optsOut = outcome.kind === 'refused' && outcome.optedOut === true;
+  if (optsOut) await lockContact(db, attempt.address, [attempt.messageId]);
+  else await lockSequences(db, [attempt.messageId]);
   const tryAgain = outcome.kind === 'transient' || outcome.kind === 'not_sent';
   await setFallbackSms(
     db,
@@ -194,9 +196,5 @@ export async function settleFallback(
     outcome.kind === 'accepted' ? 'dispatched' : tryAgain ? 'retry' : 'failed',
     outcome.kind === 'accepted' ? text : null,
   );
-  return outcome.kind === 'refused' && outcome.optedOut ? carrierOptOut(db, attempt.address, now) : [];
-}
-
-async function tell(db: TenantDb, change: MessageChange, now: Date): Promise<string[]> {
-  return (await emitMessageEvents(db, [change], now)) ? [webhookDispatcherId(db.workspaceId)] : [];
+  if (optsOut) await carrierOptOut(db, attempt.address, now);
 }

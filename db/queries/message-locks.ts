@@ -1,0 +1,71 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { Nothing, type TenantDb } from '#db/pool.ts';
+
+/** Locks the conversation with an address: what is received from it, queued for it and drafted to it takes turns. */
+export async function lockConversation(db: TenantDb, address: string): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    select from conversations where workspace_id = ${db.workspaceId} and address = ${address} for no key update`);
+}
+
+const Sequence = z.object({ campaignId: z.string(), leadId: z.string() });
+type Sequence = z.infer<typeof Sequence>;
+
+const inOrder = sql.fragment`order by campaign_id, lead_id for no key update`;
+
+/**
+ * Locks what the end of these messages may change: the sequences they belong to, and of each what is still to leave.
+ * Before the first of them is changed, so that the locks are taken in one order (docs/architecture.md, "Lock order").
+ */
+export async function lockSequences(db: TenantDb, messageIds: readonly string[]): Promise<void> {
+  const ids = sql.array([...messageIds], 'text');
+  const sequences = await db.any(sql.type(Sequence)`
+    select campaign_id, lead_id from campaign_leads
+    where workspace_id = ${db.workspaceId} and (campaign_id, lead_id) in (
+      select campaign_id, lead_id from messages where workspace_id = ${db.workspaceId} and id = any(${ids}))
+    ${inOrder}`);
+  await lockMessages(db, sql.fragment`select unnest(${ids})`, sequences);
+}
+
+/**
+ * Locks what a word of this contact may change: its conversation, the sequences under way to it, and what waits to be
+ * sent to it or in one of these. Before the first of them is changed.
+ */
+export async function lockContact(
+  db: TenantDb,
+  address: string,
+  messageIds: readonly string[] = [],
+): Promise<void> {
+  await lockConversation(db, address);
+  const ids = sql.array([...messageIds], 'text');
+  const sequences = await db.any(sql.type(Sequence)`
+    select campaign_id, lead_id from campaign_leads
+    where workspace_id = ${db.workspaceId} and state = 'running' and lead_id in (
+        select lead_id from list_addresses where workspace_id = ${db.workspaceId} and address = ${address}
+        union all
+        select lead_id from messages
+        where workspace_id = ${db.workspaceId} and campaign_id is not null and (address = ${address} or id = any(${ids}))
+      )
+    ${inOrder}`);
+  const waiting = sql.fragment`
+    select unnest(${ids}) union all
+    select id from messages
+    where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled')`;
+  await lockMessages(db, waiting, sequences);
+}
+
+/** In the order of their ids. @param ids selects them; what waits in `sequences` is added. */
+async function lockMessages(
+  db: TenantDb,
+  ids: ReturnType<typeof sql.fragment>,
+  sequences: readonly Sequence[],
+): Promise<void> {
+  const rows = sequences.map(({ campaignId, leadId }) => [campaignId, leadId]);
+  await db.query(sql.type(Nothing)`
+    select from messages where workspace_id = ${db.workspaceId} and id = any(array(
+      ${ids} union all
+      select m.id from ${sql.unnest(rows, ['text', 'text'])} as s (campaign_id, lead_id)
+      join messages m on m.workspace_id = ${db.workspaceId} and m.campaign_id = s.campaign_id and m.lead_id = s.lead_id
+        and m.status in ('pending', 'scheduled')
+    )) order by id for no key update`);
+}
