@@ -1,18 +1,23 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { errorReferenceIsCurrent } from './error-reference.ts';
 
 interface Outcome {
   ok: boolean;
   output: string;
 }
 
-/** Everything that reads the source without running it: types, lint, format, dead code, lock file. */
+/** Everything that reads the source without running it: types, lint, format, dead code, lock file, generated pages. */
 const CHECKS: Record<string, () => Promise<Outcome>> = {
   types: () => run('tsc', '--noEmit', '--pretty', 'false'),
   lint: () => run('oxlint'),
   format: () => run('oxfmt', '--check', '.'),
   'dead code': () => run('knip', '--no-progress'),
   'lock file': lockFileIsComplete,
+  'docs/errors.md': async () => ({
+    ok: await errorReferenceIsCurrent(),
+    output: 'docs/errors.md is not what the code says: run `npm run docs`',
+  }),
 };
 
 function run(program: string, ...args: string[]): Promise<Outcome> {
