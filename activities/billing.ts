@@ -1,6 +1,6 @@
 import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/commands/billing/line-invoices.ts';
-import type { StoredLineRequest } from '#db/queries/line-requests.ts';
-import { decide } from '#db/pool.ts';
+import { type Decision, decide } from '#db/pool.ts';
+import { findLineRequest, type StoredLineRequest } from '#db/queries/line-requests.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import type { LineRequestView } from '#workflows/messages/line-request.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
@@ -11,6 +11,8 @@ interface RequestedLine {
   lineId: string;
 }
 
+/** Longer than a step takes when all goes well; one more signal does no harm to a step that takes longer. */
+const STEP_MS = 60_000;
 /** The provider tells of every payment by itself: asking is for callbacks that were lost. */
 const CHECK_EVERY_MS = 6 * 3_600_000;
 
@@ -21,17 +23,14 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
   return {
     /** Reads what a line request needs now, and brings it up to date with the latest subscription. */
     async lookAtLineRequest(line: RequestedLine): Promise<LineRequestView> {
-      // Before the look: what changes from here on lowers it again, and signals.
-      await decide(pools, line.workspaceId, lineRequestId(line.lineId), async () => ({ nextAt: null }));
-      const request = await invoicesOf(line).reconcile();
-      if (!request) return { status: 'canceled', owes: false };
-      return {
-        status:
-          request.provisioningStatus === 'provisioning' && request.carrier === NO_CARRIER
-            ? 'unconnected'
-            : request.provisioningStatus,
-        owes: owedInvoices(request).length > 0 || isStale(request),
-      };
+      const { workspaceId, lineId } = line;
+      await invoicesOf(line).reconcile();
+      const { view, nextAt } = await decide(pools, workspaceId, lineRequestId(lineId), async (db) => {
+        const view = viewOf(await findLineRequest(db, lineId));
+        return { view, ...nextLook(view, new Date()) };
+      });
+      const isChanged = nextAt !== null && nextAt.getTime() <= Date.now();
+      return { ...view, ...(isChanged && { isChanged }) };
     },
 
     /** Makes, voids and credits invoices as they are owed, and asks about the one that is waited for. */
@@ -44,6 +43,22 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       await invoicesOf(line).addToAgencyInvoice();
     },
   };
+}
+
+function viewOf(request: StoredLineRequest | null): LineRequestView {
+  if (!request) return { status: 'canceled', owes: false };
+  const { provisioningStatus: status, carrier } = request;
+  const owes = owedInvoices(request).length > 0 || isStale(request);
+  if (carrier === NO_CARRIER) return { status: status === 'provisioning' ? 'unconnected' : status, owes };
+  return { status, owes, carrier };
+}
+
+/** When the sweep is to wake the workflow unless it has looked by itself: it may have been terminated at any step. */
+function nextLook({ status, owes }: LineRequestView, now: Date): Decision {
+  const within = (ms: number) => ({ nextAt: new Date(now.getTime() + ms) });
+  if (owes || status === 'provisioning') return within(STEP_MS);
+  if (status === 'awaiting_payment') return within(CHECK_EVERY_MS + STEP_MS);
+  return { nextAt: null, ended: status !== 'unconnected' };
 }
 
 function isStale(request: StoredLineRequest): boolean {

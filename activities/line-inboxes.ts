@@ -2,13 +2,13 @@ import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
 import { noteUnreadable } from '#db/commands/inbound/unreadable.ts';
 import { advanceInbox, inboxPosition } from '#db/queries/line-inboxes.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { decide, systemDb, withTenant } from '#db/pool.ts';
-import { lineHome } from '#db/queries/workspaces.ts';
+import { decide, withTenant } from '#db/pool.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailboxReaderId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { LineRound, Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
+import { type LineAtCarrier, lineRound } from './line-home.ts';
 import { roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
@@ -46,34 +46,35 @@ export function createLineInboxActivities(dependencies: Dependencies) {
 
   return {
     /** Takes in what came into a line's inbox: what was read and how far are one commit, so nothing is lost or doubled. */
-    async readInbox({ lineId }: { workspaceId: string; lineId: string }): Promise<Round> {
-      const home = await lineHome(systemDb(pools), lineId);
-      if (!home) return { nextAt: null, reason: 'the line was deleted', ended: true };
-      const { workspaceId } = home;
-      const reader = mailboxReaderId(lineId);
-      return withHeartbeat(async (canceled) => {
-        const end = Date.now() + ROUND_MS;
-        const nextAt = new Date(Date.now() + inboxPollSeconds * 1000);
-        // Before the settings are read: who changes them from here on lowers it again.
-        await decide(pools, workspaceId, reader, async () => ({ nextAt }));
-        let reason = 'the inbox is read again then';
-        try {
-          let more: boolean | null = true;
-          while (more && !canceled.aborted && Date.now() < end) more = await readSome(workspaceId, lineId);
-          if (more) return { nextAt: new Date().toISOString(), reason: 'there is more in the inbox' };
-          if (more === null) {
-            const over = { nextAt: null, reason: 'the line has no inbox to be read', ended: true };
-            return roundOf(await decide(pools, workspaceId, reader, async () => over));
-          }
-        } catch (error) {
-          // The text of the error is the server's, and may name people.
-          logger.warn({ lineId, code: codeOf(error) }, 'an inbox could not be read');
-          reason = 'the inbox could not be read, and is tried again then';
-        }
-        return { nextAt: nextAt.toISOString(), reason };
-      });
+    async readInbox(line: { workspaceId: string; lineId: string }): Promise<LineRound> {
+      return lineRound(pools, line, mailboxReaderId(line.lineId), read, { endsUnconnected: true });
     },
   };
+
+  function read({ workspaceId, lineId }: LineAtCarrier): Promise<Round> {
+    const reader = mailboxReaderId(lineId);
+    return withHeartbeat(async (canceled) => {
+      const end = Date.now() + ROUND_MS;
+      const nextAt = new Date(Date.now() + inboxPollSeconds * 1000);
+      // Before the settings are read: who changes them from here on lowers it again.
+      await decide(pools, workspaceId, reader, async () => ({ nextAt }));
+      let reason = 'the inbox is read again then';
+      try {
+        let more: boolean | null = true;
+        while (more && !canceled.aborted && Date.now() < end) more = await readSome(workspaceId, lineId);
+        if (more) return { nextAt: new Date().toISOString(), reason: 'there is more in the inbox' };
+        if (more === null) {
+          const over = { nextAt: null, reason: 'the line has no inbox to be read', ended: true };
+          return roundOf(await decide(pools, workspaceId, reader, async () => over));
+        }
+      } catch (error) {
+        // The text of the error is the server's, and may name people.
+        logger.warn({ lineId, code: codeOf(error) }, 'an inbox could not be read');
+        reason = 'the inbox could not be read, and is tried again then';
+      }
+      return { nextAt: nextAt.toISOString(), reason };
+    });
+  }
 }
 
 const codeOf = (error: unknown): string => {

@@ -3,6 +3,7 @@ import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {
   changeLineRequest,
   findLineRequest,
+  noteRefusal,
   setIdentity,
   startLine,
   type StoredLineRequest,
@@ -34,6 +35,12 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     return { request, ...lineCarrier({ carriers, secrets }, request) };
   }
 
+  /** What the carrier says stays out of the history: `failLine` finds it in the database. */
+  async function refusal(line: RequestedLine, reason: string): Promise<ApplicationFailure> {
+    await tenant(line, (db) => noteRefusal(db, line.lineId, reason));
+    return refused('the carrier refuses the line');
+  }
+
   return {
     /** Has the carrier allocate the line's phone number or email address. */
     async allocateLine(line: RequestedLine): Promise<void> {
@@ -41,7 +48,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
       if (request?.provisioningStatus !== 'provisioning') throw refused('the line is not being provisioned');
       if (request.phone !== null || request.email !== null) return;
       const carrier = carriers.get(request.carrier);
-      if (!carrier.provisioning) throw refused('the carrier gives out no lines');
+      if (!carrier.provisioning) throw await refusal(line, 'the carrier gives out no lines');
       try {
         const { address, config } = await carrier.provisioning.allocate({
           lineId: line.lineId,
@@ -58,7 +65,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
           setIdentity(db, line.lineId, { channel: request.channel, address, carrierConfig: sealed }),
         );
       } catch (error) {
-        throw error instanceof LineRefused ? refused(error.message) : error;
+        throw error instanceof LineRefused ? await refusal(line, error.message) : error;
       }
     },
 
@@ -84,15 +91,18 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     },
 
     /** The line will not be had; what was paid for it is owed back from now on. */
-    async failLine({ reason, ...line }: RequestedLine & { reason: string }): Promise<void> {
+    async failLine(line: RequestedLine): Promise<void> {
       const { lineId } = line;
       await tenant(line, async (db) => {
+        const reason = (await findLineRequest(db, lineId))?.failureReason ?? NOT_IN_TIME;
         const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
         if (change?.possible) await notify(db, lineId, { about: 'line_failed', lineId, reason }, new Date());
       });
     },
   };
 }
+
+const NOT_IN_TIME = 'the carrier gave no healthy line in time';
 
 const contextOf = ({ workspaceId, lineId }: RequestedLine): string =>
   secretContext('line', workspaceId, lineId);

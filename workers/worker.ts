@@ -28,6 +28,7 @@ import { storedMedia } from '#providers/storage/stored-media.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { connectionOptions, createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
+import { failuresWithoutData } from './failures.ts';
 import { fairShare } from './fair-share.ts';
 import { servedQueues } from './queues.ts';
 import { upsertSchedules } from './schedules.ts';
@@ -101,6 +102,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
     publicUrl: config.publicUrl,
     inboxPollSeconds: config.inboxPollSeconds,
   });
+  const failures = failuresWithoutData(logger);
   const shared = {
     connection,
     namespace: config.temporal.namespace,
@@ -114,7 +116,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
         taskQueue,
         maxConcurrentActivityTaskExecutions: slots,
         maxConcurrentActivityTaskPolls: pollers,
-        interceptors: { activity: [fairShare(slots)] },
+        interceptors: { activity: [fairShare(slots), failures] },
         ...(runsWorkflows && {
           workflowBundle: bundle ?? (await bundleWorkflows()),
           maxCachedWorkflows: config.temporal.maxCachedWorkflows,

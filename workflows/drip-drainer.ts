@@ -12,6 +12,6 @@ const { drainDrips } = proxyActivities<Activities>({
 
 /** One per workspace that uses bulk intake: turns what was accepted into messages, in batches. */
 export async function dripDrainer(input: WakeInput): Promise<void> {
-  await workLoop(() => drainDrips({ workspaceId: input.workspaceId }));
-  await continueAsNew<typeof dripDrainer>(input);
+  const ended = await workLoop(() => drainDrips({ workspaceId: input.workspaceId }));
+  if (!ended) await continueAsNew<typeof dripDrainer>(input);
 }

@@ -1,16 +1,19 @@
 import {
   ActivityFailure,
-  ApplicationFailure,
+  CancellationScope,
   condition,
   continueAsNew,
   defineSignal,
+  isCancellation,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { PAYMENTS_QUEUE } from './messages/task-queues.ts';
+import { isUnserved } from './line-work.ts';
+import { CARRIER_PATIENCE, lineQueue, PAYMENTS_QUEUE } from './messages/task-queues.ts';
 import { WAKE, type WakeInput } from './messages/wake.ts';
 
 const untilDone = {
@@ -24,13 +27,16 @@ const { settleLineInvoices, addLineToAgencyInvoice } = proxyActivities<Activitie
   taskQueue: PAYMENTS_QUEUE,
 });
 
-/** A carrier that does not give a healthy line within this has failed (decisions §6). */
-const PATIENCE = '30 minutes';
-const { allocateLine, configureInbound, probeNewLine } = proxyActivities<Activities>({
-  startToCloseTimeout: '1 minute',
-  scheduleToCloseTimeout: PATIENCE,
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
-});
+/** A carrier that does not give a healthy line within this, all steps together, has failed. */
+const PATIENCE_MS = 30 * 60_000;
+const provisioningAt = (carrier: string | undefined, until: number) =>
+  proxyActivities<Activities>({
+    taskQueue: lineQueue(carrier ?? null),
+    scheduleToStartTimeout: CARRIER_PATIENCE,
+    startToCloseTimeout: '1 minute',
+    scheduleToCloseTimeout: Math.max(1, until - Date.now()),
+    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
+  });
 
 /** How often a request that waits is looked at by itself; payments and cancels wake it at once. */
 const LOOK_EVERY = '6 hours';
@@ -48,21 +54,30 @@ export async function lineRequest(input: WakeInput): Promise<void> {
   });
   const line = { workspaceId: input.workspaceId, lineId: input.subjectId };
 
+  let until: number | null = null;
+
   while (woken) {
     if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof lineRequest>(input);
     // Lowered before the look: what is committed from here on raises it again.
     woken = false;
-    const { status, owes } = await lookAtLineRequest(line);
+    const { status, owes, carrier, isChanged } = await lookAtLineRequest(line);
+    if (isChanged) woken = true;
     if (status === 'provisioning') {
-      await provision(line);
+      until ??= Date.now() + PATIENCE_MS;
+      await provision(line, carrier, until);
       woken = true;
-    } else if (owes) {
+      continue;
+    }
+    until = null;
+    if (owes) {
       setCurrentDetails(`The request is **${status}**. Settles its invoices with the payment provider.`);
       await settleLineInvoices(line);
       woken = true;
     } else if (status === 'unconnected') {
       setCurrentDetails('Waits for its owner to connect it to a carrier.');
-      await condition(() => woken);
+      // Connecting it starts this workflow again.
+      if (patched('idle workflows end')) await condition(() => woken, '1 day');
+      else await condition(() => woken);
     } else if (status === 'awaiting_payment') {
       setCurrentDetails('Waits for the payment of its hosted invoice.');
       await condition(() => woken, LOOK_EVERY);
@@ -73,21 +88,32 @@ export async function lineRequest(input: WakeInput): Promise<void> {
   }
 }
 
-async function provision(line: { workspaceId: string; lineId: string }): Promise<void> {
+/**
+ * The steps from a carrier's line to an active one. Where a carrier has no worker, the caller looks again at which
+ * carrier it is; where an operator cancels, the request stays as it is, and the sweep goes on with it.
+ */
+async function provision(
+  line: { workspaceId: string; lineId: string },
+  carrier: string | undefined,
+  until: number,
+): Promise<void> {
+  const steps = () => provisioningAt(carrier, until);
   try {
     setCurrentDetails('Provisioning: the carrier allocates the identity.');
-    await allocateLine(line);
+    await steps().allocateLine(line);
     setCurrentDetails('Provisioning: replies and receipts are directed here.');
-    await configureInbound(line);
-    setCurrentDetails(`Provisioning: probed until it is healthy, for ${PATIENCE} at most.`);
-    await probeNewLine(line);
+    await steps().configureInbound(line);
+    setCurrentDetails('Provisioning: probed until it is healthy, for half an hour at most.');
+    await steps().probeNewLine(line);
   } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error;
-    return failLine({ ...line, reason: reasonOf(error) });
+    if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+    if (isUnserved(error) && Date.now() < until) return;
+    // What was decided is written down, whoever cancels meanwhile.
+    await CancellationScope.nonCancellable(() => failLine(line));
+    return;
   }
-  await addLineToAgencyInvoice(line);
-  await activateLine(line);
+  await CancellationScope.nonCancellable(async () => {
+    await addLineToAgencyInvoice(line);
+    await activateLine(line);
+  });
 }
-
-const reasonOf = ({ cause }: ActivityFailure): string =>
-  cause instanceof ApplicationFailure ? cause.message : 'the carrier gave no healthy line in time';

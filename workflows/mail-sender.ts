@@ -15,6 +15,6 @@ const { sendMails } = proxyActivities<Activities>({
 
 /** One per workspace: sends the product's own emails from its outbox, and again until the mail server takes them. */
 export async function mailSender(input: WakeInput): Promise<void> {
-  await workLoop(() => sendMails({ workspaceId: input.workspaceId }));
-  await continueAsNew<typeof mailSender>(input);
+  const ended = await workLoop(() => sendMails({ workspaceId: input.workspaceId }));
+  if (!ended) await continueAsNew<typeof mailSender>(input);
 }

@@ -12,6 +12,6 @@ const { writeNotifications } = proxyActivities<Activities>({
 
 /** One per workspace: turns what is due to be told into emails, gathered as its preferences say. */
 export async function notifier(input: WakeInput): Promise<void> {
-  await workLoop(() => writeNotifications({ workspaceId: input.workspaceId }));
-  await continueAsNew<typeof notifier>(input);
+  const ended = await workLoop(() => writeNotifications({ workspaceId: input.workspaceId }));
+  if (!ended) await continueAsNew<typeof notifier>(input);
 }

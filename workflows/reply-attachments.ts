@@ -15,6 +15,6 @@ const { fetchReplyAttachments } = proxyActivities<Activities>({
 
 /** One per workspace whose contacts send files: takes them from the carrier into our own storage, in batches. */
 export async function attachmentFetcher(input: WakeInput): Promise<void> {
-  await workLoop(() => fetchReplyAttachments({ workspaceId: input.workspaceId }));
-  await continueAsNew<typeof attachmentFetcher>(input);
+  const ended = await workLoop(() => fetchReplyAttachments({ workspaceId: input.workspaceId }));
+  if (!ended) await continueAsNew<typeof attachmentFetcher>(input);
 }

@@ -15,6 +15,6 @@ const { deliverWebhooks } = proxyActivities<Activities>({
 
 /** One per workspace with webhooks: delivers its outbox, so that no tenant waits for another's endpoints. */
 export async function webhookDispatcher(input: WakeInput): Promise<void> {
-  await workLoop(() => deliverWebhooks({ workspaceId: input.workspaceId }));
-  await continueAsNew<typeof webhookDispatcher>(input);
+  const ended = await workLoop(() => deliverWebhooks({ workspaceId: input.workspaceId }));
+  if (!ended) await continueAsNew<typeof webhookDispatcher>(input);
 }

@@ -21,6 +21,18 @@ export interface Round {
   ended?: boolean;
 }
 
+/** A round of work about a line. */
+export interface LineRound extends Round {
+  /** Where the line is now, when that is not where the round was told it is. */
+  home?: LineHome;
+}
+
+export interface LineHome {
+  workspaceId: string;
+  /** null: it is not connected to a carrier. */
+  carrier: string | null;
+}
+
 const wake = defineSignal(WAKE);
 
 /**
@@ -28,6 +40,9 @@ const wake = defineSignal(WAKE);
  * a millisecond of processor time an event. Temporal itself suggests a new history after 4,096 events only.
  */
 const LONG_HISTORY = 250;
+
+/** A workflow that is idle this long ends; whoever needs it starts it again by its signal. */
+const LONGEST_IDLE_MS = 24 * 3_600_000;
 
 /** A history that was longer before there was this bound is followed as it went. */
 const isLongEnough = (): boolean =>
@@ -37,7 +52,8 @@ const isLongEnough = (): boolean =>
 /**
  * The loop of every long-lived workflow that works off a table: a round of work, then one timer until the next
  * is due, or none at all, and a signal that cuts the wait short.
- * @returns true when its work has ended; false when its history has grown long enough to continue as new.
+ * @returns true when its work has ended, or it has been idle for a day; false when its history has grown long enough to
+ *   continue as new.
  */
 export async function workLoop(work: () => Promise<Round>): Promise<boolean> {
   let woken = false;
@@ -50,14 +66,12 @@ export async function workLoop(work: () => Promise<Round>): Promise<boolean> {
     woken = false;
     setCurrentDetails('Working.');
     const { nextAt, reason, ended } = await work();
-    if (ended && !woken) {
-      setCurrentDetails(`Ended: ${reason}.`);
-      await condition(allHandlersFinished);
-      return true;
-    }
+    if (ended && !woken) return end(reason);
     if (nextAt === null) {
-      setCurrentDetails(`Idle: ${reason}. Waits to be woken, without a timer.`);
-      await condition(() => woken);
+      setCurrentDetails(`Idle: ${reason}. Waits to be woken.`);
+      if (!patched('idle workflows end')) await condition(() => woken);
+      else await sleepUnless(() => woken, LONGEST_IDLE_MS, 'Ends when nothing comes');
+      if (!woken) return end(reason);
       continue;
     }
     const pause = Date.parse(nextAt) - Date.now();
@@ -67,6 +81,12 @@ export async function workLoop(work: () => Promise<Round>): Promise<boolean> {
   }
   await condition(allHandlersFinished);
   return false;
+}
+
+async function end(reason: string): Promise<true> {
+  setCurrentDetails(`Ended: ${reason}.`);
+  await condition(allHandlersFinished);
+  return true;
 }
 
 /** One timer, canceled when the condition comes true first. */

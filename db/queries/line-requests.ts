@@ -185,6 +185,13 @@ export async function changeLineRequest(
   return changed && { request: changed, possible: true };
 }
 
+/** Keeps why the carrier refuses a line that is being provisioned, until the request has failed. */
+export async function noteRefusal(db: TenantDb, id: string, reason: string): Promise<void> {
+  await db.query(sql.type(Nothing)`
+    update lines set failure_reason = ${reason}
+    where workspace_id = ${db.workspaceId} and id = ${id} and provisioning_status = 'provisioning'`);
+}
+
 async function storeInvoices(
   db: TenantDb,
   id: string,

@@ -19,6 +19,9 @@ export const PAYMENTS_QUEUE = 'payments';
 export const HOUSEKEEPING_QUEUE = 'housekeeping';
 /** Everything that is asked of one carrier. */
 export const carrierQueue = (carrier: string): string => `carrier-${carrier}`;
+/** @param carrier null: the line is at none, so that nobody serves a queue for it. */
+export const lineQueue = (carrier: string | null): string =>
+  carrier === null ? MAIN_QUEUE : carrierQueue(carrier);
 
 /** By the names under which a worker process is told to serve them; carriers go by those of their queues. */
 export const QUEUES = {

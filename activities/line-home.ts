@@ -1,0 +1,58 @@
+import { activityInfo } from '@temporalio/activity';
+import { decide, type Pools, systemDb } from '#db/pool.ts';
+import { findLine } from '#db/queries/lines.ts';
+import { lineHome } from '#db/queries/workspaces.ts';
+import { NO_CARRIER } from '#domain/line.ts';
+import { lineQueue } from '#workflows/messages/task-queues.ts';
+import type { LineHome, LineRound, Round } from '#workflows/work-loop.ts';
+import { roundOf } from './round.ts';
+
+export interface LineAtCarrier {
+  workspaceId: string;
+  lineId: string;
+  carrier: string;
+}
+
+/** @returns null when the line was deleted. */
+export async function findHome(pools: Pools, lineId: string): Promise<LineHome | null> {
+  const home = await lineHome(systemDb(pools), lineId);
+  return home && { ...home, carrier: carrierOf(home) };
+}
+
+const carrierOf = ({ carrier }: { carrier: string }): string | null =>
+  carrier === NO_CARRIER ? null : carrier;
+
+/**
+ * A round about a line, on the task queue of its carrier: one on any other says where the line is now.
+ * @param options.endsUnconnected the workflow has nothing to wait for while the line is at no carrier.
+ */
+export async function lineRound(
+  pools: Pools,
+  { workspaceId, lineId }: { workspaceId: string; lineId: string },
+  workflowId: string,
+  work: (line: LineAtCarrier) => Promise<Round>,
+  { endsUnconnected }: { endsUnconnected: boolean },
+): Promise<LineRound> {
+  /** Decided in one look: a line that is moved or connected meanwhile is looked at again at once. */
+  async function rest(at: LineHome | null, reason: string, ended: boolean): Promise<Round> {
+    const look = await decide(pools, at?.workspaceId ?? workspaceId, workflowId, async (db) => {
+      const line = await findLine(db, lineId);
+      const isSame = (line && carrierOf(line)) === (at && at.carrier) && (line === null) === (at === null);
+      return isSame
+        ? { nextAt: null, reason, ended }
+        : { nextAt: new Date(), reason: 'the line has changed' };
+    });
+    return roundOf(look);
+  }
+
+  const home = await findHome(pools, lineId);
+  if (!home) return rest(null, 'the line was deleted', true);
+  const { carrier } = home;
+  if (activityInfo().taskQueue !== lineQueue(carrier))
+    return { nextAt: new Date().toISOString(), reason: 'the line is at another carrier now', home };
+  const round =
+    carrier === null
+      ? await rest(home, 'the line is not connected to a carrier', endsUnconnected)
+      : await work({ workspaceId: home.workspaceId, lineId, carrier });
+  return { ...round, ...(home.workspaceId !== workspaceId && { home }) };
+}

@@ -1,0 +1,132 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { wakeWorkflow } from '#providers/temporal.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+import { bundleWorkflows, startWorker } from '#workers/worker.ts';
+import { WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+
+const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
+
+let twilio: TwilioStandIn;
+/** Its worker serves no line at Twilio. */
+let app: TestApp;
+let agencyId: string;
+let agency: ApiClient;
+/** Signed in, not by a key. */
+let owner: ApiClient;
+let workspace: TestWorkspace;
+let api: ApiClient;
+
+beforeAll(async () => {
+  twilio = await startTwilio(ACCOUNT);
+  app = await startTestApp({
+    environment: { WORKER_QUEUES: 'main,webhooks,mail,carrier-simulated,carrier-bluebubbles' },
+  });
+  const { id, key, ownerId } = await createAgency(app);
+  agencyId = id;
+  agency = apiClient(app.url, key);
+  owner = apiClient(app.url, await signIn(app, { userId: ownerId }));
+  workspace = await createWorkspace(app, { agency_id: agencyId });
+  api = apiClient(app.url, workspace.key);
+});
+afterAll(async () => {
+  await app.stop();
+  await twilio.stop();
+});
+
+const connect = async (lineId: string) => {
+  const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: twilio.url };
+  const { status } = await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
+  expect(status).toBe(200);
+};
+async function send(fromLineId: string): Promise<string> {
+  const recipientPhone = phone();
+  const message = { message: 'Hello', messageType: 'sms', fromLineId, recipientPhone };
+  expect((await api('POST', '/api/messages', message)).status).toBe(201);
+  return recipientPhone;
+}
+const setCarrier = (lineId: string, carrier: string) =>
+  withSystem(app.pools, (db) =>
+    db.query(sql.type(z.unknown())`update lines set carrier = ${carrier} where id = ${lineId}`),
+  );
+const pacer = (lineId: string) => app.temporal.workflow.getHandle(linePacerId(lineId));
+const wake = (lineId: string) => wakeWorkflow(app.temporal, linePacerId(lineId), workspace.id);
+/** What an operator reads. */
+const details = async (lineId: string) =>
+  JSON.stringify(await pacer(lineId).query('__temporal_workflow_metadata'));
+
+describe('the pacer of a line', () => {
+  it('waits while the line is at no carrier or its carrier has no worker, and sends when both are there', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'none' });
+    await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
+    await wake(lineId);
+    await eventually(async () => (await details(lineId)).includes('not connected to a carrier'));
+
+    const to = await send(lineId);
+    await connect(lineId);
+    await eventually(async () => {
+      const { raw } = await pacer(lineId).describe();
+      return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'sendDue');
+    });
+    expect(twilio.sent.filter((message) => message.to === to)).toEqual([]);
+
+    const worker = await startWorker(
+      { ...app.config, worker: { names: ['carrier-twilio'], slots: {} } },
+      await bundleWorkflows(),
+    );
+    await eventually(async () => twilio.sent.some((message) => message.to === to), 60_000);
+    await worker.stop();
+    expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
+  }, 90_000);
+
+  it('follows its line away from a carrier that nobody serves', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'smtp' });
+    const to = await send(lineId);
+    await eventually(async () => (await pacer(lineId).describe()).raw.pendingActivities?.length === 1);
+    await setCarrier(lineId, 'simulated');
+    await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
+  }, 90_000);
+
+  it('ends with its line', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    expect((await owner('POST', '/api/agency/lines', { action: 'delete', lineId })).status).toBe(200);
+    await wake(lineId);
+    await pacer(lineId).result();
+    expect((await pacer(lineId).describe()).status.name).toBe('COMPLETED');
+  });
+
+  it('is found by the workspace that its line has moved to', async () => {
+    const target = await createWorkspace(app, { agency_id: agencyId });
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    const transfer = { action: 'transfer', lineId, targetWorkspaceId: target.id };
+    expect((await agency('POST', '/api/agency/lines', transfer)).status).toBe(200);
+    await wake(lineId);
+    await eventually(async () => {
+      const { typedSearchAttributes } = await pacer(lineId).describe();
+      return typedSearchAttributes.get(WORKSPACE_ID) === target.id;
+    });
+  });
+
+  it('ends when it has been idle for a day', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    const timers = await eventually(async () => {
+      const { events } = await pacer(lineId).fetchHistory();
+      const started = (events ?? []).flatMap(({ timerStartedEventAttributes: timer }) => timer ?? []);
+      return started.length > 0 && started;
+    });
+    expect(timers.map(({ startToFireTimeout }) => Number(startToFireTimeout?.seconds))).toEqual([86_400]);
+  });
+});
