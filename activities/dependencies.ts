@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pools } from '#db/pool.ts';
+import type { StorageQuota } from '#domain/storage-quota.ts';
 import type { PaymentProvider } from '#domain/payments.ts';
 import type { MakeVoiceNote } from '#providers/audio/voice-note.ts';
 import type { CarrierRegistry } from '#providers/carriers/registry.ts';
@@ -25,6 +26,7 @@ export interface Dependencies {
   signer: Signer;
   storage: Storage;
   links: SignedLinks;
+  storageQuota: StorageQuota;
   makeVoiceNote: MakeVoiceNote;
   /** null: no mail server is configured, and emails wait. */
   mailer: Mailer | null;

@@ -6,6 +6,8 @@ import {
   nextAttachmentAt,
   type WaitingAttachment,
 } from '#db/queries/attachments.ts';
+import { storageUse } from '#db/queries/storage-usage.ts';
+import { quotaExceeded } from '#domain/storage-quota.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { announceReplies } from '#db/commands/inbound/reply-events.ts';
@@ -30,20 +32,31 @@ const MAX_TRIES = 9;
 const FIRST_RETRY_MS = 4000;
 const LONGEST_RETRY_MS = 10 * 60_000;
 
+/** The workspace may store no more: the file is skipped, and its message is not. */
+class NoRoom extends Error {}
+
 export function createReplyAttachmentActivities({
   pools,
   carriers,
   secrets,
   storage,
+  storageQuota,
   links,
   logger,
 }: Dependencies) {
+  /** @throws NoRoom in a transaction that would store, or has stored, more than the workspace may. */
+  async function refuseBeyondQuota(db: TenantDb, added: number): Promise<void> {
+    const problem = quotaExceeded(await storageUse(db), storageQuota, added);
+    if (problem !== null) throw new NoRoom(problem);
+  }
+
   async function fetchFile(workspaceId: string, file: WaitingAttachment): Promise<void> {
     const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
       withTenant(pools, workspaceId, work);
     try {
       const line = await tenant((db) => findLine(db, file.lineId));
       if (!line) throw new Error('its line is no longer in this workspace');
+      await tenant((db) => refuseBeyondQuota(db, 1));
       const { carrier, config } = lineCarrier({ carriers, secrets }, line);
       const media = await carrier.openMedia(config, file.sourceUrl, AbortSignal.timeout(FETCH_TIMEOUT_MS));
       if (media.size !== undefined && media.size > MAX_FILE_BYTES) {
@@ -51,22 +64,24 @@ export function createReplyAttachmentActivities({
         throw new FileTooLarge(MAX_FILE_BYTES);
       }
       const contentType = file.contentType ?? media.contentType;
-      const size = await storage.put(
-        storageKey(workspaceId, file.id),
-        media.body,
-        MAX_FILE_BYTES,
-        contentType,
-      );
-      await tenant((db) => markStored(db, file.id, { size, contentType }));
+      const key = storageKey(workspaceId, file.id);
+      const size = await storage.put(key, media.body, MAX_FILE_BYTES, contentType);
+      await tenant(async (db) => {
+        await markStored(db, file.id, { size, contentType });
+        await refuseBeyondQuota(db, 0);
+      }).catch(async (error: unknown) => {
+        if (error instanceof NoRoom) await storage.delete(key);
+        throw error;
+      });
     } catch (error) {
       const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** file.tries);
-      const tooLarge = error instanceof FileTooLarge;
-      const tryAt = !tooLarge && file.tries + 1 < MAX_TRIES ? new Date(Date.now() + wait) : null;
+      const forGood = error instanceof FileTooLarge || error instanceof NoRoom;
+      const tryAt = !forGood && file.tries + 1 < MAX_TRIES ? new Date(Date.now() + wait) : null;
       logger.warn(
         { workspaceId, attachmentId: file.id, tries: file.tries + 1, error },
         'a file could not be fetched',
       );
-      const failure = tooLarge ? error.message : 'the carrier did not hand it over';
+      const failure = forGood ? error.message : 'the carrier did not hand it over';
       await tenant((db) => markNotFetched(db, file.id, { failure, tryAt }));
     }
   }

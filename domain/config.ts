@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { storageQuota } from './storage-quota.ts';
 
 const Flag = z.enum(['0', '1']).transform((value) => value === '1');
 const Port = z.coerce.number().int().min(0).max(65_535);
@@ -89,6 +90,7 @@ const Environment = z.object({
   MAIL_FROM: z.string().optional(),
   INBOX_POLL_SECONDS: z.coerce.number().min(1).max(3600).default(60),
   DATA_DIR: z.string().default('.data'),
+  STORAGE_QUOTA_GB: z.coerce.number().positive().default(20),
   S3_BUCKET: z.string().optional(),
   S3_REGION: z.string().default('us-east-1'),
   S3_ENDPOINT: HttpUrl.optional(),
@@ -159,6 +161,7 @@ function read(env: z.output<typeof Environment>) {
           : null,
     },
     ffmpeg: { path: env.FFMPEG_PATH ?? null, searchPath: env.PATH },
+    storageQuota: storageQuota(env.STORAGE_QUOTA_GB),
     storage: {
       folder: `${env.DATA_DIR}/attachments`,
       s3:

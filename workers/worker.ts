@@ -97,6 +97,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
     deliverer,
     signer,
     storage,
+    storageQuota: config.storageQuota,
     links,
     makeVoiceNote: createVoiceNoteMaker(ffmpeg, untrusted),
     publicUrl: config.publicUrl,

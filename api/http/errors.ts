@@ -45,6 +45,7 @@ export const ERRORS = {
   WEBHOOK_INACTIVE: [409, 'The webhook is inactive: set isActive to true first'],
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body'],
   BODY_TOO_LARGE: [413, 'The body is larger than 1 MB'],
+  STORAGE_QUOTA_EXCEEDED: [413, 'The workspace has no room for this file'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json'],
   RANGE_NOT_SATISFIABLE: [416, 'The file has no such part'],
   RATE_LIMITED: [429, 'Rate limit exceeded'],

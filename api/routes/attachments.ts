@@ -6,6 +6,7 @@ import { linkExpiry, linkName, UPLOAD_LINK_DAYS } from '#domain/attachment.ts';
 import { ALLOWED_EXTENSIONS } from '#domain/attachment-type.ts';
 import { isId, newId, WorkspaceId } from '#domain/ids.ts';
 import { storageKey } from '#providers/storage/storage.ts';
+import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
 import { receiveFile } from '../attachment-upload.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
@@ -34,21 +35,25 @@ export const uploadAttachment = untransactedRoute({
   consumes: ['multipart/form-data'],
   idempotent: true,
   responses: { 200: Upload },
-  errors: ['VALIDATION_ERROR', 'INCOMPLETE_BODY'],
-  async handler({ caller, raw, header, now, pools, storage, secrets, links, untrusted }) {
+  errors: ['VALIDATION_ERROR', 'INCOMPLETE_BODY', 'STORAGE_QUOTA_EXCEEDED'],
+  async handler({ caller, raw, header, now, pools, storage, secrets, links, untrusted, config }) {
     const workspaceId = caller.workspace.id;
+    const idempotencyKey = header('idempotency-key');
+    const quota = config.storageQuota;
+    await assertRoom(pools, workspaceId, { quota, idempotencyKey });
     const id = newId(now);
     const key = storageKey(workspaceId, id);
     const typeOf = (head: Uint8Array) => untrusted.run(workspaceId, 'typeOfContent', head);
     const file = await receiveFile(raw, { storage, key, typeOf });
     const { name, size, contentType, reportedType, fingerprint } = file;
-    const request = { route: 'uploadAttachment', key: header('idempotency-key'), hash: fingerprint };
+    const request = { route: 'uploadAttachment', key: idempotencyKey, hash: fingerprint };
     let fresh = false;
     try {
       const { body } = await withTenant(pools, workspaceId, (db) =>
         replayed(db, request, secrets, async () => {
           fresh = true;
           await insertUpload(db, { id, name, contentType, size }, now);
+          await assertWithinQuota(db, quota);
           const url = links.sign(
             { workspaceId, attachmentId: id, name: linkName(name) },
             linkExpiry(now, now, UPLOAD_LINK_DAYS),

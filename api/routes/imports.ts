@@ -14,6 +14,7 @@ import { ApiError } from '../http/errors.ts';
 import { replayed } from '../http/idempotency.ts';
 import { AnswerStream, untransactedRoute, workspaceRoute } from '../http/route.ts';
 import { readUpload } from '../http/upload.ts';
+import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
 import { listNotFound } from './lists.ts';
 
 const ListParams = z.object({ id: Id });
@@ -37,18 +38,21 @@ export const startImport = untransactedRoute({
   consumes: ['text/csv', 'multipart/form-data'],
   idempotent: true,
   responses: { 202: ImportStarted },
-  errors: ['NOT_FOUND', 'INCOMPLETE_BODY'],
-  async handler({ caller, params, query, raw, header, now, pools, storage, secrets }) {
+  errors: ['NOT_FOUND', 'INCOMPLETE_BODY', 'STORAGE_QUOTA_EXCEEDED'],
+  async handler({ caller, params, query, raw, header, now, pools, storage, secrets, config }) {
     const { workspace, userId } = caller;
     const exists = (db: TenantDb) => findList(db, params.id);
     if (!(await withTenant(pools, workspace.id, exists))) throw listNotFound();
+    const idempotencyKey = header('idempotency-key');
+    const quota = config.storageQuota;
+    await assertRoom(pools, workspace.id, { quota, idempotencyKey });
     const importId = newId(now);
     const fileKey = storageKey(workspace.id, importId);
     const hash = createHash('sha256').update(`${params.id} ${query.defaultCountryCode ?? ''}\n`);
-    await readUpload(raw, { bodyType: 'text/csv', limit: MAX_FILE_BYTES }, ({ content }) =>
+    const size = await readUpload(raw, { bodyType: 'text/csv', limit: MAX_FILE_BYTES }, ({ content }) =>
       storage.put(fileKey, content.pipe(hashing(content, hash)), MAX_FILE_BYTES, 'text/csv'),
     );
-    const request = { route: 'importLeads', key: header('idempotency-key'), hash: hash.digest('hex') };
+    const request = { route: 'importLeads', key: idempotencyKey, hash: hash.digest('hex') };
     try {
       const { body } = await withTenant(pools, workspace.id, (db) =>
         replayed(db, request, secrets, async () => {
@@ -56,9 +60,17 @@ export const startImport = untransactedRoute({
           const { id: listId } = params;
           await insertImport(
             db,
-            { id: importId, listId, fileKey, defaultCountryCode: query.defaultCountryCode ?? null, userId },
+            {
+              id: importId,
+              listId,
+              fileKey,
+              defaultCountryCode: query.defaultCountryCode ?? null,
+              userId,
+              size,
+            },
             now,
           );
+          await assertWithinQuota(db, quota);
           return { status: 202, body: { success: true, importId } };
         }),
       );

@@ -32,12 +32,14 @@ export async function insertImport(
     fileKey: string;
     defaultCountryCode: string | null;
     userId: string | null;
+    /** Of its file, in bytes. */
+    size: number;
   },
   now: Date,
 ): Promise<void> {
   await db.query(sql.type(Nothing)`
-    insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id)
-    values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId})`);
+    insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id, stored_bytes)
+    values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId}, ${row.size})`);
   wake(db, leadImportId(row.id), now);
 }
 
@@ -77,9 +79,10 @@ export async function countBatch(
   );
 }
 
+/** The file of the import goes with it. */
 export async function endImport(db: TenantDb, id: string, error: string | null): Promise<void> {
   await db.query(sql.type(Nothing)`
-    update lead_imports set status = ${error === null ? 'completed' : 'failed'}, error = ${error}, updated_at = now()
+    update lead_imports set status = ${error === null ? 'completed' : 'failed'}, error = ${error}, stored_bytes = 0, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running'`);
 }
 

@@ -28,6 +28,10 @@ const OWNERS_FUNCTIONS: Record<string, string> = {
   keep_event_partitions: 'only the owner of a table makes and drops its partitions',
 };
 
+/** What the functions read that tell a tenant more than its own rows; and where one counts what tenants store. */
+const DEFINER_READS = ['agencies', 'leads', 'list_addresses', 'users', 'workspace_members', 'workspaces'];
+const DEFINER_COUNTS = 'storage_usage';
+
 const LOGINS = ['linepace_tenant', 'linepace_system', 'linepace_definer'] as const;
 type Login = (typeof LOGINS)[number];
 
@@ -80,7 +84,7 @@ function problemsOfRelation(relation: Relation): string[] {
   // Its parent's policies do not hold for a partition that is named itself.
   if (relation.kind === 'partition') return grantProblems(relation, {});
   if (Object.hasOwn(SYSTEM_TABLES, relation.name)) {
-    return grantProblems(relation, { linepace_system: ROWS, linepace_definer: ['SELECT'] });
+    return grantProblems(relation, { linepace_system: ROWS, linepace_definer: definerPrivileges(relation) });
   }
   return [
     ...keyProblems(relation),
@@ -88,10 +92,15 @@ function problemsOfRelation(relation: Relation): string[] {
     ...grantProblems(relation, {
       linepace_tenant: ROWS,
       linepace_system: ROWS,
-      linepace_definer: ['SELECT'],
+      linepace_definer: definerPrivileges(relation),
     }),
   ];
 }
+
+const definerPrivileges = ({ name }: Relation): string[] => {
+  if (name === DEFINER_COUNTS) return ['SELECT', 'INSERT', 'UPDATE'];
+  return DEFINER_READS.includes(name) ? ['SELECT'] : [];
+};
 
 const ROWS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 
@@ -111,7 +120,7 @@ function securityProblems({ name, secured, forced, policies }: Relation): string
     'system linepace_system ALL true true',
     `owner owner ALL (current_setting('app.migrating'::text, true) = 'on'::text) -`,
   ]);
-  const allowed = 'definer linepace_definer SELECT true -';
+  const definer = `definer linepace_definer ${name === DEFINER_COUNTS ? 'ALL true true' : 'SELECT true -'}`;
   return [
     ...(secured ? [] : ['has no row-level security']),
     ...(forced ? [] : ['does not force row-level security on its owner']),
@@ -119,7 +128,7 @@ function securityProblems({ name, secured, forced, policies }: Relation): string
       .filter((policy) => !policies.includes(policy))
       .map((policy) => `lacks the policy ${policy}`),
     ...policies
-      .filter((policy) => !wanted.has(policy) && policy !== allowed)
+      .filter((policy) => !wanted.has(policy) && policy !== definer)
       .map((policy) => `has the policy ${policy}`),
   ];
 }

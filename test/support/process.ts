@@ -41,7 +41,8 @@ async function ready(child: ChildProcess): Promise<void> {
     throw new Error(`unexpected ${JSON.stringify(message)}`);
 }
 
-const environment = (config: Config): Record<string, string> => ({
+/** The environment that makes another process read this configuration. */
+export const environment = (config: Config): Record<string, string> => ({
   DATABASE_URL: config.database.tenantUrl,
   DATABASE_SYSTEM_URL: config.database.systemUrl,
   TEMPORAL_ADDRESS: config.temporal.address,
@@ -53,5 +54,6 @@ const environment = (config: Config): Record<string, string> => ({
   AUTH_LOCAL_JWK: config.auth.localJwk ?? '',
   SIMULATOR_URL: config.simulator?.url ?? '',
   SIMULATOR_SECRET: config.simulator?.secret ?? '',
+  STORAGE_QUOTA_GB: String(config.storageQuota.total / 1024 ** 3),
   WEBHOOK_ALLOW_PRIVATE: config.webhooks.allowPrivate ? '1' : '0',
 });

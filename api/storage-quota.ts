@@ -1,0 +1,25 @@
+import { storageUse } from '#db/queries/storage-usage.ts';
+import { type ApiPools, type TenantDb, withTenant } from '#db/pool.ts';
+import { quotaExceeded, type StorageQuota } from '#domain/storage-quota.ts';
+import { ApiError } from './http/errors.ts';
+
+/**
+ * Refuses what a transaction has just stored beyond the quota.
+ * @throws STORAGE_QUOTA_EXCEEDED
+ */
+export async function assertWithinQuota(db: TenantDb, quota: StorageQuota, added = 0): Promise<void> {
+  const problem = quotaExceeded(await storageUse(db), quota, added);
+  if (problem !== null) throw new ApiError('STORAGE_QUOTA_EXCEEDED', problem);
+}
+
+/**
+ * Refuses a file before it is read, where there is no room for a single byte. A request that is repeated is not refused:
+ * its file may be stored already.
+ */
+export async function assertRoom(
+  pools: ApiPools,
+  workspaceId: string,
+  { quota, idempotencyKey }: { quota: StorageQuota; idempotencyKey: string },
+): Promise<void> {
+  if (idempotencyKey === '') await withTenant(pools, workspaceId, (db) => assertWithinQuota(db, quota, 1));
+}
