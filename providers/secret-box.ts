@@ -15,6 +15,8 @@ export interface SecretBox {
   seal(plain: string, context: string): string;
   /** @throws SecretBoxError for an unknown key, another context, or a changed or malformed text. */
   open(sealed: string, context: string): string;
+  /** What every text begins with that is sealed from now on, and none that was sealed with another key. */
+  readonly prefix: string;
   /** Whether the text was sealed with another key than the first, and should be sealed anew. */
   needsRotation(sealed: string): boolean;
 }
@@ -39,6 +41,8 @@ export function createSecretBox(keys: string): SecretBox {
   const [currentId, currentKey] = current;
 
   return {
+    prefix: `v1.${currentId}.`,
+
     seal(plain, context) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv('aes-256-gcm', currentKey, iv).setAAD(additionalData(currentId, context));

@@ -1,0 +1,162 @@
+import { createPools, type SystemDb, systemDb } from '#db/pool.ts';
+import { replaceSealed, type SealedColumn, type SealedRow, staleRows } from '#db/queries/sealed-columns.ts';
+import { readConfig } from '#domain/config.ts';
+import { createCarriers } from '#providers/carriers/registry.ts';
+import { secretFields } from '#providers/carriers/secret-config.ts';
+import { createEgress } from '#providers/egress.ts';
+import { createSecretBox, type SecretBox, SecretBoxError, secretContext } from '#providers/secret-box.ts';
+
+/** A column and what its texts are bound to: the kind of secret, and the record. */
+interface Target extends SealedColumn {
+  secret: string;
+  /** The record's id, of the columns of the key behind its owner. Default: they themselves, with spaces between. */
+  recordId?: string;
+}
+
+const ROWS = ['workspace_id', 'id'];
+
+/** Every column with sealed texts. */
+export const SEALED: readonly Target[] = [
+  { table: 'webhooks', column: 'secret_sealed', key: ROWS, kind: 'text', secret: 'webhook' },
+  { table: 'webhooks', column: 'previous_secret_sealed', key: ROWS, kind: 'text', secret: 'webhook' },
+  {
+    table: 'lines',
+    column: 'carrier_config',
+    key: ROWS,
+    kind: 'json-object',
+    schemaColumn: 'carrier',
+    secret: 'line',
+  },
+  {
+    table: 'fallback_configs',
+    column: 'auth_token_sealed',
+    key: ['workspace_id'],
+    kind: 'text',
+    secret: 'fallback',
+    recordId: 'auth-token',
+  },
+  { table: 'mails', column: 'data_sealed', key: ROWS, kind: 'text', secret: 'mail' },
+  { table: 'agency_mails', column: 'data_sealed', key: ['agency_id', 'id'], kind: 'text', secret: 'mail' },
+  {
+    table: 'idempotency_keys',
+    column: 'response',
+    key: ['workspace_id', 'route', 'key'],
+    kind: 'json-string',
+    secret: 'idempotency',
+  },
+  {
+    table: 'agency_idempotency_keys',
+    column: 'response_sealed',
+    key: ['agency_id', 'route', 'key'],
+    kind: 'text',
+    secret: 'idempotency',
+  },
+];
+
+const BATCH = 200;
+
+interface Rotation {
+  /** `webhooks.secret_sealed` */
+  column: string;
+  /** Texts sealed anew. */
+  rotated: number;
+  /** The rows whose texts no configured key opens, and why. */
+  unreadable: string[];
+}
+
+/** The names of the secret fields among the settings of a carrier's lines; undefined of one that is not configured. */
+type ConfigSecrets = ReadonlyMap<string, readonly string[]>;
+
+/**
+ * Seals every stored secret anew that is not sealed with the current key. Each row is replaced only as it was read, so
+ * that processes may change it meanwhile; a rotation that was broken off begins anew and finds what is left.
+ */
+async function rotateKeys(
+  db: SystemDb,
+  secrets: SecretBox,
+  configSecrets: ConfigSecrets,
+  told: (rotation: Rotation) => void,
+): Promise<void> {
+  for (const target of SEALED) told(await rotateColumn(db, target, secrets, configSecrets));
+}
+
+async function rotateColumn(
+  db: SystemDb,
+  target: Target,
+  secrets: SecretBox,
+  configSecrets: ConfigSecrets,
+): Promise<Rotation> {
+  const rotation: Rotation = { column: `${target.table}.${target.column}`, rotated: 0, unreadable: [] };
+  const sealedAnew = ({ key, value, schema }: SealedRow): string => {
+    const context = contextOf(target, key);
+    const again = (sealed: string): string =>
+      secrets.needsRotation(sealed) ? secrets.seal(secrets.open(sealed, context), context) : sealed;
+    return schema === null ? again(value) : mapFields(value, fieldsOf(schema, configSecrets), again);
+  };
+  let after: readonly string[] | null = null;
+  for (;;) {
+    const rows: SealedRow[] = await staleRows(db, target, { current: secrets.prefix, after, limit: BATCH });
+    for (const row of rows) {
+      try {
+        const text = sealedAnew(row);
+        if (text !== row.value && (await replaceSealed(db, target, row, text))) rotation.rotated += 1;
+      } catch (error) {
+        if (!(error instanceof SecretBoxError)) throw error;
+        rotation.unreadable.push(`${row.key.join(' ')}: ${error.message}`);
+      }
+    }
+    if (rows.length < BATCH) return rotation;
+    after = rows.at(-1)?.key ?? null;
+  }
+}
+
+function fieldsOf(carrier: string, configSecrets: ConfigSecrets): readonly string[] {
+  const fields = configSecrets.get(carrier);
+  if (!fields) throw new SecretBoxError(`the carrier ${carrier} is not configured`);
+  return fields;
+}
+
+const contextOf = ({ secret, recordId }: Target, [owner = '', ...rest]: readonly string[]): string =>
+  secretContext(secret, owner, recordId ?? rest.join(' '));
+
+/** Changes the fields of these names of a JSON object, as text. */
+function mapFields(text: string, names: readonly string[], change: (value: string) => string): string {
+  let changed = false;
+  const fields = Object.entries(JSON.parse(text) as Record<string, unknown>).map(([name, value]) => {
+    if (!names.includes(name) || typeof value !== 'string') return [name, value];
+    const next = change(value);
+    changed ||= next !== value;
+    return [name, next];
+  });
+  return changed ? JSON.stringify(Object.fromEntries(fields)) : text;
+}
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const secrets = createSecretBox(config.encryptionKeys);
+  if (!config.encryptionKeys.includes(',')) {
+    throw new Error('ENCRYPTION_KEYS names one key: put the new one before it, as docs/security.md says');
+  }
+  const egress = createEgress({ allowPrivate: false, httpsOnly: true });
+  const carriers = createCarriers({ simulator: config.simulator, guard: egress.guard });
+  const configSecrets = new Map(
+    carriers.names.map((name) => [name, secretFields(carriers.get(name).config)]),
+  );
+  const pools = await createPools(config.database, { size: 1 });
+  try {
+    await rotateKeys(systemDb(pools), secrets, configSecrets, ({ column, rotated, unreadable }) => {
+      console.log(`${column}: ${rotated} sealed anew`);
+      for (const row of unreadable) console.error(`${column}: ${row}`);
+      if (unreadable.length > 0) process.exitCode = 1;
+    });
+  } finally {
+    await Promise.all([pools.close(), carriers.close(), egress.close()]);
+  }
+}
+
+if (import.meta.main) {
+  await main().catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  });
+}
