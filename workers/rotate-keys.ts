@@ -4,6 +4,7 @@ import { readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { secretFields } from '#providers/carriers/secret-config.ts';
 import { createEgress } from '#providers/egress.ts';
+import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { createSecretBox, type SecretBox, SecretBoxError, secretContext } from '#providers/secret-box.ts';
 
 /** A column and what its texts are bound to: the kind of secret, and the record. */
@@ -138,7 +139,8 @@ async function main(): Promise<void> {
     throw new Error('ENCRYPTION_KEYS names one key: put the new one before it, as docs/security.md says');
   }
   const egress = createEgress({ allowPrivate: false, httpsOnly: true });
-  const carriers = createCarriers({ simulator: config.simulator, guard: egress.guard });
+  const untrusted = createUntrustedWork();
+  const carriers = createCarriers({ simulator: config.simulator, guard: egress.guard, untrusted });
   const configSecrets = new Map(
     carriers.names.map((name) => [name, secretFields(carriers.get(name).config)]),
   );
@@ -150,6 +152,7 @@ async function main(): Promise<void> {
       if (unreadable.length > 0) process.exitCode = 1;
     });
   } finally {
+    untrusted.close();
     await Promise.all([pools.close(), carriers.close(), egress.close()]);
   }
 }

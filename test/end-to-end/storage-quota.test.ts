@@ -187,7 +187,10 @@ it('gives back what is deleted: uploads past their time with their voice notes, 
     await db.query(sql.type(z.unknown())`
       update attachments set kept_until = now() where workspace_id = ${workspace.id} and kept_until is not null`);
   });
-  await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
+  await app.temporal.workflow.execute('retention', {
+    taskQueue: MAIN_QUEUE,
+    workflowId: `retention-${newId()}`,
+  });
   expect((await use()).total).toBe(0);
   expect(await filesStored()).toBe(0);
 
