@@ -1,4 +1,3 @@
-import { createServer, type Server } from 'node:http';
 import type { JWK } from 'jose';
 import pg from 'pg';
 import { createApiPools } from '#db/pool.ts';
@@ -17,6 +16,7 @@ import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
 import { createApp } from './http/app.ts';
+import { listen } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createRateLimits } from './http/rate-limits.ts';
 import { routes } from './routes.ts';
@@ -72,25 +72,19 @@ export async function startApi(config: Config): Promise<RunningApi> {
   };
   // Metrics with a port of their own are not on the public one.
   const published = config.metricsPort === null ? routes : routes.filter((route) => route !== metricsPage);
-  const servers = [
-    await listen(createServer(createApp(published, services).callback()), config.host, config.port),
-  ];
-  if (config.metricsPort !== null) {
-    servers.push(
-      await listen(
-        createServer(createApp([metricsPage], services).callback()),
-        config.host,
-        config.metricsPort,
-      ),
-    );
-  }
-  const port = portOf(servers[0]);
+  const { host } = config;
+  const server = await listen(createApp(published, services), { host, port: config.port });
+  const metricsServer =
+    config.metricsPort === null
+      ? null
+      : await listen(createApp([metricsPage], services), { host, port: config.metricsPort });
+  const { port } = server;
   logger.info({ port }, 'the API listens');
 
   return {
     url: `http://localhost:${port}`,
     async stop() {
-      await Promise.all(servers.map(close));
+      await Promise.all([server.close(), metricsServer?.close()]);
       untrusted.close();
       await waker.close();
       await Promise.all([
@@ -111,30 +105,6 @@ const sessionOptions = ({ auth }: Config) => ({
   authorizedParties: auth.authorizedParties,
   localKey: auth.localJwk === null ? null : (JSON.parse(auth.localJwk) as JWK),
 });
-
-function portOf(server: Server | undefined): number {
-  const address = server?.address();
-  if (typeof address !== 'object' || address === null) throw new Error('the server does not listen');
-  return address.port;
-}
-
-async function listen(server: Server, host: string, port: number): Promise<Server> {
-  // Longer than the idle time of usual load balancers, so that they close first.
-  server.keepAliveTimeout = 75_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  return server;
-}
-
-async function close(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), 5000);
-  await closed;
-  clearTimeout(timer);
-}
 
 if (import.meta.main) {
   const api = await startApi(readConfig(process.env));

@@ -23,7 +23,8 @@ export interface Product {
   stop(): Promise<void>;
 }
 
-export async function startProduct(apis = 1): Promise<Product> {
+/** @param overrides of the configuration that benchmarks run with. */
+export async function startProduct(apis = 1, overrides: Partial<Config> = {}): Promise<Product> {
   const servers = await startServers();
   const ports = await Promise.all(Array.from({ length: apis }, () => freePort()));
   const urls = ports.map((port) => `http://localhost:${port}`);
@@ -36,7 +37,7 @@ export async function startProduct(apis = 1): Promise<Product> {
     callbackBaseUrl: publicUrl,
     secret,
   });
-  const config = { ...servers.config, publicUrl, simulator: { url: simulator.url, secret } };
+  const config = { ...servers.config, publicUrl, simulator: { url: simulator.url, secret }, ...overrides };
   const temporal = createTemporalClient(config.temporal);
   const waker = createWaker(temporal, pino({ level: 'error' }));
   const pools = await createPools(config.database, { size: 4, statementTimeoutMs: 300_000, waker });

@@ -49,6 +49,7 @@ export const environment = (config: Config): Record<string, string> => ({
   TEMPORAL_NAMESPACE: config.temporal.namespace,
   PUBLIC_URL: config.publicUrl,
   LOG_LEVEL: 'error',
+  FAILED_ATTEMPTS_PER_MINUTE: String(config.failedAttemptsPerMinute),
   ENCRYPTION_KEYS: config.encryptionKeys,
   SIGNING_KEYS: config.signingKeys,
   AUTH_LOCAL_JWK: config.auth.localJwk ?? '',

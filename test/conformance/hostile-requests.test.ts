@@ -1,0 +1,75 @@
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+let key: string;
+let api: ApiClient;
+
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+  ({ key } = await createWorkspace(app));
+  api = apiClient(app.url, key);
+});
+afterAll(() => app.stop());
+
+/** The status of a request with headers as they are given, which `fetch` would not send. */
+function statusOf(path: string, headers: Record<string, string | string[]>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(app.url + path, { headers }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+describe('a hostile request', () => {
+  it.each([
+    ['the same parameter twice', '/api/leads?limit=1&limit=2', 400],
+    ['the same text parameter twice', '/api/leads?search=a&search=b', 400],
+    ['a parameter named like a property of objects', '/api/leads?__proto__=1&constructor=2&toString=3', 200],
+    ['a parameter with brackets', '/api/leads?limit[]=1&search[a]=b', 200],
+    ['a number that is none', '/api/leads?limit=1e999', 400],
+    ['a number too large', '/api/leads?limit=99999999999999999999', 400],
+    ['an escape that is none', '/api/leads?search=%E0%A4%A', 200],
+    ['an escape that is none in the path', '/api/leads/%E0%A4%A', 404],
+    ['a cursor with a NUL', `/api/conversations?cursor=${cursor(0, 'a\0b')}`, 400],
+    ['a cursor before all time', `/api/conversations?cursor=${cursor(-8.64e15, 'a')}`, 400],
+    ['a cursor after all time', `/api/conversations?cursor=${cursor(8.64e15 + 1, 'a')}`, 400],
+    ['a thousand parameters', `/api/leads?${'a=1&'.repeat(1000)}`, 200],
+  ])('with %s', async (_, path, status) => {
+    expect((await api('GET', path)).status).toBe(status);
+  });
+
+  it.each([
+    ['the prototype of objects', '{"__proto__": {"admin": true}, "name": "x"}'],
+    ['a constructor', '{"constructor": {"prototype": {"admin": true}}, "name": "x"}'],
+    ['ten thousand objects within each other', `{"name": ${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}`],
+    ['ten thousand lists within each other', `{"name": ${'['.repeat(10_000)}1${']'.repeat(10_000)}}`],
+    ['a number beyond all numbers', '{"name": 1e999}'],
+    ['the same field twice', '{"name": 1, "name": {}}'],
+    ['a byte order mark', '\uFEFF{'],
+  ])('whose body holds %s is answered as any other', async (_, body) => {
+    const { status } = await api('POST', '/api/lists', body);
+    expect([200, 201, 400]).toContain(status);
+    expect(({} as Record<string, unknown>)['admin']).toBeUndefined();
+  });
+
+  it('with headers beyond all bounds is refused before anything is read', async () => {
+    const authorization = `Bearer ${key}`;
+    expect(await statusOf('/api/lists', { authorization, 'x-large': 'a'.repeat(20_000) })).toBe(431);
+    const many = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`x-${index}`, 'a']));
+    expect([200, 431]).toContain(await statusOf('/api/lists', { authorization, ...many }));
+    expect(await statusOf('/api/lists', { authorization: `Bearer ${'a'.repeat(15_000)}` })).toBe(401);
+    expect(await statusOf(`/api/leads?search=${'a'.repeat(14_000)}`, { authorization })).toBe(400);
+    expect((await api('GET', '/api/lists')).status).toBe(200);
+  });
+});
+
+function cursor(at: number, id: string): string {
+  return Buffer.from(JSON.stringify([at, id])).toString('base64url');
+}
