@@ -22,7 +22,7 @@ interface RequestedLine {
   lineId: string;
 }
 
-/** Brings a line to life at its carrier (decisions §6). Each step may be begun again: it finds what it did before. */
+/** Brings a line to life at its carrier. Each step may be begun again: it finds what it did before. */
 export function createLineRequestActivities({ pools, carriers, secrets, publicUrl }: Dependencies) {
   const tenant = <T>({ workspaceId }: RequestedLine, work: (db: TenantDb) => Promise<T>): Promise<T> =>
     withTenant(pools, workspaceId, work);

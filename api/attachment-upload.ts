@@ -7,7 +7,7 @@ import { Unreadable } from '#providers/untrusted/processes.ts';
 import { ApiError, invalid } from './http/errors.ts';
 import { discardRest, type IncomingFile, readUpload } from './http/upload.ts';
 
-/** Specification §8. */
+/** The largest file that is accepted, in bytes. */
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 /** What a form needs around its file, at the most. */
 const FORM_OVERHEAD = 64 * 1024;
@@ -37,7 +37,7 @@ interface Destination {
 
 /**
  * Streams the file of an upload form into storage; a file that is refused is not kept there.
- * @throws ApiError for what specification §4.3 refuses.
+ * @throws ApiError for a file that is too large, or of a type that is not accepted.
  */
 export async function receiveFile(
   raw: IncomingMessage,

@@ -40,7 +40,7 @@ interface Waiting extends DripRequest {
 
 /** Enough to saturate the database; more only makes the first of the batch wait longer. */
 const MAX_BATCH = 200;
-/** The drip limits of specification §8. */
+/** The limits of the bulk intake: bursts pass, only a flood of one workspace is told to slow down. */
 export const JITTER_FLOOR_MS = 30_000;
 export const JITTER_SPREAD_MS = 300_000;
 
@@ -182,7 +182,7 @@ const keysOf = (batch: readonly DripRequest[]) =>
     idempotencyKey === '' ? [] : [{ key: idempotencyKey, requestHash }],
   );
 
-/** The message of a drip, at its jittered time, moved into its send window (specification §4.4 rule 1). */
+/** The message of a drip, at its jittered time, moved into its send window. */
 function draftDrip(
   { caller, input, correlationId }: DripRequest,
   context: IntakeContext,

@@ -24,7 +24,7 @@ export interface Redelivery {
 const RETRY_PAUSE_MS = 500;
 
 /**
- * Sends one delivery to a webhook and waits for the answer: a replay or a test ping (specification §4.13). Claimed
+ * Sends one delivery to a webhook and waits for the answer: a replay or a test ping. Claimed
  * before it is sent, like every delivery; recorded afterwards; no transaction is open in between.
  * @param find what to send, out of the same transaction that claims it.
  * @throws NOT_FOUND, WEBHOOK_INACTIVE.

@@ -7,7 +7,7 @@ import { secretContext } from '#providers/secret-box.ts';
 import { allowedAddress } from './http/allowed-address.ts';
 import type { Services } from './services.ts';
 
-/** @throws URL_NOT_ALLOWED for an address that deliveries must not go to (decisions §9). */
+/** @throws URL_NOT_ALLOWED for an address that deliveries must not go to. */
 export async function checkWebhookUrl(url: string, { egress }: Pick<Services, 'egress'>): Promise<void> {
   await allowedAddress('url', egress.guard.checkUrl(url));
 }

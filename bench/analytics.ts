@@ -91,7 +91,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The definitions of the specification, written down as they are read. */
+/** The definitions of the metrics, as plainly as they can be written. */
 async function plainCounts(db: TenantDb, { lineId, campaignId, from = BEGIN, to }: AnalyticsFilter) {
   const narrowed = (column: string) =>
     sql.fragment`${sql.and([

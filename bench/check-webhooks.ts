@@ -106,7 +106,7 @@ try {
   python.resolve(first);
 
   await call('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
-  // What the last four digits ask of the simulated carrier: decisions §12.
+  // The last four digits tell the simulated carrier how to behave (simulator/behaviour.ts).
   for (const to of ['0001', '0002', '0005', '0006', '0010']) {
     const message = `Grüße an ${to} 👋 "und"\n\u2028 mehr`;
     await call('POST', '/api/messages', { message, recipientPhone: `+1212300${to}` });

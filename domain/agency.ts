@@ -6,7 +6,7 @@ import { SINGLE_LINE } from './text.ts';
 
 export const BillingMode = z.enum(['card', 'invoice']);
 
-/** A client of an agency (specification §2.3, decisions §11). */
+/** A client of an agency. */
 export const SubAccount = z
   .object({
     idpOrgId: WorkspaceId,

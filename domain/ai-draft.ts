@@ -3,7 +3,7 @@ import { ApprovalChannel } from './events/ai-draft.ts';
 import { Id } from './ids.ts';
 import { TemplateText } from './message.ts';
 
-/** The states of specification §3.3, and that of a draft which a newer reply made useless (decisions §10). */
+/** The states of a draft: open, settled by somebody, or superseded by a newer reply. */
 export const DraftStatus = z.enum(['drafted', 'approved', 'rejected', 'claimed', 'superseded']);
 export type DraftStatus = z.infer<typeof DraftStatus>;
 
@@ -13,7 +13,7 @@ export const StoredDraftStatus = z.enum(['waiting', 'failed', ...DraftStatus.opt
 export const DraftAction = z.enum(['approve', 'reject', 'mark_sent']);
 export type DraftAction = z.infer<typeof DraftAction>;
 
-/** What each action makes of a draft (specification §3.3). */
+/** What each action makes of a draft. */
 export const RESOLVED_AS = {
   approve: 'approved',
   reject: 'rejected',
@@ -56,7 +56,7 @@ export const AutoReply = z
   .meta({ id: 'AutoReply' });
 export type AutoReply = z.infer<typeof AutoReply>;
 
-/** What a reviewer decides about a draft (specification §4.14). */
+/** What a reviewer decides about a draft. */
 export const DraftResolution = z
   .object({
     replyId: z.string().max(100),

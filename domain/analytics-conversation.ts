@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a workspace and a contact exchanged on one day (specification §2.15). */
+/** What a workspace and a contact exchanged on one day. */
 export const DayConversation = z
   .object({
     name: z.string(),

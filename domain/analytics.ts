@@ -13,7 +13,7 @@ const Moment = z.union(
   'must be an ISO 8601 date or date-time',
 );
 
-/** What every analytics question can be narrowed down to; all given are intersected (specification §4.11). */
+/** What every analytics question can be narrowed down to; all given are intersected. */
 export const AnalyticsQuery = z.object({
   campaignId: Id.optional(),
   lineId: Id.optional(),

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** The forms of specification §2.2. Neither prefix begins the other, so a token's kind is certain. */
+/** `svc_…` for a workspace, `svcagency_…` for an agency. Neither prefix begins the other, so a token's kind is certain. */
 const PREFIXES = { workspace: 'svc_sk_', agency: 'svcagency_' } as const;
 export type ApiKeyKind = keyof typeof PREFIXES;
 

@@ -1,4 +1,4 @@
-/** What may be uploaded (specification §4.3), and its media type. */
+/** What may be uploaded, and its media type. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   mp3: 'audio/mpeg',
   m4a: 'audio/mp4',
@@ -37,7 +37,7 @@ const mediumOf = (extension: string): string | undefined =>
   Object.entries(MEDIA).find(([, names]) => names.split(' ').includes(extension))?.[0];
 
 /**
- * Whether content may be uploaded by a name. The name decides over the type (specification §4.3), and phones name a
+ * Whether content may be uploaded by a name. The name decides over the type, and phones name a
  * PNG `photo.jpg`; what is another kind of medium, or none that is allowed, is refused.
  * @param found the content's type, as `file-type` names it.
  */

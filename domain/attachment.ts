@@ -19,9 +19,9 @@ export interface LinkReader {
   named(link: string): StoredFile | null;
 }
 
-/** How long the link to an upload is valid (specification §2.10). */
+/** How long the link to an upload is valid. */
 export const UPLOAD_LINK_DAYS = 365;
-/** How long the links to a reply's files are valid (specification §2.9). */
+/** How long the links to a reply's files are valid. */
 export const REPLY_LINK_DAYS = 30;
 
 /** How long a carrier may fetch a file after it was handed the message. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
 
-/** Checks a line may make in a local day, apart from what it sends (specification §8). */
+/** Checks a line may make in a local day, apart from what it sends. */
 export const DAILY_CHECKS_PER_LINE = 70;
 /** How long a positive answer is believed. */
 export const POSITIVE_ANSWER_HOURS = 24;
@@ -19,7 +19,7 @@ export type AvailabilityResult =
   | { status: AvailabilityStatus; lineId: string | null; unverified?: undefined }
   | { status: 'error'; lineId: null; unverified: UnverifiedReason };
 
-/** The fields every answer about availability has (specification §4.9). */
+/** The fields every answer about availability has. */
 export const AvailabilityAnswer = z.object({
   success: z.literal(true),
   available: z.boolean(),
@@ -36,7 +36,7 @@ export const availabilityAnswer = ({
   ...(unverified && { verified: false, reason: unverified }),
 });
 
-/** A check of many leads in the background (decisions §7). */
+/** A check of many leads in the background. */
 export const AvailabilityJob = z.object({
   success: z.literal(true),
   status: z.enum(['running', 'completed']),

@@ -13,7 +13,7 @@ export const CALL_PROGRESS: Record<CallStatus, number> = {
   failed: 3,
 };
 
-/** Specification §2.13. What is not known yet, or never will be, is left out. */
+/** A call as the API shows it. What is not known yet, or never will be, is left out. */
 export const Call = z.object({
   callId: Id,
   from: z.string().meta({ description: 'The caller id that was shown.' }),

@@ -17,7 +17,7 @@ const StepDelay = z.object({
   minutes: z.int().min(0).max(525_600).optional(),
 });
 
-/** One message of a sequence (decisions §7). */
+/** One message of a sequence. */
 export const CampaignStep = z
   .object({
     message: z.string().max(MAX_BODY_LENGTH).default(''),
@@ -78,7 +78,7 @@ const fields = {
   }),
 };
 
-/** What `POST /api/campaigns` reads (decisions §7). */
+/** What `POST /api/campaigns` reads. */
 export const CampaignInput = z
   .object({ ...fields, start: z.boolean().default(false) })
   .meta({ id: 'CampaignInput' });

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Which reply alerts are sent (specification §2.12). */
+/** Which reply alerts are sent. */
 export const ReplyMode = z.enum(['all', 'positive_only', 'debounce_5min', 'daily_digest']);
 
 const Switch = z.object({ enabled: z.boolean() });
 
-/** The emails of a workspace, by what they are about (specification §2.12). */
+/** The emails of a workspace, by what they are about. */
 export const EmailPreferences = z
   .object({
     line_health: Switch.meta({

@@ -26,7 +26,7 @@ const overrides: fc.Arbitrary<LineOverrides> = fc.record(
 const RANK: Record<Entitlement, number> = { forbidden: 0, add_on: 1, included: 2 };
 const rank = (...args: Parameters<typeof entitlement>): number => RANK[entitlement(...args)];
 
-/** The table of specification §2.4, request after request: a workspace that starts with no line asks for four. */
+/** What each plan grants, request after request: a workspace that starts with no line asks for four. */
 const TABLE: [Plan, Channel, Entitlement[]][] = [
   ['mini', 'imessage', ['forbidden', 'forbidden', 'forbidden', 'forbidden']],
   ['mini', 'sms', ['forbidden', 'forbidden', 'forbidden', 'forbidden']],

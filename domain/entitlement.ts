@@ -5,7 +5,7 @@ export const PLANS = ['mini', 'starter', 'growth'] as const;
 export const Plan = z.enum(PLANS);
 export type Plan = z.infer<typeof Plan>;
 
-/** Plans count lines by kind: SMS lines are phone lines (decisions §6). */
+/** Plans count lines by kind: SMS lines are phone lines. */
 export type LineKind = 'phone' | 'email';
 export const lineKind = (channel: Channel): LineKind => (isPhoneChannel(channel) ? 'phone' : 'email');
 
@@ -16,7 +16,7 @@ interface Terms {
   addOns: boolean;
 }
 
-/** Plan entitlements for lines (specification §2.4). */
+/** Plan entitlements for lines. */
 export const PLAN_TERMS: Record<Plan, Record<LineKind, Terms>> = {
   mini: { phone: { included: 0, addOns: false }, email: { included: 1, addOns: true } },
   starter: { phone: { included: 1, addOns: false }, email: { included: 0, addOns: true } },
@@ -28,7 +28,7 @@ const RaisedTerms = z.object({ included: z.int().min(0).max(10_000), addOns: z.b
 export const LineOverrides = z.object({ phone: RaisedTerms, email: RaisedTerms }).partial();
 export type LineOverrides = z.infer<typeof LineOverrides>;
 
-/** Lines of one kind that are provisioning or active; a canceled or failed request uses none (decisions §6). */
+/** Lines of one kind that are provisioning or active; a canceled or failed request uses none. */
 export interface HeldLines {
   total: number;
   /** Those of them that take up an included line, since nobody paid for them. */
@@ -55,7 +55,7 @@ export function entitlement(
 
 export type BillingMode = 'card' | 'invoice';
 
-/** How a request goes on: at once, at once on the agency's invoice, or after a payment (specification §4.2 rule 5). */
+/** How a request goes on: at once, at once on the agency's invoice, or after a payment. */
 export type Grant = 'included' | 'invoiced' | 'payment';
 
 /** @returns null when the plan never allows the line. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The events a workspace can subscribe to (specification §6); their bodies are in `events/`. */
+/** The events a workspace can subscribe to; their bodies are in `events/`. */
 export const EVENT_NAMES = [
   'message.sent',
   'message.failed',

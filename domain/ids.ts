@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * Identifiers (decisions §2): 24 lower-case hex digits in the ObjectId layout. Lists page by them, newest first, so
+ * Identifiers: 24 lower-case hex digits in the ObjectId layout. Lists page by them, newest first, so
  * they sort by time of creation: 4 bytes of Unix seconds, 2 of milliseconds, 3 random ones of the process, and a
  * counter of 3 that orders what one process makes within a millisecond.
  */

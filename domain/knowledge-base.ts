@@ -7,7 +7,7 @@ export const KnowledgeDocument = z
   .meta({ id: 'KnowledgeDocument' });
 export type KnowledgeDocument = z.infer<typeof KnowledgeDocument>;
 
-/** What the copilot drafts from (decisions §10). */
+/** What the copilot drafts from. */
 export const KnowledgeBase = z
   .object({
     mode: z.enum(['off', 'copilot']),

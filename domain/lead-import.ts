@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id } from './ids.ts';
 import { LeadInput } from './lead.ts';
 
-/** How far an import is (decisions §7). */
+/** How far an import is. */
 export const LeadImport = z
   .object({
     importId: Id,

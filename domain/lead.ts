@@ -13,7 +13,7 @@ const Text = z
   .refine(...SINGLE_LINE);
 const Addresses = z.array(z.string().max(320)).max(20);
 
-/** Own fields of a tenant: string keys to string values (specification §2.7). */
+/** Own fields of a tenant: string keys to string values. */
 export const CustomFields = z
   .record(
     z
@@ -28,7 +28,7 @@ export const CustomFields = z
   )
   .refine((fields) => Object.keys(fields).length <= 100, 'must have at most 100 fields');
 
-/** A lead as callers send it (specification §2.7); several addresses go in `emails` and `phones`. */
+/** A lead as callers send it; several addresses go in `emails` and `phones`. */
 export const LeadInput = z
   .object({
     firstName: Text.optional(),

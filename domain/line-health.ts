@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { HealthStatus } from './line.ts';
 
-/** Failed probes in a row that make a line `down` (decisions §6). */
+/** Failed probes in a row that make a line `down`. */
 export const PROBES_TO_DOWN = 3;
 
 export interface ProbedLine {

@@ -221,7 +221,7 @@ describe('a line request', () => {
     );
   });
 
-  it('moves along the edges of specification §3.1 only, and an event told twice changes nothing', () => {
+  it('moves along the documented edges only, and an event told twice changes nothing', () => {
     const events: fc.Arbitrary<LineRequestEvent> = fc.oneof(
       fc.record({
         type: fc.constantFrom(

@@ -3,7 +3,7 @@ import type { Grant } from './entitlement.ts';
 import type { PaymentStatus, ProvisioningStatus } from './line.ts';
 
 /**
- * The state machine of a line request (specification §3.1, decisions §6), pure. The payment provider's facts may
+ * The state machine of a line request, pure. The payment provider's facts may
  * arrive before their time, twice, late, or after a cancel: each is taken as what it says about one invoice.
  */
 
@@ -37,7 +37,7 @@ export type LineRequestEvent =
       type: 'invoice_opened' | 'invoice_paid' | 'invoice_voided' | 'payment_failed' | 'invoice_credited';
       round: number;
     }
-  /** The plan has come to include the line (specification §3.1: the read reconciles). */
+  /** The plan has come to include the line; found out when the request is read. */
   | { type: 'included' }
   | { type: 'cancel' }
   | { type: 'activated' }
@@ -117,7 +117,7 @@ function applyInvoiceFact(
     case 'invoice_paid':
       if (invoice === undefined || invoice === 'paid' || invoice === 'credit_due' || invoice === 'credited')
         return state;
-      // Money for what was canceled, or became part of the plan, is given back and not kept (decisions §6).
+      // Money for what was canceled, or became part of the plan, is given back and not kept.
       return awaited ? { ...set('paid'), status: 'provisioning', paymentStatus: 'paid' } : set('credit_due');
     case 'invoice_voided':
       if (invoice !== 'opening' && invoice !== 'open' && invoice !== 'void_due') return state;

@@ -11,7 +11,7 @@ const Name = z
   .max(100)
   .refine(...SINGLE_LINE);
 
-/** What `POST /api/line-requests` takes (decisions §6). */
+/** What `POST /api/line-requests` takes. */
 export const LineRequestInput = z
   .object({
     channelType: Channel.default('imessage'),
@@ -34,7 +34,7 @@ export type LineRequestInput = z.infer<typeof LineRequestInput>;
 
 export const LineRequestAction = z.enum(['payment_link', 'cancel', 'retry']);
 
-/** A line request as it is read (specification §2.5). Its id is its line's. */
+/** A line request as it is read. Its id is its line's. */
 export const LineRequest = z
   .object({
     success: z.literal(true),

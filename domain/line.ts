@@ -3,7 +3,7 @@ import { Channel } from './channel.ts';
 import { Id, WorkspaceId } from './ids.ts';
 import { SINGLE_LINE } from './text.ts';
 
-/** A line and a line request share this vocabulary (specification §2.4, §3.1). */
+/** A line and a line request share this vocabulary. */
 export const ProvisioningStatus = z.enum([
   'awaiting_payment',
   'provisioning',
@@ -19,7 +19,7 @@ export const RequestSource = z.enum(['api', 'dashboard', 'agency']);
 /** In place of a carrier's name: somebody has yet to connect the line to one. */
 export const NO_CARRIER = 'none';
 
-/** A sending identity as `GET /api/lines/by-user` shows it (specification §2.4). */
+/** A sending identity as `GET /api/lines/by-user` shows it. */
 export const Line = z
   .object({
     _id: Id,
@@ -55,7 +55,7 @@ export type Line = z.infer<typeof Line>;
 
 const Limit = z.int().min(0).max(10_000);
 
-/** What `PATCH /api/lines/{id}` changes (decisions §5). A limit set by hand ends the warm-up. */
+/** What `PATCH /api/lines/{id}` changes. A limit set by hand ends the warm-up. */
 export const LinePatch = z
   .object({
     firstName: z

@@ -79,7 +79,7 @@ export const CARRYING_CHANNELS: Record<Channel, readonly Channel[]> = {
 };
 
 /**
- * The message that a request asks for (specification §4.4, §4.5).
+ * The message that a request asks for.
  * @param schedule when it is to be sent at the earliest, before its send window is looked at.
  * @throws Refusal when the request breaks a rule.
  */
@@ -148,7 +148,7 @@ export function draftMessage(
   };
 }
 
-/** A year ahead by the calendar (decisions §4), and a minute, since the caller's clock is not ours. */
+/** A year ahead by the calendar, and a minute, since the caller's clock is not ours. */
 function latestSchedule(now: Date): Date {
   const latest = new Date(now.getTime() + 60_000);
   latest.setUTCFullYear(latest.getUTCFullYear() + 1);

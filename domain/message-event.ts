@@ -3,10 +3,10 @@ import type { EventPayload } from './events/payloads.ts';
 import type { Lead } from './lead.ts';
 import type { Message } from './message.ts';
 
-/** The events of an outbound message's own life (specification §6.2). */
+/** The events of an outbound message's own life. */
 export type MessageEventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened';
 
-/** What an event about a message carries beside the message (specification §6). */
+/** What an event about a message carries beside the message. */
 export interface MessageEventContext<Name extends MessageEventName> {
   data: EventPayload<Name>['data'];
   /** The full lead object, when the message has one. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * The states of a message and the only ways between them (specification §3.2, decisions §4):
+ * The states of a message and the only ways between them:
  *
  *   pending ──▶ scheduled ──▶ sending ──▶ sent ──▶ delivered
  *      │            │ ▲          │ │        │
@@ -27,7 +27,7 @@ export const TRANSITIONS = {
 export type StoredStatus = keyof typeof TRANSITIONS;
 export const StoredStatus = z.enum(Object.keys(TRANSITIONS) as [StoredStatus, ...StoredStatus[]]);
 
-/** What callers see: `sending` is an inside matter and shows as `pending` (decisions §4). */
+/** What callers see: `sending` is an inside matter and shows as `pending`. */
 export const MessageStatus = z
   .enum(['pending', 'scheduled', 'sent', 'delivered', 'fallback', 'failed', 'canceled'])
   .meta({ id: 'MessageStatus' });

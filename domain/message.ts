@@ -37,7 +37,7 @@ export const Subject = z
   .max(500)
   .refine(...SINGLE_LINE);
 
-/** Identifiers of external CRMs: stored as they come, echoed in every event of the message (specification §4.4). */
+/** Identifiers of external CRMs: stored as they come, echoed in every event of the message. */
 export const CrmIds = z.object({
   crmAContactId: Name.optional(),
   crmAPortalId: Name.optional(),
@@ -50,7 +50,7 @@ export const CrmIds = z.object({
 export type CrmIds = z.infer<typeof CrmIds>;
 export const CRM_FIELDS = CrmIds.keyof().options;
 
-/** What `POST /api/drip` reads (specification §4.4); every other field of a message is ignored there. */
+/** What `POST /api/drip` reads; every other field of a message is ignored there. */
 export const DripInput = z
   .object({
     message: TemplateText.optional(),
@@ -87,7 +87,7 @@ export const DripInput = z
   .meta({ id: 'DripInput' });
 export type DripInput = z.infer<typeof DripInput>;
 
-/** What `POST /api/messages` reads (specification §4.5). */
+/** What `POST /api/messages` reads. */
 export const MessageInput = DripInput.extend({
   scheduledDate: Instant.optional(),
   batchId: Name.optional(),
@@ -97,7 +97,7 @@ export const MessageInput = DripInput.extend({
 }).meta({ id: 'MessageInput' });
 export type MessageInput = z.infer<typeof MessageInput>;
 
-/** The message object of specification §2.8; what a message does not have is null. */
+/** A message as the API shows it; what it does not have is null. */
 export const Message = z
   .object({
     _id: Id,

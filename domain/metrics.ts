@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is counted, before ratios are made of it (specification §2.14). */
+/** What is counted, before ratios are made of it. */
 export interface Counts {
   reached: number;
   sent: number;

@@ -3,7 +3,7 @@ import { nextMorning, toDate, toZoned } from './calendar.ts';
 import type { EmailPreferences } from './email-preferences.ts';
 import { POSITIVE_TAGS } from './metrics.ts';
 
-/** The emails that a workspace may turn off (specification §2.12); line health has its own switch on each line. */
+/** The emails that a workspace may turn off; line health has its own switch on each line. */
 export const NotificationKind = z.enum(['reply', 'campaign', 'billing', 'system_error']);
 export type NotificationKind = z.infer<typeof NotificationKind>;
 
@@ -46,7 +46,7 @@ const POSITIVE_WITHIN_MS = 60 * MINUTE_MS;
 const DIGEST_TIME = '09:00';
 
 /**
- * When the alert of a reply is due (specification §2.12).
+ * When the alert of a reply is due.
  * @param since the first reply of the contact that nobody was told of.
  * @param zone the workspace's time zone, for the daily digest.
  */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An address that does not want to hear from the workspace (decisions §4). */
+/** An address that does not want to hear from the workspace. */
 export const OptOut = z
   .object({
     address: z.string().meta({ example: '+14155550123' }),

@@ -4,7 +4,7 @@ import { type Channel, isPhoneChannel } from './channel.ts';
 import type { Circuit } from './circuit.ts';
 import { clampToWindow, nextOpening, type SendWindow } from './send-window.ts';
 
-/** The line ban protector (specification §3.2 and §8, decisions §5): pure, the clock is passed in. */
+/** The line ban protector: pure, the clock is passed in. */
 
 /** Why a message or a line waits, in words for the operator. */
 export const HOLD_REASONS = {

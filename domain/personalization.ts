@@ -3,7 +3,7 @@ import type { DraftPrompt } from './draft-prompt.ts';
 import { MAX_BODY_LENGTH } from './message.ts';
 import { type TemplateLead, withoutTemplates } from './template.ts';
 
-/** How far the model is with the messages of a campaign (decisions §7 `needsAiPersonalization`), and what it cost. */
+/** How far the model is with the messages of a campaign (`needsAiPersonalization`), and what it cost. */
 export const PersonalizationProgress = z
   .object({
     waiting: z.int().meta({ description: 'Messages whose turn has come and that are still to be written.' }),

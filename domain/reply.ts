@@ -7,7 +7,7 @@ export const SHOWN_LENGTH = 20_000;
 
 export const shownReply = (text: string): string => cut(text, SHOWN_LENGTH);
 
-/** The files of a reply: parallel arrays, and both left out when there are none (specification §2.9). */
+/** The files of a reply: parallel arrays, and both left out when there are none. */
 export const ReplyAttachments = z.object({
   attachmentDownloadUrls: z
     .array(z.string())
@@ -34,7 +34,7 @@ export const RecentReply = z.object({
 });
 export type RecentReply = z.infer<typeof RecentReply>;
 
-/** `data.reply` of the event `message.reply`, and one item of `GET /api/replies` (specification §2.9). */
+/** `data.reply` of the event `message.reply`, and one item of `GET /api/replies`. */
 export const Reply = z
   .object({
     leadId: Id.nullable().meta({ description: 'null when no lead has this address.' }),

@@ -5,7 +5,7 @@ import { isTimeZone, toDate, toZoned } from './calendar.ts';
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
 
 /**
- * When a message may leave (specification §4.4, decisions §4), by the wall clock of `timezone`: from `start`
+ * When a message may leave, by the wall clock of `timezone`: from `start`
  * (else 00:00) up to but not including `end` (else 24:00). An `end` at or before `start` is on the following
  * day, so equal times leave the whole day open. `days` (0 is Sunday) names the days on which the window
  * starts: Friday's 22:00 to 02:00 reaches into Saturday.

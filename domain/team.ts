@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
 
-/** What somebody may do in a workspace (decisions §3). */
+/** What somebody may do in a workspace. */
 export const Role = z.enum(['org:admin', 'org:member']);
 export type Role = z.infer<typeof Role>;
 

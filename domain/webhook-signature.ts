@@ -26,7 +26,7 @@ export interface SignedDelivery {
 }
 
 /**
- * The headers of a delivery (decisions §9): ours, and beside them those of Standard Webhooks 1.0.0, so that
+ * The headers of a delivery: ours, and beside them those of Standard Webhooks 1.0.0, so that
  * its public libraries verify the delivery as it is.
  * @throws when the event id contains a `.`, which separates the parts of the signed content, or there is no
  * secret.

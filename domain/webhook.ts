@@ -3,7 +3,7 @@ import { DeliveredEvent, EventName } from './event.ts';
 import { Id, WorkspaceId } from './ids.ts';
 import { SINGLE_LINE } from './text.ts';
 
-/** A webhook registration (specification §2.11, decisions §9). */
+/** A webhook registration. */
 export const Webhook = z
   .object({
     _id: Id,
@@ -44,10 +44,10 @@ export const WebhookPatch = WebhookInput.partial()
   .meta({ id: 'WebhookPatch' });
 export type WebhookPatch = z.infer<typeof WebhookPatch>;
 
-/** For so long after a rotation the secret before it signs as well (decisions §9). */
+/** For so long after a rotation the secret before it signs as well. */
 export const ROTATION_HOURS = 24;
 
-/** One line of the delivery log (decisions §9). */
+/** One line of the delivery log. */
 export const WebhookDelivery = z
   .object({
     id: Id,
@@ -67,7 +67,7 @@ export const WebhookDelivery = z
   .meta({ id: 'WebhookDelivery' });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 
-/** How a delivery that somebody waited for ended: a replay or a test ping (specification §4.13). */
+/** How a delivery that somebody waited for ended: a replay or a test ping. */
 export const DeliveryReport = z
   .object({
     success: z.boolean().meta({ description: 'The endpoint returned 2xx.' }),

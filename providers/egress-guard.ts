@@ -10,7 +10,7 @@ export class UrlNotAllowed extends Error {
 }
 
 export interface GuardOptions {
-  /** Permits loopback addresses and nothing else that is private (decisions §9, `WEBHOOK_ALLOW_PRIVATE`). */
+  /** Permits loopback addresses and nothing else that is private (`WEBHOOK_ALLOW_PRIVATE`). */
   allowPrivate: boolean;
   httpsOnly: boolean;
   /** How names become addresses; DNS unless given. */
@@ -18,7 +18,7 @@ export interface GuardOptions {
 }
 
 /**
- * Which servers that tenants named are connected to (decisions §9): public addresses only, judged on the very
+ * Which servers that tenants named are connected to: public addresses only, judged on the very
  * address connected to, so that a name which changes its answer between check and connection (DNS rebinding) is
  * refused too.
  */

@@ -5,7 +5,7 @@ import { createGuard, type Guard, UrlNotAllowed } from './egress-guard.ts';
 import { createQueue } from './egress-queue.ts';
 
 export interface EgressOptions {
-  /** Permits loopback addresses and nothing else that is private (decisions §9, `WEBHOOK_ALLOW_PRIVATE`). */
+  /** Permits loopback addresses and nothing else that is private (`WEBHOOK_ALLOW_PRIVATE`). */
   allowPrivate: boolean;
   httpsOnly: boolean;
   /** Sockets one origin may hold at a time. */
@@ -50,7 +50,7 @@ export interface Egress {
  */
 const IDLE_CONNECTION_MS = 1_000;
 
-/** Outbound HTTP to URLs that tenants gave (decisions §9). */
+/** Outbound HTTP to URLs that tenants gave. */
 export function createEgress({ connectionsPerOrigin = 32, ...options }: EgressOptions): Egress {
   const guard = createGuard(options);
   const agent = new Agent({

@@ -3,7 +3,7 @@ import { signatureHeaders } from '#domain/webhook-signature.ts';
 import type { Egress } from './egress.ts';
 import { secretContext, type SecretBox } from './secret-box.ts';
 
-/** An endpoint that does not respond within this has failed (specification §6.5). */
+/** An endpoint that does not respond within this has failed. */
 export const DELIVERY_TIMEOUT_MS = 10_000;
 /** Of an answer: nothing in it is used, so no more of it is read than a friendly endpoint sends. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -30,7 +30,7 @@ export interface PostResult {
   retryable: boolean;
 }
 
-/** Signs and posts a delivery, once (specification §6.5, decisions §9). */
+/** Signs and posts a delivery, once. */
 export async function postDelivery(
   { egress, secrets }: { egress: Egress; secrets: SecretBox },
   workspaceId: string,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
 
-/** What a recipient makes the simulated carrier do (decisions §12). */
+/** What a recipient makes the simulated carrier do. */
 export type Behaviour =
   | 'unavailable'
   | 'refuse'

@@ -9,7 +9,7 @@ export interface Sent extends SendRequest {
   acceptedAt: string;
 }
 
-/** `POST /simulated/carrier/inbound` (decisions §12): a contact writes. */
+/** `POST /simulated/carrier/inbound`: a contact writes. */
 export const InboundRequest = z.object({
   lineId: z.string().min(1).max(100),
   from: z.string().min(1).max(320),
@@ -25,7 +25,7 @@ export const InboundRequest = z.object({
   replyTo: z.string().max(100).optional(),
 });
 
-/** `POST /simulated/carrier/call` (decisions §12): a call takes place. */
+/** `POST /simulated/carrier/call`: a call takes place. */
 export const CallRequest = z.object({
   lineId: z.string().min(1).max(100),
   from: z.string().min(1).max(40),

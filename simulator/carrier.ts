@@ -24,7 +24,7 @@ const LATE_ANSWER_MS = 5000;
 /** A retry of a rate-limited send is welcome after this. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** The simulated carrier (decisions §12): its protocol at `/carrier`, what tests see and do at `/simulated/carrier`. */
+/** The simulated carrier: its protocol at `/carrier`, what tests see and do at `/simulated/carrier`. */
 export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
   const journal = simulator.openJournal<CarrierEntry>('carrier');
   const log = createCarrierLog(journal);

@@ -24,7 +24,7 @@ export interface SimulatedMail extends SimulatorPart {
 
 const MAX_MAIL_BYTES = 40 * 1024 * 1024;
 
-/** A mail server that takes everything; what came is read at `GET /simulated/mail` (decisions §12). */
+/** A mail server that takes everything; what came is read at `GET /simulated/mail`. */
 export async function simulateMail(simulator: SimulatorContext, port: number): Promise<SimulatedMail> {
   const journal = simulator.openJournal<ReceivedMail>('mail');
   const all: ReceivedMail[] = [];

@@ -18,7 +18,7 @@ import { stripeRoutes } from './payments-stripe.ts';
 
 /**
  * The simulated payment provider: a part of Stripe's API below `/v1`, its hosted invoice page, and what steers it
- * below `/simulated/payments` (decisions §6). Every customer has a saved card.
+ * below `/simulated/payments`. Every customer has a saved card.
  */
 export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
   const journal = simulator.openJournal<LedgerEntry>('payments');

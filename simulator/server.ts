@@ -35,7 +35,7 @@ export interface RunningSimulator {
 /** Files of 25 MB in base64, and some. */
 const BODY_LIMIT = '40mb';
 
-/** Starts the providers that the product runs against where no real ones are configured (decisions §12). */
+/** Starts the providers that the product runs against where no real ones are configured. */
 export async function startSimulator(options: SimulatorOptions): Promise<RunningSimulator> {
   const { port, smtpPort, dataDir, callbackBaseUrl, secret, log = () => {} } = options;
   const context: SimulatorContext = {

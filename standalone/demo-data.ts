@@ -9,7 +9,7 @@ import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import { type Config, readConfig, readMigrationConfig } from '#domain/config.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 
-/** What the first start writes to `demo.json` (decisions §1). */
+/** What the first start writes to `demo.json`. */
 export interface Demo {
   baseUrl: string;
   temporalAddress: string;

@@ -23,8 +23,8 @@ export const cacheFolder = (): string =>
   join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'linepace');
 
 /**
- * Finds the Temporal CLI, which holds the server: on the PATH, in the cache, by the official download, or built with Go
- * (decisions §1). The latter two leave it in the cache.
+ * Finds the Temporal CLI, which holds the server: on the PATH, in the cache, by the official download, or built with Go.
+ * The latter two leave it in the cache.
  * @param log takes one line of progress at a time.
  * @returns the path of the program.
  * @throws where all ways fail, naming them and what each said.

@@ -44,7 +44,7 @@ const LOOK_EVERY = '6 hours';
 const wake = defineSignal(WAKE);
 
 /**
- * One per line request (specification §3.1): does what the request's state, which is PostgreSQL's, asks for next, and
+ * One per line request: does what the request's state, which is PostgreSQL's, asks for next, and
  * ends with the request. A retry, or a payment that comes after the end, starts it again.
  */
 export async function lineRequest(input: WakeInput): Promise<void> {

@@ -13,7 +13,7 @@ import type { TenantRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 import { type Session, SessionKeysUnavailable } from './session-token.ts';
 
-/** What an agency key works on (specification §4.2), as a refused request lists it. */
+/** What an agency key works on, as a refused request lists it. */
 export const AGENCY_ENDPOINTS = [
   'GET /api/agency/subaccounts',
   'POST /api/agency/subaccounts',
@@ -49,8 +49,8 @@ interface CredentialedRequest {
 type Attempt = Credential & CredentialedRequest;
 
 /**
- * The caller a route lets in (specification §5).
- * @throws UNAUTHORIZED and the refusals of specification §5.4, each by the kind of credential that came.
+ * The caller a route lets in.
+ * @throws UNAUTHORIZED, or the refusal for the kind of credential that came.
  */
 export async function authenticate(
   route: Guarded,
@@ -77,7 +77,7 @@ function readCredential(authorization: string): Credential | null {
   const [, scheme = '', value = ''] = /^(bearer|basic) +(\S+)$/i.exec(authorization.trim()) ?? [];
   if (value === '') return null;
   if (scheme.toLowerCase() === 'bearer') return { scheme: 'bearer', token: value };
-  // The key is the user name; the password is empty (decisions §3).
+  // The key is the user name; the password is empty.
   const [user = ''] = Buffer.from(value, 'base64').toString('utf8').split(':');
   return user === '' ? null : { scheme: 'basic', token: user };
 }

@@ -10,7 +10,7 @@ export interface Position {
 export const encodeCursor = ({ at, key }: Position): string =>
   Buffer.from(JSON.stringify([at.getTime(), key])).toString('base64url');
 
-/** The `limit` and `cursor` of lists whose items have no id of their own to go on from (decisions §2). */
+/** The `limit` and `cursor` of lists whose items have no id of their own to go on from. */
 export const PositionQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: z

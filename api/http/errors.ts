@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Every error the API answers with: code, status and the text a person reads (specification §5, §7, decisions §2). */
+/** Every error the API answers with: code, status and the text a person reads. */
 export const ERRORS = {
   VALIDATION_ERROR: [400, 'The request is not valid'],
   INVALID_JSON: [400, 'The body is not valid JSON'],

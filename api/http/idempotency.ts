@@ -24,7 +24,7 @@ function canonical(value: unknown): string {
 }
 
 /**
- * Runs a handler once per `Idempotency-Key` (decisions §2): the key, the effect and the answer are one commit,
+ * Runs a handler once per `Idempotency-Key`: the key, the effect and the answer are one commit,
  * so a crash at any moment leaves either all of them or none. An error answer is not kept: the key is free again.
  * Answers are kept sealed: some carry a key or a signing secret that is shown once.
  */

@@ -17,7 +17,7 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'webhook.ping': 'A test ping of POST /api/webhooks/{id}/health-check',
 };
 
-/** What every delivery carries beside its body (decisions §9). */
+/** What every delivery carries beside its body. */
 const DeliveryHeaders = z.object({
   'X-Svc-Event': z.string().meta({ description: "The event's name." }),
   'X-Svc-Event-Id': z.string().meta({ description: 'The same for a replay.' }),

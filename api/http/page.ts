@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from '#domain/ids.ts';
 
-/** How lists that can grow are asked for and answered (decisions §2). */
+/** How lists that can grow are asked for and answered. */
 export const PageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: Id.optional().meta({ description: '`nextCursor` of the page before.' }),

@@ -8,7 +8,7 @@ import {
 import { ApiError } from './errors.ts';
 import { perMinute, type RateLimit } from './route.ts';
 
-/** Every limit of the API, counted per endpoint and workspace (specification §8, decisions §2). */
+/** Every limit of the API, counted per endpoint and workspace. */
 export interface RateLimits {
   /**
    * Counts one request.

@@ -38,7 +38,7 @@ interface Declaration<
   responses: R;
   /** Beyond those every route of its kind can answer with. */
   errors?: readonly ErrorCode[];
-  /** Default: 120 per minute (decisions §2); null: none. */
+  /** Default: 120 per minute; null: none. */
   limit?: RateLimit | null;
   /** Of those who are signed in, only admins may; a key acts for the whole workspace. */
   adminsOnly?: boolean;

@@ -129,7 +129,7 @@ function named(lineId: unknown): string {
   throw invalid('lineId', lineId === undefined ? 'is required' : 'must be the id of a line');
 }
 
-/** Specification §4.2 rule 2. */
+/** The signed-in owner of the agency deletes lines; a key or a co-admin does not. */
 function refuseDelete({ via, role }: AgencyCaller): void {
   if (via === 'key') throw new ApiError('AGENCY_DELETE_SESSION_ONLY');
   if (role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');

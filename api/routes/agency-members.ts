@@ -21,7 +21,7 @@ const Member = z
   .object({ userId: z.string(), email: z.string(), name: z.string(), role: z.enum(['owner', 'co_admin']) })
   .meta({ id: 'AgencyMember' });
 
-/** Co-admins and the card are matters of the signed-in owner (specification §4.2 rule 4): no key reaches them. */
+/** Co-admins and the card are matters of the signed-in owner: no key reaches them. */
 export const readAgencyMembers = agencyRoute({
   id: 'listAgencyMembers',
   method: 'GET',

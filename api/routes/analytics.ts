@@ -52,7 +52,7 @@ export const readAnalytics = workspaceRoute({
   },
 });
 
-/** At most so many conversations of a day are listed (specification §8). */
+/** At most so many conversations of a day are listed. */
 const MAX_CONVERSATIONS = 60;
 
 export const readDayConversations = workspaceRoute({

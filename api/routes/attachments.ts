@@ -24,7 +24,7 @@ const Upload = z.object({
   workspaceId: WorkspaceId,
 });
 
-/** Specification §2.10, §4.3. */
+/** The file is the part `file` of a multipart body; the response has the signed link to it. */
 export const uploadAttachment = untransactedRoute({
   id: 'uploadAttachment',
   method: 'POST',
@@ -76,7 +76,7 @@ export const uploadAttachment = untransactedRoute({
 
 const CACHED_SECONDS = 86_400;
 
-/** The signature is the credential, and where the tenant comes from (specification §5.6). */
+/** The signature is the credential, and where the tenant comes from. */
 export const downloadAttachment = publicRoute({
   id: 'downloadAttachment',
   method: 'GET',

@@ -21,7 +21,7 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { perMinute, untransactedRoute, workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
-/** Availability checks have a limit of their own (specification §8). */
+/** Availability checks have a limit of their own. */
 const CHECKS = perMinute(200);
 
 const askCarrier =

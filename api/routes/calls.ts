@@ -11,7 +11,7 @@ const YesNo = z
   .default('false')
   .transform((text) => text === 'true' || text === '1');
 
-/** Specification §4.15. */
+/** A caller may name the number as `number` or as `to`. */
 export const readRecordings = workspaceRoute({
   id: 'listCallRecordings',
   method: 'GET',

@@ -17,7 +17,7 @@ import { ApiError, fromZod, invalid, invalidFields } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
-/** Delivery receipts, reads, replies, reactions and calls, as each carrier signs them (decisions §6). */
+/** Delivery receipts, reads, replies, reactions and calls, as each carrier signs them. */
 export const receiveCarrierCallback = publicRoute({
   id: 'carrierCallback',
   method: 'POST',

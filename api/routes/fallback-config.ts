@@ -5,7 +5,7 @@ import { secretContext } from '#providers/secret-box.ts';
 import { invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-/** The workspace's own SMS account (decisions §8); the token is never returned. */
+/** The workspace's own SMS account; the token is never returned. */
 const FallbackConfig = z
   .object({
     enabled: z.boolean(),

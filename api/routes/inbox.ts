@@ -17,7 +17,7 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { refused } from '../http/refusal.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
 
-/** An answer written by a person (decisions §8). */
+/** An answer written by a person. */
 const InboxReplyInput = z
   .object({
     leadId: z.string().max(100).optional(),

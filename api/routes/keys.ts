@@ -31,7 +31,7 @@ async function revoke(store: KeyStore, id: string) {
   return { status: 200, body: { success: true } } as const;
 }
 
-/** Keys are managed by people who are signed in, never by another key (specification §2.2). */
+/** Keys are managed by people who are signed in, never by another key. */
 export const workspaceKeyRoutes = [
   workspaceRoute({
     id: 'listKeys',

@@ -10,7 +10,7 @@ import { mailSeal } from '#providers/mail/seal.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { untransactedRoute } from '../http/route.ts';
 
-/** A fresh probe of one line (specification §4.6). */
+/** A fresh probe of one line. */
 export const checkLine = untransactedRoute({
   id: 'checkLineAvailability',
   method: 'GET',

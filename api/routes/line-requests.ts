@@ -73,7 +73,7 @@ export const createLineRequest = untransactedRoute({
   },
 });
 
-/** How the next line of a channel would be had. @throws the refusals of specification §3.1 and decisions §6. */
+/** How the next line of a channel would be provided. @throws SUBSCRIPTION_REQUIRED, FORBIDDEN_LINE_TYPE or PAYMENT_PENDING. */
 async function grantLine(db: TenantDb, channel: Channel): Promise<Grant> {
   const billing = await lockBilling(db);
   if (billing.subscriptionStatus !== 'active') throw new ApiError('SUBSCRIPTION_REQUIRED');
@@ -171,7 +171,7 @@ type Act = (caller: WorkspaceCaller, id: string, services: Services) => Promise<
 
 const paymentLink: Act = async (caller, id, services) => {
   const { before, after } = await reconciled(caller, id, services);
-  // Settled a moment ago is no error to somebody who asks where to pay (specification §3.1).
+  // Settled a moment ago is no error to somebody who asks where to pay.
   const wasAwaited = after.invoices.some(({ round }) => round === after.requestRound);
   const justSettled = after.provisioningStatus === 'provisioning' && wasAwaited;
   if (before.provisioningStatus !== 'awaiting_payment' && !justSettled) throw new ApiError('INVALID_STATE');

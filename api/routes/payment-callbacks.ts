@@ -15,7 +15,7 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
-/** Invoices and subscriptions, as the payment provider tells of them (decisions §6): in any order, more than once. */
+/** Invoices and subscriptions, as the payment provider tells of them: in any order, more than once. */
 export const receivePaymentCallback = publicRoute({
   id: 'paymentCallback',
   method: 'POST',

@@ -4,7 +4,7 @@ import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 
 /**
- * The simulated providers under the API's own address (decisions §12): everything below `/simulated/` is passed on
+ * The simulated providers under the API's own address: everything below `/simulated/` is passed on
  * to their service. Without one, as in production, there is nothing there.
  */
 export const simulatedRoutes = (['GET', 'POST'] as const).map((method) =>

@@ -68,7 +68,7 @@ export async function listSubAccounts(
   }));
 }
 
-/** Makes a workspace whose first user is the agency's owner (decisions §11). @returns its id and that user's. */
+/** Makes a workspace whose first user is the agency's owner. @returns its id and that user's. */
 export async function insertSubAccount(
   db: SystemDb,
   agencyId: string,

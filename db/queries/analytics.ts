@@ -5,7 +5,7 @@ import type { Bounds } from '#domain/calendar.ts';
 import { type Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
 import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
 
-/** The counts of a workspace (specification §2.14), exact: from the messages themselves. */
+/** The counts of a workspace, exact: from the messages themselves. */
 export async function countMessages(db: TenantDb, filter: AnalyticsFilter): Promise<Counts> {
   const counts = await count(db, [db.workspaceId], filter, () => sql.fragment`''`);
   return counts.get('') ?? NO_COUNTS;

@@ -46,7 +46,7 @@ export async function takeCheck(
   return 'daily_quota_exhausted';
 }
 
-/** Writes a result back to the lead (specification §2.7). */
+/** Writes a result back to the lead. */
 export async function setLeadStatus(
   db: TenantDb,
   leadId: string,

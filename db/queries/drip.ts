@@ -4,7 +4,7 @@ import type { MessageDraft } from '#domain/message-draft.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
 
-/** What the caller of `POST /api/drip` is told (specification §4.4). */
+/** What the caller of `POST /api/drip` is told. */
 export const DripAcknowledgement = z
   .object({
     status: z.literal('queued'),
@@ -21,7 +21,7 @@ export interface Fingerprint {
   acknowledgement: DripAcknowledgement;
 }
 
-/** One message per fingerprint within this time (specification §4.4 rule 4). */
+/** One message per fingerprint within this time. */
 const DEDUPE_WINDOW = sql.fragment`interval '60 minutes'`;
 
 /**

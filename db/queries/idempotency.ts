@@ -11,7 +11,7 @@ export interface StoredAnswer {
 
 const Row = z.object({ key: z.string(), requestHash: z.string(), status: z.int(), response: z.unknown() });
 
-/** How long a key is remembered (decisions §2). */
+/** How long a key is remembered. */
 const LIFETIME = sql.fragment`interval '24 hours'`;
 
 /**

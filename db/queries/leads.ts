@@ -260,7 +260,7 @@ export async function deleteLead(db: TenantDb, lead: LeadRow, now: Date): Promis
   for (const listId of lists) await countLeads(db, listId, -1);
 }
 
-/** The lead as responses and events carry it (specification §2.7). */
+/** The lead as responses and events carry it. */
 export function presentLead(row: LeadRow): Lead {
   return {
     _id: row.id,

@@ -88,7 +88,7 @@ async function heldLines(db: TenantDb, channel: Channel): Promise<HeldLines> {
       and channel = any(${sql.array(channels, 'text')})`);
 }
 
-/** The one request that waits for its payment: it blocks the next (specification §3.1). */
+/** The one request that waits for its payment: it blocks the next. */
 export async function findAwaitingPayment(db: TenantDb): Promise<StoredLineRequest | null> {
   const id = await db.maybeOneFirst(sql.type(z.object({ id: z.string() }))`
     select id from lines where workspace_id = ${db.workspaceId} and provisioning_status = 'awaiting_payment'`);
@@ -222,7 +222,7 @@ export async function setIdentity(
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** A new line warms up from the moment it may send (decisions §5); its probe has just found it healthy. */
+/** A new line warms up from the moment it may send; its probe has just found it healthy. */
 export async function startLine(db: TenantDb, id: string): Promise<void> {
   await db.query(sql.type(Nothing)`
     update lines set is_active = true, warmup_started_at = now(), health_status = 'healthy', health_checked_at = now()
@@ -251,7 +251,7 @@ function stateOf({
   };
 }
 
-/** A request as the API shows it (specification §2.5). */
+/** A request as the API shows it. */
 export function presentLineRequest(request: StoredLineRequest): LineRequest {
   const { provisioningStatus, paymentStatus, paymentLinkUrl } = request;
   const awaiting = provisioningStatus === 'awaiting_payment';

@@ -92,7 +92,7 @@ export async function countLeads(db: TenantDb, listId: string, added: number): P
 export const hiddenLists = (db: TenantDb) =>
   sql.fragment`array(select id from lead_lists where workspace_id = ${db.workspaceId} and deleted_at is not null)`;
 
-/** The list of specification §2.6. */
+/** A list as the API shows it. */
 export function presentList(row: ListRow): LeadList {
   return {
     _id: row.id,

@@ -154,7 +154,7 @@ export async function cancelMessage(
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
-/** The message object of specification §2.8. */
+/** A message as the API shows it. */
 export function presentMessage(row: MessageRow): Message {
   return {
     _id: row.id,

@@ -7,8 +7,8 @@ const Recipient = z.object({ userId: z.string(), email: z.string(), isAdmin: z.b
 export type Recipient = z.infer<typeof Recipient>;
 
 /**
- * Who is told: the owner and the admins, or, of a contact that somebody of the workspace owns, that person alone
- * (specification §2.12). Whoever turned this kind of email off is told nothing, and nobody in their place.
+ * Who is told: the owner and the admins, or, of a contact that somebody of the workspace owns, that person alone.
+ * Whoever turned this kind of email off is told nothing, and nobody in their place.
  */
 export async function notificationRecipients(
   db: TenantDb,

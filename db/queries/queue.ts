@@ -77,7 +77,7 @@ export async function nextDueAt(db: TenantDb, lineId: string): Promise<Date | nu
       and not m.held and ${letGo(db)}`);
 }
 
-/** Messages that go out as SMS at once, without the line (decisions §4 `forceFallback`); they keep no pace. */
+/** Messages that go out as SMS at once, without the line (`forceFallback`); they keep no pace. */
 export async function dueForcedFallbacks(db: TenantDb, lineId: string, now: Date): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
     select m.id from messages m

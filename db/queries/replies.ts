@@ -75,7 +75,7 @@ export interface ReplyInContext {
   files: InboundFiles['files'];
 }
 
-/** Replies as the API and the events show them (specification §2.9), in a fixed number of queries. */
+/** Replies as the API and the events show them, in a fixed number of queries. */
 export async function presentReplies(
   db: TenantDb,
   rows: readonly InboundRow[],

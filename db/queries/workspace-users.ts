@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TenantDb } from '#db/pool.ts';
 
 /**
- * Who owns a contact (specification §2.7): the workspace user with the given email, else the first user of the
+ * Who owns a contact: the workspace user with the given email, else the first user of the
  * workspace. One query for any number of contacts.
  */
 export async function contactOwners(

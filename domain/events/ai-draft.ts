@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id } from '../ids.ts';
 import { eventBase } from './base.ts';
 
-/** Which channel settled a draft (specification §6.4). */
+/** Which channel settled a draft. */
 export const ApprovalChannel = z.enum([
   'dashboard',
   'api',
@@ -26,7 +26,7 @@ const draftEvent = <Name extends string, Data extends z.ZodObject>(event: Name, 
     data,
   });
 
-/** A draft awaits its review; nothing is sent (specification §2.16, §6.4). */
+/** A draft awaits its review; nothing is sent. */
 export const AiDraft = draftEvent(
   'message.ai_draft',
   z.object({

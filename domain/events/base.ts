@@ -21,7 +21,7 @@ export const CampaignRef = z.object({
   campaignName: z.string().optional(),
 });
 
-/** What every event has (specification §6); `leadId`, `lead` and the campaign only where they are known. */
+/** What every event has; `leadId`, `lead` and the campaign only where they are known. */
 export const eventBase = <Name extends string>(event: Name) =>
   z.object({
     event: z.literal(event),

@@ -7,7 +7,7 @@ import { MessageReaction } from './reaction.ts';
 import { MessageReply } from './reply.ts';
 
 /**
- * The body of every event (specification §6). What may be written to the outbox, and the webhooks of the OpenAPI
+ * The body of every event. What may be written to the outbox, and the webhooks of the OpenAPI
  * document, are made from this map.
  */
 export const EVENT_PAYLOADS = {

@@ -4,7 +4,7 @@ import { Id } from '../ids.ts';
 import { Lead } from '../lead.ts';
 import { eventBase } from './base.ts';
 
-/** What a contact thinks of a message, and whether that was taken back (decisions §8). */
+/** What a contact thinks of a message, and whether that was taken back. */
 export const ReactionMessage = z
   .object({
     messageId: Id,
@@ -17,7 +17,7 @@ export const ReactionMessage = z
   .meta({ id: 'ReactionMessage' });
 export type ReactionMessage = z.infer<typeof ReactionMessage>;
 
-/** A lead or contact reacted to a message; not a reply (specification §6.3). */
+/** A lead or contact reacted to a message; not a reply. */
 export const MessageReaction = eventBase('message.reaction').extend({
   messageId: Id.meta({ description: 'Of the message reacted to.' }),
   message: ReactionMessage,

@@ -50,7 +50,7 @@ export class UnreadableAudio extends Error {
 }
 
 /**
- * Makes an audio file into the native form of a voice note (specification §4.3) and hands that to `store`.
+ * Makes an audio file into the native form of a voice note and hands that to `store`.
  * @throws UnreadableAudio
  */
 export type MakeVoiceNote = <T>(audio: Readable, store: (note: Readable) => Promise<T>) => Promise<T>;

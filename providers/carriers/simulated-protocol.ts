@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { Channel } from '#domain/channel.ts';
 
-/** The simulated carrier's own HTTP protocol (decisions §12), as its document would state it. */
+/** The simulated carrier's own HTTP protocol, as its document would state it. */
 
 /** `POST /carrier/messages`. The same `clientReference` again gets the same answer and sends nothing. */
 export const SendRequest = z.object({

@@ -44,7 +44,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
  */
 const SETTLE_MS = 2_000;
 
-/** The adapter of the simulated carrier (decisions §12); a line has no settings there, an SMS account has a sender. */
+/** The adapter of the simulated carrier; a line has no settings there, an SMS account has a sender. */
 export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<SimulatedConfig> {
   const { url, secret, timeoutMs = 8_000, clock = () => new Date() } = options;
   const { origin } = new URL(url);

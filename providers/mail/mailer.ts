@@ -19,7 +19,7 @@ export type MailOutcome =
       code: string;
     };
 
-/** Sends the product's own emails (decisions §12). */
+/** Sends the product's own emails. */
 export interface Mailer {
   send(mail: OutgoingMail): Promise<MailOutcome>;
   close(): void;

@@ -1,7 +1,7 @@
 import type { FileLinks, LinkReader, StoredFile } from '#domain/attachment.ts';
 import type { Signer } from '../signer.ts';
 
-/** Links to stored files that need no other credential (specification §2.9, §2.10). */
+/** Links to stored files that need no other credential. */
 export interface SignedLinks extends FileLinks, LinkReader {
   /** Whether the link was made by `sign` and has not expired. @param expires Unix seconds, as in the link. */
   verify(file: StoredFile, link: { expires: string; signature: string }, now: Date): boolean;

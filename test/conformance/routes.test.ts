@@ -49,7 +49,7 @@ async function wrong(
   return found.flat();
 }
 
-/** Every refusal is in the shape of specification §7, with the status of its code, and its code is in the document. */
+/** Every refusal is `{error, code, requestId}` with the status of its code, and its code is in the document. */
 function undocumented({ status, body }: ApiAnswer, route: TenantRoute): string | null {
   if (status < 400) return route.responses[status as never] ? null : `${status} is not in its document`;
   const code = body.code as ErrorCode;
@@ -235,7 +235,7 @@ describe('every endpoint', () => {
           path: route.path.replaceAll(/\{\w+\}/g, encodeURIComponent(id)),
         });
       const problem = ({ status, body }: ApiAnswer, route: TenantRoute) => {
-        // The specification says 400 of line requests (§4.7); an id is looked at before or after the body.
+        // A malformed id of a line request is a 400; an id is looked at before or after the body.
         if (
           status === 400 &&
           (route.path.startsWith('/api/line-requests/') || (route.body && body.code === 'VALIDATION_ERROR'))

@@ -70,7 +70,7 @@ export interface Subscribed {
 }
 
 /**
- * Puts a workspace on a plan (specification §4.2 rule 5): in card billing by charging the saved card, in invoice
+ * Puts a workspace on a plan: in card billing by charging the saved card, in invoice
  * billing at once, without a subscription.
  * @throws CardDeclined, PaymentsUnavailable, SubscriptionBusy: nothing has changed then.
  */

@@ -83,8 +83,8 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
     },
 
     /**
-     * Goes on with a request that waits for its payment when the latest subscription includes the line
-     * (specification §3.1: the read reconciles).
+     * Goes on with a request that waits for its payment when the latest subscription includes the line: reading a
+     * request reconciles it.
      * @returns the request as it is now; null when there is none.
      */
     async reconcile(): Promise<StoredLineRequest | null> {

@@ -5,7 +5,7 @@ import type { MessageRow } from '#db/queries/messages.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
-/** Why a lead goes no further in its campaigns (decisions §7). */
+/** Why a lead goes no further in its campaigns. */
 export type StopReason = 'reply' | 'opt_out' | 'failed';
 
 /**

@@ -22,7 +22,7 @@ const ContextRow = z.object({
   crm: CrmIds.nullable(),
 });
 
-/** What the events of a draft have in common (specification §6.4): who wrote, and what the reply belongs to. */
+/** What the events of a draft have in common: who wrote, and what the reply belongs to. */
 async function eventContext(db: TenantDb, replyId: string, now: Date) {
   const { body, ...row } = await db.one(sql.type(ContextRow)`
     select i.body, l.id lead_id, l.first_name, l.last_name, l.phones, c.id campaign_id, c.name campaign_name, m.crm

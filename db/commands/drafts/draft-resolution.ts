@@ -19,7 +19,7 @@ import { findReply } from '#db/queries/replies.ts';
 export interface DraftDecision {
   replyId: string;
   action: DraftAction;
-  /** Through which channel it was decided (specification §6.4). */
+  /** Through which channel it was decided. */
   channel: ApprovalChannel;
   /** Sent instead of the draft as it stands. */
   message?: string | undefined;

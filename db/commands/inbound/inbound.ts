@@ -181,7 +181,7 @@ async function findOriginal(db: TenantDb, lineId: string, address: string, reply
   );
 }
 
-/** How long what is sent to a contact counts as an answer (decisions §5). */
+/** How long what is sent to a contact counts as an answer. */
 const ANSWER_MS = 24 * 3_600_000;
 
 /**

@@ -17,7 +17,7 @@ const ReactedRow = MessageRow.pick({ id: true, leadId: true, campaignId: true, c
 });
 
 /**
- * Stores a reaction on the message it is about (specification §6.3). It is no reply: nothing else follows from it.
+ * Stores a reaction on the message it is about. It is no reply: nothing else follows from it.
  */
 export async function applyReaction(
   db: TenantDb,

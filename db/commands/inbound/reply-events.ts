@@ -71,7 +71,7 @@ async function originsOf(db: TenantDb, rows: readonly InboundRow[]): Promise<Map
   return new Map(origins.map((origin) => [origin.replyId, origin]));
 }
 
-/** The body of `message.reply` (specification §6.1). */
+/** The body of `message.reply`. */
 function replyPayload(
   { row, reply, lead, files }: ReplyInContext,
   origin: OriginRow | undefined,

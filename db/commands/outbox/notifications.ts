@@ -46,7 +46,7 @@ export async function notifyProgress(db: TenantDb, campaignId: string, now: Date
   if (rowCount > 0) wakeNotifier(db, dueAt);
 }
 
-/** A client of an agency in invoice billing is told of no failed payments (specification §4.2). */
+/** A client of an agency in invoice billing is told of no failed payments. */
 async function isInvoiced(db: TenantDb): Promise<boolean> {
   return db.oneFirst(sql.type(z.object({ invoiced: z.boolean() }))`
     select current_billing_mode() = 'invoice' invoiced`);

@@ -9,7 +9,7 @@ import { wake } from '#db/wakes.ts';
 
 /**
  * Takes drafts in as messages: each gets its lead, its line and its place in that line's queue. One to an address
- * that has opted out is failed at once, which is an outcome and not an error (decisions §4).
+ * that has opted out is failed at once, which is an outcome and not an error.
  * @returns the messages in the order of the drafts.
  */
 export async function acceptMessages(

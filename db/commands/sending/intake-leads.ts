@@ -7,7 +7,7 @@ import { contactOwners } from '#db/queries/workspace-users.ts';
 
 /**
  * Gives each draft the lead that has its address; a phone number that no saved lead has becomes a lead in Quick
- * Sends (specification §2.6). A fixed number of queries for any number of drafts, one when all leads are known.
+ * Sends. A fixed number of queries for any number of drafts, one when all leads are known.
  */
 export async function ensureLeads(
   db: TenantDb,

@@ -163,7 +163,7 @@ export async function fallBack(
   await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
 }
 
-/** A message that is not to try the primary channel at all (decisions §4 `forceFallback`). */
+/** A message that is not to try the primary channel at all (`forceFallback`). */
 export async function forceFallback(db: TenantDb, messageId: string, now: Date): Promise<void> {
   await lockSequences(db, [messageId]);
   const message = await findMessage(db, messageId);
