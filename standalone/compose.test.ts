@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+
+/** Of one machine, and of nothing that runs in containers. */
+const NOT_IN_COMPOSE = [
+  'AUTH_LOCAL_JWK',
+  'POSTGRES_PORT',
+  'TEMPORAL_PORT',
+  'TEMPORAL_UI_PORT',
+  'WEBHOOK_ALLOW_PRIVATE',
+];
+
+const compose = read('docker-compose.yml');
+const service = (name: string): string =>
+  new RegExp(`^  ${name}:\n(?:(?:    .*)?\n)+`, 'm').exec(compose)?.[0] ?? '';
+
+it('hands its services every variable that the README lists', () => {
+  const rows = read('README.md').match(/^\| `[A-Z][^|]*\|/gm) ?? [];
+  const variables = rows.flatMap((row) => row.match(/[A-Z][A-Z0-9_]+/g) ?? []);
+  expect(variables.length).toBeGreaterThan(40);
+  const missing = variables.filter((name) => !new RegExp(`^ +${name}:`, 'm').test(compose));
+  expect(missing.toSorted()).toEqual(NOT_IN_COMPOSE);
+});
+
+it('tells the owner of the database to `migrate` alone, and publishes ports on this host only', () => {
+  expect(compose.match(/DATABASE_OWNER_URL:/g)).toHaveLength(1);
+  expect(service('migrate')).toContain('DATABASE_OWNER_URL:');
+  expect(compose).not.toContain('env_file');
+  const published = [...compose.matchAll(/^ +- '([^']*:\d+)'$/gm)].map(([, port]) => port);
+  expect(published).toEqual(['127.0.0.1:8233:8080', '${API_BIND:-127.0.0.1}:${API_PORT:-3000}:3000']);
+});
