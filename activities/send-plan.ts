@@ -14,7 +14,7 @@ import {
   owedFallbacks,
   startSending,
 } from '#db/queries/sends.ts';
-import { workspaceTimezone } from '#db/queries/workspaces.ts';
+import { isPastDue, workspaceTimezone } from '#db/queries/workspaces.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { circuitAt } from '#domain/circuit.ts';
 import { newId } from '#domain/ids.ts';
@@ -75,12 +75,24 @@ export async function planSends(
   const timezone = await workspaceTimezone(db);
   const bounds = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
   const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, lineId, bounds);
+  const pastDue = await isPastDue(db);
   const forced = await dueForcedFallbacks(db, lineId, now);
-  const found = { claims: [], forced, owed: await owedFallbacks(db, lineId), hasOpenAttempts };
+  const found = {
+    claims: [],
+    forced: pastDue ? [] : forced,
+    owed: pastDue ? [] : await owedFallbacks(db, lineId),
+    hasOpenAttempts,
+  };
   if (line.heldUntil !== null && line.heldUntil > now) {
     return { ...found, forced: [], owed: [], nextAt: line.heldUntil, reason: 'the line is being changed' };
   }
-  const { send: allowed, wait } = await applyRules(db, paced(line, timezone), history, now);
+  const { send: allowed, wait } = await applyRules(db, { ...paced(line, timezone), pastDue }, history, now);
+  if (pastDue) {
+    await explainWait(db, forced, 'subscription_past_due');
+    // What falls due meanwhile is told why it waits.
+    const nextAt = await nextDueAt(db, lineId, now);
+    return { ...found, nextAt, reason: operatorsReason('subscription_past_due') };
+  }
   const busy = await lockConversations(
     db,
     allowed.map(({ address }) => address),

@@ -109,7 +109,7 @@ export const Message = z
     holdReason: z
       .string()
       .nullable()
-      .meta({ description: 'Why it has not been sent yet, e.g. `hourly_new_cap`.' }),
+      .meta({ description: 'Why it has not been sent yet, e.g. `hourly_new_cap`, `subscription_past_due`.' }),
     fromLineId: Id.nullable(),
     recipientPhone: z.string().nullable(),
     recipientEmail: z.string().nullable(),

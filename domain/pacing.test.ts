@@ -97,6 +97,8 @@ describe('while the line waits nothing moves', () => {
     ['line_down', { down: true }],
     ['line_inactive', { active: false }],
     ['line_inactive', { active: false, down: true }],
+    ['subscription_past_due', { pastDue: true }],
+    ['subscription_past_due', { pastDue: true, active: false, down: true }],
   ])('%s, until something changes', (reason, state) => {
     const plan = planLine({ ...EAGER, ...state }, { ...FRESH, ...full }, NOW, [message('a')]);
     expect(plan).toEqual({ send: [], moves: [], next: { at: null, reason } });

@@ -10,6 +10,7 @@ import { clampToWindow, nextOpening, type SendWindow } from './send-window.ts';
 export const HOLD_REASONS = {
   idle: 'Nothing is waiting.',
   scheduled: 'Its scheduled time has not come, or it is next in turn.',
+  subscription_past_due: 'The subscription is past due; messages keep their place until it is paid.',
   line_down: 'The line is down; its messages keep their place until it recovers.',
   carrier_pause: 'The carrier takes no messages at present; one is tried after a pause that grows.',
   line_inactive: 'The line is not active; its messages keep their place.',
@@ -37,6 +38,8 @@ export interface PacedLine extends LineLimits {
   channel: Channel;
   active: boolean;
   down: boolean;
+  /** Whether the workspace has not paid; absent: it has. */
+  pastDue?: boolean;
   /** Whether its carrier takes messages; absent: it does. */
   circuit?: Circuit;
   /** The workspace's IANA zone: its days and hours are the ones counted. */
@@ -137,7 +140,7 @@ export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
  * to, and when to plan again.
  *
  * A line with a gap sends one message per call, a line without up to `batch`. While the line itself waits (gap,
- * down, inactive, its carrier not taking messages) nothing moves, so every message keeps its place. `queue` may be the first part of a longer queue
+ * down, inactive, not paid for, its carrier not taking messages) nothing moves, so every message keeps its place. `queue` may be the first part of a longer queue
  * as long as nothing of it moves; else the call is made again with all that is due, so that equals move together.
  */
 export function planLine(
@@ -150,6 +153,7 @@ export function planLine(
   const waiting = queue.filter(({ optedOut }) => !optedOut).toSorted(compareTurns);
   const due = waiting.filter(({ scheduledAt }) => scheduledAt.getTime() <= now.getTime());
   const later = waiting.filter(({ scheduledAt }) => scheduledAt.getTime() > now.getTime());
+  if (waiting.length > 0 && line.pastDue) return standstill('subscription_past_due');
   if (waiting.length > 0 && !line.active) return standstill('line_inactive');
   if (waiting.length > 0 && line.down) return standstill('line_down');
   const circuit = line.circuit ?? { state: 'closed' };

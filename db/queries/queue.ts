@@ -69,12 +69,12 @@ export async function dueMessages(
   }));
 }
 
-/** When the next message of a line falls due; null when none waits. */
-export async function nextDueAt(db: TenantDb, lineId: string): Promise<Date | null> {
+/** When the next message of a line falls due, or the next one after a time; null when none waits. */
+export async function nextDueAt(db: TenantDb, lineId: string, after?: Date): Promise<Date | null> {
   return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
     select min(m.scheduled_at) "at" from messages m
     where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
-      and not m.held and ${letGo(db)}`);
+      and not m.held and ${letGo(db)} ${after ? sql.fragment`and m.scheduled_at > ${sql.timestamp(after)}` : sql.fragment``}`);
 }
 
 /** Messages that go out as SMS at once, without the line (`forceFallback`); they keep no pace. */

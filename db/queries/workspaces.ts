@@ -7,6 +7,12 @@ export async function workspaceTimezone(db: TenantDb): Promise<string> {
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
+/** Nothing is sent until it has paid. */
+export async function isPastDue(db: TenantDb): Promise<boolean> {
+  return db.oneFirst(sql.type(z.object({ pastDue: z.boolean() }))`
+    select subscription_status = 'past_due' past_due from workspaces where id = ${db.workspaceId}`);
+}
+
 /** What its emails tell of a workspace. */
 export async function workspaceProfile(db: TenantDb): Promise<{ name: string; timezone: string }> {
   return db.one(sql.type(z.object({ name: z.string(), timezone: z.string() }))`

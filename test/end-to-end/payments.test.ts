@@ -1,9 +1,12 @@
 import pg from 'pg';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { wakeWorkflow } from '#providers/temporal.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createAgency, createWorkspace } from '#test/support/factories.ts';
+import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
 import {
   charged,
   pay,
@@ -303,6 +306,71 @@ describe('subscriptions', () => {
     expect(anew.body.subscriptionId).not.toBe(subscriptionId);
     await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
     expect(await account()).toMatchObject({ subscriptionStatus: 'active' });
+  });
+
+  it('past due hold what waits in its place, by SMS too, and let it go on once they are paid', async () => {
+    const lineId = await createLine(app, workspaceId);
+    await api('PATCH', '/api/workspace/fallback-config', {
+      enabled: true,
+      provider: 'simulated',
+      fromNumber: '+14155550100',
+    });
+    const { subscriptionId } = (await subscribe('growth')).body;
+    const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
+    const send = async (fields: object) => {
+      const message = { message: 'Hi', fromLineId: lineId, scheduledDate, ...fields };
+      const { status, body } = await api('POST', '/api/messages', message);
+      expect(status).toBe(201);
+      return { id: body._id as string, to: body.recipientPhone as string };
+    };
+    const waiting = [
+      await send({ recipientPhone: phone() }),
+      await send({ recipientPhone: phone(), forceFallback: true }),
+      await send({ recipientPhone: phone('0001'), smsFallbackEnabled: true }),
+    ];
+    const { campaign } = (
+      await api('POST', '/api/campaigns', {
+        name: 'Steps',
+        eligibleLineIds: [lineId],
+        steps: [{ message: 'Hi' }],
+      })
+    ).body;
+    const of = phone();
+    await api('POST', `/api/campaigns/${campaign._id}/leads`, { lead: { phone: of } });
+    const tomorrow = await send({ recipientPhone: phone() });
+    // Owed when it falls due: its primary channel has been tried.
+    const owed = await send({ recipientPhone: phone(), smsFallbackEnabled: true });
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    await app.pools.system.query(sql.unsafe`
+      update messages set scheduled_at = now() where workspace_id = ${workspaceId}`);
+    await app.pools.system.query(sql.unsafe`
+      update messages set status = 'fallback', fallback_sms = 'due' where id = ${owed.id}`);
+    await app.pools.system.query(sql.unsafe`
+      update campaigns set status = 'active' where id = ${campaign._id}`);
+    await app.pools.system.query(sql.unsafe`
+      update messages set scheduled_at = ${scheduledDate} where id = ${tomorrow.id}`);
+    await wakeWorkflow(app.temporal, linePacerId(lineId), workspaceId);
+
+    const entered = (await api('GET', `/api/messages?campaignId=${campaign._id}`)).body.messages[0]._id;
+    const held = [...waiting, { id: entered, to: of }];
+    const before = await eventually(async () => {
+      const found = await Promise.all(
+        held.map(async ({ id }) => (await api('GET', `/api/messages/${id}`)).body),
+      );
+      return found.every(({ holdReason }) => holdReason === 'subscription_past_due') && found;
+    });
+    for (const { to } of [...held, owed]) expect(await sentTo(app, to)).toEqual([]);
+    const { body: later } = await api('GET', `/api/messages/${tomorrow.id}`);
+    expect(later).toMatchObject({ status: 'scheduled', holdReason: null, scheduledDate });
+
+    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
+    await eventually(async () =>
+      (await Promise.all([...held, owed].map(async ({ to }) => (await sentTo(app, to)).length))).every(
+        (count) => count === 1,
+      ),
+    );
+    for (const { _id, scheduledDate: planned } of before)
+      expect((await api('GET', `/api/messages/${_id}`)).body).toMatchObject({ scheduledDate: planned });
   });
 
   it('of a better plan let a request go on that waited for its payment', async () => {

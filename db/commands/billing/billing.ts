@@ -12,6 +12,7 @@ import { findAwaitingPayment, lockBilling } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import { Nothing, type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
+import { resumeSending } from '#db/commands/sending/resume-sending.ts';
 
 /** What waits for the payment provider opens its transactions itself: none is held open meanwhile. */
 export interface Billing {
@@ -144,6 +145,7 @@ async function putOnPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise
   await db.query(sql.type(Nothing)`
     update workspaces set plan = ${plan}, subscription_status = 'active', updated_at = now() where id = ${db.workspaceId}`);
   await wakeAwaiting(db);
+  await resumeSending(db, new Date());
   await tellPlan(db, before, plan);
 }
 
@@ -184,6 +186,8 @@ async function applySubscription(
           and (payment_subscription_id is null or subscription_status in ('none', 'canceled'))))))`);
   if (rowCount === 0) return;
   await wakeAwaiting(db);
+  if (before.subscriptionStatus === 'past_due' && subscription.status !== 'past_due')
+    await resumeSending(db, new Date());
   await tellStatus(db, before.subscriptionStatus, subscription.status);
   await tellPlan(db, before.plan, subscription.plan);
 }
