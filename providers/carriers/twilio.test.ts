@@ -4,7 +4,9 @@ import { newId } from '#domain/ids.ts';
 import type { SendOutcome } from '#domain/send-outcome.ts';
 import { outbound } from '#test/conformance/carrier-worlds.ts';
 import { type TwilioWorld, twilioWorld } from '#test/conformance/http-carrier-worlds.ts';
+import { createGuard } from '../egress-guard.ts';
 import { signTwilio } from './twilio-callback.ts';
+import { twilioCarrier } from './twilio.ts';
 
 let world: TwilioWorld;
 beforeAll(async () => {
@@ -290,5 +292,15 @@ describe('callbacks', () => {
     await expect(elsewhere).rejects.toThrow("carrier's addresses");
     const wrong = { ...world.config, authToken: 'wrong' };
     await expect(world.carrier.openMedia(wrong, files[0]?.url ?? '', never)).rejects.toThrow('401');
+  });
+
+  test('a file that is moved to an address inside our network is not fetched', async () => {
+    const guard = createGuard({ allowPrivate: false, httpsOnly: false });
+    const carrier = twilioCarrier({ baseUrl: world.twilio.url, guard });
+    const path = '/2010-04-01/Accounts/AC00000000000000000000000000000001/Messages/SM9/Media/ME1';
+    const { baseUrl: _, ...config } = { baseUrl: null, ...world.config };
+    const opened = carrier.openMedia(carrier.config.parse(config), world.twilio.url + path, never);
+    await expect(opened).rejects.toThrow('loopback');
+    await carrier.close();
   });
 });

@@ -1,4 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
 import { newId } from '#domain/ids.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
@@ -194,4 +197,75 @@ it('nothing is taken without the secret of the line', async () => {
   const bare = await fetch(`${app.url}/callbacks/carriers/smtp/${lineId}`, { method: 'POST', body: '{}' });
   expect(bare.status).toBe(401);
   expect(await inboundOf(from)).toEqual([]);
+});
+
+describe('an email of any size', () => {
+  const stored = async (from: string) => {
+    const rows = await withSystem(app.pools, (db) =>
+      db.any(sql.type(z.object({ length: z.int(), files: z.coerce.number() }))`
+        select length(i.body) length, (select count(*) from attachments a where a.inbound_message_id = i.id) files
+        from inbound_messages i where i.address = ${from}`),
+    );
+    return rows[0];
+  };
+
+  it('is kept to its first 100,000 characters and 100 files, and shown to its first 20,000', async () => {
+    const from = address();
+    const Attachments = Array.from({ length: 150 }, (_, index) => ({
+      Name: `../../${index}\r\n.txt`,
+      Content: 'eA==',
+      ContentType: 'text/plain\r\nX-Injected: 1',
+    }));
+    const text = 'x'.repeat(300_000);
+    expect(await post({ ...inbound(from, text), Attachments })).toBe(200);
+    expect(await stored(from)).toEqual({ length: 100_000, files: 100 });
+    const [reply] = await inboundOf(from);
+    expect(reply.message).toBe('x'.repeat(20_000));
+    const { body } = await api('GET', '/api/conversations');
+    const listed = body.conversations.find((one: { address: string }) => one.address === from);
+    expect(listed.lastMessage).toHaveLength(20_000);
+    const names = await eventually(async () => {
+      const [shown] = await inboundOf(from);
+      return shown.attachmentNames.length === 100 && shown.attachmentNames;
+    });
+    expect(names.slice(0, 2)).toEqual(['0.txt', '1.txt']);
+  });
+
+  it('makes small events', async () => {
+    const from = address();
+    for (let count = 0; count < 4; count += 1)
+      expect(await post(inbound(from, `${count}${'long '.repeat(600_000)}`))).toBe(200);
+    const sizes = await withSystem(app.pools, (db) =>
+      db.anyFirst(sql.type(z.object({ size: z.int() }))`
+        select length(body::text) size from events
+        where workspace_id = ${workspace.id} and event = 'message.reply' and body::text like ${`%${from}%`}`),
+    );
+    expect(sizes).toHaveLength(4);
+    expect(Math.max(...sizes)).toBeLessThan(200_000);
+  });
+
+  it.each([
+    ['nested', 'Yes<br>', '<div>'.repeat(80_000)],
+    ['nested in lists', 'Yes<br>', '<ul><li>'.repeat(125_000)],
+    ['wide', 'Yes<br>', '<p>x</p>'.repeat(100_000)],
+  ])('of HTML that is %s is read while others are answered', async (_what, said, html) => {
+    const from = address();
+    const { TextBody: _text, StrippedTextReply: _stripped, ...email } = inbound(from, '');
+    let open = true;
+    const posting = post({ ...email, HtmlBody: said + html }).finally(() => (open = false));
+    let answered = 0;
+    while (open) {
+      expect((await fetch(`${app.url}/healthz`)).status).toBe(200);
+      answered += 1;
+    }
+    expect(await posting).toBe(200);
+    expect(answered).toBeGreaterThan(2);
+    expect((await inboundOf(from))[0].message).toMatch(/^Yes\n/);
+  });
+
+  it('from a sender that is none is refused', async () => {
+    const email = inbound('ada@example.com', 'Hello');
+    const { FromFull: _from, ...unnamed } = email;
+    expect(await post({ ...unnamed, From: '<'.repeat(200_000) })).toBe(400);
+  });
 });

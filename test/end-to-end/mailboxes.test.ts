@@ -1,8 +1,13 @@
+import type { Socket } from 'node:net';
+import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { startHostileMailbox } from '#test/support/hostile-mailbox.ts';
 import { startMailbox, type TestMailbox } from '#test/support/mailbox.ts';
 
 let app: TestApp;
@@ -135,6 +140,59 @@ it('is not connected to a mailbox that cannot be read', async () => {
   expect([wrong.status, wrong.body.code]).toEqual([502, 'CARRIER_NOT_USABLE']);
   const inside = await connect('imap://dana:x@10.0.0.1/INBOX');
   expect([inside.status, inside.body.code]).toEqual([400, 'URL_NOT_ALLOWED']);
+});
+
+it('an email that cannot be read is recorded and counted, and what comes after it is read', async () => {
+  const to = address();
+  const nested = Array.from(
+    { length: 300 },
+    (_, level) => `Content-Type: multipart/mixed; boundary=b${level}\n\n--b${level}`,
+  ).join('\n');
+  mailbox.deliver(from(address(), { 'Content-Type': 'multipart/mixed; boundary=b' }), `--b\n${nested}\n`);
+  mailbox.deliver({ Subject: 'From nobody' }, 'Hello');
+  mailbox.deliver(from(to), 'STOP');
+  await eventually(async () => JSON.stringify((await api('GET', '/api/opt-outs')).body).includes(to));
+  const rows = await withSystem(app.pools, (db) =>
+    db.any(sql.type(z.object({ reason: z.string() }))`
+      select reason from unreadable_inbound where line_id = ${lineId} order by reference::int`),
+  );
+  expect(rows.map(({ reason }) => reason)).toEqual([
+    'reading it failed: Error',
+    'it is not in the expected form',
+  ]);
+  const metrics = await (await fetch(`${app.url}/metrics`)).text();
+  expect(metrics).toMatch(/^linepace_unreadable_inbound_messages 2$/m);
+});
+
+it('nested HTML is read, and so is what comes after it', async () => {
+  const [first, second] = [address(), address()];
+  const html = (text: string) => `${text}${'<div><ul><li>'.repeat(50_000)}`;
+  mailbox.deliver(from(first, { 'Content-Type': 'text/html' }), html('Yes'));
+  mailbox.deliver(from(second), 'No');
+  expect((await arrived(first))[0].message).toMatch(/^Yes/);
+  expect((await arrived(second))[0].message).toBe('No');
+});
+
+it.each<[string, (socket: Socket, tag: string) => void]>([
+  ['never answers', () => {}],
+  ['announces a gigabyte', (socket) => socket.write('* 1 FETCH (UID 1 BODY[] {1073741824}\r\n')],
+  [
+    'sends a line without end',
+    (socket) => {
+      const more = (): void => {
+        while (!socket.destroyed && socket.write('* FLAGS '.repeat(10_000)));
+        if (!socket.destroyed) socket.once('drain', more);
+      };
+      more();
+    },
+  ],
+  ['tells no next UID', (socket, tag) => socket.write(`* 1 EXISTS\r\n${tag} OK [READ-ONLY] done\r\n`)],
+])('a server that %s is given up soon, and nothing changes', async (_what, answer) => {
+  const server = await startHostileMailbox(answer);
+  const config = { url: app.smtpUrl, imapUrl: server.url };
+  const { status, body } = await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'smtp', config });
+  expect([status, body.code]).toEqual([502, 'CARRIER_NOT_USABLE']);
+  await server.stop();
 });
 
 it('a line that is connected without a mailbox is read no more', async () => {

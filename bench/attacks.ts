@@ -1,0 +1,212 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { newApiKey } from '#domain/api-key.ts';
+import { newId } from '#domain/ids.ts';
+import { sealConfig } from '#providers/carriers/secret-config.ts';
+import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { createSecretBox, secretContext } from '#providers/secret-box.ts';
+import { type Product, startProduct } from './product.ts';
+import { quantile } from './webhook-load.ts';
+import { createBenchWorkspace } from './workspace.ts';
+
+/**
+ * What one tenant can do to everybody else: while it attacks with its own key and lines, how long `/healthz` and another
+ * tenant's read of one row take.
+ */
+const SECRET = 'a secret of the callback';
+/** Requests of an attack at once. */
+const AT_ONCE = 8;
+const ATTACK_MS = 10_000;
+const BETWEEN_PROBES_MS = 60;
+/** Their reads are limited to 120 a minute each. */
+const BYSTANDERS = 10;
+
+interface Target {
+  product: Product;
+  url: string;
+  attacker: { id: string; key: string };
+  emailLine: string;
+  agencyKey: string;
+  phoneLines: string[];
+  workspaceIds: string[];
+}
+
+type Attack = (target: Target, turn: number) => Promise<Response>;
+
+const post = (url: string, body: unknown, key?: string): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
+    body: JSON.stringify(body),
+  });
+
+const email =
+  (fields: () => object): Attack =>
+  ({ url, emailLine }) =>
+    post(`${url}/callbacks/carriers/smtp/${emailLine}?secret=${encodeURIComponent(SECRET)}`, {
+      MessageID: newId(),
+      From: `${newId()}@example.com`,
+      ...fields(),
+    });
+
+const loop = '{% for a in (1..300) %}{% for b in (1..300) %}{{ a }}{% endfor %}{% endfor %}';
+
+const ATTACKS: Record<string, Attack> = {
+  'no attack': async ({ url }) => {
+    await pause(100);
+    return fetch(`${url}/healthz`);
+  },
+  'HTML nested, 400 KB': email(() => ({ HtmlBody: '<div>'.repeat(80_000) })),
+  'HTML lists, 1 MB': email(() => ({ HtmlBody: '<ul><li>'.repeat(125_000) })),
+  'HTML wide, 1 MB': email(() => ({ HtmlBody: '<p>x</p>'.repeat(125_000) })),
+  'a sender of 200 KB': email(() => ({ From: '<'.repeat(200_000), TextBody: 'x' })),
+  'references of 900 KB': email(() => ({
+    TextBody: 'x',
+    Headers: [{ Name: 'References', Value: '<'.repeat(900_000) }],
+  })),
+  'text of 3 MB': email(() => ({ TextBody: 'long '.repeat(600_000) })),
+  'quotes of 1 MB': email(() => ({ TextBody: 'On a b c d e\n'.repeat(80_000) })),
+  '100,000 files': email(() => ({
+    TextBody: 'x',
+    Attachments: Array.from({ length: 100_000 }, () => ({ Name: 'x', Content: '' })),
+  })),
+  'JSON of 10 MB in small arrays': ({ url, emailLine }) =>
+    fetch(`${url}/callbacks/carriers/smtp/${emailLine}?secret=${encodeURIComponent(SECRET)}`, {
+      method: 'POST',
+      body: `[${'[],'.repeat(3_300_000)}1]`,
+    }),
+  'wrong secret, 10 MB': ({ url, emailLine }) =>
+    fetch(`${url}/callbacks/carriers/smtp/${emailLine}?secret=wrong`, {
+      method: 'POST',
+      body: Buffer.alloc(10_000_000, 'x'),
+    }),
+  'a form of 100,000 fields': ({ url, emailLine }) =>
+    fetch(`${url}/callbacks/carriers/twilio/${emailLine}`, {
+      method: 'POST',
+      headers: { 'x-twilio-signature': 'x' },
+      body: Array.from({ length: 100_000 }, (_, index) => `f${index}=`).join('&'),
+    }),
+  'templates of nested loops': ({ url, attacker }) =>
+    post(
+      `${url}/api/campaigns`,
+      {
+        name: newId(),
+        steps: Array.from({ length: 20 }, () => ({ message: loop, delay: {} })),
+      },
+      attacker.key,
+    ),
+  'wrong keys': ({ url }) => fetch(`${url}/api/lists`, { headers: { authorization: `Bearer ${newId()}` } }),
+  'line transfers': ({ url, agencyKey, phoneLines, workspaceIds }, turn) =>
+    post(
+      `${url}/api/agency/lines`,
+      {
+        action: 'transfer',
+        lineId: phoneLines[turn % phoneLines.length],
+        targetWorkspaceId: workspaceIds[turn % workspaceIds.length],
+      },
+      agencyKey,
+    ),
+};
+
+/** An email line of the attacker, and an agency of its own with another workspace. */
+async function prepare(product: Product): Promise<Target> {
+  const [attacker, other] = [
+    await createBenchWorkspace(product.pools, 4),
+    await createBenchWorkspace(product.pools, 0),
+  ];
+  const emailLine = newId();
+  const box = createSecretBox(product.config.encryptionKeys);
+  const config = sealConfig(SmtpConfig, { host: 'mail.example.com', inboundSecret: SECRET }, (plain) =>
+    box.seal(plain, secretContext('line', attacker.id, emailLine)),
+  );
+  const agencyId = `agency_${newId()}`;
+  const { key: agencyKey, hash, prefix, last4 } = newApiKey('agency');
+  await withSystem(product.pools, async (db) => {
+    const run = (query: Parameters<typeof db.query>[0]) => db.query(query);
+    await run(sql.type(z.unknown())`
+      insert into lines (workspace_id, id, channel, email, provisioning_status, carrier, carrier_config)
+      values (${attacker.id}, ${emailLine}, 'email', 'dana@line.example', 'active', 'smtp', ${JSON.stringify(config)})`);
+    await run(sql.type(z.unknown())`insert into agencies (id, name) values (${agencyId}, 'Bench')`);
+    await run(sql.type(z.unknown())`
+      insert into agency_keys (agency_id, id, name, hash, prefix, last4)
+      values (${agencyId}, ${newId()}, 'Bench', ${hash}, ${prefix}, ${last4})`);
+    await run(sql.type(z.unknown())`
+      update workspaces set agency_id = ${agencyId} where id = any(${sql.array([attacker.id, other.id], 'text')})`);
+  });
+  return {
+    product,
+    url: product.urls[0] ?? '',
+    attacker,
+    emailLine,
+    agencyKey,
+    phoneLines: attacker.lineIds,
+    workspaceIds: [other.id, attacker.id],
+  };
+}
+
+/** Asks again and again until `signal`. @returns how long each answer took, in milliseconds. */
+async function probe(ask: () => Promise<Response>, signal: AbortSignal): Promise<number[]> {
+  const times: number[] = [];
+  while (!signal.aborted) {
+    const started = performance.now();
+    const response = await ask();
+    await response.arrayBuffer();
+    times.push(performance.now() - started);
+    await pause(BETWEEN_PROBES_MS);
+  }
+  return times;
+}
+
+const shown = (times: number[]): string => {
+  const sorted = times.toSorted((a, b) => a - b);
+  return [0.5, 0.99, 1].map((q) => quantile(sorted, q).toFixed(0).padStart(6)).join('');
+};
+
+const product = await startProduct();
+try {
+  const target = await prepare(product);
+  const bystanders = await Promise.all(
+    Array.from({ length: BYSTANDERS }, () => createBenchWorkspace(product.pools, 1)),
+  );
+  let reads = 0;
+  const readRow = (): Promise<Response> => {
+    const bystander = bystanders[(reads += 1) % BYSTANDERS];
+    return fetch(`${target.url}/api/lines/${bystander?.lineIds[0]}/carrier`, {
+      headers: { authorization: `Bearer ${bystander?.key}` },
+    });
+  };
+  console.log(
+    'attack                          requests  statuses            /healthz ms p50 p99 max   a row ms p50 p99 max',
+  );
+  for (const [name, attack] of Object.entries(ATTACKS)) {
+    const over = new AbortController();
+    const health = probe(() => fetch(`${target.url}/healthz`), over.signal);
+    const read = probe(readRow, over.signal);
+    const end = Date.now() + ATTACK_MS;
+    const statuses = new Map<string, number>();
+    let turn = 0;
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        while (Date.now() < end) {
+          const status = await attack(target, (turn += 1))
+            .then(async (response) => {
+              await response.arrayBuffer();
+              return String(response.status);
+            })
+            .catch(() => 'reset');
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      }),
+    );
+    over.abort();
+    const [ofHealth, ofRow] = [await health, await read];
+    const answers = [...statuses].map(([status, count]) => `${status} x${count}`).join(', ');
+    console.log(
+      `${name.padEnd(32)}${String(turn).padEnd(10)}${answers.padEnd(30)}${shown(ofHealth)}   ${shown(ofRow)}`,
+    );
+  }
+} finally {
+  await product.stop();
+}

@@ -1,0 +1,39 @@
+import { createServer, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+export interface HostileMailbox {
+  /** For `imapUrl`. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * An IMAP server that takes a login and then answers as it likes.
+ * @param answer writes to the connection what it answers to a command, without its tag's last line where it never ends.
+ */
+export async function startHostileMailbox(
+  answer: (socket: Socket, tag: string, command: string) => void,
+): Promise<HostileMailbox> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    socket.write('* OK [CAPABILITY IMAP4rev1] ready\r\n');
+    socket.setEncoding('utf8').on('data', (lines: string) => {
+      for (const line of lines.split('\r\n').filter((text) => text !== '')) {
+        const [tag = '', command = ''] = line.split(' ');
+        if (/^(CAPABILITY|LOGIN|NAMESPACE|ID|NOOP)$/i.test(command)) socket.write(`${tag} OK done\r\n`);
+        else answer(socket, tag, command.toUpperCase());
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `imap://dana:hunter2@127.0.0.1:${port}/INBOX`,
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
