@@ -166,10 +166,9 @@ describe('whatever is sent, a reader throws nothing but what it declares, and it
   });
 
   it("a form of Twilio's", async () => {
-    const name = fc.constantFrom(
-      ...['MessageSid', 'MessageStatus', 'From', 'To', 'Body', 'NumMedia', 'MediaUrl0', 'MediaContentType0'],
-      ...['CallSid', 'CallStatus', 'CallDuration', 'Timestamp', 'RecordingSid', 'RecordingUrl', 'ErrorCode'],
-    );
+    const names =
+      'MessageSid MessageStatus From To Body NumMedia MediaUrl0 MediaContentType0 CallSid CallStatus CallDuration Timestamp RecordingSid RecordingUrl ErrorCode';
+    const name = fc.constantFrom(...names.split(' '));
     const value = fc.oneof(text, fc.constantFrom('delivered', 'completed', '3', '-1', '1e308', 'http://['));
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(name, value)), (fields) =>

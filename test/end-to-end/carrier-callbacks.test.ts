@@ -235,7 +235,7 @@ describe('a secret in the address', () => {
         else controller.enqueue(new Uint8Array(64 * 1024));
       },
     });
-    const response = await fetch(url, { method: 'POST', body: endless, duplex: 'half' } as RequestInit);
+    const response = await fetch(url, { method: 'POST', body: endless, duplex: 'half' });
     expect(response.status).toBe(401);
   });
 });
