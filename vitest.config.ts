@@ -13,6 +13,8 @@ export default defineConfig({
     maxWorkers: 3,
     // Files share a process, and what it has loaded; each has a database, a namespace and an app of its own.
     isolate: false,
+    // Property tests take seconds of processor time, which other work may share.
+    testTimeout: 30_000,
     reporters: ['default', './test/setup/summary-reporter.ts'],
     projects: [
       {
@@ -32,7 +34,6 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: NEVER,
           globalSetup: ['test/setup/global.ts'],
-          testTimeout: 30_000,
           hookTimeout: 60_000,
           // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
           retry: process.env['CI'] ? 1 : 0,
