@@ -1,206 +1,108 @@
 import type { Route } from './http/route.ts';
-import {
-  createSubAccount,
-  readAgencyEmailPreferences,
-  readSubAccounts,
-  writeAgencyEmailPreferences,
-} from './routes/agency-clients.ts';
-import { changeAgencyLine, readAgencyLines } from './routes/agency-lines.ts';
-import {
-  createAgencyAdmin,
-  readAgencyAdmins,
-  readAgencyBilling,
-  readAgencyInvitations,
-  readAgencyMembers,
-  removeAgencyAdmin,
-  withdrawAgencyInvitation,
-} from './routes/agency-members.ts';
-import { readAgencyOverview } from './routes/agency-overview.ts';
-import { createAgencyWebhook, readAgencyWebhooks, removeAgencyWebhook } from './routes/agency-webhooks.ts';
-import { exportTimeseries, readAnalytics, readDayConversations, readTimeseries } from './routes/analytics.ts';
-import { downloadAttachment, uploadAttachment } from './routes/attachments.ts';
-import {
-  checkAddresses,
-  checkLead,
-  checkRoundRobinRoutes,
-  readAvailabilityJob,
-} from './routes/availability.ts';
-import { addCampaignLead, previewCampaign } from './routes/campaign-leads.ts';
-import {
-  campaignActionRoutes,
-  changeCampaign,
-  createCampaign,
-  readCampaign,
-  readCampaigns,
-  removeCampaign,
-} from './routes/campaigns.ts';
-import { readRecordings } from './routes/calls.ts';
-import { receiveCarrierCallback } from './routes/carrier-callbacks.ts';
-import { readConversation, readConversations, tagConversation } from './routes/conversations.ts';
-import { acceptDrip } from './routes/drip.ts';
-import { readEmailPreferences, writeEmailPreferences } from './routes/email-preferences.ts';
-import { changeFallbackConfig, readFallbackConfig } from './routes/fallback-config.ts';
-import { sendFallbackSms } from './routes/fallback-sms.ts';
-import { acceptInvitation, invitationPage } from './routes/invitations.ts';
-import { sendReply } from './routes/inbox.ts';
-import { changeAgencyCard, subscribeClient } from './routes/agency-billing.ts';
+import { agencyBillingRoutes } from './routes/agency-billing.ts';
+import { agencyClientRoutes } from './routes/agency-clients.ts';
+import { agencyLineRoutes } from './routes/agency-lines.ts';
+import { agencyMemberRoutes } from './routes/agency-members.ts';
+import { agencyOverviewRoutes } from './routes/agency-overview.ts';
+import { agencyWebhookRoutes } from './routes/agency-webhooks.ts';
+import { analyticsRoutes } from './routes/analytics.ts';
+import { attachmentRoutes } from './routes/attachments.ts';
+import { availabilityRoutes } from './routes/availability.ts';
+import { callRoutes } from './routes/calls.ts';
+import { campaignLeadRoutes } from './routes/campaign-leads.ts';
+import { campaignRoutes } from './routes/campaigns.ts';
+import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
+import { conversationRoutes } from './routes/conversations.ts';
+import { dripRoutes } from './routes/drip.ts';
+import { emailPreferenceRoutes } from './routes/email-preferences.ts';
+import { fallbackConfigRoutes } from './routes/fallback-config.ts';
+import { fallbackSmsRoutes } from './routes/fallback-sms.ts';
+import { importRoutes } from './routes/imports.ts';
+import { inboxRoutes } from './routes/inbox.ts';
+import { invitationRoutes } from './routes/invitations.ts';
 import { agencyKeyRoutes, workspaceKeyRoutes } from './routes/keys.ts';
-import { exportList, readImport, readRejectedRows, startImport } from './routes/imports.ts';
-import { changeLead, createLeads, readLead, readLeads, removeLead } from './routes/leads.ts';
-import {
-  readAutoReplies,
-  readKnowledgeBase,
-  resolveAutoReply,
-  writeKnowledgeBase,
-} from './routes/knowledge-base.ts';
-import { connectLineCarrier, readLineCarrier } from './routes/line-carriers.ts';
-import { checkLine } from './routes/line-health.ts';
-import { changeLine, readLines } from './routes/lines.ts';
-import { changeList, createList, readLists, removeList } from './routes/lists.ts';
-import { actOnLineRequest, createLineRequest, readLineRequest } from './routes/line-requests.ts';
-import { notificationPage, turnOffNotifications } from './routes/notification-links.ts';
-import { readMessage, readMessages, sendMessage, stopMessage } from './routes/messages.ts';
+import { knowledgeBaseRoutes } from './routes/knowledge-base.ts';
+import { leadRoutes } from './routes/leads.ts';
+import { lineCarrierRoutes } from './routes/line-carriers.ts';
+import { lineHealthRoutes } from './routes/line-health.ts';
+import { lineRequestRoutes } from './routes/line-requests.ts';
+import { lineRoutes } from './routes/lines.ts';
+import { listRoutes } from './routes/lists.ts';
+import { messageRoutes } from './routes/messages.ts';
+import { notificationLinkRoutes } from './routes/notification-links.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
-import { receivePaymentCallback } from './routes/payment-callbacks.ts';
+import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
 import { referenceRoutes } from './routes/reference.ts';
-import { readReplies } from './routes/replies.ts';
+import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
-import { inviteToTeam, readInvitations, readTeam, withdrawInvitation } from './routes/team.ts';
-import { health, metricsPage, readiness } from './routes/system.ts';
-import { unsubscribe, unsubscribePage } from './routes/unsubscribe.ts';
-import { pingWebhook, readDeliveries, replayDelivery } from './routes/webhook-deliveries.ts';
-import {
-  changeWebhook,
-  createWebhook,
-  readWebhook,
-  readWebhooks,
-  removeWebhook,
-  rotateWebhookSecret,
-} from './routes/webhooks.ts';
+import { systemRoutes } from './routes/system.ts';
+import { teamRoutes } from './routes/team.ts';
+import { unsubscribeRoutes } from './routes/unsubscribe.ts';
+import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
 
-/** The whole API on one screen. A new endpoint is one file in `routes/` and one line here. */
+/** Routes below the paths given, so that this list shows the whole API. @throws for a route below none of them. */
+function at(paths: string | readonly string[], routes: readonly Route[]): readonly Route[] {
+  const stray = routes.find((route) => ![paths].flat().some((path) => route.path.startsWith(path)));
+  if (stray) throw new Error(`${stray.path} is below none of ${[paths].flat().join(', ')}`);
+  return routes;
+}
+
+/** The whole API. A new resource is one file in `routes/` and one line here. */
 export const routes: readonly Route[] = [
-  sendMessage,
-  readMessages,
-  readMessage,
-  stopMessage,
-  acceptDrip,
+  ...at('/api/messages', messageRoutes),
+  ...at('/api/drip', dripRoutes),
 
-  readReplies,
-  readConversations,
-  readConversation,
-  tagConversation,
-  sendReply,
-  readKnowledgeBase,
-  writeKnowledgeBase,
-  readAutoReplies,
-  resolveAutoReply,
-  ...optOutRoutes,
-  readRecordings,
-  uploadAttachment,
-  downloadAttachment,
+  ...at('/api/replies', replyRoutes),
+  ...at('/api/conversations', conversationRoutes),
+  ...at('/api/inbox', inboxRoutes),
+  ...at('/api/knowledge-base', knowledgeBaseRoutes),
+  ...at('/api/opt-outs', optOutRoutes),
+  ...at('/api/voice', callRoutes),
+  ...at(['/api/attachments', '/attachments'], attachmentRoutes),
 
-  readLines,
-  checkLine,
-  changeLine,
-  readLineCarrier,
-  connectLineCarrier,
+  ...at('/api/lines', lineRoutes),
+  ...at('/api/lines', lineHealthRoutes),
+  ...at('/api/lines', lineCarrierRoutes),
+  ...at('/api/line-requests', lineRequestRoutes),
 
-  checkLead,
-  checkAddresses,
-  readAvailabilityJob,
-  ...checkRoundRobinRoutes,
+  ...at(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
+  ...at('/api/leads', leadRoutes),
+  ...at('/api/lists', listRoutes),
+  ...at('/api/lists', importRoutes),
+  ...at('/api/campaigns', campaignRoutes),
+  ...at('/api/campaigns', campaignLeadRoutes),
 
-  createLineRequest,
-  readLineRequest,
-  actOnLineRequest,
+  ...at('/api/webhooks', webhookRoutes),
+  ...at('/api/webhooks', webhookDeliveryRoutes),
+  ...at('/api/workspace/fallback-config', fallbackConfigRoutes),
+  ...at('/api/fallback-sms', fallbackSmsRoutes),
+  ...at('/api/analytics', analyticsRoutes),
+  ...at('/api/email-preferences', emailPreferenceRoutes),
+  ...at('/api/team', teamRoutes),
+  ...at('/invitations', invitationRoutes),
+  ...at('/api/keys', workspaceKeyRoutes),
 
-  readLists,
-  createList,
-  changeList,
-  removeList,
-  startImport,
-  readImport,
-  readRejectedRows,
-  exportList,
-  readLeads,
-  createLeads,
-  readLead,
-  changeLead,
-  removeLead,
+  ...at('/api/agency/keys', agencyKeyRoutes),
+  ...at(['/api/agency/subaccounts', '/api/agency/email-preferences'], agencyClientRoutes),
+  ...at('/api/agency/lines', agencyLineRoutes),
+  ...at('/api/agency/overview', agencyOverviewRoutes),
+  ...at('/api/agency/webhooks', agencyWebhookRoutes),
+  ...at('/api/agency/billing', agencyBillingRoutes),
+  ...at(
+    ['/api/agency/members', '/api/agency/admins', '/api/agency/invitations', '/api/agency/billing'],
+    agencyMemberRoutes,
+  ),
 
-  readCampaigns,
-  createCampaign,
-  readCampaign,
-  changeCampaign,
-  removeCampaign,
-  ...campaignActionRoutes,
-  addCampaignLead,
-  previewCampaign,
+  ...at('/unsubscribe', unsubscribeRoutes),
+  ...at('/notifications', notificationLinkRoutes),
+  ...at('/callbacks/carriers', carrierCallbackRoutes),
+  ...at('/callbacks/payments', paymentCallbackRoutes),
+  ...at('/simulated', simulatedRoutes),
 
-  readWebhooks,
-  createWebhook,
-  readWebhook,
-  changeWebhook,
-  removeWebhook,
-  rotateWebhookSecret,
-  pingWebhook,
-  readDeliveries,
-  replayDelivery,
-
-  readFallbackConfig,
-  changeFallbackConfig,
-  sendFallbackSms,
-
-  readAnalytics,
-  readDayConversations,
-  readTimeseries,
-  exportTimeseries,
-
-  readEmailPreferences,
-  writeEmailPreferences,
-
-  inviteToTeam,
-  readTeam,
-  readInvitations,
-  withdrawInvitation,
-  invitationPage,
-  acceptInvitation,
-
-  ...workspaceKeyRoutes,
-  ...agencyKeyRoutes,
-
-  readSubAccounts,
-  createSubAccount,
-  readAgencyLines,
-  changeAgencyLine,
-  readAgencyOverview,
-  readAgencyEmailPreferences,
-  writeAgencyEmailPreferences,
-  readAgencyWebhooks,
-  createAgencyWebhook,
-  removeAgencyWebhook,
-  subscribeClient,
-  changeAgencyCard,
-  readAgencyMembers,
-  readAgencyAdmins,
-  createAgencyAdmin,
-  removeAgencyAdmin,
-  readAgencyInvitations,
-  withdrawAgencyInvitation,
-  readAgencyBilling,
-
-  unsubscribePage,
-  unsubscribe,
-  notificationPage,
-  turnOffNotifications,
-
-  receiveCarrierCallback,
-  receivePaymentCallback,
-  ...simulatedRoutes,
-
-  health,
-  readiness,
-  metricsPage,
-  ...referenceRoutes(() => routes),
+  ...at(['/healthz', '/readyz', '/metrics'], systemRoutes),
+  ...at(
+    ['/openapi.json', '/docs'],
+    referenceRoutes(() => routes),
+  ),
 ];

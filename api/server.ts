@@ -20,7 +20,6 @@ import { listen } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createRateLimits } from './http/rate-limits.ts';
 import { routes } from './routes.ts';
-import { metricsPage } from './routes/system.ts';
 import type { Services } from './services.ts';
 
 export interface RunningApi {
@@ -71,13 +70,19 @@ export async function startApi(config: Config): Promise<RunningApi> {
     rateLimits: createRateLimits(rateLimitPool, config.failedAttemptsPerMinute),
   };
   // Metrics with a port of their own are not on the public one.
-  const published = config.metricsPort === null ? routes : routes.filter((route) => route !== metricsPage);
+  const published = config.metricsPort === null ? routes : routes.filter(({ id }) => id !== 'metrics');
   const { host } = config;
   const server = await listen(createApp(published, services), { host, port: config.port });
   const metricsServer =
     config.metricsPort === null
       ? null
-      : await listen(createApp([metricsPage], services), { host, port: config.metricsPort });
+      : await listen(
+          createApp(
+            routes.filter(({ id }) => id === 'metrics'),
+            services,
+          ),
+          { host, port: config.metricsPort },
+        );
   const { port } = server;
   logger.info({ port }, 'the API listens');
 

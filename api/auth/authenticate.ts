@@ -29,7 +29,7 @@ export const AGENCY_ENDPOINTS = [
 ] as const;
 
 /** What a route says of who may call it. */
-type Guarded = Pick<TenantRoute, 'access' | 'adminsOnly'>;
+type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role'>;
 
 interface Credential {
   scheme: 'bearer' | 'basic';
@@ -82,11 +82,6 @@ function readCredential(authorization: string): Credential | null {
   return user === '' ? null : { scheme: 'basic', token: user };
 }
 
-const needsSession = ({ access }: Guarded): boolean => access.endsWith('-session');
-const needsAdmin = ({ access, adminsOnly }: Guarded): boolean =>
-  adminsOnly === true || access === 'workspace-admin-session';
-const isForAgencies = ({ access }: Guarded): boolean => access.startsWith('agency');
-
 async function withAgencyKey(
   route: Guarded,
   { scheme, token, path, client, agencyId }: Attempt,
@@ -97,8 +92,8 @@ async function withAgencyKey(
   const caller = scheme === 'bearer' ? await withAuth(pools, client, (db) => agencyByKey(db, hash)) : null;
   if (!caller) return unauthorized(client, services);
   const where = { agencyEndpoints: AGENCY_ENDPOINTS, requestedPath: path };
-  if (needsSession(route)) throw new ApiError('SESSION_REQUIRED', undefined, where);
-  if (!isForAgencies(route)) throw new ApiError('AGENCY_KEY_WRONG_ENDPOINT', undefined, where);
+  if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED', undefined, where);
+  if (route.caller !== 'agency') throw new ApiError('AGENCY_KEY_WRONG_ENDPOINT', undefined, where);
   if (agencyId !== '' && agencyId !== caller.agency.id) throw new ApiError('AGENCY_NOT_FOUND');
   if (!caller.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
   noteUse(hash, client, pools);
@@ -114,8 +109,8 @@ async function withWorkspaceKey(
   const hash = hashApiKey(token);
   const caller = await withAuth(pools, client, (db) => workspaceByKey(db, hash));
   if (!caller) return unauthorized(client, services);
-  if (needsSession(route)) throw new ApiError('SESSION_REQUIRED');
-  if (isForAgencies(route)) throw new ApiError('AGENCY_KEY_REQUIRED');
+  if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED');
+  if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');
   noteUse(hash, client, pools);
   return caller;
 }
@@ -139,14 +134,13 @@ async function withSession(
   const { pools } = services;
   if (scheme !== 'bearer') return unauthorized(client, services);
   const session = await verifySession(token, client, services);
-  if (isForAgencies(route)) {
+  if (route.caller === 'agency') {
     const caller = await withAuth(pools, client, (db) =>
       agencyOfUser(db, session.userId, agencyId === '' ? null : agencyId),
     );
     if (!caller && agencyId !== '') throw new ApiError('AGENCY_NOT_FOUND');
     if (!caller?.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
-    if (route.access.endsWith('-owner-session') && caller.role !== 'owner')
-      throw new ApiError('AGENCY_OWNER_REQUIRED');
+    if (route.role === 'owner' && caller.role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');
     return caller;
   }
   const { organizationId, role, userId } = session;
@@ -154,7 +148,7 @@ async function withSession(
     organizationId === null ? null : await withAuth(pools, client, (db) => workspaceById(db, organizationId));
   // The token is valid, so nothing was guessed.
   if (!workspace) throw new ApiError('UNAUTHORIZED');
-  if (needsAdmin(route) && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
+  if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   return { kind: 'workspace', via: 'session', workspace, userId, role };
 }
 

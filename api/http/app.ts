@@ -24,7 +24,7 @@ export function createApp(routes: readonly Route[], services: Services): Koa {
       [
         async (context) => {
           context.state['route'] = route;
-          await (route.access === 'public'
+          await (route.caller === 'anyone'
             ? publicRoute(route, context, services)
             : tenantRoute(route, context, services));
         },

@@ -39,7 +39,7 @@ const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
 export function openApiDocument(routes: readonly Route[]) {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
-    if (route.access === 'public' && route.hidden) continue;
+    if (route.caller === 'anyone' && route.hidden) continue;
     const method = route.method.toLowerCase() as 'get' | 'post' | 'put' | 'patch' | 'delete';
     paths[route.path] = { ...paths[route.path], [method]: operation(route) };
   }
@@ -81,7 +81,7 @@ export function openApiDocument(routes: readonly Route[]) {
 
 function operation(route: Route): ZodOpenApiOperationObject {
   const described = { operationId: route.id, tags: [route.tag], summary: route.summary };
-  if (route.access === 'public') {
+  if (route.caller === 'anyone') {
     return {
       ...described,
       security: [],
@@ -92,7 +92,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
   return {
     ...described,
     ...(route.description !== undefined && { description: route.description }),
-    security: SECURITY[route.access],
+    security: security(route),
     requestParams: {
       ...(route.params && { path: route.params }),
       ...(route.query && { query: route.query }),
@@ -103,10 +103,10 @@ function operation(route: Route): ZodOpenApiOperationObject {
   };
 }
 
-function requestHeaders({ idempotent, access }: TenantRoute) {
+function requestHeaders({ idempotent, caller }: TenantRoute) {
   const headers = {
     ...(idempotent && { 'Idempotency-Key': z.string().max(255).optional() }),
-    ...(access.startsWith('agency') && {
+    ...(caller === 'agency' && {
       'X-Agency-Id': z.string().optional().meta({
         description:
           'Which agency, for a signed-in user of several. Default: the one they own, else the one they have been a co-admin of for longest.',
@@ -120,15 +120,10 @@ function requestHeaders({ idempotent, access }: TenantRoute) {
 const pathParams = (path: string) =>
   z.object(Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, z.string()])));
 
-const SECURITY: Record<TenantRoute['access'], Record<string, string[]>[]> = {
-  workspace: [{ workspaceKey: [] }, { workspaceKeyBasic: [] }],
-  'workspace-untransacted': [{ workspaceKey: [] }, { workspaceKeyBasic: [] }],
-  'workspace-admin-session': [{ session: [] }],
-  agency: [{ agencyKey: [] }],
-  'agency-untransacted': [{ agencyKey: [] }],
-  'agency-owner-session': [{ session: [] }],
-  'agency-untransacted-owner-session': [{ session: [] }],
-};
+function security({ caller, credential }: TenantRoute): Record<string, string[]>[] {
+  if (credential === 'session') return [{ session: [] }];
+  return caller === 'agency' ? [{ agencyKey: [] }] : [{ workspaceKey: [] }, { workspaceKeyBasic: [] }];
+}
 
 function requestBody({ body, consumes }: TenantRoute) {
   if (consumes)
@@ -181,12 +176,12 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
     'UNAVAILABLE',
     ...(route.errors ?? []),
   ]);
-  if (route.access.startsWith('agency')) codes.add('NOT_AN_AGENCY').add('AGENCY_NOT_FOUND');
-  if (route.access === 'agency' || route.access === 'agency-untransacted') codes.add('AGENCY_KEY_REQUIRED');
-  if (route.access.startsWith('workspace')) codes.add('AGENCY_KEY_WRONG_ENDPOINT');
-  if (route.access.endsWith('-session')) codes.add('SESSION_REQUIRED');
-  if (route.access === 'workspace-admin-session' || route.adminsOnly) codes.add('ADMIN_REQUIRED');
-  if (route.access.endsWith('-owner-session')) codes.add('AGENCY_OWNER_REQUIRED');
+  if (route.caller === 'agency') codes.add('NOT_AN_AGENCY').add('AGENCY_NOT_FOUND');
+  else codes.add('AGENCY_KEY_WRONG_ENDPOINT');
+  if (route.credential === 'session') codes.add('SESSION_REQUIRED');
+  else if (route.caller === 'agency') codes.add('AGENCY_KEY_REQUIRED');
+  if (route.role === 'admin') codes.add('ADMIN_REQUIRED');
+  if (route.role === 'owner') codes.add('AGENCY_OWNER_REQUIRED');
   if (route.params) codes.add('NOT_FOUND');
   if (route.query || route.body) codes.add('VALIDATION_ERROR');
   if (route.body)
@@ -194,7 +189,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   if (route.consumes)
     for (const code of ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) codes.add(code);
   if (route.idempotent) codes.add('IDEMPOTENCY_KEY_REUSED');
-  if (route.access.startsWith('workspace') && route.method !== 'GET' && !route.openWhenReadOnly)
+  if (route.caller === 'workspace' && route.method !== 'GET' && !route.openWhenReadOnly)
     codes.add('READ_ONLY');
   return [...codes];
 }

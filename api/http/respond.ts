@@ -41,7 +41,7 @@ export async function respond(
   const handle = (db?: TenantDb | SystemTransaction): Promise<Answer> =>
     (route.handler as unknown as Handler)({ ...request, db });
 
-  if ('check' in route) await (route.check as Check | undefined)?.(request);
+  await (route.check as Check | undefined)?.(request);
   // The same key on another resource is another request: on each campaign, for one, a lead is added once.
   const target = [route.id, ...Object.values(koa['params'] as Record<string, string>)].join(' ');
   const answer = await inTransaction(
@@ -69,7 +69,7 @@ async function inTransaction(
   { pools, secrets }: Services,
   handle: (db?: TenantDb | SystemTransaction) => Promise<Answer>,
 ): Promise<Answer> {
-  if (route.access.includes('-untransacted')) return handle();
+  if (route.transaction === false) return handle();
   const key = route.idempotent ? idempotencyKey : '';
   const hash = key === '' ? '' : requestHash(body);
   if (caller.kind === 'agency') {

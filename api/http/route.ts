@@ -17,7 +17,7 @@ export const perMinute = (requests: number): RateLimit => ({ requests, seconds: 
 type Schema = z.ZodType;
 type Parsed<S extends Schema | undefined> = S extends Schema ? z.output<S> : undefined;
 
-/** What a route is, told once: the middleware, the OpenAPI document and the conformance tests are made from it. */
+/** A route as data: the middleware, the OpenAPI document and the conformance tests are derived from it. */
 interface Declaration<
   P extends Schema | undefined,
   Q extends Schema | undefined,
@@ -40,8 +40,6 @@ interface Declaration<
   errors?: readonly ErrorCode[];
   /** Default: 120 per minute; null: none. */
   limit?: RateLimit | null;
-  /** Of those who are signed in, only admins may; a key acts for the whole workspace. */
-  adminsOnly?: boolean;
   /** Stays open when the workspace is read-only. Reads always do. */
   openWhenReadOnly?: boolean;
   /** A `POST` that creates takes an `Idempotency-Key`. */
@@ -72,71 +70,44 @@ export interface RequestContext<P, Q, B> extends Services {
   raw: IncomingMessage;
 }
 
-/** What waits for something else than the database, such as a name server: it runs before the transaction. */
-type Check<P extends Schema | undefined, Q extends Schema | undefined, B extends Schema | undefined, C> = (
-  context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & { caller: C },
-) => Promise<void>;
+/** Who calls an endpoint, and the transaction that its handler runs in. */
+interface Kinds {
+  workspace: { caller: WorkspaceCaller; db: TenantDb };
+  agency: { caller: AgencyCaller; db: SystemTransaction };
+}
+type Kind = keyof Kinds;
 
-/** An endpoint of one workspace: its handler runs in one transaction of that workspace. */
-export interface WorkspaceRoute<
+/** An endpoint of one workspace, or of an agency. */
+export interface TenantRouteOf<
+  K extends Kind,
   P extends Schema | undefined = undefined,
   Q extends Schema | undefined = undefined,
   B extends Schema | undefined = undefined,
   R extends Responses = Responses,
   A = Reply<R>,
+  T extends boolean = true,
 > extends Declaration<P, Q, B, R> {
-  access: 'workspace' | 'workspace-admin-session';
-  check?: Check<P, Q, B, WorkspaceCaller>;
+  caller: K;
+  /** `session`: only somebody who is signed in; keys are refused. Default: a key or a session. */
+  credential?: 'session';
+  /** What somebody who is signed in must be; a key acts for the whole workspace or agency. */
+  role?: K extends 'workspace' ? 'admin' : 'owner';
+  /**
+   * false: the handler opens transactions itself, because requests share one commit or because it waits for something
+   * other than the database, during which no transaction may stay open. Default: it runs in one transaction.
+   */
+  transaction?: T;
+  /** Waits for something other than the database, such as a name server, before the transaction begins. */
+  check?(context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & Pick<Kinds[K], 'caller'>): Promise<void>;
   handler(
-    context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & { caller: WorkspaceCaller; db: TenantDb },
+    context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> &
+      (T extends false ? Pick<Kinds[K], 'caller'> : Kinds[K]),
   ): Promise<A>;
-}
-
-/**
- * An endpoint of one workspace whose handler opens transactions as it needs them (`withTenant`): because requests
- * share one commit, or because it waits for another party, and no transaction is to be held open meanwhile.
- */
-export interface UntransactedRoute<
-  P extends Schema | undefined = undefined,
-  Q extends Schema | undefined = undefined,
-  B extends Schema | undefined = undefined,
-  R extends Responses = Responses,
-  A = Reply<R>,
-> extends Declaration<P, Q, B, R> {
-  access: 'workspace-untransacted';
-  handler(context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & { caller: WorkspaceCaller }): Promise<A>;
-}
-
-export interface AgencyRoute<
-  P extends Schema | undefined = undefined,
-  Q extends Schema | undefined = undefined,
-  B extends Schema | undefined = undefined,
-  R extends Responses = Responses,
-  A = Reply<R>,
-> extends Declaration<P, Q, B, R> {
-  access: 'agency' | 'agency-owner-session';
-  check?: Check<P, Q, B, AgencyCaller>;
-  handler(
-    context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & {
-      caller: AgencyCaller;
-      db: SystemTransaction;
-    },
-  ): Promise<A>;
-}
-
-/** As `UntransactedRoute`, for an agency. */
-export interface AgencyUntransactedRoute<
-  B extends Schema | undefined = undefined,
-  R extends Responses = Responses,
-  A = Reply<R>,
-> extends Declaration<undefined, undefined, B, R> {
-  access: 'agency-untransacted' | 'agency-untransacted-owner-session';
-  handler(context: RequestContext<undefined, undefined, Parsed<B>> & { caller: AgencyCaller }): Promise<A>;
 }
 
 /** No credential: health, documents, callbacks (which verify a signature) and the proxy to the simulators. */
 export interface PublicRoute {
-  access: 'public';
+  caller: 'anyone';
   id: string;
   method: Declaration<undefined, undefined, undefined, Responses>['method'];
   path: string;
@@ -154,59 +125,26 @@ export interface PublicRoute {
 
 // The list of routes holds every kind at once; within it a route's own schemas are no longer told apart.
 // oxlint-disable-next-line no-explicit-any
-type AnyWorkspaceRoute = WorkspaceRoute<any, any, any, any, any>;
-// oxlint-disable-next-line no-explicit-any
-type AnyUntransactedRoute = UntransactedRoute<any, any, any, any, any>;
-// oxlint-disable-next-line no-explicit-any
-type AnyAgencyRoute = AgencyRoute<any, any, any, any, any> | AgencyUntransactedRoute<any, any, any>;
-export type TenantRoute = AnyWorkspaceRoute | AnyUntransactedRoute | AnyAgencyRoute;
+type AnyRouteOf<K extends Kind> = TenantRouteOf<K, any, any, any, any, any, any>;
+export type TenantRoute = AnyRouteOf<'workspace'> | AnyRouteOf<'agency'>;
 export type Route = TenantRoute | PublicRoute;
 
-export function workspaceRoute<
-  R extends Responses,
-  P extends Schema | undefined = undefined,
-  Q extends Schema | undefined = undefined,
-  B extends Schema | undefined = undefined,
-  const A extends Reply<R> = Reply<R>,
->(
-  route: Omit<WorkspaceRoute<P, Q, B, R, A>, 'access'> & { access?: 'workspace-admin-session' },
-): WorkspaceRoute<P, Q, B, R, A> {
-  return { access: 'workspace', ...route };
-}
+const routeOf =
+  <K extends Kind>(caller: K) =>
+  <
+    R extends Responses,
+    P extends Schema | undefined = undefined,
+    Q extends Schema | undefined = undefined,
+    B extends Schema | undefined = undefined,
+    const A extends Reply<R> = Reply<R>,
+    const T extends boolean = true,
+  >(
+    route: Omit<TenantRouteOf<K, P, Q, B, R, A, T>, 'caller'>,
+  ): TenantRouteOf<K, P, Q, B, R, A, T> => ({ caller, ...route });
 
-export function untransactedRoute<
-  R extends Responses,
-  P extends Schema | undefined = undefined,
-  Q extends Schema | undefined = undefined,
-  B extends Schema | undefined = undefined,
-  const A extends Reply<R> = Reply<R>,
->(route: Omit<UntransactedRoute<P, Q, B, R, A>, 'access'>): UntransactedRoute<P, Q, B, R, A> {
-  return { access: 'workspace-untransacted', ...route };
-}
-
-export function agencyRoute<
-  R extends Responses,
-  P extends Schema | undefined = undefined,
-  Q extends Schema | undefined = undefined,
-  B extends Schema | undefined = undefined,
-  const A extends Reply<R> = Reply<R>,
->(
-  route: Omit<AgencyRoute<P, Q, B, R, A>, 'access'> & { access?: 'agency-owner-session' },
-): AgencyRoute<P, Q, B, R, A> {
-  return { access: 'agency', ...route };
-}
-
-export function agencyUntransactedRoute<
-  R extends Responses,
-  B extends Schema | undefined = undefined,
-  const A extends Reply<R> = Reply<R>,
->(
-  route: Omit<AgencyUntransactedRoute<B, R, A>, 'access'> & { access?: 'agency-untransacted-owner-session' },
-): AgencyUntransactedRoute<B, R, A> {
-  return { access: 'agency-untransacted', ...route };
-}
-
-export const publicRoute = (route: Omit<PublicRoute, 'access'>): PublicRoute => ({
-  access: 'public',
+export const workspaceRoute = routeOf('workspace');
+export const agencyRoute = routeOf('agency');
+export const publicRoute = (route: Omit<PublicRoute, 'caller'>): PublicRoute => ({
+  caller: 'anyone',
   ...route,
 });

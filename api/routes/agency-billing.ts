@@ -6,65 +6,70 @@ import { Plan } from '#domain/entitlement.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { CardDeclined, PaymentsUnavailable } from '#domain/payments.ts';
 import { ApiError } from '../http/errors.ts';
-import { agencyUntransactedRoute } from '../http/route.ts';
+import { agencyRoute } from '../http/route.ts';
 
-export const subscribeClient = agencyUntransactedRoute({
-  id: 'subscribeClient',
-  method: 'POST',
-  path: '/api/agency/billing/subscribe',
-  tag: 'Agency',
-  summary: 'Put a client on a plan, without a checkout page',
-  description:
-    'Card billing charges the saved card; in invoice billing there is no subscription at the payment provider.',
-  body: z.object({ workspaceId: z.string(), plan: Plan }),
-  responses: {
-    200: z.object({
-      success: z.literal(true),
-      workspaceId: WorkspaceId,
-      plan: Plan,
-      subscriptionId: z.string().nullable(),
-      billingMode: z.enum(['card', 'invoice']),
-    }),
-  },
-  errors: ['WORKSPACE_NOT_FOUND', 'CARD_DECLINED', 'CONFLICT', 'UNAVAILABLE'],
-  async handler({ caller, body: { workspaceId, plan }, pools, payments, logger }) {
-    if (!(await findClient(systemDb(pools), caller.agency.id, workspaceId)))
-      throw new ApiError('WORKSPACE_NOT_FOUND');
-    const { subscriptionId, billingMode } = await subscribe({ pools, payments }, workspaceId, plan).catch(
-      (error: unknown) => {
-        if (error instanceof PaymentsUnavailable)
-          logger.warn({ workspaceId, error }, 'the payment provider does not answer');
-        throw refusalOf(error);
-      },
-    );
-    return { status: 200, body: { success: true, workspaceId, plan, subscriptionId, billingMode } };
-  },
-});
-
-export const changeAgencyCard = agencyUntransactedRoute({
-  id: 'changeAgencyCard',
-  method: 'POST',
-  path: '/api/agency/billing/card',
-  tag: 'Agency',
-  summary: "Save or change the agency's card, on a page of the payment provider",
-  description: 'Plans and add-on lines of all its clients are charged to the card that was saved last.',
-  access: 'agency-untransacted-owner-session',
-  body: z.object({
-    /** Where the page leads once the card is saved. */
-    returnUrl: z.url({ protocol: /^https?$/ }).max(2000),
+export const agencyBillingRoutes = [
+  agencyRoute({
+    id: 'subscribeClient',
+    method: 'POST',
+    path: '/api/agency/billing/subscribe',
+    tag: 'Agency',
+    transaction: false,
+    summary: 'Put a client on a plan, without a checkout page',
+    description:
+      'Card billing charges the saved card; in invoice billing there is no subscription at the payment provider.',
+    body: z.object({ workspaceId: z.string(), plan: Plan }),
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        workspaceId: WorkspaceId,
+        plan: Plan,
+        subscriptionId: z.string().nullable(),
+        billingMode: z.enum(['card', 'invoice']),
+      }),
+    },
+    errors: ['WORKSPACE_NOT_FOUND', 'CARD_DECLINED', 'CONFLICT', 'UNAVAILABLE'],
+    async handler({ caller, body: { workspaceId, plan }, pools, payments, logger }) {
+      if (!(await findClient(systemDb(pools), caller.agency.id, workspaceId)))
+        throw new ApiError('WORKSPACE_NOT_FOUND');
+      const { subscriptionId, billingMode } = await subscribe({ pools, payments }, workspaceId, plan).catch(
+        (error: unknown) => {
+          if (error instanceof PaymentsUnavailable)
+            logger.warn({ workspaceId, error }, 'the payment provider does not answer');
+          throw refusalOf(error);
+        },
+      );
+      return { status: 200, body: { success: true, workspaceId, plan, subscriptionId, billingMode } };
+    },
   }),
-  responses: { 200: z.object({ success: z.literal(true), url: z.string() }) },
-  errors: ['UNAVAILABLE'],
-  async handler({ caller, body, pools, payments }) {
-    try {
-      const customerId = await agencyCustomer({ pools, payments }, caller.agency.id);
-      const url = await payments.openCardPage({ customerId, returnUrl: body.returnUrl });
-      return { status: 200, body: { success: true, url } };
-    } catch (error) {
-      throw refusalOf(error);
-    }
-  },
-});
+
+  agencyRoute({
+    id: 'changeAgencyCard',
+    method: 'POST',
+    path: '/api/agency/billing/card',
+    tag: 'Agency',
+    transaction: false,
+    summary: "Save or change the agency's card, on a page of the payment provider",
+    description: 'Plans and add-on lines of all its clients are charged to the card that was saved last.',
+    credential: 'session',
+    role: 'owner',
+    body: z.object({
+      /** Where the page leads once the card is saved. */
+      returnUrl: z.url({ protocol: /^https?$/ }).max(2000),
+    }),
+    responses: { 200: z.object({ success: z.literal(true), url: z.string() }) },
+    errors: ['UNAVAILABLE'],
+    async handler({ caller, body, pools, payments }) {
+      try {
+        const customerId = await agencyCustomer({ pools, payments }, caller.agency.id);
+        const url = await payments.openCardPage({ customerId, returnUrl: body.returnUrl });
+        return { status: 200, body: { success: true, url } };
+      } catch (error) {
+        throw refusalOf(error);
+      }
+    },
+  }),
+];
 
 function refusalOf(error: unknown): unknown {
   if (error instanceof CardDeclined) return new ApiError('CARD_DECLINED');

@@ -8,46 +8,6 @@ import { EmailPreferences, switchAll } from '#domain/email-preferences.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { agencyRoute } from '../http/route.ts';
 
-export const readSubAccounts = agencyRoute({
-  id: 'listSubAccounts',
-  method: 'GET',
-  path: '/api/agency/subaccounts',
-  tag: 'Agency',
-  summary: 'The workspaces of the agency',
-  responses: { 200: z.object({ success: z.literal(true), subAccounts: z.array(SubAccount) }) },
-  async handler({ db, caller }) {
-    return { status: 200, body: { success: true, subAccounts: await listSubAccounts(db, caller.agency.id) } };
-  },
-});
-
-export const createSubAccount = agencyRoute({
-  id: 'createSubAccount',
-  method: 'POST',
-  path: '/api/agency/subaccounts',
-  tag: 'Agency',
-  summary: 'Create a workspace; its first key is in this answer only',
-  idempotent: true,
-  body: SubAccountInput,
-  responses: {
-    201: z.object({
-      success: z.literal(true),
-      subAccount: SubAccount,
-      workspaceApiKey: z
-        .string()
-        .meta({ description: 'A key of the new workspace: shown now and never again.' }),
-    }),
-  },
-  async handler({ db, caller, body }) {
-    const { workspaceId, ownerId } = await insertSubAccount(db, caller.agency.id, body);
-    const { key, ...stored } = newApiKey('workspace');
-    const store = { db: inWorkspace(db, { id: workspaceId }), workspaceId };
-    await insertApiKey(store, stored, { name: 'First key', expiresAt: null, userId: ownerId });
-    const [subAccount] = await listSubAccounts(db, caller.agency.id, workspaceId);
-    if (!subAccount) throw new Error('the workspace that was just made is not there');
-    return { status: 201, body: { success: true, subAccount, workspaceApiKey: key } };
-  },
-});
-
 const PreferencesByWorkspace = z.object({
   success: z.literal(true),
   workspaces: z.array(
@@ -55,37 +15,82 @@ const PreferencesByWorkspace = z.object({
   ),
 });
 
-export const readAgencyEmailPreferences = agencyRoute({
-  id: 'listAgencyEmailPreferences',
-  method: 'GET',
-  path: '/api/agency/email-preferences',
-  tag: 'Agency',
-  summary: 'Which service emails each workspace receives',
-  responses: { 200: PreferencesByWorkspace },
-  async handler({ db, caller }) {
-    const workspaces = [];
-    for (const client of await listClients(db, caller.agency.id)) {
-      const preferences = await findEmailPreferences(inWorkspace(db, client));
-      workspaces.push({ workspaceId: client.id, name: client.name, preferences });
-    }
-    return { status: 200, body: { success: true, workspaces } };
-  },
-});
+export const agencyClientRoutes = [
+  agencyRoute({
+    id: 'listSubAccounts',
+    method: 'GET',
+    path: '/api/agency/subaccounts',
+    tag: 'Agency',
+    summary: 'The workspaces of the agency',
+    responses: { 200: z.object({ success: z.literal(true), subAccounts: z.array(SubAccount) }) },
+    async handler({ db, caller }) {
+      return {
+        status: 200,
+        body: { success: true, subAccounts: await listSubAccounts(db, caller.agency.id) },
+      };
+    },
+  }),
 
-export const writeAgencyEmailPreferences = agencyRoute({
-  id: 'updateAgencyEmailPreferences',
-  method: 'POST',
-  path: '/api/agency/email-preferences',
-  tag: 'Agency',
-  summary: 'Turn all service emails off, or on, in every workspace',
-  body: z.object({ enabled: z.boolean() }),
-  responses: { 200: PreferencesByWorkspace },
-  async handler({ db, caller, body }) {
-    const workspaces = [];
-    for (const client of await listClients(db, caller.agency.id)) {
-      const preferences = await changeEmailPreferences(inWorkspace(db, client), switchAll(body.enabled));
-      workspaces.push({ workspaceId: client.id, name: client.name, preferences });
-    }
-    return { status: 200, body: { success: true, workspaces } };
-  },
-});
+  agencyRoute({
+    id: 'createSubAccount',
+    method: 'POST',
+    path: '/api/agency/subaccounts',
+    tag: 'Agency',
+    summary: 'Create a workspace; its first key is in this answer only',
+    idempotent: true,
+    body: SubAccountInput,
+    responses: {
+      201: z.object({
+        success: z.literal(true),
+        subAccount: SubAccount,
+        workspaceApiKey: z
+          .string()
+          .meta({ description: 'A key of the new workspace: shown now and never again.' }),
+      }),
+    },
+    async handler({ db, caller, body }) {
+      const { workspaceId, ownerId } = await insertSubAccount(db, caller.agency.id, body);
+      const { key, ...stored } = newApiKey('workspace');
+      const store = { db: inWorkspace(db, { id: workspaceId }), workspaceId };
+      await insertApiKey(store, stored, { name: 'First key', expiresAt: null, userId: ownerId });
+      const [subAccount] = await listSubAccounts(db, caller.agency.id, workspaceId);
+      if (!subAccount) throw new Error('the workspace that was just made is not there');
+      return { status: 201, body: { success: true, subAccount, workspaceApiKey: key } };
+    },
+  }),
+
+  agencyRoute({
+    id: 'listAgencyEmailPreferences',
+    method: 'GET',
+    path: '/api/agency/email-preferences',
+    tag: 'Agency',
+    summary: 'Which service emails each workspace receives',
+    responses: { 200: PreferencesByWorkspace },
+    async handler({ db, caller }) {
+      const workspaces = [];
+      for (const client of await listClients(db, caller.agency.id)) {
+        const preferences = await findEmailPreferences(inWorkspace(db, client));
+        workspaces.push({ workspaceId: client.id, name: client.name, preferences });
+      }
+      return { status: 200, body: { success: true, workspaces } };
+    },
+  }),
+
+  agencyRoute({
+    id: 'updateAgencyEmailPreferences',
+    method: 'POST',
+    path: '/api/agency/email-preferences',
+    tag: 'Agency',
+    summary: 'Turn all service emails off, or on, in every workspace',
+    body: z.object({ enabled: z.boolean() }),
+    responses: { 200: PreferencesByWorkspace },
+    async handler({ db, caller, body }) {
+      const workspaces = [];
+      for (const client of await listClients(db, caller.agency.id)) {
+        const preferences = await changeEmailPreferences(inWorkspace(db, client), switchAll(body.enabled));
+        workspaces.push({ workspaceId: client.id, name: client.name, preferences });
+      }
+      return { status: 200, body: { success: true, workspaces } };
+    },
+  }),
+];

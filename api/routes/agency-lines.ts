@@ -11,24 +11,8 @@ import { secretContext } from '#providers/secret-box.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { agencyRoute, agencyUntransactedRoute } from '../http/route.ts';
+import { agencyRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
-
-export const readAgencyLines = agencyRoute({
-  id: 'listAgencyLines',
-  method: 'GET',
-  path: '/api/agency/lines',
-  tag: 'Agency',
-  summary: "Every line of the agency's workspaces, with today's usage",
-  responses: { 200: z.object({ success: z.literal(true), lines: z.array(Line) }) },
-  async handler({ db, caller, now }) {
-    const lines: Line[] = [];
-    for (const client of await listClients(db, caller.agency.id)) {
-      lines.push(...(await listLines(inWorkspace(db, client), client.timezone, now)));
-    }
-    return { status: 200, body: { success: true, lines } };
-  },
-});
 
 const LineAction = z
   .object({
@@ -49,37 +33,57 @@ const Transferred = z.object({
   fromWorkspaceId: WorkspaceId,
   toWorkspaceId: WorkspaceId,
 });
+
 const Deleted = z.object({ success: z.literal(true), lineId: Id, workspaceId: WorkspaceId });
 
-export const changeAgencyLine = agencyUntransactedRoute({
-  id: 'changeAgencyLine',
-  method: 'POST',
-  path: '/api/agency/lines',
-  tag: 'Agency',
-  summary: "Move a line between the agency's workspaces",
-  description:
-    'The line keeps what it has used of today, and its contacts. Messages that it has not sent stay behind and leave through another line of their workspace. One more transfer brings it back. `delete` is refused with an API key.',
-  body: LineAction,
-  responses: { 200: z.union([Transferred, Deleted]) },
-  errors: [
-    'AGENCY_DELETE_SESSION_ONLY',
-    'AGENCY_OWNER_REQUIRED',
-    'NOT_FOUND',
-    'WORKSPACE_NOT_FOUND',
-    'CONFLICT',
-  ],
-  async handler({ caller, body, now, ...services }) {
-    if (body.action === 'delete') {
-      refuseDelete(caller);
-      return { status: 200, body: await remove(caller, named(body.lineId), services) };
-    }
-    const { targetWorkspaceId } = body;
-    if (targetWorkspaceId === undefined) throw invalid('targetWorkspaceId', 'is required for a transfer');
-    const target = await findClient(systemDb(services.pools), caller.agency.id, targetWorkspaceId);
-    if (!target) throw new ApiError('WORKSPACE_NOT_FOUND');
-    return { status: 200, body: await transfer(caller, named(body.lineId), target, now, services) };
-  },
-});
+export const agencyLineRoutes = [
+  agencyRoute({
+    id: 'listAgencyLines',
+    method: 'GET',
+    path: '/api/agency/lines',
+    tag: 'Agency',
+    summary: "Every line of the agency's workspaces, with today's usage",
+    responses: { 200: z.object({ success: z.literal(true), lines: z.array(Line) }) },
+    async handler({ db, caller, now }) {
+      const lines: Line[] = [];
+      for (const client of await listClients(db, caller.agency.id)) {
+        lines.push(...(await listLines(inWorkspace(db, client), client.timezone, now)));
+      }
+      return { status: 200, body: { success: true, lines } };
+    },
+  }),
+
+  agencyRoute({
+    id: 'changeAgencyLine',
+    method: 'POST',
+    path: '/api/agency/lines',
+    tag: 'Agency',
+    transaction: false,
+    summary: "Move a line between the agency's workspaces",
+    description:
+      'The line keeps what it has used of today, and its contacts. Messages that it has not sent stay behind and leave through another line of their workspace. One more transfer brings it back. `delete` is refused with an API key.',
+    body: LineAction,
+    responses: { 200: z.union([Transferred, Deleted]) },
+    errors: [
+      'AGENCY_DELETE_SESSION_ONLY',
+      'AGENCY_OWNER_REQUIRED',
+      'NOT_FOUND',
+      'WORKSPACE_NOT_FOUND',
+      'CONFLICT',
+    ],
+    async handler({ caller, body, now, ...services }) {
+      if (body.action === 'delete') {
+        refuseDelete(caller);
+        return { status: 200, body: await remove(caller, named(body.lineId), services) };
+      }
+      const { targetWorkspaceId } = body;
+      if (targetWorkspaceId === undefined) throw invalid('targetWorkspaceId', 'is required for a transfer');
+      const target = await findClient(systemDb(services.pools), caller.agency.id, targetWorkspaceId);
+      if (!target) throw new ApiError('WORKSPACE_NOT_FOUND');
+      return { status: 200, body: await transfer(caller, named(body.lineId), target, now, services) };
+    },
+  }),
+];
 
 async function remove(caller: AgencyCaller, lineId: string, { pools }: Services) {
   const home = await homeOf(systemDb(pools), caller, lineId);

@@ -21,135 +21,144 @@ const Member = z
   .object({ userId: z.string(), email: z.string(), name: z.string(), role: z.enum(['owner', 'co_admin']) })
   .meta({ id: 'AgencyMember' });
 
-/** Co-admins and the card are matters of the signed-in owner: no key reaches them. */
-export const readAgencyMembers = agencyRoute({
-  id: 'listAgencyMembers',
-  method: 'GET',
-  path: '/api/agency/members',
-  tag: 'Agency',
-  summary: 'The owner and the co-admins of the agency',
-  access: 'agency-owner-session',
-  responses: { 200: z.object({ success: z.literal(true), members: z.array(Member) }) },
-  async handler({ db, caller }) {
-    return { status: 200, body: { success: true, members: await listAgencyMembers(db, caller.agency.id) } };
-  },
-});
+export const agencyMemberRoutes = [
+  /** Co-admins and the card are matters of the signed-in owner: no key reaches them. */
+  agencyRoute({
+    id: 'listAgencyMembers',
+    method: 'GET',
+    path: '/api/agency/members',
+    tag: 'Agency',
+    summary: 'The owner and the co-admins of the agency',
+    credential: 'session',
+    role: 'owner',
+    responses: { 200: z.object({ success: z.literal(true), members: z.array(Member) }) },
+    async handler({ db, caller }) {
+      return { status: 200, body: { success: true, members: await listAgencyMembers(db, caller.agency.id) } };
+    },
+  }),
 
-export const readAgencyAdmins = agencyRoute({
-  id: 'listAgencyAdmins',
-  method: 'GET',
-  path: '/api/agency/admins',
-  tag: 'Agency',
-  summary: 'The co-admins of the agency',
-  access: 'agency-owner-session',
-  responses: { 200: z.object({ success: z.literal(true), admins: z.array(Member) }) },
-  async handler({ db, caller }) {
-    const members = await listAgencyMembers(db, caller.agency.id);
-    return {
-      status: 200,
-      body: { success: true, admins: members.filter(({ role }) => role === 'co_admin') },
-    };
-  },
-});
-
-export const createAgencyAdmin = agencyRoute({
-  id: 'createAgencyAdmin',
-  method: 'POST',
-  path: '/api/agency/admins',
-  tag: 'Agency',
-  summary: 'Invite somebody by email to be a co-admin',
-  description: `The answer is the same whether or not the address has an account. That person becomes a co-admin by accepting, signed in, what the link in the email opens; it is valid for ${INVITATION_DAYS} days. An address gets one email an hour. ${INVITATIONS_PER_HOUR} invitations an hour.`,
-  access: 'agency-owner-session',
-  idempotent: true,
-  limit: INVITATION_LIMIT,
-  body: z.object({ email: z.string().max(320) }),
-  responses: { 202: z.object({ success: z.literal(true) }) },
-  async handler({ db, caller, body, config, secrets, now }) {
-    const agencyId = caller.agency.id;
-    const email = normalizeEmail(body.email);
-    if (email === null) throw invalid('email', 'must be an email address');
-    const { token, tokenHash } = newToken();
-    const { userId } = caller;
-    const { expiresAt, isNewLink } = await putAgencyInvitation(db, agencyId, {
-      email,
-      tokenHash,
-      userId,
-      now,
-    });
-    if (isNewLink) {
-      const outbox = agencyOutbox(db, agencyId);
-      const data = {
-        ...(await agencyNames(db, agencyId, userId)),
-        link: `${config.publicUrl}/invitations/${token}`,
-        expiresAt: expiresAt.toISOString(),
+  agencyRoute({
+    id: 'listAgencyAdmins',
+    method: 'GET',
+    path: '/api/agency/admins',
+    tag: 'Agency',
+    summary: 'The co-admins of the agency',
+    credential: 'session',
+    role: 'owner',
+    responses: { 200: z.object({ success: z.literal(true), admins: z.array(Member) }) },
+    async handler({ db, caller }) {
+      const members = await listAgencyMembers(db, caller.agency.id);
+      return {
+        status: 200,
+        body: { success: true, admins: members.filter(({ role }) => role === 'co_admin') },
       };
-      await insertMail(
-        outbox,
-        { to: email, template: 'agencyInvitation', data },
-        mailSeal(secrets, agencyId),
-        await invitationMailAt(outbox, email, 'agencyInvitation', now),
-      );
-      db.wakes.signal(agencyMailSenderId(agencyId), agencyId);
-    }
-    return { status: 202, body: { success: true } };
-  },
-});
+    },
+  }),
 
-export const readAgencyInvitations = agencyRoute({
-  id: 'listAgencyInvitations',
-  method: 'GET',
-  path: '/api/agency/invitations',
-  tag: 'Agency',
-  summary: 'Who was invited to be a co-admin and has not accepted, newest first',
-  access: 'agency-owner-session',
-  responses: { 200: z.object({ success: z.literal(true), invitations: z.array(AgencyInvitation) }) },
-  async handler({ db, caller }) {
-    const invitations = await listAgencyInvitations(db, caller.agency.id);
-    return { status: 200, body: { success: true, invitations } };
-  },
-});
+  agencyRoute({
+    id: 'createAgencyAdmin',
+    method: 'POST',
+    path: '/api/agency/admins',
+    tag: 'Agency',
+    summary: 'Invite somebody by email to be a co-admin',
+    description: `The answer is the same whether or not the address has an account. That person becomes a co-admin by accepting, signed in, what the link in the email opens; it is valid for ${INVITATION_DAYS} days. An address gets one email an hour. ${INVITATIONS_PER_HOUR} invitations an hour.`,
+    credential: 'session',
+    role: 'owner',
+    idempotent: true,
+    limit: INVITATION_LIMIT,
+    body: z.object({ email: z.string().max(320) }),
+    responses: { 202: z.object({ success: z.literal(true) }) },
+    async handler({ db, caller, body, config, secrets, now }) {
+      const agencyId = caller.agency.id;
+      const email = normalizeEmail(body.email);
+      if (email === null) throw invalid('email', 'must be an email address');
+      const { token, tokenHash } = newToken();
+      const { userId } = caller;
+      const { expiresAt, isNewLink } = await putAgencyInvitation(db, agencyId, {
+        email,
+        tokenHash,
+        userId,
+        now,
+      });
+      if (isNewLink) {
+        const outbox = agencyOutbox(db, agencyId);
+        const data = {
+          ...(await agencyNames(db, agencyId, userId)),
+          link: `${config.publicUrl}/invitations/${token}`,
+          expiresAt: expiresAt.toISOString(),
+        };
+        await insertMail(
+          outbox,
+          { to: email, template: 'agencyInvitation', data },
+          mailSeal(secrets, agencyId),
+          await invitationMailAt(outbox, email, 'agencyInvitation', now),
+        );
+        db.wakes.signal(agencyMailSenderId(agencyId), agencyId);
+      }
+      return { status: 202, body: { success: true } };
+    },
+  }),
 
-export const withdrawAgencyInvitation = agencyRoute({
-  id: 'deleteAgencyInvitation',
-  method: 'DELETE',
-  path: '/api/agency/invitations/{id}',
-  tag: 'Agency',
-  summary: 'Withdraw an invitation that was not accepted; its link is void',
-  access: 'agency-owner-session',
-  params: z.object({ id: Id }),
-  responses: { 200: z.object({ success: z.literal(true) }) },
-  async handler({ db, caller, params }) {
-    if (!(await deleteAgencyInvitation(db, caller.agency.id, params.id)))
-      throw new ApiError('NOT_FOUND', 'Invitation not found');
-    return { status: 200, body: { success: true } };
-  },
-});
+  agencyRoute({
+    id: 'listAgencyInvitations',
+    method: 'GET',
+    path: '/api/agency/invitations',
+    tag: 'Agency',
+    summary: 'Who was invited to be a co-admin and has not accepted, newest first',
+    credential: 'session',
+    role: 'owner',
+    responses: { 200: z.object({ success: z.literal(true), invitations: z.array(AgencyInvitation) }) },
+    async handler({ db, caller }) {
+      const invitations = await listAgencyInvitations(db, caller.agency.id);
+      return { status: 200, body: { success: true, invitations } };
+    },
+  }),
 
-export const removeAgencyAdmin = agencyRoute({
-  id: 'deleteAgencyAdmin',
-  method: 'DELETE',
-  path: '/api/agency/admins/{userId}',
-  tag: 'Agency',
-  summary: 'Remove a co-admin',
-  access: 'agency-owner-session',
-  params: z.object({ userId: UserId }),
-  responses: { 200: z.object({ success: z.literal(true) }) },
-  async handler({ db, caller, params }) {
-    if (!(await removeCoAdmin(db, caller.agency.id, params.userId)))
-      throw new ApiError('NOT_FOUND', 'Co-admin not found');
-    return { status: 200, body: { success: true } };
-  },
-});
+  agencyRoute({
+    id: 'deleteAgencyInvitation',
+    method: 'DELETE',
+    path: '/api/agency/invitations/{id}',
+    tag: 'Agency',
+    summary: 'Withdraw an invitation that was not accepted; its link is void',
+    credential: 'session',
+    role: 'owner',
+    params: z.object({ id: Id }),
+    responses: { 200: z.object({ success: z.literal(true) }) },
+    async handler({ db, caller, params }) {
+      if (!(await deleteAgencyInvitation(db, caller.agency.id, params.id)))
+        throw new ApiError('NOT_FOUND', 'Invitation not found');
+      return { status: 200, body: { success: true } };
+    },
+  }),
 
-export const readAgencyBilling = agencyRoute({
-  id: 'getAgencyBilling',
-  method: 'GET',
-  path: '/api/agency/billing',
-  tag: 'Agency',
-  summary: 'How the agency pays',
-  access: 'agency-owner-session',
-  responses: { 200: z.object({ success: z.literal(true), billingMode: BillingMode }) },
-  async handler({ caller }) {
-    return { status: 200, body: { success: true, billingMode: caller.agency.billingMode } };
-  },
-});
+  agencyRoute({
+    id: 'deleteAgencyAdmin',
+    method: 'DELETE',
+    path: '/api/agency/admins/{userId}',
+    tag: 'Agency',
+    summary: 'Remove a co-admin',
+    credential: 'session',
+    role: 'owner',
+    params: z.object({ userId: UserId }),
+    responses: { 200: z.object({ success: z.literal(true) }) },
+    async handler({ db, caller, params }) {
+      if (!(await removeCoAdmin(db, caller.agency.id, params.userId)))
+        throw new ApiError('NOT_FOUND', 'Co-admin not found');
+      return { status: 200, body: { success: true } };
+    },
+  }),
+
+  agencyRoute({
+    id: 'getAgencyBilling',
+    method: 'GET',
+    path: '/api/agency/billing',
+    tag: 'Agency',
+    summary: 'How the agency pays',
+    credential: 'session',
+    role: 'owner',
+    responses: { 200: z.object({ success: z.literal(true), billingMode: BillingMode }) },
+    async handler({ caller }) {
+      return { status: 200, body: { success: true, billingMode: caller.agency.billingMode } };
+    },
+  }),
+];

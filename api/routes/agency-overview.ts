@@ -5,37 +5,39 @@ import { WorkspaceId } from '#domain/ids.ts';
 import { Metrics, metricsOf, NO_COUNTS, sumCounts } from '#domain/metrics.ts';
 import { agencyRoute } from '../http/route.ts';
 
-export const readAgencyOverview = agencyRoute({
-  id: 'getAgencyOverview',
-  method: 'GET',
-  path: '/api/agency/overview',
-  tag: 'Agency',
-  summary: 'Statistics of the last days, in total and for each workspace',
-  query: z.object({ days: z.coerce.number().int().min(1).max(365).default(30) }),
-  responses: {
-    200: z.object({
-      success: z.literal(true),
-      days: z.int(),
-      totals: Metrics.meta({ description: 'A contact of two workspaces counts in each.' }),
-      workspaces: z.array(z.object({ workspaceId: WorkspaceId, name: z.string(), metrics: Metrics })),
-    }),
-  },
-  async handler({ db, caller, query: { days }, now }) {
-    const clients = await listClients(db, caller.agency.id);
-    const from = new Date(now.getTime() - days * 86_400_000);
-    const counts = await countByWorkspace(
-      db,
-      clients.map(({ id }) => id),
-      { from },
-    );
-    const workspaces = clients.map(({ id, name }) => ({
-      workspaceId: id,
-      name,
-      metrics: metricsOf(counts.get(id) ?? NO_COUNTS),
-    }));
-    return {
-      status: 200,
-      body: { success: true, days, totals: metricsOf(sumCounts([...counts.values()])), workspaces },
-    };
-  },
-});
+export const agencyOverviewRoutes = [
+  agencyRoute({
+    id: 'getAgencyOverview',
+    method: 'GET',
+    path: '/api/agency/overview',
+    tag: 'Agency',
+    summary: 'Statistics of the last days, in total and for each workspace',
+    query: z.object({ days: z.coerce.number().int().min(1).max(365).default(30) }),
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        days: z.int(),
+        totals: Metrics.meta({ description: 'A contact of two workspaces counts in each.' }),
+        workspaces: z.array(z.object({ workspaceId: WorkspaceId, name: z.string(), metrics: Metrics })),
+      }),
+    },
+    async handler({ db, caller, query: { days }, now }) {
+      const clients = await listClients(db, caller.agency.id);
+      const from = new Date(now.getTime() - days * 86_400_000);
+      const counts = await countByWorkspace(
+        db,
+        clients.map(({ id }) => id),
+        { from },
+      );
+      const workspaces = clients.map(({ id, name }) => ({
+        workspaceId: id,
+        name,
+        metrics: metricsOf(counts.get(id) ?? NO_COUNTS),
+      }));
+      return {
+        status: 200,
+        body: { success: true, days, totals: metricsOf(sumCounts([...counts.values()])), workspaces },
+      };
+    },
+  }),
+];

@@ -19,6 +19,7 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const Explainer = z.record(z.string(), z.string()).meta({ description: 'What each metric counts.' });
+
 const Zone = z.string().refine(isTimeZone, 'must be an IANA time zone');
 
 const AgencyId = z.string().optional().meta({ description: 'Reserved: answers 501.' });
@@ -28,73 +29,8 @@ function ofWorkspace<T extends { agencyId?: string | undefined }>({ agencyId, ..
   return query;
 }
 
-export const readAnalytics = workspaceRoute({
-  id: 'getAnalytics',
-  method: 'GET',
-  path: '/api/analytics',
-  tag: 'Analytics',
-  heavy: true,
-  summary: 'Reached, sent, replied and positive replies, for all that the filters let through',
-  query: AnalyticsQuery.extend({ agencyId: AgencyId }),
-  responses: {
-    200: z.object({
-      success: z.literal(true),
-      filter: AnalyticsQuery,
-      metrics: Metrics,
-      explainer: Explainer,
-    }),
-  },
-  errors: ['AGENCY_NOT_AVAILABLE'],
-  async handler({ db, caller, query }) {
-    const filter = ofWorkspace(query);
-    const counts = await countMessages(db, analyticsFilter(filter, caller.workspace.timezone));
-    return { status: 200, body: { success: true, filter, metrics: metricsOf(counts), explainer: EXPLAINER } };
-  },
-});
-
 /** At most so many conversations of a day are listed. */
 const MAX_CONVERSATIONS = 60;
-
-export const readDayConversations = workspaceRoute({
-  id: 'listDayConversations',
-  method: 'GET',
-  path: '/api/analytics/conversations',
-  tag: 'Analytics',
-  heavy: true,
-  summary: 'The conversations of one calendar day, newest activity first',
-  query: z.object({
-    date: z.iso.date(),
-    lineId: Id.optional(),
-    timezone: Zone.optional().meta({ description: "Default: the workspace's." }),
-    tz: Zone.optional().meta({ description: 'Short for `timezone`.' }),
-  }),
-  responses: {
-    200: z.object({
-      success: z.literal(true),
-      date: z.iso.date(),
-      timezone: z.string(),
-      total: z.int().meta({ description: 'All active conversations of the day.' }),
-      returned: z.int(),
-      conversations: z.array(DayConversation),
-    }),
-  },
-  async handler({ db, caller, query }) {
-    const timezone = query.timezone ?? query.tz ?? caller.workspace.timezone;
-    const { total, conversations } = await conversationsOfDay(db, dayOf(query.date, timezone), {
-      lineId: query.lineId,
-      limit: MAX_CONVERSATIONS,
-    });
-    const body = {
-      success: true,
-      date: query.date,
-      timezone,
-      total,
-      returned: conversations.length,
-      conversations,
-    } as const;
-    return { status: 200, body };
-  },
-});
 
 const SeriesQuery = AnalyticsQuery.extend({
   agencyId: AgencyId,
@@ -109,6 +45,125 @@ const DEFAULT_SPAN_DAYS = { hour: 1, day: 30, week: 84 } as const;
 const Point = z
   .object({ start: z.iso.datetime(), end: z.iso.datetime(), ...Metrics.shape })
   .meta({ id: 'MetricsOfInterval' });
+
+export const analyticsRoutes = [
+  workspaceRoute({
+    id: 'getAnalytics',
+    method: 'GET',
+    path: '/api/analytics',
+    tag: 'Analytics',
+    heavy: true,
+    summary: 'Reached, sent, replied and positive replies, for all that the filters let through',
+    query: AnalyticsQuery.extend({ agencyId: AgencyId }),
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        filter: AnalyticsQuery,
+        metrics: Metrics,
+        explainer: Explainer,
+      }),
+    },
+    errors: ['AGENCY_NOT_AVAILABLE'],
+    async handler({ db, caller, query }) {
+      const filter = ofWorkspace(query);
+      const counts = await countMessages(db, analyticsFilter(filter, caller.workspace.timezone));
+      return {
+        status: 200,
+        body: { success: true, filter, metrics: metricsOf(counts), explainer: EXPLAINER },
+      };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'listDayConversations',
+    method: 'GET',
+    path: '/api/analytics/conversations',
+    tag: 'Analytics',
+    heavy: true,
+    summary: 'The conversations of one calendar day, newest activity first',
+    query: z.object({
+      date: z.iso.date(),
+      lineId: Id.optional(),
+      timezone: Zone.optional().meta({ description: "Default: the workspace's." }),
+      tz: Zone.optional().meta({ description: 'Short for `timezone`.' }),
+    }),
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        date: z.iso.date(),
+        timezone: z.string(),
+        total: z.int().meta({ description: 'All active conversations of the day.' }),
+        returned: z.int(),
+        conversations: z.array(DayConversation),
+      }),
+    },
+    async handler({ db, caller, query }) {
+      const timezone = query.timezone ?? query.tz ?? caller.workspace.timezone;
+      const { total, conversations } = await conversationsOfDay(db, dayOf(query.date, timezone), {
+        lineId: query.lineId,
+        limit: MAX_CONVERSATIONS,
+      });
+      const body = {
+        success: true,
+        date: query.date,
+        timezone,
+        total,
+        returned: conversations.length,
+        conversations,
+      } as const;
+      return { status: 200, body };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getAnalyticsTimeseries',
+    method: 'GET',
+    path: '/api/analytics/timeseries',
+    tag: 'Analytics',
+    heavy: true,
+    summary: 'The metrics for each hour, day or week',
+    description: 'A contact counts once in each interval. Intervals without messages are there, with zeros.',
+    query: SeriesQuery,
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        interval: Interval,
+        timezone: z.string(),
+        filter: AnalyticsQuery,
+        series: z.array(Point),
+      }),
+    },
+    errors: ['AGENCY_NOT_AVAILABLE'],
+    async handler({ db, caller, query, now }) {
+      const { points, ...rest } = await series(db, query, caller.workspace.timezone, now);
+      return { status: 200, body: { success: true, ...rest, series: points } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'exportAnalytics',
+    method: 'GET',
+    path: '/api/analytics/export',
+    tag: 'Analytics',
+    heavy: true,
+    summary: 'The same series as CSV (`text/csv`), one line per interval',
+    query: SeriesQuery,
+    produces: 'text/csv',
+    responses: { 200: z.string() },
+    errors: ['AGENCY_NOT_AVAILABLE'],
+    async handler({ db, caller, query, now }) {
+      const { points } = await series(db, query, caller.workspace.timezone, now);
+      const columns = Object.keys(Point.shape) as (keyof z.output<typeof Point>)[];
+      // Dates and numbers only: there is nothing to quote.
+      const lines = [
+        columns.join(','),
+        ...points.map((point) => columns.map((name) => point[name]).join(',')),
+      ];
+      const headers = { 'Content-Disposition': 'attachment; filename="analytics.csv"' };
+      return { status: 200, body: `${lines.join('\r\n')}\r\n`, headers };
+    },
+  }),
+];
 
 async function series(db: TenantDb, query: z.output<typeof SeriesQuery>, workspaceZone: string, now: Date) {
   const { interval, timezone: zone, tz, ...filter } = ofWorkspace(query);
@@ -140,49 +195,3 @@ async function series(db: TenantDb, query: z.output<typeof SeriesQuery>, workspa
     points,
   };
 }
-
-export const readTimeseries = workspaceRoute({
-  id: 'getAnalyticsTimeseries',
-  method: 'GET',
-  path: '/api/analytics/timeseries',
-  tag: 'Analytics',
-  heavy: true,
-  summary: 'The metrics for each hour, day or week',
-  description: 'A contact counts once in each interval. Intervals without messages are there, with zeros.',
-  query: SeriesQuery,
-  responses: {
-    200: z.object({
-      success: z.literal(true),
-      interval: Interval,
-      timezone: z.string(),
-      filter: AnalyticsQuery,
-      series: z.array(Point),
-    }),
-  },
-  errors: ['AGENCY_NOT_AVAILABLE'],
-  async handler({ db, caller, query, now }) {
-    const { points, ...rest } = await series(db, query, caller.workspace.timezone, now);
-    return { status: 200, body: { success: true, ...rest, series: points } };
-  },
-});
-
-export const exportTimeseries = workspaceRoute({
-  id: 'exportAnalytics',
-  method: 'GET',
-  path: '/api/analytics/export',
-  tag: 'Analytics',
-  heavy: true,
-  summary: 'The same series as CSV (`text/csv`), one line per interval',
-  query: SeriesQuery,
-  produces: 'text/csv',
-  responses: { 200: z.string() },
-  errors: ['AGENCY_NOT_AVAILABLE'],
-  async handler({ db, caller, query, now }) {
-    const { points } = await series(db, query, caller.workspace.timezone, now);
-    const columns = Object.keys(Point.shape) as (keyof z.output<typeof Point>)[];
-    // Dates and numbers only: there is nothing to quote.
-    const lines = [columns.join(','), ...points.map((point) => columns.map((name) => point[name]).join(','))];
-    const headers = { 'Content-Disposition': 'attachment; filename="analytics.csv"' };
-    return { status: 200, body: `${lines.join('\r\n')}\r\n`, headers };
-  },
-});

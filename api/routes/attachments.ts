@@ -11,7 +11,7 @@ import { receiveFile } from '../attachment-upload.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
 import { replayed } from '../http/idempotency.ts';
-import { publicRoute, untransactedRoute } from '../http/route.ts';
+import { publicRoute, workspaceRoute } from '../http/route.ts';
 
 const Upload = z.object({
   url: z.url().meta({ description: 'A signed link, valid for a year; it needs no other credential.' }),
@@ -24,113 +24,116 @@ const Upload = z.object({
   workspaceId: WorkspaceId,
 });
 
-/** The file is the part `file` of a multipart body; the response has the signed link to it. */
-export const uploadAttachment = untransactedRoute({
-  id: 'uploadAttachment',
-  method: 'POST',
-  path: '/api/attachments/upload',
-  tag: 'Attachments',
-  summary: 'Upload a file of up to 25 MB for use in attachmentUrls',
-  description: `Allowed are ${ALLOWED_EXTENSIONS.join(', ')}. Audio of a message with \`voiceNote: true\` is made into a voice note when it is sent.`,
-  consumes: ['multipart/form-data'],
-  idempotent: true,
-  responses: { 200: Upload },
-  errors: ['VALIDATION_ERROR', 'INCOMPLETE_BODY', 'STORAGE_QUOTA_EXCEEDED'],
-  async handler({ caller, raw, header, now, pools, storage, secrets, links, untrusted, config }) {
-    const workspaceId = caller.workspace.id;
-    const idempotencyKey = header('idempotency-key');
-    const quota = config.storageQuota;
-    await assertRoom(pools, workspaceId, { quota, idempotencyKey });
-    const id = newId(now);
-    const key = storageKey(workspaceId, id);
-    const typeOf = (head: Uint8Array) => untrusted.run(workspaceId, 'typeOfContent', head);
-    const file = await receiveFile(raw, { storage, key, typeOf });
-    const { name, size, contentType, reportedType, fingerprint } = file;
-    const request = { route: 'uploadAttachment', key: idempotencyKey, hash: fingerprint };
-    let fresh = false;
-    try {
-      const { body } = await withTenant(pools, workspaceId, (db) =>
-        replayed(db, request, secrets, async () => {
-          fresh = true;
-          await insertUpload(db, { id, name, contentType, size }, now);
-          await assertWithinQuota(db, quota);
-          const url = links.sign(
-            { workspaceId, attachmentId: id, name: linkName(name) },
-            linkExpiry(now, now, UPLOAD_LINK_DAYS),
-          );
-          return { status: 200, body: { url, name, size, contentType: reportedType, workspaceId } };
-        }),
-      );
-      if (!fresh) await storage.delete(key);
-      return {
-        status: 200,
-        body: Upload.parse(body),
-        headers: fresh ? {} : { 'Idempotent-Replayed': 'true' },
-      };
-    } catch (error) {
-      await storage.delete(key);
-      throw error;
-    }
-  },
-});
-
 const CACHED_SECONDS = 86_400;
 
-/** The signature is the credential, and where the tenant comes from. */
-export const downloadAttachment = publicRoute({
-  id: 'downloadAttachment',
-  method: 'GET',
-  path: '/attachments/{workspaceId}/{attachmentId}/{name}',
-  tag: 'Attachments',
-  summary: 'A file, or with `Range` a part of it, by its signed link; no Authorization header',
-  query: z.object({ expires: z.string().optional(), signature: z.string().optional() }),
-  answers: {
-    200: 'application/octet-stream',
-    206: 'application/octet-stream',
-    304: null,
-  },
-  errors: ['LINK_NOT_VALID', 'NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
-  async respond(context, { pools, storage, links, rateLimits }) {
-    const { workspaceId = '', attachmentId = '', name = '' } = context['params'] as Record<string, string>;
-    const { expires, signature } = context.query;
-    const link = { expires: String(expires), signature: String(signature) };
-    if (!links.verify({ workspaceId, attachmentId, name }, link, new Date())) {
-      await rateLimits.countFailure(clientAddress(context));
-      throw new ApiError('LINK_NOT_VALID');
-    }
-    if (!WorkspaceId.safeParse(workspaceId).success || !isId(attachmentId)) throw new ApiError('NOT_FOUND');
-    const file = await withTenant(pools, workspaceId, (db) => findStoredAttachment(db, attachmentId));
-    if (!file) throw new ApiError('NOT_FOUND', 'The file is no longer there');
-    // What is stored under an id never changes.
-    const etag = `"${attachmentId}"`;
-    const seconds = Number(expires) - Math.floor(Date.now() / 1000);
-    context.set({
-      ETag: etag,
-      'Cache-Control': `private, max-age=${Math.min(seconds, CACHED_SECONDS)}, immutable`,
-      'Accept-Ranges': 'bytes',
-      'Content-Security-Policy': "default-src 'none'; sandbox",
-    });
-    context.status = 200;
-    if (context.fresh) {
-      context.status = 304;
-      return;
-    }
-    const whole = ![etag, ''].includes(context.get('if-range'));
-    const range = whole ? null : readRange(context.get('range'), file.size);
-    if (range === 'unsatisfiable') {
-      context.set('Content-Range', `bytes */${file.size}`);
-      throw new ApiError('RANGE_NOT_SATISFIABLE');
-    }
-    const content = await storage.open(storageKey(workspaceId, attachmentId), range ?? undefined);
-    if (!content) throw new ApiError('NOT_FOUND', 'The file is no longer there');
-    if (range) {
-      context.status = 206;
-      context.set('Content-Range', `bytes ${range.start}-${range.end}/${file.size}`);
-    }
-    // Whatever a stranger sent is saved, never shown, under our own origin.
-    context.attachment(file.name);
-    context.type = file.contentType ?? 'application/octet-stream';
-    context.length = range ? range.end - range.start + 1 : file.size;
-    context.body = content;
-  },
-});
+export const attachmentRoutes = [
+  /** The file is the part `file` of a multipart body; the response has the signed link to it. */
+  workspaceRoute({
+    id: 'uploadAttachment',
+    method: 'POST',
+    path: '/api/attachments/upload',
+    tag: 'Attachments',
+    transaction: false,
+    summary: 'Upload a file of up to 25 MB for use in attachmentUrls',
+    description: `Allowed are ${ALLOWED_EXTENSIONS.join(', ')}. Audio of a message with \`voiceNote: true\` is made into a voice note when it is sent.`,
+    consumes: ['multipart/form-data'],
+    idempotent: true,
+    responses: { 200: Upload },
+    errors: ['VALIDATION_ERROR', 'INCOMPLETE_BODY', 'STORAGE_QUOTA_EXCEEDED'],
+    async handler({ caller, raw, header, now, pools, storage, secrets, links, untrusted, config }) {
+      const workspaceId = caller.workspace.id;
+      const idempotencyKey = header('idempotency-key');
+      const quota = config.storageQuota;
+      await assertRoom(pools, workspaceId, { quota, idempotencyKey });
+      const id = newId(now);
+      const key = storageKey(workspaceId, id);
+      const typeOf = (head: Uint8Array) => untrusted.run(workspaceId, 'typeOfContent', head);
+      const file = await receiveFile(raw, { storage, key, typeOf });
+      const { name, size, contentType, reportedType, fingerprint } = file;
+      const request = { route: 'uploadAttachment', key: idempotencyKey, hash: fingerprint };
+      let fresh = false;
+      try {
+        const { body } = await withTenant(pools, workspaceId, (db) =>
+          replayed(db, request, secrets, async () => {
+            fresh = true;
+            await insertUpload(db, { id, name, contentType, size }, now);
+            await assertWithinQuota(db, quota);
+            const url = links.sign(
+              { workspaceId, attachmentId: id, name: linkName(name) },
+              linkExpiry(now, now, UPLOAD_LINK_DAYS),
+            );
+            return { status: 200, body: { url, name, size, contentType: reportedType, workspaceId } };
+          }),
+        );
+        if (!fresh) await storage.delete(key);
+        return {
+          status: 200,
+          body: Upload.parse(body),
+          headers: fresh ? {} : { 'Idempotent-Replayed': 'true' },
+        };
+      } catch (error) {
+        await storage.delete(key);
+        throw error;
+      }
+    },
+  }),
+
+  /** The signature is the credential, and where the tenant comes from. */
+  publicRoute({
+    id: 'downloadAttachment',
+    method: 'GET',
+    path: '/attachments/{workspaceId}/{attachmentId}/{name}',
+    tag: 'Attachments',
+    summary: 'A file, or with `Range` a part of it, by its signed link; no Authorization header',
+    query: z.object({ expires: z.string().optional(), signature: z.string().optional() }),
+    answers: {
+      200: 'application/octet-stream',
+      206: 'application/octet-stream',
+      304: null,
+    },
+    errors: ['LINK_NOT_VALID', 'NOT_FOUND', 'RANGE_NOT_SATISFIABLE'],
+    async respond(context, { pools, storage, links, rateLimits }) {
+      const { workspaceId = '', attachmentId = '', name = '' } = context['params'] as Record<string, string>;
+      const { expires, signature } = context.query;
+      const link = { expires: String(expires), signature: String(signature) };
+      if (!links.verify({ workspaceId, attachmentId, name }, link, new Date())) {
+        await rateLimits.countFailure(clientAddress(context));
+        throw new ApiError('LINK_NOT_VALID');
+      }
+      if (!WorkspaceId.safeParse(workspaceId).success || !isId(attachmentId)) throw new ApiError('NOT_FOUND');
+      const file = await withTenant(pools, workspaceId, (db) => findStoredAttachment(db, attachmentId));
+      if (!file) throw new ApiError('NOT_FOUND', 'The file is no longer there');
+      // What is stored under an id never changes.
+      const etag = `"${attachmentId}"`;
+      const seconds = Number(expires) - Math.floor(Date.now() / 1000);
+      context.set({
+        ETag: etag,
+        'Cache-Control': `private, max-age=${Math.min(seconds, CACHED_SECONDS)}, immutable`,
+        'Accept-Ranges': 'bytes',
+        'Content-Security-Policy': "default-src 'none'; sandbox",
+      });
+      context.status = 200;
+      if (context.fresh) {
+        context.status = 304;
+        return;
+      }
+      const whole = ![etag, ''].includes(context.get('if-range'));
+      const range = whole ? null : readRange(context.get('range'), file.size);
+      if (range === 'unsatisfiable') {
+        context.set('Content-Range', `bytes */${file.size}`);
+        throw new ApiError('RANGE_NOT_SATISFIABLE');
+      }
+      const content = await storage.open(storageKey(workspaceId, attachmentId), range ?? undefined);
+      if (!content) throw new ApiError('NOT_FOUND', 'The file is no longer there');
+      if (range) {
+        context.status = 206;
+        context.set('Content-Range', `bytes ${range.start}-${range.end}/${file.size}`);
+      }
+      // Whatever a stranger sent is saved, never shown, under our own origin.
+      context.attachment(file.name);
+      context.type = file.contentType ?? 'application/octet-stream';
+      context.length = range ? range.end - range.start + 1 : file.size;
+      context.body = content;
+    },
+  }),
+];

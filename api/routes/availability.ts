@@ -18,7 +18,7 @@ import { Id } from '#domain/ids.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { perMinute, untransactedRoute, workspaceRoute } from '../http/route.ts';
+import { perMinute, workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
 /** Availability checks have a limit of their own. */
@@ -39,88 +39,121 @@ function readAddress(text: string | undefined, caller: WorkspaceCaller): string 
   return address;
 }
 
-export const checkLead = untransactedRoute({
-  id: 'checkLeadAvailability',
-  method: 'GET',
-  path: '/api/leads/check-availability',
-  tag: 'Availability',
-  summary: 'Whether a lead can be reached by iMessage; the result is kept with the lead',
-  limit: CHECKS,
-  query: z.object({ id: z.string().min(1, 'is required') }),
-  responses: { 200: AvailabilityAnswer.extend({ leadId: Id, status: AvailabilityStatus }) },
-  errors: ['NOT_FOUND'],
-  async handler({ caller, query, now, ...services }) {
-    const lead = await withTenant(services.pools, caller.workspace.id, async (db) =>
-      (await findLeads(db, [query.id])).get(query.id),
-    );
-    if (!lead) throw new ApiError('NOT_FOUND', 'Lead not found');
-    const address = lead.phones[0] ?? lead.emails[0];
-    const result: AvailabilityResult =
-      address === undefined
-        ? { status: 'error', lineId: null }
-        : await checkAddress(services.pools, caller.workspace, address, askCarrier(services), { now });
-    if (!result.unverified) {
-      await withTenant(services.pools, caller.workspace.id, (db) =>
-        setLeadStatus(db, lead.id, result.status),
-      );
-    }
-    return { status: 200, body: { ...availabilityAnswer(result), leadId: lead.id, status: result.status } };
-  },
-});
-
-export const checkAddresses = untransactedRoute({
-  id: 'checkAvailability',
-  method: 'POST',
-  path: '/api/leads/check-availability',
-  tag: 'Availability',
-  summary:
-    'Whether an address can be reached by iMessage; with leadIds or listId, many leads in the background',
-  limit: CHECKS,
-  body: AvailabilityBatch,
-  responses: {
-    200: AvailabilityAnswer.extend({ address: z.string() }),
-    202: z.object({ success: z.literal(true), jobId: Id, total: z.int() }),
-  },
-  async handler({ caller, body, now, ...services }) {
-    const { pools } = services;
-    if (body.leadIds === undefined && body.listId === undefined) {
-      const address = readAddress(body.address, caller);
-      const result = await checkAddress(pools, caller.workspace, address, askCarrier(services), { now });
-      return { status: 200, body: { ...availabilityAnswer(result), address } };
-    }
-    const job = await withTenant(pools, caller.workspace.id, async (db) => {
-      const leadIds = await leadsToCheck(db, body);
-      if (leadIds.length === 0)
-        throw invalid(body.leadIds ? 'leadIds' : 'listId', 'names no lead of this workspace');
-      const job = await insertJob(db, leadIds);
-      wake(db, availabilityJobId(job.id), now);
-      return job;
-    });
-    return { status: 202, body: { success: true, jobId: job.id, total: job.leadIds.length } };
-  },
-});
-
-export const readAvailabilityJob = workspaceRoute({
-  id: 'getAvailabilityJob',
-  method: 'GET',
-  path: '/api/leads/check-availability/jobs/{jobId}',
-  tag: 'Availability',
-  summary: 'How far a check of many leads has come',
-  params: z.object({ jobId: Id }),
-  responses: { 200: AvailabilityJob },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params }) {
-    const job = await findJob(db, params.jobId);
-    if (!job) throw new ApiError('NOT_FOUND', 'Job not found');
-    const { leadIds, status, checked, available, unavailable, errors } = job;
-    return {
-      status: 200,
-      body: { success: true, status, total: leadIds.length, checked, available, unavailable, errors },
-    };
-  },
-});
-
 const RoundRobinAnswer = AvailabilityAnswer.extend({ address: z.string(), lineId: Id.nullable() });
+
+const checkRoundRobinRoutes = [
+  workspaceRoute({
+    id: 'checkAvailabilityRoundRobin',
+    method: 'GET',
+    path: '/api/check-availability-rr',
+    tag: 'Availability',
+    transaction: false,
+    summary: 'Whether an address can be reached by iMessage, asked through the next line in turn',
+    limit: CHECKS,
+    query: z.object({ address: z.string().max(320).optional() }),
+    responses: { 200: RoundRobinAnswer },
+    handler: ({ query, ...context }) => checkRoundRobin(query.address, context),
+  }),
+  workspaceRoute({
+    id: 'checkAvailabilityRoundRobinPost',
+    method: 'POST',
+    path: '/api/check-availability-rr',
+    tag: 'Availability',
+    transaction: false,
+    summary: 'Whether an address can be reached by iMessage, asked through the next line in turn',
+    limit: CHECKS,
+    body: z.object({ address: z.string().max(320).optional() }),
+    responses: { 200: RoundRobinAnswer },
+    handler: ({ body, ...context }) => checkRoundRobin(body.address, context),
+  }),
+];
+
+export const availabilityRoutes = [
+  workspaceRoute({
+    id: 'checkLeadAvailability',
+    method: 'GET',
+    path: '/api/leads/check-availability',
+    tag: 'Availability',
+    transaction: false,
+    summary: 'Whether a lead can be reached by iMessage; the result is kept with the lead',
+    limit: CHECKS,
+    query: z.object({ id: z.string().min(1, 'is required') }),
+    responses: { 200: AvailabilityAnswer.extend({ leadId: Id, status: AvailabilityStatus }) },
+    errors: ['NOT_FOUND'],
+    async handler({ caller, query, now, ...services }) {
+      const lead = await withTenant(services.pools, caller.workspace.id, async (db) =>
+        (await findLeads(db, [query.id])).get(query.id),
+      );
+      if (!lead) throw new ApiError('NOT_FOUND', 'Lead not found');
+      const address = lead.phones[0] ?? lead.emails[0];
+      const result: AvailabilityResult =
+        address === undefined
+          ? { status: 'error', lineId: null }
+          : await checkAddress(services.pools, caller.workspace, address, askCarrier(services), { now });
+      if (!result.unverified) {
+        await withTenant(services.pools, caller.workspace.id, (db) =>
+          setLeadStatus(db, lead.id, result.status),
+        );
+      }
+      return { status: 200, body: { ...availabilityAnswer(result), leadId: lead.id, status: result.status } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'checkAvailability',
+    method: 'POST',
+    path: '/api/leads/check-availability',
+    tag: 'Availability',
+    transaction: false,
+    summary:
+      'Whether an address can be reached by iMessage; with leadIds or listId, many leads in the background',
+    limit: CHECKS,
+    body: AvailabilityBatch,
+    responses: {
+      200: AvailabilityAnswer.extend({ address: z.string() }),
+      202: z.object({ success: z.literal(true), jobId: Id, total: z.int() }),
+    },
+    async handler({ caller, body, now, ...services }) {
+      const { pools } = services;
+      if (body.leadIds === undefined && body.listId === undefined) {
+        const address = readAddress(body.address, caller);
+        const result = await checkAddress(pools, caller.workspace, address, askCarrier(services), { now });
+        return { status: 200, body: { ...availabilityAnswer(result), address } };
+      }
+      const job = await withTenant(pools, caller.workspace.id, async (db) => {
+        const leadIds = await leadsToCheck(db, body);
+        if (leadIds.length === 0)
+          throw invalid(body.leadIds ? 'leadIds' : 'listId', 'names no lead of this workspace');
+        const job = await insertJob(db, leadIds);
+        wake(db, availabilityJobId(job.id), now);
+        return job;
+      });
+      return { status: 202, body: { success: true, jobId: job.id, total: job.leadIds.length } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getAvailabilityJob',
+    method: 'GET',
+    path: '/api/leads/check-availability/jobs/{jobId}',
+    tag: 'Availability',
+    summary: 'How far a check of many leads has come',
+    params: z.object({ jobId: Id }),
+    responses: { 200: AvailabilityJob },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const job = await findJob(db, params.jobId);
+      if (!job) throw new ApiError('NOT_FOUND', 'Job not found');
+      const { leadIds, status, checked, available, unavailable, errors } = job;
+      return {
+        status: 200,
+        body: { success: true, status, total: leadIds.length, checked, available, unavailable, errors },
+      };
+    },
+  }),
+
+  ...checkRoundRobinRoutes,
+];
 
 async function checkRoundRobin(
   text: string | undefined,
@@ -133,28 +166,3 @@ async function checkRoundRobin(
   });
   return { status: 200, body: { ...availabilityAnswer(result), address, lineId: result.lineId } } as const;
 }
-
-export const checkRoundRobinRoutes = [
-  untransactedRoute({
-    id: 'checkAvailabilityRoundRobin',
-    method: 'GET',
-    path: '/api/check-availability-rr',
-    tag: 'Availability',
-    summary: 'Whether an address can be reached by iMessage, asked through the next line in turn',
-    limit: CHECKS,
-    query: z.object({ address: z.string().max(320).optional() }),
-    responses: { 200: RoundRobinAnswer },
-    handler: ({ query, ...context }) => checkRoundRobin(query.address, context),
-  }),
-  untransactedRoute({
-    id: 'checkAvailabilityRoundRobinPost',
-    method: 'POST',
-    path: '/api/check-availability-rr',
-    tag: 'Availability',
-    summary: 'Whether an address can be reached by iMessage, asked through the next line in turn',
-    limit: CHECKS,
-    body: z.object({ address: z.string().max(320).optional() }),
-    responses: { 200: RoundRobinAnswer },
-    handler: ({ body, ...context }) => checkRoundRobin(body.address, context),
-  }),
-];

@@ -6,37 +6,40 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const Number = z.string().max(50).optional();
+
 const YesNo = z
   .enum(['true', 'false', '1', '0', ''])
   .default('false')
   .transform((text) => text === 'true' || text === '1');
 
-/** A caller may name the number as `number` or as `to`. */
-export const readRecordings = workspaceRoute({
-  id: 'listCallRecordings',
-  method: 'GET',
-  path: '/api/voice/recordings',
-  tag: 'Calls',
-  summary: 'The calls from or to a number, newest first, with their recordings',
-  query: z.object({
-    number: Number.meta({ description: 'Required, in E.164.' }),
-    to: Number.meta({ description: 'The same as `number`.' }),
-    latest: YesNo.meta({ description: 'Only the most recent call; `limit` is ignored.' }),
-    withRecordingOnly: YesNo.meta({ description: 'Only calls with a recording that can be fetched.' }),
-    limit: z.coerce.number().int().default(20).meta({ description: 'From 1 to 100.' }),
+export const callRoutes = [
+  /** A caller may name the number as `number` or as `to`. */
+  workspaceRoute({
+    id: 'listCallRecordings',
+    method: 'GET',
+    path: '/api/voice/recordings',
+    tag: 'Calls',
+    summary: 'The calls from or to a number, newest first, with their recordings',
+    query: z.object({
+      number: Number.meta({ description: 'Required, in E.164.' }),
+      to: Number.meta({ description: 'The same as `number`.' }),
+      latest: YesNo.meta({ description: 'Only the most recent call; `limit` is ignored.' }),
+      withRecordingOnly: YesNo.meta({ description: 'Only calls with a recording that can be fetched.' }),
+      limit: z.coerce.number().int().default(20).meta({ description: 'From 1 to 100.' }),
+    }),
+    responses: { 200: z.object({ number: z.string(), count: z.int(), calls: z.array(Call) }) },
+    errors: ['MISSING_NUMBER'],
+    async handler({ db, caller, query, links, now }) {
+      const given = query.number || query.to;
+      if (!given?.trim()) throw new ApiError('MISSING_NUMBER');
+      // An unescaped plus sign arrives as a space.
+      const number = normalizePhone(given.replace(/^ (?=\d)/, '+'), caller.workspace.country);
+      if (number === null) throw invalid('number', 'must be a phone number in E.164');
+      const { latest, withRecordingOnly, limit } = query;
+      if (!latest && (limit < 1 || limit > 100)) throw invalid('limit', 'must be from 1 to 100');
+      const rows = await findCalls(db, number, { limit: latest ? 1 : limit, withRecordingOnly });
+      const calls = rows.map((row) => presentCall(db.workspaceId, row, links, now));
+      return { status: 200, body: { number, count: calls.length, calls } };
+    },
   }),
-  responses: { 200: z.object({ number: z.string(), count: z.int(), calls: z.array(Call) }) },
-  errors: ['MISSING_NUMBER'],
-  async handler({ db, caller, query, links, now }) {
-    const given = query.number || query.to;
-    if (!given?.trim()) throw new ApiError('MISSING_NUMBER');
-    // An unescaped plus sign arrives as a space.
-    const number = normalizePhone(given.replace(/^ (?=\d)/, '+'), caller.workspace.country);
-    if (number === null) throw invalid('number', 'must be a phone number in E.164');
-    const { latest, withRecordingOnly, limit } = query;
-    if (!latest && (limit < 1 || limit > 100)) throw invalid('limit', 'must be from 1 to 100');
-    const rows = await findCalls(db, number, { limit: latest ? 1 : limit, withRecordingOnly });
-    const calls = rows.map((row) => presentCall(db.workspaceId, row, links, now));
-    return { status: 200, body: { number, count: calls.length, calls } };
-  },
-});
+];

@@ -43,40 +43,92 @@ const CampaignLeadResult = z.object({
 /** When a campaign whose workflow rests looks again after a lead was added: soon enough for an operator's numbers. */
 const LOOK_AFTER_MS = 5 * 60_000;
 
-export const addCampaignLead = workspaceRoute({
-  id: 'addCampaignLead',
-  method: 'POST',
-  path: '/api/campaigns/{id}/leads',
-  tag: 'Campaigns',
-  summary: 'Add a lead to a campaign: it joins its list, and the messages of all steps are scheduled',
-  description:
-    'Entering twice answers with `messageCount` 0. Until the campaign is started, and while it is paused, its messages wait.',
-  limit: perMinute(200),
-  idempotent: true,
-  params: CampaignParams,
-  body: CampaignLeadInput,
-  responses: { 200: CampaignLeadResult, 201: CampaignLeadResult },
-  errors: ['NOT_FOUND', 'INVALID_STATE', 'NO_ACTIVE_LINE'],
-  async handler({ db, caller, params, body, now }) {
-    const stored = await lockCampaign(db, params.id);
-    if (!stored) throw campaignNotFound();
-    if (stored.status === 'archived') throw new ApiError('INVALID_STATE', 'The campaign is archived');
-    if (stored.status === 'active' || stored.status === 'completed') await requireLines(db, stored);
-    const lead = await leadOf(db, stored, body, caller.workspace.country, now);
-    const again = stored.status === 'completed';
-    const campaign: CampaignRow = again ? { ...stored, status: 'active' } : stored;
-    const { admitted, messageCount } = await enterLeads(db, campaign, [lead], now);
-    const result = { success: true, leadId: lead.id, campaignId: campaign.id, messageCount } as const;
-    if (admitted === 0)
-      return { status: 200, body: { ...result, message: 'The lead is in this campaign already' } };
-    if (messageCount === 0)
-      throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
-    if (again) await reopenCampaign(db, campaign.id);
-    if (campaign.status === 'active')
-      wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS));
-    return { status: 201, body: { ...result, message: `${messageCount} messages scheduled` } };
-  },
+const StepPreview = z.object({
+  stepIndex: z.int(),
+  messageType: Channel,
+  message: z.string(),
+  subject: z.string().nullable(),
+  attachmentUrls: z.array(z.string()),
+  address: z.string(),
+  scheduledDate: z.iso.datetime(),
+  fromLineId: Id.nullable(),
 });
+
+export const campaignLeadRoutes = [
+  workspaceRoute({
+    id: 'addCampaignLead',
+    method: 'POST',
+    path: '/api/campaigns/{id}/leads',
+    tag: 'Campaigns',
+    summary: 'Add a lead to a campaign: it joins its list, and the messages of all steps are scheduled',
+    description:
+      'Entering twice answers with `messageCount` 0. Until the campaign is started, and while it is paused, its messages wait.',
+    limit: perMinute(200),
+    idempotent: true,
+    params: CampaignParams,
+    body: CampaignLeadInput,
+    responses: { 200: CampaignLeadResult, 201: CampaignLeadResult },
+    errors: ['NOT_FOUND', 'INVALID_STATE', 'NO_ACTIVE_LINE'],
+    async handler({ db, caller, params, body, now }) {
+      const stored = await lockCampaign(db, params.id);
+      if (!stored) throw campaignNotFound();
+      if (stored.status === 'archived') throw new ApiError('INVALID_STATE', 'The campaign is archived');
+      if (stored.status === 'active' || stored.status === 'completed') await requireLines(db, stored);
+      const lead = await leadOf(db, stored, body, caller.workspace.country, now);
+      const again = stored.status === 'completed';
+      const campaign: CampaignRow = again ? { ...stored, status: 'active' } : stored;
+      const { admitted, messageCount } = await enterLeads(db, campaign, [lead], now);
+      const result = { success: true, leadId: lead.id, campaignId: campaign.id, messageCount } as const;
+      if (admitted === 0)
+        return { status: 200, body: { ...result, message: 'The lead is in this campaign already' } };
+      if (messageCount === 0)
+        throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
+      if (again) await reopenCampaign(db, campaign.id);
+      if (campaign.status === 'active')
+        wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS));
+      return { status: 201, body: { ...result, message: `${messageCount} messages scheduled` } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'previewCampaign',
+    method: 'POST',
+    path: '/api/campaigns/{id}/preview',
+    tag: 'Campaigns',
+    summary:
+      'What a lead would get if it entered now: every step rendered, with its planned time and line; nothing is sent',
+    openWhenReadOnly: true,
+    params: CampaignParams,
+    body: z.object({ leadId: Id }),
+    responses: {
+      200: z.object({ success: z.literal(true), campaignId: Id, leadId: Id, steps: z.array(StepPreview) }),
+    },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, body, now }) {
+      const campaign = await findCampaign(db, params.id);
+      if (!campaign) throw campaignNotFound();
+      const lead = await findLead(db, body.leadId);
+      if (!lead) throw leadNotFound();
+      const planned = await dryRun(db, (inner) => planEntry(inner, campaign, [lead], now));
+      const known = presentLead(lead);
+      const budget = new TemplateBudget();
+      const steps = planned.map(({ stepIndex, channel, address, at, lineId }) => {
+        const step = campaign.steps[stepIndex];
+        return {
+          stepIndex,
+          messageType: channel,
+          message: renderStep(step?.message ?? '', stepIndex, known, budget),
+          subject: step?.subject ?? null,
+          attachmentUrls: step?.attachmentUrls ?? [],
+          address,
+          scheduledDate: at.toISOString(),
+          fromLineId: lineId,
+        };
+      });
+      return { status: 200, body: { success: true, campaignId: campaign.id, leadId: lead.id, steps } };
+    },
+  }),
+];
 
 /** The lead of a request, in the campaign's list afterwards; a campaign without one takes new leads into Quick Sends. */
 async function leadOf(
@@ -109,56 +161,6 @@ async function leadOf(
   if (!row) throw new Error('the lead was not saved');
   return row;
 }
-
-const StepPreview = z.object({
-  stepIndex: z.int(),
-  messageType: Channel,
-  message: z.string(),
-  subject: z.string().nullable(),
-  attachmentUrls: z.array(z.string()),
-  address: z.string(),
-  scheduledDate: z.iso.datetime(),
-  fromLineId: Id.nullable(),
-});
-
-export const previewCampaign = workspaceRoute({
-  id: 'previewCampaign',
-  method: 'POST',
-  path: '/api/campaigns/{id}/preview',
-  tag: 'Campaigns',
-  summary:
-    'What a lead would get if it entered now: every step rendered, with its planned time and line; nothing is sent',
-  openWhenReadOnly: true,
-  params: CampaignParams,
-  body: z.object({ leadId: Id }),
-  responses: {
-    200: z.object({ success: z.literal(true), campaignId: Id, leadId: Id, steps: z.array(StepPreview) }),
-  },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params, body, now }) {
-    const campaign = await findCampaign(db, params.id);
-    if (!campaign) throw campaignNotFound();
-    const lead = await findLead(db, body.leadId);
-    if (!lead) throw leadNotFound();
-    const planned = await dryRun(db, (inner) => planEntry(inner, campaign, [lead], now));
-    const known = presentLead(lead);
-    const budget = new TemplateBudget();
-    const steps = planned.map(({ stepIndex, channel, address, at, lineId }) => {
-      const step = campaign.steps[stepIndex];
-      return {
-        stepIndex,
-        messageType: channel,
-        message: renderStep(step?.message ?? '', stepIndex, known, budget),
-        subject: step?.subject ?? null,
-        attachmentUrls: step?.attachmentUrls ?? [],
-        address,
-        scheduledDate: at.toISOString(),
-        fromLineId: lineId,
-      };
-    });
-    return { status: 200, body: { success: true, campaignId: campaign.id, leadId: lead.id, steps } };
-  },
-});
 
 /** @throws VALIDATION_ERROR naming the step whose template fails, or is one too many for the request's budget. */
 function renderStep(message: string, index: number, lead: TemplateLead, budget: TemplateBudget): string {

@@ -27,120 +27,10 @@ import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
 
 export const CampaignParams = z.object({ id: Id });
+
 const OneCampaign = z.object({ success: z.literal(true), campaign: Campaign });
+
 export const campaignNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Campaign not found');
-
-export const createCampaign = workspaceRoute({
-  id: 'createCampaign',
-  method: 'POST',
-  path: '/api/campaigns',
-  tag: 'Campaigns',
-  summary: 'Make a campaign, and start it if asked to',
-  description:
-    "A step's `delay` counts from the step before it, the first from entering. Steps are Liquid templates over the lead, rendered when sent.",
-  limit: perMinute(200),
-  idempotent: true,
-  body: CampaignInput,
-  responses: { 201: OneCampaign },
-  errors: ['NOT_FOUND', 'NO_ACTIVE_LINE'],
-  async handler({ db, caller, body, now, links }) {
-    await checkCampaign(db, body, caller.workspace, { links, now });
-    const made = await insertCampaign(db, body, caller.userId, now);
-    if (!body.start) return { status: 201, body: { success: true, campaign: presentCampaign(made) } };
-    await requireLines(db, made);
-    const campaign = await changeCampaignStatus(db, made, 'start', now);
-    return { status: 201, body: { success: true, campaign: presentCampaign(campaign) } };
-  },
-});
-
-export const readCampaigns = workspaceRoute({
-  id: 'listCampaigns',
-  method: 'GET',
-  path: '/api/campaigns',
-  tag: 'Campaigns',
-  summary: 'Campaigns of the workspace, newest first',
-  query: PageQuery.extend({ status: CampaignStatus.optional() }),
-  responses: {
-    200: z.object({ success: z.literal(true), campaigns: z.array(Campaign), nextCursor: NextCursor }),
-  },
-  async handler({ db, query: { limit, cursor, ...filter } }) {
-    const { items, nextCursor } = page(await listCampaigns(db, filter, { limit: limit + 1, cursor }), limit);
-    return { status: 200, body: { success: true, campaigns: items.map(presentCampaign), nextCursor } };
-  },
-});
-
-export const readCampaign = workspaceRoute({
-  id: 'getCampaign',
-  method: 'GET',
-  path: '/api/campaigns/{id}',
-  tag: 'Campaigns',
-  summary: 'One campaign, and how many leads are where in it',
-  params: CampaignParams,
-  responses: {
-    200: OneCampaign.extend({
-      progress: CampaignProgress,
-      personalization: PersonalizationProgress.nullable().meta({
-        description: 'null for a campaign without `needsAiPersonalization`.',
-      }),
-    }),
-  },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params }) {
-    const row = await findCampaign(db, params.id);
-    if (!row) throw campaignNotFound();
-    const progress = await campaignProgress(db, row);
-    const personalization = row.needsAiPersonalization ? await personalizationProgress(db, row.id) : null;
-    return {
-      status: 200,
-      body: { success: true, campaign: presentCampaign(row), progress, personalization },
-    };
-  },
-});
-
-export const changeCampaign = workspaceRoute({
-  id: 'updateCampaign',
-  method: 'PATCH',
-  path: '/api/campaigns/{id}',
-  tag: 'Campaigns',
-  summary: 'Change a campaign; once it has started or a lead has entered, only its name and description',
-  params: CampaignParams,
-  body: CampaignPatch,
-  responses: { 200: OneCampaign },
-  errors: ['NOT_FOUND', 'INVALID_STATE'],
-  async handler({ db, caller, params, body, now, links }) {
-    const row = await lockCampaign(db, params.id);
-    if (!row) throw campaignNotFound();
-    const { name: _, description: __, ...sequence } = body;
-    const changesSequence = Object.values(sequence).some((value) => value !== undefined);
-    if (changesSequence && (row.status !== 'draft' || (await hasEntered(db, row.id)))) {
-      throw new ApiError(
-        'INVALID_STATE',
-        'The messages of this campaign are made already: only its name and description can change',
-      );
-    }
-    await checkCampaign(db, body, caller.workspace, { links, now });
-    const changed = await updateCampaign(db, row.id, body);
-    if (!changed) throw campaignNotFound();
-    return { status: 200, body: { success: true, campaign: presentCampaign(changed) } };
-  },
-});
-
-export const removeCampaign = workspaceRoute({
-  id: 'deleteCampaign',
-  method: 'DELETE',
-  path: '/api/campaigns/{id}',
-  tag: 'Campaigns',
-  summary: 'Delete a campaign; what has not left is canceled',
-  params: CampaignParams,
-  responses: { 200: z.object({ success: z.literal(true) }) },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params, now }) {
-    const row = await lockCampaign(db, params.id);
-    if (!row) throw campaignNotFound();
-    await deleteCampaign(db, row.id, now);
-    return { status: 200, body: { success: true } };
-  },
-});
 
 const ACTIONS = [
   { action: 'start', summary: 'Start a campaign: the leads of its list enter' },
@@ -149,7 +39,7 @@ const ACTIONS = [
   { action: 'archive', summary: 'End a campaign for good; what has not left is canceled' },
 ] as const;
 
-export const campaignActionRoutes = ACTIONS.map(({ action, summary }) =>
+const campaignActionRoutes = ACTIONS.map(({ action, summary }) =>
   workspaceRoute({
     id: `${action}Campaign`,
     method: 'POST',
@@ -170,3 +60,122 @@ export const campaignActionRoutes = ACTIONS.map(({ action, summary }) =>
     },
   }),
 );
+
+export const campaignRoutes = [
+  workspaceRoute({
+    id: 'createCampaign',
+    method: 'POST',
+    path: '/api/campaigns',
+    tag: 'Campaigns',
+    summary: 'Make a campaign, and start it if asked to',
+    description:
+      "A step's `delay` counts from the step before it, the first from entering. Steps are Liquid templates over the lead, rendered when sent.",
+    limit: perMinute(200),
+    idempotent: true,
+    body: CampaignInput,
+    responses: { 201: OneCampaign },
+    errors: ['NOT_FOUND', 'NO_ACTIVE_LINE'],
+    async handler({ db, caller, body, now, links }) {
+      await checkCampaign(db, body, caller.workspace, { links, now });
+      const made = await insertCampaign(db, body, caller.userId, now);
+      if (!body.start) return { status: 201, body: { success: true, campaign: presentCampaign(made) } };
+      await requireLines(db, made);
+      const campaign = await changeCampaignStatus(db, made, 'start', now);
+      return { status: 201, body: { success: true, campaign: presentCampaign(campaign) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'listCampaigns',
+    method: 'GET',
+    path: '/api/campaigns',
+    tag: 'Campaigns',
+    summary: 'Campaigns of the workspace, newest first',
+    query: PageQuery.extend({ status: CampaignStatus.optional() }),
+    responses: {
+      200: z.object({ success: z.literal(true), campaigns: z.array(Campaign), nextCursor: NextCursor }),
+    },
+    async handler({ db, query: { limit, cursor, ...filter } }) {
+      const { items, nextCursor } = page(
+        await listCampaigns(db, filter, { limit: limit + 1, cursor }),
+        limit,
+      );
+      return { status: 200, body: { success: true, campaigns: items.map(presentCampaign), nextCursor } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getCampaign',
+    method: 'GET',
+    path: '/api/campaigns/{id}',
+    tag: 'Campaigns',
+    summary: 'One campaign, and how many leads are where in it',
+    params: CampaignParams,
+    responses: {
+      200: OneCampaign.extend({
+        progress: CampaignProgress,
+        personalization: PersonalizationProgress.nullable().meta({
+          description: 'null for a campaign without `needsAiPersonalization`.',
+        }),
+      }),
+    },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const row = await findCampaign(db, params.id);
+      if (!row) throw campaignNotFound();
+      const progress = await campaignProgress(db, row);
+      const personalization = row.needsAiPersonalization ? await personalizationProgress(db, row.id) : null;
+      return {
+        status: 200,
+        body: { success: true, campaign: presentCampaign(row), progress, personalization },
+      };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'updateCampaign',
+    method: 'PATCH',
+    path: '/api/campaigns/{id}',
+    tag: 'Campaigns',
+    summary: 'Change a campaign; once it has started or a lead has entered, only its name and description',
+    params: CampaignParams,
+    body: CampaignPatch,
+    responses: { 200: OneCampaign },
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    async handler({ db, caller, params, body, now, links }) {
+      const row = await lockCampaign(db, params.id);
+      if (!row) throw campaignNotFound();
+      const { name: _, description: __, ...sequence } = body;
+      const changesSequence = Object.values(sequence).some((value) => value !== undefined);
+      if (changesSequence && (row.status !== 'draft' || (await hasEntered(db, row.id)))) {
+        throw new ApiError(
+          'INVALID_STATE',
+          'The messages of this campaign are made already: only its name and description can change',
+        );
+      }
+      await checkCampaign(db, body, caller.workspace, { links, now });
+      const changed = await updateCampaign(db, row.id, body);
+      if (!changed) throw campaignNotFound();
+      return { status: 200, body: { success: true, campaign: presentCampaign(changed) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'deleteCampaign',
+    method: 'DELETE',
+    path: '/api/campaigns/{id}',
+    tag: 'Campaigns',
+    summary: 'Delete a campaign; what has not left is canceled',
+    params: CampaignParams,
+    responses: { 200: z.object({ success: z.literal(true) }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, now }) {
+      const row = await lockCampaign(db, params.id);
+      if (!row) throw campaignNotFound();
+      await deleteCampaign(db, row.id, now);
+      return { status: 200, body: { success: true } };
+    },
+  }),
+
+  ...campaignActionRoutes,
+];

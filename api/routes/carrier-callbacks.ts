@@ -17,43 +17,51 @@ import { ApiError, fromZod, invalid, invalidFields } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
-/** Delivery receipts, reads, replies, reactions and calls, as each carrier signs them. */
-export const receiveCarrierCallback = publicRoute({
-  id: 'carrierCallback',
-  method: 'POST',
-  path: '/callbacks/carriers/{carrier}/{lineId}',
-  tag: 'Callbacks',
-  summary: "A carrier's callback about one line; verified as that carrier signs",
-  answers: { 200: '*/*' },
-  errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'BODY_TOO_LARGE'],
-  async respond(context, services) {
-    const { pools, carriers, config, links } = services;
-    const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
-    const client = clientAddress(context);
-    const home = isId(lineId) ? await withAuth(pools, client, (db) => lineHome(db, lineId)) : null;
-    if (!home || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
-    const carrier = carriers.get(carrierName);
-    const senders = await withTenant(pools, home.workspaceId, (db) =>
-      sendersAt(db, lineId, carrier, services),
-    );
-    if (senders.length === 0) return refuse('NOT_FOUND', client, services);
-    const head = { url: config.publicUrl + context.url, headers: singleValued(context.headers) };
-    const trusted = senders.filter((sender) => isTrusted(() => carrier.checkCallback?.(sender, head)));
-    if (trusted.length === 0) return refuse('UNAUTHORIZED', client, services);
-    const read = async (): Promise<CarrierEvent[] | null> => {
-      const rawBody = await readRawBody(context, carrier.callbackLimit);
-      return readEvents(carrier, trusted, { ...head, rawBody }, home.workspaceId);
-    };
-    const isLarge = carrier.callbackLimit !== undefined;
-    const events = await (isLarge ? largeBodies.take(home.workspaceId, read) : read());
-    if (!events) return refuse('UNAUTHORIZED', client, services);
-    // One commit each: when one cannot be taken in, the carrier repeats them all, and the others were seen by then.
-    for (const event of events)
-      await receiveCarrierEvents({ pools, links }, { workspaceId: home.workspaceId, lineId }, [event]);
-    context.body = carrier.callbackAnswer?.body ?? { success: true };
-    if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
-  },
-});
+/** A carrier may report an instant that is none. */
+const Events = z.array(CarrierEvent);
+
+/** Bodies of many megabytes are held in memory: a few of each workspace. */
+const largeBodies = createTurns({ atOnce: 4, waiting: 200 });
+
+export const carrierCallbackRoutes = [
+  /** Delivery receipts, reads, replies, reactions and calls, as each carrier signs them. */
+  publicRoute({
+    id: 'carrierCallback',
+    method: 'POST',
+    path: '/callbacks/carriers/{carrier}/{lineId}',
+    tag: 'Callbacks',
+    summary: "A carrier's callback about one line; verified as that carrier signs",
+    answers: { 200: '*/*' },
+    errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'BODY_TOO_LARGE'],
+    async respond(context, services) {
+      const { pools, carriers, config, links } = services;
+      const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
+      const client = clientAddress(context);
+      const home = isId(lineId) ? await withAuth(pools, client, (db) => lineHome(db, lineId)) : null;
+      if (!home || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
+      const carrier = carriers.get(carrierName);
+      const senders = await withTenant(pools, home.workspaceId, (db) =>
+        sendersAt(db, lineId, carrier, services),
+      );
+      if (senders.length === 0) return refuse('NOT_FOUND', client, services);
+      const head = { url: config.publicUrl + context.url, headers: singleValued(context.headers) };
+      const trusted = senders.filter((sender) => isTrusted(() => carrier.checkCallback?.(sender, head)));
+      if (trusted.length === 0) return refuse('UNAUTHORIZED', client, services);
+      const read = async (): Promise<CarrierEvent[] | null> => {
+        const rawBody = await readRawBody(context, carrier.callbackLimit);
+        return readEvents(carrier, trusted, { ...head, rawBody }, home.workspaceId);
+      };
+      const isLarge = carrier.callbackLimit !== undefined;
+      const events = await (isLarge ? largeBodies.take(home.workspaceId, read) : read());
+      if (!events) return refuse('UNAUTHORIZED', client, services);
+      // One commit each: when one cannot be taken in, the carrier repeats them all, and the others were seen by then.
+      for (const event of events)
+        await receiveCarrierEvents({ pools, links }, { workspaceId: home.workspaceId, lineId }, [event]);
+      context.body = carrier.callbackAnswer?.body ?? { success: true };
+      if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
+    },
+  }),
+];
 
 /** Who may have sent by this carrier through the line: the line itself, and the workspace's account for fallback SMS. */
 async function sendersAt(
@@ -102,9 +110,6 @@ async function readEvents(
   return null;
 }
 
-/** A carrier may report an instant that is none. */
-const Events = z.array(CarrierEvent);
-
 /** Counts the attempt, so that neither lines nor their secrets are guessed. @throws RATE_LIMITED, or `code`. */
 async function refuse(
   code: 'NOT_FOUND' | 'UNAUTHORIZED',
@@ -117,9 +122,6 @@ async function refuse(
 
 const unreadable = ({ message, issues }: Unreadable): ApiError =>
   issues.length > 0 ? invalidFields(issues) : invalid('', `The body cannot be read: ${message}`);
-
-/** Bodies of many megabytes are held in memory: a few of each workspace. */
-const largeBodies = createTurns({ atOnce: 4, waiting: 200 });
 
 const singleValued = (headers: NodeJS.Dict<string | string[]>): Record<string, string | undefined> =>
   Object.fromEntries(

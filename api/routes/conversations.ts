@@ -21,28 +21,85 @@ const ConversationParams = z.object({
   address: z.string().max(320).meta({ description: 'A phone number or an email address.' }),
 });
 
-export const readConversations = workspaceRoute({
-  id: 'listConversations',
-  method: 'GET',
-  path: '/api/conversations',
-  tag: 'Conversations',
-  summary: 'Conversations by their last activity, newest first',
-  query: PositionQuery,
-  responses: {
-    200: z.object({ success: z.literal(true), conversations: z.array(Conversation), nextCursor: NextCursor }),
-  },
-  async handler({ db, query: { limit, cursor } }) {
-    const rows = await listConversations(db, { limit: limit + 1, after: cursor ?? null });
-    const { items, nextCursor } = pageBy(rows, limit, ({ activeAt, address }) => ({
-      at: activeAt ?? new Date(0),
-      key: address,
-    }));
-    return {
-      status: 200,
-      body: { success: true, conversations: await presentConversations(db, items), nextCursor },
-    };
-  },
-});
+export const conversationRoutes = [
+  workspaceRoute({
+    id: 'listConversations',
+    method: 'GET',
+    path: '/api/conversations',
+    tag: 'Conversations',
+    summary: 'Conversations by their last activity, newest first',
+    query: PositionQuery,
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        conversations: z.array(Conversation),
+        nextCursor: NextCursor,
+      }),
+    },
+    async handler({ db, query: { limit, cursor } }) {
+      const rows = await listConversations(db, { limit: limit + 1, after: cursor ?? null });
+      const { items, nextCursor } = pageBy(rows, limit, ({ activeAt, address }) => ({
+        at: activeAt ?? new Date(0),
+        key: address,
+      }));
+      return {
+        status: 200,
+        body: { success: true, conversations: await presentConversations(db, items), nextCursor },
+      };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getConversation',
+    method: 'GET',
+    path: '/api/conversations/{address}',
+    tag: 'Conversations',
+    summary: 'One conversation with its messages of both directions, newest first',
+    params: ConversationParams,
+    query: PositionQuery,
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        conversation: Conversation,
+        messages: z.array(ThreadItem),
+        nextCursor: NextCursor,
+      }),
+    },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, now, links, params, query: { limit, cursor } }) {
+      const conversation = await conversationWith(db, caller, params.address);
+      const rows = await listThread(db, conversation.address, { limit: limit + 1, after: cursor ?? null });
+      const { items, nextCursor } = pageBy(rows, limit, ({ at, id }) => ({ at, key: id }));
+      return {
+        status: 200,
+        body: {
+          success: true,
+          conversation,
+          messages: await presentThread(db, items, links, now),
+          nextCursor,
+        },
+      };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'tagConversation',
+    method: 'POST',
+    path: '/api/conversations/{address}/tags',
+    tag: 'Conversations',
+    summary: 'Set the tags of a conversation; those not named are removed',
+    params: ConversationParams,
+    body: TagsInput,
+    responses: { 200: z.object({ success: z.literal(true), conversation: Conversation }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, params, body, now }) {
+      const conversation = await conversationWith(db, caller, params.address);
+      await setTags(db, conversation.address, body.tags);
+      await notifyPositive(db, conversation.address, now);
+      return { status: 200, body: { success: true, conversation: { ...conversation, tags: body.tags } } };
+    },
+  }),
+];
 
 /** @throws NOT_FOUND when nothing was ever exchanged with the address, nor is waiting for it. */
 async function conversationWith(db: TenantDb, caller: WorkspaceCaller, text: string): Promise<Conversation> {
@@ -52,49 +109,3 @@ async function conversationWith(db: TenantDb, caller: WorkspaceCaller, text: str
   if (!conversation) throw new ApiError('NOT_FOUND', 'Conversation not found');
   return conversation;
 }
-
-export const readConversation = workspaceRoute({
-  id: 'getConversation',
-  method: 'GET',
-  path: '/api/conversations/{address}',
-  tag: 'Conversations',
-  summary: 'One conversation with its messages of both directions, newest first',
-  params: ConversationParams,
-  query: PositionQuery,
-  responses: {
-    200: z.object({
-      success: z.literal(true),
-      conversation: Conversation,
-      messages: z.array(ThreadItem),
-      nextCursor: NextCursor,
-    }),
-  },
-  errors: ['NOT_FOUND'],
-  async handler({ db, caller, now, links, params, query: { limit, cursor } }) {
-    const conversation = await conversationWith(db, caller, params.address);
-    const rows = await listThread(db, conversation.address, { limit: limit + 1, after: cursor ?? null });
-    const { items, nextCursor } = pageBy(rows, limit, ({ at, id }) => ({ at, key: id }));
-    return {
-      status: 200,
-      body: { success: true, conversation, messages: await presentThread(db, items, links, now), nextCursor },
-    };
-  },
-});
-
-export const tagConversation = workspaceRoute({
-  id: 'tagConversation',
-  method: 'POST',
-  path: '/api/conversations/{address}/tags',
-  tag: 'Conversations',
-  summary: 'Set the tags of a conversation; those not named are removed',
-  params: ConversationParams,
-  body: TagsInput,
-  responses: { 200: z.object({ success: z.literal(true), conversation: Conversation }) },
-  errors: ['NOT_FOUND'],
-  async handler({ db, caller, params, body, now }) {
-    const conversation = await conversationWith(db, caller, params.address);
-    await setTags(db, conversation.address, body.tags);
-    await notifyPositive(db, conversation.address, now);
-    return { status: 200, body: { success: true, conversation: { ...conversation, tags: body.tags } } };
-  },
-});

@@ -4,46 +4,49 @@ import { DripInput } from '#domain/message.ts';
 import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
 import { refused } from '../http/refusal.ts';
-import { untransactedRoute } from '../http/route.ts';
+import { workspaceRoute } from '../http/route.ts';
 
-export const acceptDrip = untransactedRoute({
-  id: 'drip',
-  method: 'POST',
-  path: '/api/drip',
-  tag: 'Messages',
-  summary: 'Bulk intake: hand over a message, to be sent when its line may',
-  description:
-    'Takes bursts without a rate limit (a backstop of 1,000 a second sustained, 10,000 at once, per workspace). The message is scheduled 30 seconds ahead plus a jitter of up to 5 minutes; the same recipient and body within 60 minutes is one message. With `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
-  limit: null,
-  body: DripInput,
-  responses: { 202: DripAcknowledgement, 200: DripAcknowledgement },
-  errors: [
-    'NO_ACTIVE_LINE',
-    'FALLBACK_NOT_CONFIGURED',
-    'NOT_FOUND',
-    'IDEMPOTENCY_KEY_REUSED',
-    'RATE_LIMITED',
-  ],
-  async handler({ caller, body, header, intake, rateLimits }) {
-    await rateLimits.consumeIntake(caller.workspace.id);
-    const idempotencyKey = header('idempotency-key');
-    if (idempotencyKey.length > MAX_KEY_LENGTH) {
-      throw invalid('Idempotency-Key', `must be at most ${MAX_KEY_LENGTH} characters`);
-    }
-    const correlationId = header('x-correlation-id').slice(0, 200) || body.correlationId || randomUUID();
-    try {
-      const { acknowledgement, replayed } = await intake.accept({
-        caller,
-        input: body,
-        correlationId,
-        idempotencyKey,
-        requestHash: idempotencyKey === '' ? '' : requestHash(body),
-      });
-      return replayed
-        ? { status: 200, body: acknowledgement, headers: { 'Idempotent-Replayed': 'true' } }
-        : { status: 202, body: acknowledgement };
-    } catch (error) {
-      throw refused(error);
-    }
-  },
-});
+export const dripRoutes = [
+  workspaceRoute({
+    id: 'drip',
+    method: 'POST',
+    path: '/api/drip',
+    tag: 'Messages',
+    transaction: false,
+    summary: 'Bulk intake: hand over a message, to be sent when its line may',
+    description:
+      'Takes bursts without a rate limit (a backstop of 1,000 a second sustained, 10,000 at once, per workspace). The message is scheduled 30 seconds ahead plus a jitter of up to 5 minutes; the same recipient and body within 60 minutes is one message. With `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
+    limit: null,
+    body: DripInput,
+    responses: { 202: DripAcknowledgement, 200: DripAcknowledgement },
+    errors: [
+      'NO_ACTIVE_LINE',
+      'FALLBACK_NOT_CONFIGURED',
+      'NOT_FOUND',
+      'IDEMPOTENCY_KEY_REUSED',
+      'RATE_LIMITED',
+    ],
+    async handler({ caller, body, header, intake, rateLimits }) {
+      await rateLimits.consumeIntake(caller.workspace.id);
+      const idempotencyKey = header('idempotency-key');
+      if (idempotencyKey.length > MAX_KEY_LENGTH) {
+        throw invalid('Idempotency-Key', `must be at most ${MAX_KEY_LENGTH} characters`);
+      }
+      const correlationId = header('x-correlation-id').slice(0, 200) || body.correlationId || randomUUID();
+      try {
+        const { acknowledgement, replayed } = await intake.accept({
+          caller,
+          input: body,
+          correlationId,
+          idempotencyKey,
+          requestHash: idempotencyKey === '' ? '' : requestHash(body),
+        });
+        return replayed
+          ? { status: 200, body: acknowledgement, headers: { 'Idempotent-Replayed': 'true' } }
+          : { status: 202, body: acknowledgement };
+      } catch (error) {
+        throw refused(error);
+      }
+    },
+  }),
+];

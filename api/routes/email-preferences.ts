@@ -5,30 +5,32 @@ import { workspaceRoute } from '../http/route.ts';
 
 const Answer = z.object({ success: z.literal(true), preferences: EmailPreferences });
 
-export const readEmailPreferences = workspaceRoute({
-  id: 'getEmailPreferences',
-  method: 'GET',
-  path: '/api/email-preferences',
-  tag: 'Email preferences',
-  summary: 'Which notification emails the workspace receives',
-  responses: { 200: Answer },
-  async handler({ db }) {
-    return { status: 200, body: { success: true, preferences: await findEmailPreferences(db) } };
-  },
-});
+export const emailPreferenceRoutes = [
+  workspaceRoute({
+    id: 'getEmailPreferences',
+    method: 'GET',
+    path: '/api/email-preferences',
+    tag: 'Email preferences',
+    summary: 'Which notification emails the workspace receives',
+    responses: { 200: Answer },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, preferences: await findEmailPreferences(db) } };
+    },
+  }),
 
-export const writeEmailPreferences = workspaceRoute({
-  id: 'updateEmailPreferences',
-  method: 'POST',
-  path: '/api/email-preferences',
-  tag: 'Email preferences',
-  summary: 'Change some of the preferences; what is not sent stays as it is',
-  body: z.object({ preferences: EmailPreferencesPatch }).meta({ id: 'EmailPreferencesInput' }),
-  responses: { 200: Answer },
-  async handler({ db, body }) {
-    return {
-      status: 200,
-      body: { success: true, preferences: await changeEmailPreferences(db, body.preferences) },
-    };
-  },
-});
+  workspaceRoute({
+    id: 'updateEmailPreferences',
+    method: 'POST',
+    path: '/api/email-preferences',
+    tag: 'Email preferences',
+    summary: 'Change some of the preferences; what is not sent stays as it is',
+    body: z.object({ preferences: EmailPreferencesPatch }).meta({ id: 'EmailPreferencesInput' }),
+    responses: { 200: Answer },
+    async handler({ db, body }) {
+      return {
+        status: 200,
+        body: { success: true, preferences: await changeEmailPreferences(db, body.preferences) },
+      };
+    },
+  }),
+];

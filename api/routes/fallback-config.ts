@@ -32,55 +32,57 @@ const FallbackConfigPatch = z
 
 const Answer = z.object({ success: z.literal(true), config: FallbackConfig.nullable() });
 
-export const readFallbackConfig = workspaceRoute({
-  id: 'getFallbackConfig',
-  method: 'GET',
-  path: '/api/workspace/fallback-config',
-  tag: 'Workspace',
-  summary: 'The SMS fallback of the workspace; null until it is configured',
-  responses: { 200: Answer },
-  async handler({ db }) {
-    return { status: 200, body: { success: true, config: await findFallbackConfig(db) } };
-  },
-});
+export const fallbackConfigRoutes = [
+  workspaceRoute({
+    id: 'getFallbackConfig',
+    method: 'GET',
+    path: '/api/workspace/fallback-config',
+    tag: 'Workspace',
+    summary: 'The SMS fallback of the workspace; null until it is configured',
+    responses: { 200: Answer },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, config: await findFallbackConfig(db) } };
+    },
+  }),
 
-export const changeFallbackConfig = workspaceRoute({
-  id: 'updateFallbackConfig',
-  method: 'PATCH',
-  path: '/api/workspace/fallback-config',
-  tag: 'Workspace',
-  adminsOnly: true,
-  summary: 'Configure the SMS fallback; only the fields sent change',
-  body: FallbackConfigPatch,
-  responses: { 200: Answer },
-  async handler({ db, body: { authToken, ...patch }, secrets, config: { production } }) {
-    const before = await findFallbackConfig(db);
-    const provider = patch.provider ?? before?.provider;
-    if (!provider) throw invalid('provider', 'is required');
-    if (provider === 'simulated' && production)
-      throw invalid('provider', 'there are no simulated providers in production');
-    const config = await saveFallbackConfig(db, {
-      enabled: patch.enabled ?? before?.enabled ?? true,
-      provider,
-      accountSid: patch.accountSid ?? before?.accountSid ?? null,
-      fromNumber: patch.fromNumber === undefined ? (before?.fromNumber ?? null) : patch.fromNumber,
-      messagingServiceSid:
-        patch.messagingServiceSid === undefined
-          ? (before?.messagingServiceSid ?? null)
-          : patch.messagingServiceSid,
-      defaultMessage:
-        patch.defaultMessage === undefined ? (before?.defaultMessage ?? null) : patch.defaultMessage,
-      ...(authToken !== undefined && {
-        authTokenSealed: secrets.seal(authToken, secretContext('fallback', db.workspaceId, 'auth-token')),
-      }),
-    });
-    if (provider === 'twilio' && config.enabled) {
-      if (config.accountSid === null) throw invalid('accountSid', 'is required for twilio');
-      if (!config.hasAuthToken) throw invalid('authToken', 'is required for twilio');
-      if (config.fromNumber === null && config.messagingServiceSid === null) {
-        throw invalid('fromNumber', 'fromNumber or messagingServiceSid is required for twilio');
+  workspaceRoute({
+    id: 'updateFallbackConfig',
+    method: 'PATCH',
+    path: '/api/workspace/fallback-config',
+    tag: 'Workspace',
+    role: 'admin',
+    summary: 'Configure the SMS fallback; only the fields sent change',
+    body: FallbackConfigPatch,
+    responses: { 200: Answer },
+    async handler({ db, body: { authToken, ...patch }, secrets, config: { production } }) {
+      const before = await findFallbackConfig(db);
+      const provider = patch.provider ?? before?.provider;
+      if (!provider) throw invalid('provider', 'is required');
+      if (provider === 'simulated' && production)
+        throw invalid('provider', 'there are no simulated providers in production');
+      const config = await saveFallbackConfig(db, {
+        enabled: patch.enabled ?? before?.enabled ?? true,
+        provider,
+        accountSid: patch.accountSid ?? before?.accountSid ?? null,
+        fromNumber: patch.fromNumber === undefined ? (before?.fromNumber ?? null) : patch.fromNumber,
+        messagingServiceSid:
+          patch.messagingServiceSid === undefined
+            ? (before?.messagingServiceSid ?? null)
+            : patch.messagingServiceSid,
+        defaultMessage:
+          patch.defaultMessage === undefined ? (before?.defaultMessage ?? null) : patch.defaultMessage,
+        ...(authToken !== undefined && {
+          authTokenSealed: secrets.seal(authToken, secretContext('fallback', db.workspaceId, 'auth-token')),
+        }),
+      });
+      if (provider === 'twilio' && config.enabled) {
+        if (config.accountSid === null) throw invalid('accountSid', 'is required for twilio');
+        if (!config.hasAuthToken) throw invalid('authToken', 'is required for twilio');
+        if (config.fromNumber === null && config.messagingServiceSid === null) {
+          throw invalid('fromNumber', 'fromNumber or messagingServiceSid is required for twilio');
+        }
       }
-    }
-    return { status: 200, body: { success: true, config } };
-  },
-});
+      return { status: 200, body: { success: true, config } };
+    },
+  }),
+];

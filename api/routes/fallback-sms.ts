@@ -10,55 +10,57 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { refused } from '../http/refusal.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
 
-export const sendFallbackSms = workspaceRoute({
-  id: 'sendFallbackSms',
-  method: 'POST',
-  path: '/api/fallback-sms',
-  tag: 'Messages',
-  summary: "Send an SMS to a message's recipient through the workspace's fallback account",
-  description:
-    "The text is `message`, else the message's own fallback text, else the workspace's default, else the message. Answers with a message of its own, whose outcome is `fallback` with `fallbackSmsDispatched` once the SMS is accepted.",
-  limit: perMinute(200),
-  idempotent: true,
-  body: z.object({
-    messageId: z.string().max(100),
-    message: TemplateText.trim().min(1).optional(),
+export const fallbackSmsRoutes = [
+  workspaceRoute({
+    id: 'sendFallbackSms',
+    method: 'POST',
+    path: '/api/fallback-sms',
+    tag: 'Messages',
+    summary: "Send an SMS to a message's recipient through the workspace's fallback account",
+    description:
+      "The text is `message`, else the message's own fallback text, else the workspace's default, else the message. Answers with a message of its own, whose outcome is `fallback` with `fallbackSmsDispatched` once the SMS is accepted.",
+    limit: perMinute(200),
+    idempotent: true,
+    body: z.object({
+      messageId: z.string().max(100),
+      message: TemplateText.trim().min(1).optional(),
+    }),
+    responses: { 201: Message },
+    errors: ['FALLBACK_NOT_CONFIGURED', 'NO_ACTIVE_LINE', 'NOT_FOUND'],
+    async handler({ db, caller, body, now }) {
+      const original = await findMessage(db, body.messageId);
+      if (!original) throw new ApiError('NOT_FOUND', 'Message not found');
+      const lead = original.leadId === null ? null : await findLead(db, original.leadId);
+      const phone = original.recipientPhone ?? lead?.phones[0];
+      if (phone === undefined) throw invalid('messageId', 'the recipient has no phone number');
+      const account = await findFallbackAccount(db);
+      const text = body.message ?? original.smsFallbackMessage ?? account?.defaultMessage ?? null;
+      const input: MessageInput = {
+        messageType: 'sms',
+        message: text ?? original.body,
+        recipientPhone: phone,
+        forceFallback: true,
+        ...(text !== null && { smsFallbackMessage: text }),
+        ...(original.recipientName !== null && { recipientName: original.recipientName }),
+        ...(lead && { leadId: lead.id }),
+        ...(original.correlationId !== null && { correlationId: original.correlationId }),
+        ...original.crm,
+      };
+      const context = await loadIntakeContext(db, [input], caller.workspace);
+      let draft;
+      try {
+        draft = draftMessage(input, context, {
+          now,
+          source: 'fallback-sms',
+          schedule: now,
+          userId: caller.userId,
+        });
+      } catch (error) {
+        throw refused(error);
+      }
+      const [message] = await acceptMessages(db, [draft], now);
+      if (!message) throw new Error('the message was not inserted');
+      return { status: 201, body: presentMessage(message) };
+    },
   }),
-  responses: { 201: Message },
-  errors: ['FALLBACK_NOT_CONFIGURED', 'NO_ACTIVE_LINE', 'NOT_FOUND'],
-  async handler({ db, caller, body, now }) {
-    const original = await findMessage(db, body.messageId);
-    if (!original) throw new ApiError('NOT_FOUND', 'Message not found');
-    const lead = original.leadId === null ? null : await findLead(db, original.leadId);
-    const phone = original.recipientPhone ?? lead?.phones[0];
-    if (phone === undefined) throw invalid('messageId', 'the recipient has no phone number');
-    const account = await findFallbackAccount(db);
-    const text = body.message ?? original.smsFallbackMessage ?? account?.defaultMessage ?? null;
-    const input: MessageInput = {
-      messageType: 'sms',
-      message: text ?? original.body,
-      recipientPhone: phone,
-      forceFallback: true,
-      ...(text !== null && { smsFallbackMessage: text }),
-      ...(original.recipientName !== null && { recipientName: original.recipientName }),
-      ...(lead && { leadId: lead.id }),
-      ...(original.correlationId !== null && { correlationId: original.correlationId }),
-      ...original.crm,
-    };
-    const context = await loadIntakeContext(db, [input], caller.workspace);
-    let draft;
-    try {
-      draft = draftMessage(input, context, {
-        now,
-        source: 'fallback-sms',
-        schedule: now,
-        userId: caller.userId,
-      });
-    } catch (error) {
-      throw refused(error);
-    }
-    const [message] = await acceptMessages(db, [draft], now);
-    if (!message) throw new Error('the message was not inserted');
-    return { status: 201, body: presentMessage(message) };
-  },
-});
+];

@@ -12,165 +12,23 @@ import { DefaultCountryCode } from '#domain/lead.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { ApiError } from '../http/errors.ts';
 import { replayed } from '../http/idempotency.ts';
-import { AnswerStream, untransactedRoute, workspaceRoute } from '../http/route.ts';
+import { AnswerStream, workspaceRoute } from '../http/route.ts';
 import { readUpload } from '../http/upload.ts';
 import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
 import { listNotFound } from './lists.ts';
 
 const ListParams = z.object({ id: Id });
+
 const ImportParams = z.object({ id: Id, importId: Id });
+
 const importNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Import not found');
+
 const ImportStarted = z.object({ success: z.literal(true), importId: Id });
 
 /** Decisions §7. */
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
-export const startImport = untransactedRoute({
-  id: 'importLeads',
-  method: 'POST',
-  path: '/api/lists/{id}/import',
-  tag: 'Contacts',
-  summary: 'Import leads from a CSV file of up to 100 MB, in the background',
-  description:
-    'The file is the body (`text/csv`) or the part `file` of a form. Its first row names the columns; those that are no field of a lead become custom fields.',
-  params: ListParams,
-  query: z.object({ defaultCountryCode: DefaultCountryCode.optional() }),
-  consumes: ['text/csv', 'multipart/form-data'],
-  idempotent: true,
-  responses: { 202: ImportStarted },
-  errors: ['NOT_FOUND', 'INCOMPLETE_BODY', 'STORAGE_QUOTA_EXCEEDED'],
-  async handler({ caller, params, query, raw, header, now, pools, storage, secrets, config }) {
-    const { workspace, userId } = caller;
-    const exists = (db: TenantDb) => findList(db, params.id);
-    if (!(await withTenant(pools, workspace.id, exists))) throw listNotFound();
-    const idempotencyKey = header('idempotency-key');
-    const quota = config.storageQuota;
-    await assertRoom(pools, workspace.id, { quota, idempotencyKey });
-    const importId = newId(now);
-    const fileKey = storageKey(workspace.id, importId);
-    const hash = createHash('sha256').update(`${params.id} ${query.defaultCountryCode ?? ''}\n`);
-    const size = await readUpload(raw, { bodyType: 'text/csv', limit: MAX_FILE_BYTES }, ({ content }) =>
-      storage.put(fileKey, content.pipe(hashing(content, hash)), MAX_FILE_BYTES, 'text/csv'),
-    );
-    const request = { route: 'importLeads', key: idempotencyKey, hash: hash.digest('hex') };
-    try {
-      const { body } = await withTenant(pools, workspace.id, (db) =>
-        replayed(db, request, secrets, async () => {
-          if (!(await exists(db))) throw listNotFound();
-          const { id: listId } = params;
-          await insertImport(
-            db,
-            {
-              id: importId,
-              listId,
-              fileKey,
-              defaultCountryCode: query.defaultCountryCode ?? null,
-              userId,
-              size,
-            },
-            now,
-          );
-          await assertWithinQuota(db, quota);
-          return { status: 202, body: { success: true, importId } };
-        }),
-      );
-      const started = ImportStarted.parse(body);
-      if (started.importId !== importId) await storage.delete(fileKey);
-      return {
-        status: 202,
-        body: started,
-        headers: started.importId === importId ? {} : { 'Idempotent-Replayed': 'true' },
-      };
-    } catch (error) {
-      await storage.delete(fileKey);
-      throw error;
-    }
-  },
-});
-
-/** Passes a file on and takes its fingerprint: the same `Idempotency-Key` with another file is refused. */
-function hashing(source: Readable, hash: ReturnType<typeof createHash>): Transform {
-  const transform = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      done(null, chunk);
-    },
-  });
-  source.on('error', (error) => transform.destroy(error));
-  return transform;
-}
-
-export const readImport = workspaceRoute({
-  id: 'getImport',
-  method: 'GET',
-  path: '/api/lists/{id}/imports/{importId}',
-  tag: 'Contacts',
-  summary: 'How far an import is',
-  params: ImportParams,
-  responses: { 200: LeadImport.extend({ success: z.literal(true) }) },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params }) {
-    const row = await findImport(db, params.importId);
-    if (row?.listId !== params.id) throw importNotFound();
-    return { status: 200, body: { success: true, ...presentImport(row) } };
-  },
-});
-
 const PAGE = 1000;
-
-export const readRejectedRows = untransactedRoute({
-  id: 'getRejectedRows',
-  method: 'GET',
-  path: '/api/lists/{id}/imports/{importId}/rejected',
-  tag: 'Contacts',
-  summary: 'The refused rows of an import as CSV, each with its number in the file and the reason',
-  params: ImportParams,
-  produces: 'text/csv',
-  responses: { 200: AnswerStream },
-  errors: ['NOT_FOUND'],
-  async handler({ caller, params, pools }) {
-    const row = await withTenantReads(pools, caller.workspace.id, (db) => findImport(db, params.importId));
-    if (row?.listId !== params.id) throw importNotFound();
-    async function* lines() {
-      yield csvLine(['row', 'reason', ...(row?.columns ?? [])]);
-      let after = 0;
-      for (;;) {
-        const rows = await withTenantReads(pools, caller.workspace.id, (db) =>
-          rejectedRows(db, params.importId, after, PAGE),
-        );
-        yield rows
-          .map(({ rowNumber, reason, fields }) => csvLine([String(rowNumber), reason, ...fields]))
-          .join('');
-        if (rows.length < PAGE) return;
-        after = rows.at(-1)?.rowNumber ?? after;
-      }
-    }
-    return { status: 200, body: Readable.from(lines()), headers: attachment('rejected.csv') };
-  },
-});
-
-export const exportList = untransactedRoute({
-  id: 'exportList',
-  method: 'GET',
-  path: '/api/lists/{id}/export',
-  tag: 'Contacts',
-  summary: 'The leads of a list as CSV, newest first',
-  description:
-    'Cells that a spreadsheet would run as a formula begin with an apostrophe. The file can be imported again.',
-  params: ListParams,
-  produces: 'text/csv',
-  responses: { 200: AnswerStream },
-  errors: ['NOT_FOUND'],
-  async handler({ caller, params, pools }) {
-    const list = await withTenantReads(pools, caller.workspace.id, (db) => findList(db, params.id));
-    if (!list) throw listNotFound();
-    return {
-      status: 200,
-      body: Readable.from(exported(pools, caller.workspace.id, list.id)),
-      headers: attachment('leads.csv'),
-    };
-  },
-});
 
 const COLUMNS = [
   'firstName',
@@ -184,6 +42,156 @@ const COLUMNS = [
   'status',
   'createdAt',
 ];
+
+export const importRoutes = [
+  workspaceRoute({
+    id: 'importLeads',
+    method: 'POST',
+    path: '/api/lists/{id}/import',
+    tag: 'Contacts',
+    transaction: false,
+    summary: 'Import leads from a CSV file of up to 100 MB, in the background',
+    description:
+      'The file is the body (`text/csv`) or the part `file` of a form. Its first row names the columns; those that are no field of a lead become custom fields.',
+    params: ListParams,
+    query: z.object({ defaultCountryCode: DefaultCountryCode.optional() }),
+    consumes: ['text/csv', 'multipart/form-data'],
+    idempotent: true,
+    responses: { 202: ImportStarted },
+    errors: ['NOT_FOUND', 'INCOMPLETE_BODY', 'STORAGE_QUOTA_EXCEEDED'],
+    async handler({ caller, params, query, raw, header, now, pools, storage, secrets, config }) {
+      const { workspace, userId } = caller;
+      const exists = (db: TenantDb) => findList(db, params.id);
+      if (!(await withTenant(pools, workspace.id, exists))) throw listNotFound();
+      const idempotencyKey = header('idempotency-key');
+      const quota = config.storageQuota;
+      await assertRoom(pools, workspace.id, { quota, idempotencyKey });
+      const importId = newId(now);
+      const fileKey = storageKey(workspace.id, importId);
+      const hash = createHash('sha256').update(`${params.id} ${query.defaultCountryCode ?? ''}\n`);
+      const size = await readUpload(raw, { bodyType: 'text/csv', limit: MAX_FILE_BYTES }, ({ content }) =>
+        storage.put(fileKey, content.pipe(hashing(content, hash)), MAX_FILE_BYTES, 'text/csv'),
+      );
+      const request = { route: 'importLeads', key: idempotencyKey, hash: hash.digest('hex') };
+      try {
+        const { body } = await withTenant(pools, workspace.id, (db) =>
+          replayed(db, request, secrets, async () => {
+            if (!(await exists(db))) throw listNotFound();
+            const { id: listId } = params;
+            await insertImport(
+              db,
+              {
+                id: importId,
+                listId,
+                fileKey,
+                defaultCountryCode: query.defaultCountryCode ?? null,
+                userId,
+                size,
+              },
+              now,
+            );
+            await assertWithinQuota(db, quota);
+            return { status: 202, body: { success: true, importId } };
+          }),
+        );
+        const started = ImportStarted.parse(body);
+        if (started.importId !== importId) await storage.delete(fileKey);
+        return {
+          status: 202,
+          body: started,
+          headers: started.importId === importId ? {} : { 'Idempotent-Replayed': 'true' },
+        };
+      } catch (error) {
+        await storage.delete(fileKey);
+        throw error;
+      }
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getImport',
+    method: 'GET',
+    path: '/api/lists/{id}/imports/{importId}',
+    tag: 'Contacts',
+    summary: 'How far an import is',
+    params: ImportParams,
+    responses: { 200: LeadImport.extend({ success: z.literal(true) }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const row = await findImport(db, params.importId);
+      if (row?.listId !== params.id) throw importNotFound();
+      return { status: 200, body: { success: true, ...presentImport(row) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getRejectedRows',
+    method: 'GET',
+    path: '/api/lists/{id}/imports/{importId}/rejected',
+    tag: 'Contacts',
+    transaction: false,
+    summary: 'The refused rows of an import as CSV, each with its number in the file and the reason',
+    params: ImportParams,
+    produces: 'text/csv',
+    responses: { 200: AnswerStream },
+    errors: ['NOT_FOUND'],
+    async handler({ caller, params, pools }) {
+      const row = await withTenantReads(pools, caller.workspace.id, (db) => findImport(db, params.importId));
+      if (row?.listId !== params.id) throw importNotFound();
+      async function* lines() {
+        yield csvLine(['row', 'reason', ...(row?.columns ?? [])]);
+        let after = 0;
+        for (;;) {
+          const rows = await withTenantReads(pools, caller.workspace.id, (db) =>
+            rejectedRows(db, params.importId, after, PAGE),
+          );
+          yield rows
+            .map(({ rowNumber, reason, fields }) => csvLine([String(rowNumber), reason, ...fields]))
+            .join('');
+          if (rows.length < PAGE) return;
+          after = rows.at(-1)?.rowNumber ?? after;
+        }
+      }
+      return { status: 200, body: Readable.from(lines()), headers: attachment('rejected.csv') };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'exportList',
+    method: 'GET',
+    path: '/api/lists/{id}/export',
+    tag: 'Contacts',
+    transaction: false,
+    summary: 'The leads of a list as CSV, newest first',
+    description:
+      'Cells that a spreadsheet would run as a formula begin with an apostrophe. The file can be imported again.',
+    params: ListParams,
+    produces: 'text/csv',
+    responses: { 200: AnswerStream },
+    errors: ['NOT_FOUND'],
+    async handler({ caller, params, pools }) {
+      const list = await withTenantReads(pools, caller.workspace.id, (db) => findList(db, params.id));
+      if (!list) throw listNotFound();
+      return {
+        status: 200,
+        body: Readable.from(exported(pools, caller.workspace.id, list.id)),
+        headers: attachment('leads.csv'),
+      };
+    },
+  }),
+];
+
+/** Passes a file on and takes its fingerprint: the same `Idempotency-Key` with another file is refused. */
+function hashing(source: Readable, hash: ReturnType<typeof createHash>): Transform {
+  const transform = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  source.on('error', (error) => transform.destroy(error));
+  return transform;
+}
 
 async function* exported(pools: ApiPools, workspaceId: string, listId: string) {
   const custom = await withTenantReads(pools, workspaceId, (db) => customFieldNames(db, listId));

@@ -28,43 +28,46 @@ const InboxReplyInput = z
     fromLineId: z.string().max(100).optional(),
   })
   .meta({ id: 'InboxReplyInput' });
+
 type InboxReplyInput = z.infer<typeof InboxReplyInput>;
 
-export const sendReply = workspaceRoute({
-  id: 'sendReply',
-  method: 'POST',
-  path: '/api/inbox/send-reply',
-  tag: 'Conversations',
-  summary: 'Answer a contact, from the line they wrote to',
-  description:
-    "Names the contact by `leadId`, `phone` or `email`. Of a lead's addresses the one that wrote last is answered; without a `fromLineId` from the line it wrote to, or, when that line can no longer send, from the contact's own. It resolves an open draft of the conversation as approved.",
-  limit: perMinute(30),
-  idempotent: true,
-  body: InboxReplyInput,
-  responses: { 201: Message },
-  errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
-  async handler({ db, caller, body, now, links }) {
-    const input = await answer(db, caller, body);
-    const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
-    let draft: MessageDraft;
-    try {
-      draft = draftMessage(input, context, { now, source: 'inbox', schedule: now, userId: caller.userId });
-    } catch (error) {
-      throw refused(error);
-    }
-    // The contact's lead before the conversation: lists are locked before conversations.
-    const drafts = await ensureLeads(db, [draft], now);
-    const resolved = await resolveByAnswer(
-      db,
-      { address: draft.address, messageId: draft.id, userId: caller.userId },
-      now,
-    );
-    const [message] = await acceptMessages(db, drafts, now);
-    if (!message) throw new Error('the message was not inserted');
-    await announceAnswered(db, resolved, now);
-    return { status: 201, body: presentMessage(message) };
-  },
-});
+export const inboxRoutes = [
+  workspaceRoute({
+    id: 'sendReply',
+    method: 'POST',
+    path: '/api/inbox/send-reply',
+    tag: 'Conversations',
+    summary: 'Answer a contact, from the line they wrote to',
+    description:
+      "Names the contact by `leadId`, `phone` or `email`. Of a lead's addresses the one that wrote last is answered; without a `fromLineId` from the line it wrote to, or, when that line can no longer send, from the contact's own. It resolves an open draft of the conversation as approved.",
+    limit: perMinute(30),
+    idempotent: true,
+    body: InboxReplyInput,
+    responses: { 201: Message },
+    errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
+    async handler({ db, caller, body, now, links }) {
+      const input = await answer(db, caller, body);
+      const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
+      let draft: MessageDraft;
+      try {
+        draft = draftMessage(input, context, { now, source: 'inbox', schedule: now, userId: caller.userId });
+      } catch (error) {
+        throw refused(error);
+      }
+      // The contact's lead before the conversation: lists are locked before conversations.
+      const drafts = await ensureLeads(db, [draft], now);
+      const resolved = await resolveByAnswer(
+        db,
+        { address: draft.address, messageId: draft.id, userId: caller.userId },
+        now,
+      );
+      const [message] = await acceptMessages(db, drafts, now);
+      if (!message) throw new Error('the message was not inserted');
+      await announceAnswered(db, resolved, now);
+      return { status: 201, body: presentMessage(message) };
+    },
+  }),
+];
 
 /** The message that an answer is: to which address, through which line and channel. */
 async function answer(db: TenantDb, caller: WorkspaceCaller, body: InboxReplyInput): Promise<MessageInput> {

@@ -13,52 +13,67 @@ import { PAGE_ANSWERS, refuseLink, showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
 import { hashToken } from './team.ts';
 
-/** For a person: mail scanners fetch every link, so the page only asks. */
-export const invitationPage = publicRoute({
-  id: 'invitationPage',
-  method: 'GET',
-  path: '/invitations/{token}',
-  tag: 'Team',
-  summary: 'A page that asks whether to accept an invitation; opening it changes nothing',
-  answers: PAGE_ANSWERS,
-  async respond(context, services) {
-    const [tokenHash, now] = [tokenHashOf(context), new Date()];
-    const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => ({
-      team: await findOffer(db, tokenHash, now),
-      agency: await findAgencyOffer(db, tokenHash, now),
-    }));
-    if (team) {
-      if (team.acceptedAt !== null)
-        return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
-      return showPage(context, 200, html`Join ${team.workspaceName}?`, ACCEPT);
-    }
-    if (!agency) return refuseLink(context, services, NOT_VALID);
-    if (agency.acceptedAt !== null) return showPage(context, 200, html`This invitation was accepted`);
-    showPage(context, 200, html`Join the agency ${agency.agencyName}?`, SIGN_IN_AND_ACCEPT);
-  },
-});
+const NOT_VALID = html`This invitation is no longer valid`;
 
-export const acceptInvitation = publicRoute({
-  id: 'acceptInvitation',
-  method: 'POST',
-  path: '/invitations/{token}',
-  tag: 'Team',
-  summary:
-    'Accept an invitation: to a workspace by its link alone, to an agency with the session token of the person invited, as `Authorization: Bearer` or as the form field `sessionToken`',
-  answers: { ...PAGE_ANSWERS, 401: 'text/html', 403: 'text/html' },
-  errors: ['BODY_TOO_LARGE'],
-  async respond(context, services) {
-    const [tokenHash, now] = [tokenHashOf(context), new Date()];
-    const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
-      const offer = await findOffer(db, tokenHash, now);
-      if (offer) await acceptOffer(db, offer, now);
-      return { team: offer, agency: await findAgencyOffer(db, tokenHash, now) };
-    });
-    if (team) return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
-    if (!agency) return refuseLink(context, services, NOT_VALID);
-    await acceptSignedIn(context, services, tokenHash, now);
-  },
-});
+const ACCEPT = html`<form method="post"><button>Accept the invitation</button></form>`;
+
+const SIGN_IN_AND_ACCEPT = html`<form method="post">
+  <p>
+    <label
+      >Your session token<br /><input name="sessionToken" type="password" required autocomplete="off"
+    /></label>
+  </p>
+  <button>Sign in and accept</button>
+</form>`;
+
+export const invitationRoutes = [
+  /** For a person: mail scanners fetch every link, so the page only asks. */
+  publicRoute({
+    id: 'invitationPage',
+    method: 'GET',
+    path: '/invitations/{token}',
+    tag: 'Team',
+    summary: 'A page that asks whether to accept an invitation; opening it changes nothing',
+    answers: PAGE_ANSWERS,
+    async respond(context, services) {
+      const [tokenHash, now] = [tokenHashOf(context), new Date()];
+      const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => ({
+        team: await findOffer(db, tokenHash, now),
+        agency: await findAgencyOffer(db, tokenHash, now),
+      }));
+      if (team) {
+        if (team.acceptedAt !== null)
+          return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
+        return showPage(context, 200, html`Join ${team.workspaceName}?`, ACCEPT);
+      }
+      if (!agency) return refuseLink(context, services, NOT_VALID);
+      if (agency.acceptedAt !== null) return showPage(context, 200, html`This invitation was accepted`);
+      showPage(context, 200, html`Join the agency ${agency.agencyName}?`, SIGN_IN_AND_ACCEPT);
+    },
+  }),
+
+  publicRoute({
+    id: 'acceptInvitation',
+    method: 'POST',
+    path: '/invitations/{token}',
+    tag: 'Team',
+    summary:
+      'Accept an invitation: to a workspace by its link alone, to an agency with the session token of the person invited, as `Authorization: Bearer` or as the form field `sessionToken`',
+    answers: { ...PAGE_ANSWERS, 401: 'text/html', 403: 'text/html' },
+    errors: ['BODY_TOO_LARGE'],
+    async respond(context, services) {
+      const [tokenHash, now] = [tokenHashOf(context), new Date()];
+      const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
+        const offer = await findOffer(db, tokenHash, now);
+        if (offer) await acceptOffer(db, offer, now);
+        return { team: offer, agency: await findAgencyOffer(db, tokenHash, now) };
+      });
+      if (team) return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
+      if (!agency) return refuseLink(context, services, NOT_VALID);
+      await acceptSignedIn(context, services, tokenHash, now);
+    },
+  }),
+];
 
 /** A leaked link makes nobody a co-admin: whoever accepts is signed in as the person who was invited. */
 async function acceptSignedIn(
@@ -80,17 +95,6 @@ async function acceptSignedIn(
   if (!accepted) return showPage(context, 403, html`This invitation is for somebody else`);
   showPage(context, 200, html`You are a co-admin of ${offer.agencyName}`);
 }
-
-const NOT_VALID = html`This invitation is no longer valid`;
-const ACCEPT = html`<form method="post"><button>Accept the invitation</button></form>`;
-const SIGN_IN_AND_ACCEPT = html`<form method="post">
-  <p>
-    <label
-      >Your session token<br /><input name="sessionToken" type="password" required autocomplete="off"
-    /></label>
-  </p>
-  <button>Sign in and accept</button>
-</form>`;
 
 async function sessionOf(context: Context, services: Services): Promise<Session | null> {
   const token = await sessionTokenOf(context);

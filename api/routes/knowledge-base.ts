@@ -12,87 +12,89 @@ import { workspaceRoute } from '../http/route.ts';
 
 const Answer = KnowledgeBase.extend({ success: z.literal(true) });
 
-export const readKnowledgeBase = workspaceRoute({
-  id: 'getKnowledgeBase',
-  method: 'GET',
-  path: '/api/knowledge-base',
-  tag: 'AI drafts',
-  summary: 'What the AI copilot drafts from',
-  responses: { 200: Answer },
-  async handler({ db }) {
-    return { status: 200, body: { success: true, ...(await findKnowledgeBase(db)) } };
-  },
-});
+export const knowledgeBaseRoutes = [
+  workspaceRoute({
+    id: 'getKnowledgeBase',
+    method: 'GET',
+    path: '/api/knowledge-base',
+    tag: 'AI drafts',
+    summary: 'What the AI copilot drafts from',
+    responses: { 200: Answer },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, ...(await findKnowledgeBase(db)) } };
+    },
+  }),
 
-export const writeKnowledgeBase = workspaceRoute({
-  id: 'putKnowledgeBase',
-  method: 'PUT',
-  path: '/api/knowledge-base',
-  tag: 'AI drafts',
-  summary: 'Replace what the AI copilot drafts from, and switch it on or off',
-  description: 'With the mode `off` no new drafts are made; open ones can still be resolved.',
-  body: KnowledgeBase,
-  responses: { 200: Answer },
-  async handler({ db, body }) {
-    await saveKnowledgeBase(db, body);
-    return { status: 200, body: { success: true, ...body } };
-  },
-});
+  workspaceRoute({
+    id: 'putKnowledgeBase',
+    method: 'PUT',
+    path: '/api/knowledge-base',
+    tag: 'AI drafts',
+    summary: 'Replace what the AI copilot drafts from, and switch it on or off',
+    description: 'With the mode `off` no new drafts are made; open ones can still be resolved.',
+    body: KnowledgeBase,
+    responses: { 200: Answer },
+    async handler({ db, body }) {
+      await saveKnowledgeBase(db, body);
+      return { status: 200, body: { success: true, ...body } };
+    },
+  }),
 
-export const readAutoReplies = workspaceRoute({
-  id: 'listAutoReplies',
-  method: 'GET',
-  path: '/api/knowledge-base/auto-replies',
-  tag: 'AI drafts',
-  summary: 'The drafts of the AI copilot, newest first',
-  query: PageQuery.extend({ status: DraftStatus.optional() }),
-  responses: {
-    200: z.object({ success: z.literal(true), autoReplies: z.array(AutoReply), nextCursor: NextCursor }),
-  },
-  async handler({ db, query: { limit, cursor, status } }) {
-    const { items, nextCursor } = page(await listDrafts(db, status, { limit: limit + 1, cursor }), limit);
-    return { status: 200, body: { success: true, autoReplies: items.map(presentDraft), nextCursor } };
-  },
-});
+  workspaceRoute({
+    id: 'listAutoReplies',
+    method: 'GET',
+    path: '/api/knowledge-base/auto-replies',
+    tag: 'AI drafts',
+    summary: 'The drafts of the AI copilot, newest first',
+    query: PageQuery.extend({ status: DraftStatus.optional() }),
+    responses: {
+      200: z.object({ success: z.literal(true), autoReplies: z.array(AutoReply), nextCursor: NextCursor }),
+    },
+    async handler({ db, query: { limit, cursor, status } }) {
+      const { items, nextCursor } = page(await listDrafts(db, status, { limit: limit + 1, cursor }), limit);
+      return { status: 200, body: { success: true, autoReplies: items.map(presentDraft), nextCursor } };
+    },
+  }),
 
-export const resolveAutoReply = workspaceRoute({
-  id: 'resolveAutoReply',
-  method: 'POST',
-  path: '/api/knowledge-base/auto-replies',
-  tag: 'AI drafts',
-  summary: 'Approve, reject or claim a draft: the first action wins',
-  description:
-    '`approve` sends the draft, or `message` in its place, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event fired. A `409` names what the first action made of the draft (`status`) and through which channel (`approvalChannel`).',
-  idempotent: true,
-  body: DraftResolution,
-  responses: {
-    200: z.object({
-      success: z.literal(true),
-      replyId: Id,
-      status: DraftStatus,
-      messageId: Id.optional().meta({ description: 'Of the message that is sent.' }),
-    }),
-  },
-  errors: ['DRAFT_ALREADY_RESOLVED', 'NOT_FOUND', 'NO_ACTIVE_LINE'],
-  async handler({ db, caller, body, now, links }) {
-    const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
-    let resolved: Resolved;
-    try {
-      const decision = { ...body, channel, userId: caller.userId };
-      resolved = await resolveDraft(db, decision, { workspace: caller.workspace, links, now });
-    } catch (error) {
-      throw refused(error);
-    }
-    if (resolved.kind === 'unknown')
-      throw new ApiError('NOT_FOUND', 'replyId: no such draft in this workspace');
-    if (resolved.kind === 'taken') {
-      const { status, approvalChannel } = resolved;
-      throw new ApiError('DRAFT_ALREADY_RESOLVED', undefined, { status, approvalChannel });
-    }
-    const { status, messageId } = resolved;
-    return {
-      status: 200,
-      body: { success: true, replyId: body.replyId, status, ...(messageId !== null && { messageId }) },
-    };
-  },
-});
+  workspaceRoute({
+    id: 'resolveAutoReply',
+    method: 'POST',
+    path: '/api/knowledge-base/auto-replies',
+    tag: 'AI drafts',
+    summary: 'Approve, reject or claim a draft: the first action wins',
+    description:
+      '`approve` sends the draft, or `message` in its place, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event fired. A `409` names what the first action made of the draft (`status`) and through which channel (`approvalChannel`).',
+    idempotent: true,
+    body: DraftResolution,
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        replyId: Id,
+        status: DraftStatus,
+        messageId: Id.optional().meta({ description: 'Of the message that is sent.' }),
+      }),
+    },
+    errors: ['DRAFT_ALREADY_RESOLVED', 'NOT_FOUND', 'NO_ACTIVE_LINE'],
+    async handler({ db, caller, body, now, links }) {
+      const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
+      let resolved: Resolved;
+      try {
+        const decision = { ...body, channel, userId: caller.userId };
+        resolved = await resolveDraft(db, decision, { workspace: caller.workspace, links, now });
+      } catch (error) {
+        throw refused(error);
+      }
+      if (resolved.kind === 'unknown')
+        throw new ApiError('NOT_FOUND', 'replyId: no such draft in this workspace');
+      if (resolved.kind === 'taken') {
+        const { status, approvalChannel } = resolved;
+        throw new ApiError('DRAFT_ALREADY_RESOLVED', undefined, { status, approvalChannel });
+      }
+      const { status, messageId } = resolved;
+      return {
+        status: 200,
+        body: { success: true, replyId: body.replyId, status, ...(messageId !== null && { messageId }) },
+      };
+    },
+  }),
+];

@@ -19,7 +19,9 @@ import { listNotFound } from './lists.ts';
 import { SINGLE_LINE } from '#domain/text.ts';
 
 const LeadParams = z.object({ id: Id });
+
 const OneLead = z.object({ success: z.literal(true), lead: Lead });
+
 export const leadNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Lead not found');
 
 /** More complaints than a person reads help nobody. */
@@ -40,152 +42,154 @@ const LeadsInput = z
   })
   .meta({ id: 'LeadsInput' });
 
-export const createLeads = workspaceRoute({
-  id: 'createLeads',
-  method: 'POST',
-  path: '/api/leads',
-  tag: 'Contacts',
-  summary: 'Save one or more leads',
-  description:
-    'A lead that shares an email or phone with one of the list is skipped and counted. A failed call changes nothing.',
-  idempotent: true,
-  body: LeadsInput,
-  responses: {
-    201: z.object({
-      message: z.string(),
-      savedCount: z.int(),
-      duplicateCount: z.int(),
-      totalProcessed: z.int(),
-      listId: Id,
-      leadIds: z.array(Id).meta({
-        description:
-          'One for each lead of the request, in its order; of a duplicate the id of the lead that is there.',
+export const leadRoutes = [
+  workspaceRoute({
+    id: 'createLeads',
+    method: 'POST',
+    path: '/api/leads',
+    tag: 'Contacts',
+    summary: 'Save one or more leads',
+    description:
+      'A lead that shares an email or phone with one of the list is skipped and counted. A failed call changes nothing.',
+    idempotent: true,
+    body: LeadsInput,
+    responses: {
+      201: z.object({
+        message: z.string(),
+        savedCount: z.int(),
+        duplicateCount: z.int(),
+        totalProcessed: z.int(),
+        listId: Id,
+        leadIds: z.array(Id).meta({
+          description:
+            'One for each lead of the request, in its order; of a duplicate the id of the lead that is there.',
+        }),
       }),
-    }),
-  },
-  errors: ['NOT_FOUND'],
-  async handler({ db, caller, body, now }) {
-    const home = { country: caller.workspace.country, callingCode: body.defaultCountryCode };
-    const issues: Issue[] = [];
-    const leads = body.leads.map((input, index) => {
-      const { lead, problems } = normalizeLead(input, home);
-      for (const { field, message } of problems) issues.push({ path: `leads.${index}.${field}`, message });
-      return lead;
-    });
-    if (issues.length > 0) throw invalidFields(issues.slice(0, MAX_ISSUES));
-    const ownerOf = await contactOwners(
-      db,
-      leads.map(({ contactOwnerEmail }) => contactOwnerEmail),
-    );
-    const listId = body.listId ?? (await quickSendsList(db));
-    if (!(await lockList(db, listId))) throw listNotFound();
-    const owned = leads.map((lead): NormalLead => ({
-      ...lead,
-      contactOwnerEmail: ownerOf(lead.contactOwnerEmail),
-    }));
-    const results = await insertLeads(db, listId, owned, { source: body.source ?? 'api', now });
-    const savedCount = results.filter(({ isNew }) => isNew).length;
-    const duplicateCount = results.length - savedCount;
-    return {
-      status: 201,
-      body: {
-        message: `${savedCount} saved, ${duplicateCount} duplicates skipped`,
-        savedCount,
-        duplicateCount,
-        totalProcessed: results.length,
-        listId,
-        leadIds: results.map(({ id }) => id),
-      },
-    };
-  },
-});
-
-export const readLeads = workspaceRoute({
-  id: 'listLeads',
-  method: 'GET',
-  path: '/api/leads',
-  tag: 'Contacts',
-  summary: 'Leads of the workspace, newest first',
-  heavy: true,
-  query: PageQuery.extend({
-    listId: Id.optional(),
-    search: z
-      .string()
-      .trim()
-      .min(1)
-      .max(200)
-      .optional()
-      .meta({ description: 'Part of a name, company, email or phone.' }),
-  }),
-  responses: { 200: z.object({ success: z.literal(true), leads: z.array(Lead), nextCursor: NextCursor }) },
-  async handler({ db, query: { limit, cursor, ...filter } }) {
-    const { items, nextCursor } = page(await listLeads(db, filter, { limit: limit + 1, cursor }), limit);
-    return { status: 200, body: { success: true, leads: items.map(presentLead), nextCursor } };
-  },
-});
-
-export const readLead = workspaceRoute({
-  id: 'getLead',
-  method: 'GET',
-  path: '/api/leads/{id}',
-  tag: 'Contacts',
-  summary: 'One lead',
-  params: LeadParams,
-  responses: { 200: OneLead },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params }) {
-    const lead = await findLead(db, params.id);
-    if (!lead) throw leadNotFound();
-    return { status: 200, body: { success: true, lead: presentLead(lead) } };
-  },
-});
-
-export const changeLead = workspaceRoute({
-  id: 'updateLead',
-  method: 'PATCH',
-  path: '/api/leads/{id}',
-  tag: 'Contacts',
-  summary: "Change a lead's fields",
-  description:
-    '`email` and `phone` replace the first address of their kind, `emails` and `phones` all of them; `customFields` are replaced as a whole.',
-  params: LeadParams,
-  body: LeadPatch,
-  responses: { 200: OneLead },
-  errors: ['NOT_FOUND', 'DUPLICATE_LEAD'],
-  async handler({ db, caller, params, body }) {
-    const lead = await findLead(db, params.id);
-    if (!lead) throw leadNotFound();
-    const { lead: changed, problems } = normalizeLead(patchLead(lead, body), {
-      country: caller.workspace.country,
-      callingCode: body.defaultCountryCode,
-    });
-    if (problems.length > 0)
-      throw invalidFields(problems.map(({ field, message }) => ({ path: field, message })));
-    if (body.contactOwnerEmail !== undefined) {
-      changed.contactOwnerEmail = (await contactOwners(db, [changed.contactOwnerEmail]))(
-        changed.contactOwnerEmail,
+    },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, body, now }) {
+      const home = { country: caller.workspace.country, callingCode: body.defaultCountryCode };
+      const issues: Issue[] = [];
+      const leads = body.leads.map((input, index) => {
+        const { lead, problems } = normalizeLead(input, home);
+        for (const { field, message } of problems) issues.push({ path: `leads.${index}.${field}`, message });
+        return lead;
+      });
+      if (issues.length > 0) throw invalidFields(issues.slice(0, MAX_ISSUES));
+      const ownerOf = await contactOwners(
+        db,
+        leads.map(({ contactOwnerEmail }) => contactOwnerEmail),
       );
-    }
-    const result = await updateLead(db, lead, changed);
-    if ('taken' in result)
-      throw new ApiError('DUPLICATE_LEAD', `Another lead of the list has ${result.taken}`);
-    return { status: 200, body: { success: true, lead: presentLead(result) } };
-  },
-});
+      const listId = body.listId ?? (await quickSendsList(db));
+      if (!(await lockList(db, listId))) throw listNotFound();
+      const owned = leads.map((lead): NormalLead => ({
+        ...lead,
+        contactOwnerEmail: ownerOf(lead.contactOwnerEmail),
+      }));
+      const results = await insertLeads(db, listId, owned, { source: body.source ?? 'api', now });
+      const savedCount = results.filter(({ isNew }) => isNew).length;
+      const duplicateCount = results.length - savedCount;
+      return {
+        status: 201,
+        body: {
+          message: `${savedCount} saved, ${duplicateCount} duplicates skipped`,
+          savedCount,
+          duplicateCount,
+          totalProcessed: results.length,
+          listId,
+          leadIds: results.map(({ id }) => id),
+        },
+      };
+    },
+  }),
 
-export const removeLead = workspaceRoute({
-  id: 'deleteLead',
-  method: 'DELETE',
-  path: '/api/leads/{id}',
-  tag: 'Contacts',
-  summary: 'Delete a lead; what waits to be sent to it is canceled',
-  params: LeadParams,
-  responses: { 200: z.object({ success: z.literal(true) }) },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params, now }) {
-    const lead = await findLead(db, params.id);
-    if (!lead) throw leadNotFound();
-    await deleteLead(db, lead, now);
-    return { status: 200, body: { success: true } };
-  },
-});
+  workspaceRoute({
+    id: 'listLeads',
+    method: 'GET',
+    path: '/api/leads',
+    tag: 'Contacts',
+    summary: 'Leads of the workspace, newest first',
+    heavy: true,
+    query: PageQuery.extend({
+      listId: Id.optional(),
+      search: z
+        .string()
+        .trim()
+        .min(1)
+        .max(200)
+        .optional()
+        .meta({ description: 'Part of a name, company, email or phone.' }),
+    }),
+    responses: { 200: z.object({ success: z.literal(true), leads: z.array(Lead), nextCursor: NextCursor }) },
+    async handler({ db, query: { limit, cursor, ...filter } }) {
+      const { items, nextCursor } = page(await listLeads(db, filter, { limit: limit + 1, cursor }), limit);
+      return { status: 200, body: { success: true, leads: items.map(presentLead), nextCursor } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getLead',
+    method: 'GET',
+    path: '/api/leads/{id}',
+    tag: 'Contacts',
+    summary: 'One lead',
+    params: LeadParams,
+    responses: { 200: OneLead },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const lead = await findLead(db, params.id);
+      if (!lead) throw leadNotFound();
+      return { status: 200, body: { success: true, lead: presentLead(lead) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'updateLead',
+    method: 'PATCH',
+    path: '/api/leads/{id}',
+    tag: 'Contacts',
+    summary: "Change a lead's fields",
+    description:
+      '`email` and `phone` replace the first address of their kind, `emails` and `phones` all of them; `customFields` are replaced as a whole.',
+    params: LeadParams,
+    body: LeadPatch,
+    responses: { 200: OneLead },
+    errors: ['NOT_FOUND', 'DUPLICATE_LEAD'],
+    async handler({ db, caller, params, body }) {
+      const lead = await findLead(db, params.id);
+      if (!lead) throw leadNotFound();
+      const { lead: changed, problems } = normalizeLead(patchLead(lead, body), {
+        country: caller.workspace.country,
+        callingCode: body.defaultCountryCode,
+      });
+      if (problems.length > 0)
+        throw invalidFields(problems.map(({ field, message }) => ({ path: field, message })));
+      if (body.contactOwnerEmail !== undefined) {
+        changed.contactOwnerEmail = (await contactOwners(db, [changed.contactOwnerEmail]))(
+          changed.contactOwnerEmail,
+        );
+      }
+      const result = await updateLead(db, lead, changed);
+      if ('taken' in result)
+        throw new ApiError('DUPLICATE_LEAD', `Another lead of the list has ${result.taken}`);
+      return { status: 200, body: { success: true, lead: presentLead(result) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'deleteLead',
+    method: 'DELETE',
+    path: '/api/leads/{id}',
+    tag: 'Contacts',
+    summary: 'Delete a lead; what waits to be sent to it is canceled',
+    params: LeadParams,
+    responses: { 200: z.object({ success: z.literal(true) }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, now }) {
+      const lead = await findLead(db, params.id);
+      if (!lead) throw leadNotFound();
+      await deleteLead(db, lead, now);
+      return { status: 200, body: { success: true } };
+    },
+  }),
+];

@@ -13,7 +13,7 @@ import { MASK, maskConfig, sealConfig, secretFields } from '#providers/carriers/
 import { secretContext } from '#providers/secret-box.ts';
 import { allowedAddress } from '../http/allowed-address.ts';
 import { ApiError, invalid, invalidFields } from '../http/errors.ts';
-import { untransactedRoute } from '../http/route.ts';
+import { workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
 const Settings = z.record(z.string(), z.unknown());
@@ -48,79 +48,87 @@ const LineConnectionInput = z
   .meta({ id: 'LineConnectionInput' });
 
 const params = z.object({ id: Id });
+
 const Answer = z.object({ success: z.literal(true), connection: LineConnection });
 
-export const readLineCarrier = untransactedRoute({
-  id: 'getLineCarrier',
-  method: 'GET',
-  path: '/api/lines/{id}/carrier',
-  tag: 'Lines',
-  adminsOnly: true,
-  summary: 'How a line is connected to its carrier',
-  params,
-  responses: { 200: Answer },
-  errors: ['NOT_FOUND'],
-  async handler({ caller, params: { id }, ...services }) {
-    const line = await withTenant(services.pools, caller.workspace.id, (db) => findLine(db, id));
-    if (!line) throw lineNotFound();
-    return { status: 200, body: { success: true, connection: present(line, services) } };
-  },
-});
+/** The caller waits for servers that nobody knows yet. */
+const TRY_OUT_MS = 6000;
 
-export const connectLineCarrier = untransactedRoute({
-  id: 'connectLineCarrier',
-  method: 'PUT',
-  path: '/api/lines/{id}/carrier',
-  tag: 'Lines',
-  adminsOnly: true,
-  summary: 'Connect a line to a carrier',
-  description:
-    'The carrier is told where to report, and probed, before anything changes: settings that do not work are refused. What waits then leaves by the new carrier; receipts of what left by another one before are no longer taken. The settings replace those there were; a secret is given anew each time.',
-  params,
-  body: LineConnectionInput,
-  responses: { 200: Answer },
-  errors: ['NOT_FOUND', 'URL_NOT_ALLOWED', 'INVALID_STATE', 'CONFLICT', 'CARRIER_NOT_USABLE'],
-  async handler({ caller, params: { id }, body, now, ...services }) {
-    const { pools, config, secrets, egress } = services;
-    const { id: workspaceId, country } = caller.workspace;
-    const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));
-    if (!line) throw lineNotFound();
-    refuseState(line);
-    const carrier = carrierFor(line, body.provider, services);
-    const settings = readSettings(carrier, withCallbackSecret(carrier, line, body.config, services));
-    const address = addressOf(line, body.address, country);
-    const servers = Object.entries(carrier.servers?.(settings) ?? {});
-    await Promise.all(
-      servers.map(([name, server]) => {
-        const isUrl = /^https?:/i.test(server);
-        const checked = isUrl ? egress.guard.checkUrl(server) : egress.guard.checkHost(server);
-        return allowedAddress(`config.${name}`, checked);
-      }),
-    );
-    const inbox = await tryOut(async () => {
-      await carrier.configureInbound?.(settings, id, callbackAddress(config.publicUrl, carrier, id));
-      await carrier.probe(settings, id);
-      return carrier.readInbox?.(settings, null, workspaceId);
-    });
-    const carrierConfig = sealConfig(carrier.config, settings, (plain) =>
-      secrets.seal(plain, secretContext('line', workspaceId, id)),
-    );
-    await holdLine(pools, workspaceId, id);
-    const connected = await withTenant(pools, workspaceId, async (db) => {
-      const held = await lockHeldLine(db, id);
-      if (!held) throw lineNotFound();
-      // Nobody but the carrier that was asked to send them could tell what became of these messages.
-      if (held === 'sending')
-        throw new ApiError('CONFLICT', 'The outcome of a send is still open; try again in a moment');
-      refuseState(held);
-      const inboxPosition = inbox?.read.at(-1)?.position ?? null;
-      await connectLine(db, held, { carrier: carrier.name, carrierConfig, address, inboxPosition }, now);
-      return findLine(db, id);
-    }).finally(() => releaseLine(pools, workspaceId, id));
-    if (!connected) throw lineNotFound();
-    return { status: 200, body: { success: true, connection: present(connected, services) } };
-  },
-});
+export const lineCarrierRoutes = [
+  workspaceRoute({
+    id: 'getLineCarrier',
+    method: 'GET',
+    path: '/api/lines/{id}/carrier',
+    tag: 'Lines',
+    transaction: false,
+    role: 'admin',
+    summary: 'How a line is connected to its carrier',
+    params,
+    responses: { 200: Answer },
+    errors: ['NOT_FOUND'],
+    async handler({ caller, params: { id }, ...services }) {
+      const line = await withTenant(services.pools, caller.workspace.id, (db) => findLine(db, id));
+      if (!line) throw lineNotFound();
+      return { status: 200, body: { success: true, connection: present(line, services) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'connectLineCarrier',
+    method: 'PUT',
+    path: '/api/lines/{id}/carrier',
+    tag: 'Lines',
+    transaction: false,
+    role: 'admin',
+    summary: 'Connect a line to a carrier',
+    description:
+      'The carrier is told where to report, and probed, before anything changes: settings that do not work are refused. What waits then leaves by the new carrier; receipts of what left by another one before are no longer taken. The settings replace those there were; a secret is given anew each time.',
+    params,
+    body: LineConnectionInput,
+    responses: { 200: Answer },
+    errors: ['NOT_FOUND', 'URL_NOT_ALLOWED', 'INVALID_STATE', 'CONFLICT', 'CARRIER_NOT_USABLE'],
+    async handler({ caller, params: { id }, body, now, ...services }) {
+      const { pools, config, secrets, egress } = services;
+      const { id: workspaceId, country } = caller.workspace;
+      const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));
+      if (!line) throw lineNotFound();
+      refuseState(line);
+      const carrier = carrierFor(line, body.provider, services);
+      const settings = readSettings(carrier, withCallbackSecret(carrier, line, body.config, services));
+      const address = addressOf(line, body.address, country);
+      const servers = Object.entries(carrier.servers?.(settings) ?? {});
+      await Promise.all(
+        servers.map(([name, server]) => {
+          const isUrl = /^https?:/i.test(server);
+          const checked = isUrl ? egress.guard.checkUrl(server) : egress.guard.checkHost(server);
+          return allowedAddress(`config.${name}`, checked);
+        }),
+      );
+      const inbox = await tryOut(async () => {
+        await carrier.configureInbound?.(settings, id, callbackAddress(config.publicUrl, carrier, id));
+        await carrier.probe(settings, id);
+        return carrier.readInbox?.(settings, null, workspaceId);
+      });
+      const carrierConfig = sealConfig(carrier.config, settings, (plain) =>
+        secrets.seal(plain, secretContext('line', workspaceId, id)),
+      );
+      await holdLine(pools, workspaceId, id);
+      const connected = await withTenant(pools, workspaceId, async (db) => {
+        const held = await lockHeldLine(db, id);
+        if (!held) throw lineNotFound();
+        // Nobody but the carrier that was asked to send them could tell what became of these messages.
+        if (held === 'sending')
+          throw new ApiError('CONFLICT', 'The outcome of a send is still open; try again in a moment');
+        refuseState(held);
+        const inboxPosition = inbox?.read.at(-1)?.position ?? null;
+        await connectLine(db, held, { carrier: carrier.name, carrierConfig, address, inboxPosition }, now);
+        return findLine(db, id);
+      }).finally(() => releaseLine(pools, workspaceId, id));
+      if (!connected) throw lineNotFound();
+      return { status: 200, body: { success: true, connection: present(connected, services) } };
+    },
+  }),
+];
 
 const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
 
@@ -185,9 +193,6 @@ function addressOf(line: LineRow, given: string | undefined, country: string): s
     throw invalid('address', `must be ${isPhone ? 'a phone number' : 'an email address'}`);
   return address;
 }
-
-/** The caller waits for servers that nobody knows yet. */
-const TRY_OUT_MS = 6000;
 
 async function tryOut<T>(attempt: () => Promise<T>): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();

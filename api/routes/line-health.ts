@@ -8,59 +8,63 @@ import { Id } from '#domain/ids.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { untransactedRoute } from '../http/route.ts';
+import { workspaceRoute } from '../http/route.ts';
 
-/** A fresh probe of one line. */
-export const checkLine = untransactedRoute({
-  id: 'checkLineAvailability',
-  method: 'GET',
-  path: '/api/lines/check-availability',
-  tag: 'Lines',
-  summary: 'Probe a line now and keep the result as its healthCheck',
-  query: z.object({ id: z.string({ error: 'is required' }).min(1, 'is required') }),
-  responses: {
-    200: z.object({
-      success: z.literal(true),
-      lineId: Id,
-      status: HealthStatus,
-      failures: z.array(z.object({ check: z.string(), error: z.string() })),
-      checkedAt: z.iso.datetime(),
-      shouldNotify: z.boolean(),
-      notificationSent: z.boolean(),
-    }),
-  },
-  errors: ['NOT_FOUND'],
-  async handler({ caller, query, ...services }) {
-    const { pools, secrets } = services;
-    const workspaceId = caller.workspace.id;
-    const line = await withTenant(pools, workspaceId, (db) => findLine(db, query.id));
-    if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
-    if (!line.isActive || line.provisioningStatus !== 'active') throw invalid('id', 'the line is not active');
-    const settings = configured(() => lineCarrier(services, line));
-    let told = false;
-    const probed = await probeLine(
-      pools,
-      { workspaceId, lineId: line.id },
-      () => settings.carrier.probe(settings.config, line.id),
-      async (db, current, { wentDown }, at) => {
-        if (wentDown) told = await notifyLineDown(db, current, mailSeal(secrets, workspaceId), at);
-      },
-    );
-    if (!probed) throw new ApiError('NOT_FOUND', 'Line not found');
-    return {
-      status: 200,
-      body: {
-        success: true,
-        lineId: line.id,
-        status: probed.status,
-        failures: probed.failure === null ? [] : [{ check: 'probe', error: probed.failure }],
-        checkedAt: probed.checkedAt.toISOString(),
-        shouldNotify: probed.wentDown && probed.lineDownNotifications,
-        notificationSent: told,
-      },
-    };
-  },
-});
+export const lineHealthRoutes = [
+  /** A fresh probe of one line. */
+  workspaceRoute({
+    id: 'checkLineAvailability',
+    method: 'GET',
+    path: '/api/lines/check-availability',
+    tag: 'Lines',
+    transaction: false,
+    summary: 'Probe a line now and keep the result as its healthCheck',
+    query: z.object({ id: z.string({ error: 'is required' }).min(1, 'is required') }),
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        lineId: Id,
+        status: HealthStatus,
+        failures: z.array(z.object({ check: z.string(), error: z.string() })),
+        checkedAt: z.iso.datetime(),
+        shouldNotify: z.boolean(),
+        notificationSent: z.boolean(),
+      }),
+    },
+    errors: ['NOT_FOUND'],
+    async handler({ caller, query, ...services }) {
+      const { pools, secrets } = services;
+      const workspaceId = caller.workspace.id;
+      const line = await withTenant(pools, workspaceId, (db) => findLine(db, query.id));
+      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      if (!line.isActive || line.provisioningStatus !== 'active')
+        throw invalid('id', 'the line is not active');
+      const settings = configured(() => lineCarrier(services, line));
+      let told = false;
+      const probed = await probeLine(
+        pools,
+        { workspaceId, lineId: line.id },
+        () => settings.carrier.probe(settings.config, line.id),
+        async (db, current, { wentDown }, at) => {
+          if (wentDown) told = await notifyLineDown(db, current, mailSeal(secrets, workspaceId), at);
+        },
+      );
+      if (!probed) throw new ApiError('NOT_FOUND', 'Line not found');
+      return {
+        status: 200,
+        body: {
+          success: true,
+          lineId: line.id,
+          status: probed.status,
+          failures: probed.failure === null ? [] : [{ check: 'probe', error: probed.failure }],
+          checkedAt: probed.checkedAt.toISOString(),
+          shouldNotify: probed.wentDown && probed.lineDownNotifications,
+          notificationSent: told,
+        },
+      };
+    },
+  }),
+];
 
 function configured<T>(open: () => T): T {
   try {

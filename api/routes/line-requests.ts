@@ -22,56 +22,108 @@ import { PaymentsUnavailable } from '#domain/payments.ts';
 import { ApiError } from '../http/errors.ts';
 import { replayed, requestHash } from '../http/idempotency.ts';
 import type { Answer } from '../http/respond.ts';
-import { untransactedRoute } from '../http/route.ts';
+import { workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
 const CREATE = 'createLineRequest';
+
 /** Callers poll a request until its status changes; the provider is asked this often at most. */
 const CHECK_EVERY_MS = 5000;
 
-export const createLineRequest = untransactedRoute({
-  id: CREATE,
-  method: 'POST',
-  path: '/api/line-requests',
-  tag: 'Line requests',
-  summary: 'Request a line',
-  description:
-    'A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier gives out lines of the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`.',
-  idempotent: true,
-  body: LineRequestInput,
-  responses: { 201: LineRequest },
-  errors: ['SUBSCRIPTION_REQUIRED', 'FORBIDDEN_LINE_TYPE', 'PAYMENT_PENDING', 'UNAVAILABLE'],
-  async handler({ caller, body, header, ...services }) {
-    const { pools, carriers, secrets } = services;
-    const workspaceId = caller.workspace.id;
-    const key = header('idempotency-key');
-    const carrier = carriers.provisionerOf(body.channelType);
-    if (!carrier && body.lineType !== 'byo')
-      throw new ApiError('UNAVAILABLE', 'No carrier here gives out lines of this channel');
+const LineRequestParams = z.object({ id: z.string() });
 
-    // The request is on record before the provider is asked: a crash in between is repaired by the request's workflow.
-    const answer = await withTenant(pools, workspaceId, (db) =>
-      replayed(db, { route: CREATE, key, hash: requestHash(body) }, secrets, async (): Promise<Answer> => {
-        const granted = await grantLine(db, body.channelType);
-        const country = body.country ?? caller.workspace.country;
-        const source = caller.via === 'key' ? 'api' : 'dashboard';
-        const stored = await insertLineRequest(db, {
-          ...body,
-          country,
-          id: newId(),
-          carrier: carrier?.name ?? NO_CARRIER,
-          source,
-          grant: granted,
-        });
-        return { status: 201, body: presentLineRequest(stored) };
-      }),
-    );
-    const request = LineRequest.parse(answer.body);
-    const id = request.line._id;
-    const paymentUrl = request.paymentRequired ? await firstPaymentUrl(services, workspaceId, id, key) : null;
-    return { ...answer, status: 201, body: { ...request, ...(paymentUrl !== null && { paymentUrl }) } };
-  },
-});
+type Act = (caller: WorkspaceCaller, id: string, services: Services) => Promise<StoredLineRequest>;
+
+export const lineRequestRoutes = [
+  workspaceRoute({
+    id: CREATE,
+    method: 'POST',
+    path: '/api/line-requests',
+    tag: 'Line requests',
+    transaction: false,
+    summary: 'Request a line',
+    description:
+      'A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier gives out lines of the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`.',
+    idempotent: true,
+    body: LineRequestInput,
+    responses: { 201: LineRequest },
+    errors: ['SUBSCRIPTION_REQUIRED', 'FORBIDDEN_LINE_TYPE', 'PAYMENT_PENDING', 'UNAVAILABLE'],
+    async handler({ caller, body, header, ...services }) {
+      const { pools, carriers, secrets } = services;
+      const workspaceId = caller.workspace.id;
+      const key = header('idempotency-key');
+      const carrier = carriers.provisionerOf(body.channelType);
+      if (!carrier && body.lineType !== 'byo')
+        throw new ApiError('UNAVAILABLE', 'No carrier here gives out lines of this channel');
+
+      // The request is on record before the provider is asked: a crash in between is repaired by the request's workflow.
+      const answer = await withTenant(pools, workspaceId, (db) =>
+        replayed(db, { route: CREATE, key, hash: requestHash(body) }, secrets, async (): Promise<Answer> => {
+          const granted = await grantLine(db, body.channelType);
+          const country = body.country ?? caller.workspace.country;
+          const source = caller.via === 'key' ? 'api' : 'dashboard';
+          const stored = await insertLineRequest(db, {
+            ...body,
+            country,
+            id: newId(),
+            carrier: carrier?.name ?? NO_CARRIER,
+            source,
+            grant: granted,
+          });
+          return { status: 201, body: presentLineRequest(stored) };
+        }),
+      );
+      const request = LineRequest.parse(answer.body);
+      const id = request.line._id;
+      const paymentUrl = request.paymentRequired
+        ? await firstPaymentUrl(services, workspaceId, id, key)
+        : null;
+      return { ...answer, status: 201, body: { ...request, ...(paymentUrl !== null && { paymentUrl }) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getLineRequest',
+    method: 'GET',
+    path: '/api/line-requests/{id}',
+    tag: 'Line requests',
+    transaction: false,
+    summary: 'One line request; to be polled until its status changes',
+    params: LineRequestParams,
+    responses: { 200: LineRequest },
+    errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
+    async handler({ caller, params, ...services }) {
+      const { after } = await reconciled(caller, params.id, services);
+      return { status: 200, body: presentLineRequest(after) };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'actOnLineRequest',
+    method: 'POST',
+    path: '/api/line-requests/{id}',
+    tag: 'Line requests',
+    transaction: false,
+    summary: 'Get the payment link of a request, cancel it, or try a failed one again',
+    params: LineRequestParams,
+    body: z.object({ action: LineRequestAction }),
+    responses: { 200: LineRequest },
+    errors: [
+      'VALIDATION_ERROR',
+      'NOT_FOUND',
+      'INVALID_STATE',
+      'SUBSCRIPTION_REQUIRED',
+      'FORBIDDEN_LINE_TYPE',
+      'PAYMENT_PENDING',
+      'READ_ONLY',
+    ],
+    openWhenReadOnly: true,
+    async handler({ caller, params, body, ...services }) {
+      const act = { payment_link: paymentLink, cancel, retry }[body.action];
+      return { status: 200, body: presentLineRequest(await act(caller, requestId(params.id), services)) };
+    },
+  }),
+];
 
 /** How the next line of a channel would be provided. @throws SUBSCRIPTION_REQUIRED, FORBIDDEN_LINE_TYPE or PAYMENT_PENDING. */
 async function grantLine(db: TenantDb, channel: Channel): Promise<Grant> {
@@ -124,50 +176,6 @@ async function whileReachable(
     return false;
   }
 }
-
-const LineRequestParams = z.object({ id: z.string() });
-
-export const readLineRequest = untransactedRoute({
-  id: 'getLineRequest',
-  method: 'GET',
-  path: '/api/line-requests/{id}',
-  tag: 'Line requests',
-  summary: 'One line request; to be polled until its status changes',
-  params: LineRequestParams,
-  responses: { 200: LineRequest },
-  errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  async handler({ caller, params, ...services }) {
-    const { after } = await reconciled(caller, params.id, services);
-    return { status: 200, body: presentLineRequest(after) };
-  },
-});
-
-export const actOnLineRequest = untransactedRoute({
-  id: 'actOnLineRequest',
-  method: 'POST',
-  path: '/api/line-requests/{id}',
-  tag: 'Line requests',
-  summary: 'Get the payment link of a request, cancel it, or try a failed one again',
-  params: LineRequestParams,
-  body: z.object({ action: LineRequestAction }),
-  responses: { 200: LineRequest },
-  errors: [
-    'VALIDATION_ERROR',
-    'NOT_FOUND',
-    'INVALID_STATE',
-    'SUBSCRIPTION_REQUIRED',
-    'FORBIDDEN_LINE_TYPE',
-    'PAYMENT_PENDING',
-    'READ_ONLY',
-  ],
-  openWhenReadOnly: true,
-  async handler({ caller, params, body, ...services }) {
-    const act = { payment_link: paymentLink, cancel, retry }[body.action];
-    return { status: 200, body: presentLineRequest(await act(caller, requestId(params.id), services)) };
-  },
-});
-
-type Act = (caller: WorkspaceCaller, id: string, services: Services) => Promise<StoredLineRequest>;
 
 const paymentLink: Act = async (caller, id, services) => {
   const { before, after } = await reconciled(caller, id, services);

@@ -9,44 +9,46 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-export const readLines = workspaceRoute({
-  id: 'listLines',
-  method: 'GET',
-  path: '/api/lines/by-user',
-  tag: 'Lines',
-  summary: "The workspace's lines with today's usage",
-  responses: { 200: z.object({ lines: z.array(Line) }) },
-  async handler({ db, caller, now }) {
-    return { status: 200, body: { lines: await listLines(db, caller.workspace.timezone, now) } };
-  },
-});
-
 const CAPS = [
   'dailyTotalMessagesLimit',
   'dailyNewConversationsLimit',
   'hourlyNewConversationsLimit',
 ] as const;
 
-export const changeLine = workspaceRoute({
-  id: 'updateLine',
-  method: 'PATCH',
-  path: '/api/lines/{id}',
-  tag: 'Lines',
-  summary: "Change a line's names, limits, gaps or whether it sends",
-  params: z.object({ id: Id }),
-  body: LinePatch,
-  responses: { 200: z.object({ success: z.literal(true), line: Line }) },
-  errors: ['NOT_FOUND'],
-  async handler({ db, caller, params, body, now }) {
-    const found = await updateLine(db, params.id, body);
-    const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;
-    if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
-    // A line that stops sending hands over what does not insist on it; one that starts takes what waited for any.
-    if (body.isActive !== undefined)
-      await rehomeMessages(db, body.isActive ? null : params.id, { keepPinned: true });
-    if (CAPS.some((cap) => body[cap] !== undefined)) await recallMoved(db, params.id, now);
-    // Its pacer sleeps by the limits it knew.
-    wake(db, linePacerId(params.id), now);
-    return { status: 200, body: { success: true, line } };
-  },
-});
+export const lineRoutes = [
+  workspaceRoute({
+    id: 'listLines',
+    method: 'GET',
+    path: '/api/lines/by-user',
+    tag: 'Lines',
+    summary: "The workspace's lines with today's usage",
+    responses: { 200: z.object({ lines: z.array(Line) }) },
+    async handler({ db, caller, now }) {
+      return { status: 200, body: { lines: await listLines(db, caller.workspace.timezone, now) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'updateLine',
+    method: 'PATCH',
+    path: '/api/lines/{id}',
+    tag: 'Lines',
+    summary: "Change a line's names, limits, gaps or whether it sends",
+    params: z.object({ id: Id }),
+    body: LinePatch,
+    responses: { 200: z.object({ success: z.literal(true), line: Line }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, params, body, now }) {
+      const found = await updateLine(db, params.id, body);
+      const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;
+      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      // A line that stops sending hands over what does not insist on it; one that starts takes what waited for any.
+      if (body.isActive !== undefined)
+        await rehomeMessages(db, body.isActive ? null : params.id, { keepPinned: true });
+      if (CAPS.some((cap) => body[cap] !== undefined)) await recallMoved(db, params.id, now);
+      // Its pacer sleeps by the limits it knew.
+      wake(db, linePacerId(params.id), now);
+      return { status: 200, body: { success: true, line } };
+    },
+  }),
+];

@@ -8,81 +8,85 @@ import { ApiError } from '../http/errors.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
 
 const ListParams = z.object({ id: Id });
+
 const OneList = z.object({ success: z.literal(true), list: LeadList });
+
 export const listNotFound = (): ApiError => new ApiError('NOT_FOUND', 'List not found');
 
-export const readLists = workspaceRoute({
-  id: 'listLists',
-  method: 'GET',
-  path: '/api/lists',
-  tag: 'Contacts',
-  summary: 'The lead lists of the workspace, newest first',
-  description: 'Never empty: the list Quick Sends is made when it does not exist.',
-  limit: perMinute(120),
-  responses: { 200: z.object({ lists: z.array(LeadList) }) },
-  async handler({ db }) {
-    return { status: 200, body: { lists: (await listLists(db)).map(presentList) } };
-  },
-});
+export const listRoutes = [
+  workspaceRoute({
+    id: 'listLists',
+    method: 'GET',
+    path: '/api/lists',
+    tag: 'Contacts',
+    summary: 'The lead lists of the workspace, newest first',
+    description: 'Never empty: the list Quick Sends is made when it does not exist.',
+    limit: perMinute(120),
+    responses: { 200: z.object({ lists: z.array(LeadList) }) },
+    async handler({ db }) {
+      return { status: 200, body: { lists: (await listLists(db)).map(presentList) } };
+    },
+  }),
 
-export const createList = workspaceRoute({
-  id: 'createList',
-  method: 'POST',
-  path: '/api/lists',
-  tag: 'Contacts',
-  summary: 'Make a lead list',
-  idempotent: true,
-  body: LeadListInput,
-  responses: { 201: OneList },
-  async handler({ db, caller, body }) {
-    const row = await insertList(db, {
-      name: body.name,
-      description: body.description ?? '',
-      userId: caller.userId,
-    });
-    return { status: 201, body: { success: true, list: presentList(row) } };
-  },
-});
+  workspaceRoute({
+    id: 'createList',
+    method: 'POST',
+    path: '/api/lists',
+    tag: 'Contacts',
+    summary: 'Make a lead list',
+    idempotent: true,
+    body: LeadListInput,
+    responses: { 201: OneList },
+    async handler({ db, caller, body }) {
+      const row = await insertList(db, {
+        name: body.name,
+        description: body.description ?? '',
+        userId: caller.userId,
+      });
+      return { status: 201, body: { success: true, list: presentList(row) } };
+    },
+  }),
 
-export const changeList = workspaceRoute({
-  id: 'updateList',
-  method: 'PATCH',
-  path: '/api/lists/{id}',
-  tag: 'Contacts',
-  summary: 'Rename or describe a lead list; Quick Sends keeps its name',
-  params: ListParams,
-  body: LeadListPatch,
-  responses: { 200: OneList },
-  errors: ['NOT_FOUND', 'QUICK_SENDS_STAYS'],
-  async handler({ db, params, body }) {
-    const list = await findList(db, params.id);
-    if (!list) throw listNotFound();
-    if (list.isQuickSends && body.name !== undefined && body.name !== list.name)
-      throw new ApiError('QUICK_SENDS_STAYS');
-    const row = await updateList(db, params.id, body);
-    if (!row) throw listNotFound();
-    return { status: 200, body: { success: true, list: presentList(row) } };
-  },
-});
+  workspaceRoute({
+    id: 'updateList',
+    method: 'PATCH',
+    path: '/api/lists/{id}',
+    tag: 'Contacts',
+    summary: 'Rename or describe a lead list; Quick Sends keeps its name',
+    params: ListParams,
+    body: LeadListPatch,
+    responses: { 200: OneList },
+    errors: ['NOT_FOUND', 'QUICK_SENDS_STAYS'],
+    async handler({ db, params, body }) {
+      const list = await findList(db, params.id);
+      if (!list) throw listNotFound();
+      if (list.isQuickSends && body.name !== undefined && body.name !== list.name)
+        throw new ApiError('QUICK_SENDS_STAYS');
+      const row = await updateList(db, params.id, body);
+      if (!row) throw listNotFound();
+      return { status: 200, body: { success: true, list: presentList(row) } };
+    },
+  }),
 
-export const removeList = workspaceRoute({
-  id: 'deleteList',
-  method: 'DELETE',
-  path: '/api/lists/{id}',
-  tag: 'Contacts',
-  summary: 'Delete a lead list with its leads; what waits to be sent to them is canceled',
-  description:
-    'A lead that is in another list as well stays, in that one. Quick Sends is never deleted, nor is the list of a running campaign.',
-  params: ListParams,
-  responses: { 200: z.object({ success: z.literal(true) }) },
-  errors: ['NOT_FOUND', 'QUICK_SENDS_STAYS', 'CONFLICT'],
-  async handler({ db, params, now }) {
-    if (!(await lockList(db, params.id))) throw listNotFound();
-    if ((await findList(db, params.id))?.isQuickSends) throw new ApiError('QUICK_SENDS_STAYS');
-    const campaign = await campaignOfList(db, params.id);
-    if (campaign !== null)
-      throw new ApiError('CONFLICT', `The campaign ${campaign} sends to this list: archive it first`);
-    await deleteList(db, params.id, now);
-    return { status: 200, body: { success: true } };
-  },
-});
+  workspaceRoute({
+    id: 'deleteList',
+    method: 'DELETE',
+    path: '/api/lists/{id}',
+    tag: 'Contacts',
+    summary: 'Delete a lead list with its leads; what waits to be sent to them is canceled',
+    description:
+      'A lead that is in another list as well stays, in that one. Quick Sends is never deleted, nor is the list of a running campaign.',
+    params: ListParams,
+    responses: { 200: z.object({ success: z.literal(true) }) },
+    errors: ['NOT_FOUND', 'QUICK_SENDS_STAYS', 'CONFLICT'],
+    async handler({ db, params, now }) {
+      if (!(await lockList(db, params.id))) throw listNotFound();
+      if ((await findList(db, params.id))?.isQuickSends) throw new ApiError('QUICK_SENDS_STAYS');
+      const campaign = await campaignOfList(db, params.id);
+      if (campaign !== null)
+        throw new ApiError('CONFLICT', `The campaign ${campaign} sends to this list: archive it first`);
+      await deleteList(db, params.id, now);
+      return { status: 200, body: { success: true } };
+    },
+  }),
+];

@@ -14,88 +14,90 @@ import { perMinute, workspaceRoute } from '../http/route.ts';
 
 const MessageParams = z.object({ id: Id });
 
-export const sendMessage = workspaceRoute({
-  id: 'sendMessage',
-  method: 'POST',
-  path: '/api/messages',
-  tag: 'Messages',
-  summary: 'Send or schedule one message',
-  description:
-    'Answers `201` once the message is stored; it leaves when its line may send. Limits, windows and gaps are never an error: they show in `status`, `scheduledDate` and `holdReason`.',
-  limit: perMinute(60),
-  idempotent: true,
-  body: MessageInput,
-  responses: { 201: Message },
-  errors: ['NO_ACTIVE_LINE', 'FALLBACK_NOT_CONFIGURED', 'NOT_FOUND'],
-  async handler({ db, caller, body, now, links }) {
-    const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
-    let draft;
-    try {
-      const schedule = body.scheduledDate === undefined ? now : new Date(body.scheduledDate);
-      draft = draftMessage(body, context, { now, source: 'api', schedule, userId: caller.userId });
-    } catch (error) {
-      throw refused(error);
-    }
-    const [message] = await acceptMessages(db, [draft], now);
-    if (!message) throw new Error('the message was not inserted');
-    return { status: 201, body: presentMessage(message) };
-  },
-});
-
-export const readMessages = workspaceRoute({
-  id: 'listMessages',
-  method: 'GET',
-  path: '/api/messages',
-  tag: 'Messages',
-  summary: 'Messages of the workspace, newest first',
-  query: PageQuery.extend({
-    leadId: Id.optional(),
-    lineId: Id.optional(),
-    campaignId: Id.optional(),
-    status: MessageStatus.optional(),
-    correlationId: z.string().max(200).optional(),
+export const messageRoutes = [
+  workspaceRoute({
+    id: 'sendMessage',
+    method: 'POST',
+    path: '/api/messages',
+    tag: 'Messages',
+    summary: 'Send or schedule one message',
+    description:
+      'Answers `201` once the message is stored; it leaves when its line may send. Limits, windows and gaps are never an error: they show in `status`, `scheduledDate` and `holdReason`.',
+    limit: perMinute(60),
+    idempotent: true,
+    body: MessageInput,
+    responses: { 201: Message },
+    errors: ['NO_ACTIVE_LINE', 'FALLBACK_NOT_CONFIGURED', 'NOT_FOUND'],
+    async handler({ db, caller, body, now, links }) {
+      const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
+      let draft;
+      try {
+        const schedule = body.scheduledDate === undefined ? now : new Date(body.scheduledDate);
+        draft = draftMessage(body, context, { now, source: 'api', schedule, userId: caller.userId });
+      } catch (error) {
+        throw refused(error);
+      }
+      const [message] = await acceptMessages(db, [draft], now);
+      if (!message) throw new Error('the message was not inserted');
+      return { status: 201, body: presentMessage(message) };
+    },
   }),
-  responses: {
-    200: z.object({ success: z.literal(true), messages: z.array(Message), nextCursor: NextCursor }),
-  },
-  async handler({ db, query: { limit, cursor, ...filter } }) {
-    const { items, nextCursor } = page(await listMessages(db, filter, { limit: limit + 1, cursor }), limit);
-    return { status: 200, body: { success: true, messages: items.map(presentMessage), nextCursor } };
-  },
-});
 
-export const readMessage = workspaceRoute({
-  id: 'getMessage',
-  method: 'GET',
-  path: '/api/messages/{id}',
-  tag: 'Messages',
-  summary: 'One message',
-  params: MessageParams,
-  responses: { 200: Message },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params }) {
-    const message = await findMessage(db, params.id);
-    if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
-    return { status: 200, body: presentMessage(message) };
-  },
-});
+  workspaceRoute({
+    id: 'listMessages',
+    method: 'GET',
+    path: '/api/messages',
+    tag: 'Messages',
+    summary: 'Messages of the workspace, newest first',
+    query: PageQuery.extend({
+      leadId: Id.optional(),
+      lineId: Id.optional(),
+      campaignId: Id.optional(),
+      status: MessageStatus.optional(),
+      correlationId: z.string().max(200).optional(),
+    }),
+    responses: {
+      200: z.object({ success: z.literal(true), messages: z.array(Message), nextCursor: NextCursor }),
+    },
+    async handler({ db, query: { limit, cursor, ...filter } }) {
+      const { items, nextCursor } = page(await listMessages(db, filter, { limit: limit + 1, cursor }), limit);
+      return { status: 200, body: { success: true, messages: items.map(presentMessage), nextCursor } };
+    },
+  }),
 
-export const stopMessage = workspaceRoute({
-  id: 'cancelMessage',
-  method: 'POST',
-  path: '/api/messages/{id}/cancel',
-  tag: 'Messages',
-  summary: 'Cancel a message that has not left yet',
-  params: MessageParams,
-  responses: { 200: Message },
-  errors: ['NOT_FOUND', 'MESSAGE_NOT_CANCELABLE'],
-  async handler({ db, params, now }) {
-    const { message, canceled } = await cancelMessage(db, params.id);
-    if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
-    if (!canceled) {
-      throw new ApiError('MESSAGE_NOT_CANCELABLE', `The message is ${presentMessage(message).status}`);
-    }
-    await followCampaign(db, message.id, now);
-    return { status: 200, body: presentMessage(message) };
-  },
-});
+  workspaceRoute({
+    id: 'getMessage',
+    method: 'GET',
+    path: '/api/messages/{id}',
+    tag: 'Messages',
+    summary: 'One message',
+    params: MessageParams,
+    responses: { 200: Message },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const message = await findMessage(db, params.id);
+      if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
+      return { status: 200, body: presentMessage(message) };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'cancelMessage',
+    method: 'POST',
+    path: '/api/messages/{id}/cancel',
+    tag: 'Messages',
+    summary: 'Cancel a message that has not left yet',
+    params: MessageParams,
+    responses: { 200: Message },
+    errors: ['NOT_FOUND', 'MESSAGE_NOT_CANCELABLE'],
+    async handler({ db, params, now }) {
+      const { message, canceled } = await cancelMessage(db, params.id);
+      if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
+      if (!canceled) {
+        throw new ApiError('MESSAGE_NOT_CANCELABLE', `The message is ${presentMessage(message).status}`);
+      }
+      await followCampaign(db, message.id, now);
+      return { status: 200, body: presentMessage(message) };
+    },
+  }),
+];

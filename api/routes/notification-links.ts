@@ -16,42 +16,44 @@ const NAMES: Record<NotificationKind, string> = {
   system_error: 'error reports',
 };
 
-/** For a person: mail scanners fetch every link, so the page only asks (RFC 8058 §3.2). */
-export const notificationPage = publicRoute({
-  id: 'notificationPage',
-  method: 'GET',
-  path: '/notifications/{token}',
-  tag: 'Email preferences',
-  summary: 'A page that asks whether to turn a kind of notification email off; opening it changes nothing',
-  answers: PAGE_ANSWERS,
-  async respond(context, services) {
-    const target = targetOf(context, services);
-    if (!target) return refuseLink(context, services);
-    const { workspaceId, userId, kind } = target;
-    const muted = await withTenant(services.pools, workspaceId, (db) => isMuted(db, userId, kind));
-    showState(context, kind, muted);
-  },
-});
+export const notificationLinkRoutes = [
+  /** For a person: mail scanners fetch every link, so the page only asks (RFC 8058 §3.2). */
+  publicRoute({
+    id: 'notificationPage',
+    method: 'GET',
+    path: '/notifications/{token}',
+    tag: 'Email preferences',
+    summary: 'A page that asks whether to turn a kind of notification email off; opening it changes nothing',
+    answers: PAGE_ANSWERS,
+    async respond(context, services) {
+      const target = targetOf(context, services);
+      if (!target) return refuseLink(context, services);
+      const { workspaceId, userId, kind } = target;
+      const muted = await withTenant(services.pools, workspaceId, (db) => isMuted(db, userId, kind));
+      showState(context, kind, muted);
+    },
+  }),
 
-/** By the mail program with one click (`List-Unsubscribe=One-Click`), or by the page's button, which can also undo it. */
-export const turnOffNotifications = publicRoute({
-  id: 'turnOffNotifications',
-  method: 'POST',
-  path: '/notifications/{token}',
-  tag: 'Email preferences',
-  summary:
-    'Turn a kind of notification email off for the person who got one (RFC 8058); with `state=on`, on again',
-  errors: ['BODY_TOO_LARGE'],
-  answers: PAGE_ANSWERS,
-  async respond(context, services) {
-    const target = targetOf(context, services);
-    if (!target) return refuseLink(context, services);
-    const { workspaceId, userId, kind } = target;
-    const muted = new URLSearchParams(await readRawBody(context)).get('state') !== 'on';
-    await withTenant(services.pools, workspaceId, (db) => setMuted(db, userId, kind, muted));
-    showState(context, kind, muted);
-  },
-});
+  /** By the mail program with one click (`List-Unsubscribe=One-Click`), or by the page's button, which can also undo it. */
+  publicRoute({
+    id: 'turnOffNotifications',
+    method: 'POST',
+    path: '/notifications/{token}',
+    tag: 'Email preferences',
+    summary:
+      'Turn a kind of notification email off for the person who got one (RFC 8058); with `state=on`, on again',
+    errors: ['BODY_TOO_LARGE'],
+    answers: PAGE_ANSWERS,
+    async respond(context, services) {
+      const target = targetOf(context, services);
+      if (!target) return refuseLink(context, services);
+      const { workspaceId, userId, kind } = target;
+      const muted = new URLSearchParams(await readRawBody(context)).get('state') !== 'on';
+      await withTenant(services.pools, workspaceId, (db) => setMuted(db, userId, kind, muted));
+      showState(context, kind, muted);
+    },
+  }),
+];
 
 function showState(context: Context, kind: NotificationKind, muted: boolean): void {
   const name = NAMES[kind];

@@ -10,6 +10,7 @@ import { NextCursor } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const Address = z.string().max(320).meta({ description: 'A phone number or an email address.' });
+
 const Success = z.object({ success: z.literal(true) });
 
 function addressOf(text: string, caller: WorkspaceCaller): string {
@@ -18,92 +19,92 @@ function addressOf(text: string, caller: WorkspaceCaller): string {
   return address;
 }
 
-export const readOptOuts = workspaceRoute({
-  id: 'listOptOuts',
-  method: 'GET',
-  path: '/api/opt-outs',
-  tag: 'Opt-outs',
-  summary: 'Addresses that do not want to hear from the workspace, newest first',
-  query: PositionQuery,
-  responses: {
-    200: z.object({ success: z.literal(true), optOuts: z.array(OptOut), nextCursor: NextCursor }),
-  },
-  async handler({ db, query: { limit, cursor } }) {
-    const rows = await listOptOuts(db, { limit: limit + 1, after: cursor ?? null });
-    const { items, nextCursor } = pageBy(rows, limit, ({ createdAt, address }) => ({
-      at: createdAt,
-      key: address,
-    }));
-    return { status: 200, body: { success: true, optOuts: items.map(presentOptOut), nextCursor } };
-  },
-});
-
-export const createOptOut = workspaceRoute({
-  id: 'createOptOut',
-  method: 'POST',
-  path: '/api/opt-outs',
-  tag: 'Opt-outs',
-  summary: 'Opt an address out; what waits for it fails with `recipient_opted_out`',
-  description: 'An address that is opted out already is answered as it is.',
-  idempotent: true,
-  body: z.object({ address: Address }),
-  responses: { 201: Success.extend({ optOut: OptOut }) },
-  async handler({ db, caller, body, now }) {
-    const row = await optOut(db, addressOf(body.address, caller), { source: 'api', at: now, now });
-    return { status: 201, body: { success: true, optOut: presentOptOut(row) } };
-  },
-});
-
 const OneAddress = z.object({ address: Address });
+
+export const optOutRoutes = [
+  workspaceRoute({
+    id: 'listOptOuts',
+    method: 'GET',
+    path: '/api/opt-outs',
+    tag: 'Opt-outs',
+    summary: 'Addresses that do not want to hear from the workspace, newest first',
+    query: PositionQuery,
+    responses: {
+      200: z.object({ success: z.literal(true), optOuts: z.array(OptOut), nextCursor: NextCursor }),
+    },
+    async handler({ db, query: { limit, cursor } }) {
+      const rows = await listOptOuts(db, { limit: limit + 1, after: cursor ?? null });
+      const { items, nextCursor } = pageBy(rows, limit, ({ createdAt, address }) => ({
+        at: createdAt,
+        key: address,
+      }));
+      return { status: 200, body: { success: true, optOuts: items.map(presentOptOut), nextCursor } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'createOptOut',
+    method: 'POST',
+    path: '/api/opt-outs',
+    tag: 'Opt-outs',
+    summary: 'Opt an address out; what waits for it fails with `recipient_opted_out`',
+    description: 'An address that is opted out already is answered as it is.',
+    idempotent: true,
+    body: z.object({ address: Address }),
+    responses: { 201: Success.extend({ optOut: OptOut }) },
+    async handler({ db, caller, body, now }) {
+      const row = await optOut(db, addressOf(body.address, caller), { source: 'api', at: now, now });
+      return { status: 201, body: { success: true, optOut: presentOptOut(row) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'deleteOptOut',
+    method: 'DELETE',
+    path: '/api/opt-outs',
+    tag: 'Opt-outs',
+    summary: 'Opt an address in again, named in the query or in the body',
+    query: OneAddress.partial(),
+    // Some clients and proxies drop the body of a DELETE, so the query is as good.
+    body: OneAddress.partial(),
+    responses: { 200: Success },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, query, body }) {
+      const address = query.address ?? body.address;
+      if (address === undefined) throw invalid('address', 'is required');
+      return remove(db, addressOf(address, caller));
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getOptOut',
+    method: 'GET',
+    path: '/api/opt-outs/{address}',
+    tag: 'Opt-outs',
+    summary: 'Whether an address is opted out',
+    params: OneAddress,
+    responses: { 200: Success.extend({ address: z.string(), optedOut: z.boolean() }) },
+    errors: ['VALIDATION_ERROR'],
+    async handler({ db, caller, params }) {
+      const address = addressOf(params.address, caller);
+      return { status: 200, body: { success: true, address, optedOut: await isOptedOut(db, address) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'deleteNamedOptOut',
+    method: 'DELETE',
+    path: '/api/opt-outs/{address}',
+    tag: 'Opt-outs',
+    summary: 'Opt an address in again, named in the path',
+    params: OneAddress,
+    responses: { 200: Success },
+    errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
+    handler: ({ db, caller, params }) => remove(db, addressOf(params.address, caller)),
+  }),
+];
 
 async function remove(db: TenantDb, address: string) {
   if (!(await optIn(db, address))) throw new ApiError('NOT_FOUND', 'The address is not opted out');
   return { status: 200, body: { success: true } } as const;
 }
-
-export const removeOptOut = workspaceRoute({
-  id: 'deleteOptOut',
-  method: 'DELETE',
-  path: '/api/opt-outs',
-  tag: 'Opt-outs',
-  summary: 'Opt an address in again, named in the query or in the body',
-  query: OneAddress.partial(),
-  // Some clients and proxies drop the body of a DELETE, so the query is as good.
-  body: OneAddress.partial(),
-  responses: { 200: Success },
-  errors: ['NOT_FOUND'],
-  async handler({ db, caller, query, body }) {
-    const address = query.address ?? body.address;
-    if (address === undefined) throw invalid('address', 'is required');
-    return remove(db, addressOf(address, caller));
-  },
-});
-
-export const readOptOut = workspaceRoute({
-  id: 'getOptOut',
-  method: 'GET',
-  path: '/api/opt-outs/{address}',
-  tag: 'Opt-outs',
-  summary: 'Whether an address is opted out',
-  params: OneAddress,
-  responses: { 200: Success.extend({ address: z.string(), optedOut: z.boolean() }) },
-  errors: ['VALIDATION_ERROR'],
-  async handler({ db, caller, params }) {
-    const address = addressOf(params.address, caller);
-    return { status: 200, body: { success: true, address, optedOut: await isOptedOut(db, address) } };
-  },
-});
-
-export const removeNamedOptOut = workspaceRoute({
-  id: 'deleteNamedOptOut',
-  method: 'DELETE',
-  path: '/api/opt-outs/{address}',
-  tag: 'Opt-outs',
-  summary: 'Opt an address in again, named in the path',
-  params: OneAddress,
-  responses: { 200: Success },
-  errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
-  handler: ({ db, caller, params }) => remove(db, addressOf(params.address, caller)),
-});
-
-export const optOutRoutes = [readOptOuts, createOptOut, removeOptOut, readOptOut, removeNamedOptOut];

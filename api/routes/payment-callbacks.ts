@@ -15,44 +15,46 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
-/** Invoices and subscriptions, as the payment provider tells of them: in any order, more than once. */
-export const receivePaymentCallback = publicRoute({
-  id: 'paymentCallback',
-  method: 'POST',
-  path: '/callbacks/payments',
-  tag: 'Callbacks',
-  summary: "The payment provider's events; verified by their `Stripe-Signature`",
-  answers: { 200: 'application/json' },
-  errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'BODY_TOO_LARGE'],
-  async respond(context, services) {
-    const { pools, payments, logger } = services;
-    const event = await readEvent(context, services);
-    if (event?.kind === 'invoice') {
-      // Where the line is now: it may have moved within its agency since the invoice was made.
-      const home = await withAuth(pools, clientAddress(context), (db) => lineHome(db, event.lineId));
-      if (home)
-        await withTenant(pools, home.workspaceId, async (db) => {
-          if (await notePaymentEvent(db, event)) await applyInvoiceEvent(db, event);
+export const paymentCallbackRoutes = [
+  /** Invoices and subscriptions, as the payment provider tells of them: in any order, more than once. */
+  publicRoute({
+    id: 'paymentCallback',
+    method: 'POST',
+    path: '/callbacks/payments',
+    tag: 'Callbacks',
+    summary: "The payment provider's events; verified by their `Stripe-Signature`",
+    answers: { 200: 'application/json' },
+    errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'BODY_TOO_LARGE'],
+    async respond(context, services) {
+      const { pools, payments, logger } = services;
+      const event = await readEvent(context, services);
+      if (event?.kind === 'invoice') {
+        // Where the line is now: it may have moved within its agency since the invoice was made.
+        const home = await withAuth(pools, clientAddress(context), (db) => lineHome(db, event.lineId));
+        if (home)
+          await withTenant(pools, home.workspaceId, async (db) => {
+            if (await notePaymentEvent(db, event)) await applyInvoiceEvent(db, event);
+          });
+        else
+          logger.warn(
+            { lineId: event.lineId, type: event.type },
+            'an invoice event is about a line that is not here',
+          );
+      }
+      if (event?.kind === 'subscription') {
+        await refreshSubscription({ pools, payments }, event.subscriptionId).catch((error: unknown) => {
+          throw translatedError(error);
         });
-      else
-        logger.warn(
-          { lineId: event.lineId, type: event.type },
-          'an invoice event is about a line that is not here',
-        );
-    }
-    if (event?.kind === 'subscription') {
-      await refreshSubscription({ pools, payments }, event.subscriptionId).catch((error: unknown) => {
-        throw translatedError(error);
-      });
-    }
-    if (event?.kind === 'card') {
-      await payments.useCard(event).catch((error: unknown) => {
-        throw translatedError(error);
-      });
-    }
-    context.body = { success: true };
-  },
-});
+      }
+      if (event?.kind === 'card') {
+        await payments.useCard(event).catch((error: unknown) => {
+          throw translatedError(error);
+        });
+      }
+      context.body = { success: true };
+    },
+  }),
+];
 
 /** @throws UNAUTHORIZED, VALIDATION_ERROR; RATE_LIMITED after too many wrong signatures of one client. */
 async function readEvent(context: Context, { payments, rateLimits }: Services): Promise<PaymentEvent | null> {

@@ -9,25 +9,29 @@ const Instant = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 date and time' })
   .transform((text) => new Date(text));
 
-export const readReplies = workspaceRoute({
-  id: 'listReplies',
-  method: 'GET',
-  path: '/api/replies',
-  tag: 'Conversations',
-  summary: 'What contacts replied: one item per conversation, newest first',
-  description:
-    'Automatic answers (out of office, bounce notices) are no replies. The filters choose among replies, so that with `until` or `lineId` an item shows the newest reply that fits. A burst of attachments goes on arriving for a while: read again for the full set.',
-  limit: perMinute(120),
-  query: PageQuery.extend({
-    leadId: Id.optional(),
-    lineId: Id.optional(),
-    since: Instant.optional().meta({ description: 'Received at this time or later.' }),
-    until: Instant.optional().meta({ description: 'Received at this time or earlier.' }),
+export const replyRoutes = [
+  workspaceRoute({
+    id: 'listReplies',
+    method: 'GET',
+    path: '/api/replies',
+    tag: 'Conversations',
+    summary: 'What contacts replied: one item per conversation, newest first',
+    description:
+      'Automatic answers (out of office, bounce notices) are no replies. The filters choose among replies, so that with `until` or `lineId` an item shows the newest reply that fits. A burst of attachments goes on arriving for a while: read again for the full set.',
+    limit: perMinute(120),
+    query: PageQuery.extend({
+      leadId: Id.optional(),
+      lineId: Id.optional(),
+      since: Instant.optional().meta({ description: 'Received at this time or later.' }),
+      until: Instant.optional().meta({ description: 'Received at this time or earlier.' }),
+    }),
+    responses: {
+      200: z.object({ success: z.literal(true), replies: z.array(Reply), nextCursor: NextCursor }),
+    },
+    async handler({ db, now, links, query: { limit, cursor, ...filter } }) {
+      const { items, nextCursor } = page(await listReplies(db, filter, { limit: limit + 1, cursor }), limit);
+      const replies = await presentReplies(db, items, links, now);
+      return { status: 200, body: { success: true, replies: replies.map(({ reply }) => reply), nextCursor } };
+    },
   }),
-  responses: { 200: z.object({ success: z.literal(true), replies: z.array(Reply), nextCursor: NextCursor }) },
-  async handler({ db, now, links, query: { limit, cursor, ...filter } }) {
-    const { items, nextCursor } = page(await listReplies(db, filter, { limit: limit + 1, cursor }), limit);
-    const replies = await presentReplies(db, items, links, now);
-    return { status: 200, body: { success: true, replies: replies.map(({ reply }) => reply), nextCursor } };
-  },
-});
+];

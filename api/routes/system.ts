@@ -5,73 +5,75 @@ import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
 import { systemDb } from '#db/pool.ts';
 import { publicRoute } from '../http/route.ts';
 
-export const health = publicRoute({
-  id: 'healthz',
-  method: 'GET',
-  path: '/healthz',
-  tag: 'System',
-  summary: 'The process is up',
-  answers: { 200: 'application/json' },
-  async respond(context) {
-    context.body = { status: 'ok' };
-  },
-});
+export const systemRoutes = [
+  publicRoute({
+    id: 'healthz',
+    method: 'GET',
+    path: '/healthz',
+    tag: 'System',
+    summary: 'The process is up',
+    answers: { 200: 'application/json' },
+    async respond(context) {
+      context.body = { status: 'ok' };
+    },
+  }),
 
-export const readiness = publicRoute({
-  id: 'readyz',
-  method: 'GET',
-  path: '/readyz',
-  tag: 'System',
-  summary: 'PostgreSQL and Temporal answer, and the migrations are current',
-  answers: { 200: 'application/json', 503: 'application/json' },
-  async respond(context, { pools, temporal, logger }) {
-    const checks = {
-      postgresql: async () =>
-        void (await systemDb(pools).one(sql.type(z.object({ one: z.int() }))`select 1 one`)),
-      migrations: async () => {
-        const applied = await systemDb(pools).maybeOneFirst(sql.type(z.object({ name: z.string() }))`
+  publicRoute({
+    id: 'readyz',
+    method: 'GET',
+    path: '/readyz',
+    tag: 'System',
+    summary: 'PostgreSQL and Temporal answer, and the migrations are current',
+    answers: { 200: 'application/json', 503: 'application/json' },
+    async respond(context, { pools, temporal, logger }) {
+      const checks = {
+        postgresql: async () =>
+          void (await systemDb(pools).one(sql.type(z.object({ one: z.int() }))`select 1 one`)),
+        migrations: async () => {
+          const applied = await systemDb(pools).maybeOneFirst(sql.type(z.object({ name: z.string() }))`
           select name from migrations order by name desc limit 1`);
-        if (applied !== (await newestMigration()))
-          throw new Error('the database is not at the newest migration');
-      },
-      temporal: async () =>
-        void (await temporal.withDeadline(Date.now() + 2000, () =>
-          temporal.workflowService.getSystemInfo({}),
-        )),
-    };
-    const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => {
-        try {
-          await check();
-          return [name, 'ok'] as const;
-        } catch (error) {
-          logger.warn({ check: name, error }, 'not ready');
-          return [name, 'failed'] as const;
-        }
-      }),
-    );
-    const ready = results.every(([, result]) => result === 'ok');
-    context.status = ready ? 200 : 503;
-    context.body = { status: ready ? 'ready' : 'not ready', checks: Object.fromEntries(results) };
-  },
-});
+          if (applied !== (await newestMigration()))
+            throw new Error('the database is not at the newest migration');
+        },
+        temporal: async () =>
+          void (await temporal.withDeadline(Date.now() + 2000, () =>
+            temporal.workflowService.getSystemInfo({}),
+          )),
+      };
+      const results = await Promise.all(
+        Object.entries(checks).map(async ([name, check]) => {
+          try {
+            await check();
+            return [name, 'ok'] as const;
+          } catch (error) {
+            logger.warn({ check: name, error }, 'not ready');
+            return [name, 'failed'] as const;
+          }
+        }),
+      );
+      const ready = results.every(([, result]) => result === 'ok');
+      context.status = ready ? 200 : 503;
+      context.body = { status: ready ? 'ready' : 'not ready', checks: Object.fromEntries(results) };
+    },
+  }),
 
-export const metricsPage = publicRoute({
-  id: 'metrics',
-  method: 'GET',
-  path: '/metrics',
-  tag: 'System',
-  summary: 'Metrics in the Prometheus text format',
-  answers: { 200: 'text/plain' },
-  async respond(context, { metrics, waker, pools, logger }) {
-    metrics.waitingWakes.set(waker.waiting);
-    try {
-      metrics.unreadableInbound.set(await countUnreadable(systemDb(pools)));
-    } catch (error) {
-      // The others are wanted most when the database does not answer.
-      logger.warn({ error }, 'unreadable inbound messages could not be counted');
-    }
-    context.type = metrics.registry.contentType;
-    context.body = await metrics.registry.metrics();
-  },
-});
+  publicRoute({
+    id: 'metrics',
+    method: 'GET',
+    path: '/metrics',
+    tag: 'System',
+    summary: 'Metrics in the Prometheus text format',
+    answers: { 200: 'text/plain' },
+    async respond(context, { metrics, waker, pools, logger }) {
+      metrics.waitingWakes.set(waker.waiting);
+      try {
+        metrics.unreadableInbound.set(await countUnreadable(systemDb(pools)));
+      } catch (error) {
+        // The others are wanted most when the database does not answer.
+        logger.warn({ error }, 'unreadable inbound messages could not be counted');
+      }
+      context.type = metrics.registry.contentType;
+      context.body = await metrics.registry.metrics();
+    },
+  }),
+];

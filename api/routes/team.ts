@@ -44,87 +44,89 @@ export async function invitationMailAt(
   return new Date(Math.max(now.getTime(), (last?.getTime() ?? 0) + INVITATION_PAUSE_MS));
 }
 
-export const inviteToTeam = workspaceRoute({
-  id: 'inviteToTeam',
-  method: 'POST',
-  path: '/api/team/invite',
-  tag: 'Team',
-  adminsOnly: true,
-  summary: 'Invite somebody to the workspace by email',
-  description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one; within an hour of the last email it changes the role and sends nothing. ${INVITATIONS_PER_HOUR} invitations an hour.`,
-  idempotent: true,
-  limit: INVITATION_LIMIT,
-  body: z
-    .object({ email: z.string().max(320), role: Role.default('org:member') })
-    .meta({ id: 'InvitationInput' }),
-  responses: { 201: z.object({ success: z.literal(true), invitation: Invitation }) },
-  errors: ['CONFLICT'],
-  async handler({ db, caller, body, config, secrets, now }) {
-    const email = normalizeEmail(body.email);
-    if (email === null) throw invalid('email', 'must be an email address');
-    const team = await listTeam(db);
-    if (team.some((member) => member.email.toLowerCase() === email.toLowerCase())) {
-      throw new ApiError('CONFLICT', 'This person is a member of the workspace');
-    }
-    const { token, tokenHash } = newToken();
-    const { invitation, isNewLink } = await putInvitation(db, {
-      email,
-      role: body.role,
-      tokenHash,
-      userId: caller.userId,
-      now,
-    });
-    const answer = { status: 201, body: { success: true, invitation } } as const;
-    if (!isNewLink) return answer;
-    const inviter = team.find(({ userId }) => userId === caller.userId)?.name ?? '';
-    const link = `${config.publicUrl}/invitations/${token}`;
-    const names = { workspaceName: await workspaceName(db), invitedBy: inviter === '' ? null : inviter };
-    const data = { ...names, role: body.role, link, expiresAt: invitation.expiresAt };
-    await queueMail(
-      db,
-      { to: email, template: 'invitation', data },
-      mailSeal(secrets, db.workspaceId),
-      await invitationMailAt(workspaceOutbox(db), email, 'invitation', now),
-    );
-    return answer;
-  },
-});
+export const teamRoutes = [
+  workspaceRoute({
+    id: 'inviteToTeam',
+    method: 'POST',
+    path: '/api/team/invite',
+    tag: 'Team',
+    role: 'admin',
+    summary: 'Invite somebody to the workspace by email',
+    description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one; within an hour of the last email it changes the role and sends nothing. ${INVITATIONS_PER_HOUR} invitations an hour.`,
+    idempotent: true,
+    limit: INVITATION_LIMIT,
+    body: z
+      .object({ email: z.string().max(320), role: Role.default('org:member') })
+      .meta({ id: 'InvitationInput' }),
+    responses: { 201: z.object({ success: z.literal(true), invitation: Invitation }) },
+    errors: ['CONFLICT'],
+    async handler({ db, caller, body, config, secrets, now }) {
+      const email = normalizeEmail(body.email);
+      if (email === null) throw invalid('email', 'must be an email address');
+      const team = await listTeam(db);
+      if (team.some((member) => member.email.toLowerCase() === email.toLowerCase())) {
+        throw new ApiError('CONFLICT', 'This person is a member of the workspace');
+      }
+      const { token, tokenHash } = newToken();
+      const { invitation, isNewLink } = await putInvitation(db, {
+        email,
+        role: body.role,
+        tokenHash,
+        userId: caller.userId,
+        now,
+      });
+      const answer = { status: 201, body: { success: true, invitation } } as const;
+      if (!isNewLink) return answer;
+      const inviter = team.find(({ userId }) => userId === caller.userId)?.name ?? '';
+      const link = `${config.publicUrl}/invitations/${token}`;
+      const names = { workspaceName: await workspaceName(db), invitedBy: inviter === '' ? null : inviter };
+      const data = { ...names, role: body.role, link, expiresAt: invitation.expiresAt };
+      await queueMail(
+        db,
+        { to: email, template: 'invitation', data },
+        mailSeal(secrets, db.workspaceId),
+        await invitationMailAt(workspaceOutbox(db), email, 'invitation', now),
+      );
+      return answer;
+    },
+  }),
 
-export const readTeam = workspaceRoute({
-  id: 'listTeam',
-  method: 'GET',
-  path: '/api/team/members',
-  tag: 'Team',
-  summary: 'The people of the workspace, its owner first',
-  responses: { 200: z.object({ success: z.literal(true), members: z.array(TeamMember) }) },
-  async handler({ db }) {
-    return { status: 200, body: { success: true, members: await listTeam(db) } };
-  },
-});
+  workspaceRoute({
+    id: 'listTeam',
+    method: 'GET',
+    path: '/api/team/members',
+    tag: 'Team',
+    summary: 'The people of the workspace, its owner first',
+    responses: { 200: z.object({ success: z.literal(true), members: z.array(TeamMember) }) },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, members: await listTeam(db) } };
+    },
+  }),
 
-export const readInvitations = workspaceRoute({
-  id: 'listInvitations',
-  method: 'GET',
-  path: '/api/team/invitations',
-  tag: 'Team',
-  summary: 'Who was invited, newest first',
-  responses: { 200: z.object({ success: z.literal(true), invitations: z.array(Invitation) }) },
-  async handler({ db }) {
-    return { status: 200, body: { success: true, invitations: await listInvitations(db) } };
-  },
-});
+  workspaceRoute({
+    id: 'listInvitations',
+    method: 'GET',
+    path: '/api/team/invitations',
+    tag: 'Team',
+    summary: 'Who was invited, newest first',
+    responses: { 200: z.object({ success: z.literal(true), invitations: z.array(Invitation) }) },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, invitations: await listInvitations(db) } };
+    },
+  }),
 
-export const withdrawInvitation = workspaceRoute({
-  id: 'deleteInvitation',
-  method: 'DELETE',
-  path: '/api/team/invitations/{id}',
-  tag: 'Team',
-  adminsOnly: true,
-  summary: 'Withdraw an invitation that was not accepted; its link is void',
-  params: z.object({ id: Id }),
-  responses: { 200: z.object({ success: z.literal(true) }) },
-  async handler({ db, params }) {
-    if (!(await deleteInvitation(db, params.id))) throw new ApiError('NOT_FOUND', 'Invitation not found');
-    return { status: 200, body: { success: true } };
-  },
-});
+  workspaceRoute({
+    id: 'deleteInvitation',
+    method: 'DELETE',
+    path: '/api/team/invitations/{id}',
+    tag: 'Team',
+    role: 'admin',
+    summary: 'Withdraw an invitation that was not accepted; its link is void',
+    params: z.object({ id: Id }),
+    responses: { 200: z.object({ success: z.literal(true) }) },
+    async handler({ db, params }) {
+      if (!(await deleteInvitation(db, params.id))) throw new ApiError('NOT_FOUND', 'Invitation not found');
+      return { status: 200, body: { success: true } };
+    },
+  }),
+];

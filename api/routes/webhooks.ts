@@ -20,136 +20,140 @@ import { workspaceRoute } from '../http/route.ts';
 import { checkWebhookUrl, registerWebhook } from '../webhook-registration.ts';
 
 export const WebhookParams = z.object({ id: Id });
+
 export const webhookNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Webhook not found');
 
-export const readWebhooks = workspaceRoute({
-  id: 'listWebhooks',
-  method: 'GET',
-  path: '/api/webhooks',
-  tag: 'Webhooks',
-  summary: 'The webhooks of the workspace',
-  query: PageQuery,
-  responses: {
-    200: z.object({ success: z.literal(true), webhooks: z.array(Webhook), nextCursor: NextCursor }),
-  },
-  async handler({ db, query }) {
-    const { items, nextCursor } = page(await pageOfWebhooks(db, query), query.limit);
-    return { status: 200, body: { success: true, webhooks: items.map(presentWebhook), nextCursor } };
-  },
-});
+export const webhookRoutes = [
+  workspaceRoute({
+    id: 'listWebhooks',
+    method: 'GET',
+    path: '/api/webhooks',
+    tag: 'Webhooks',
+    summary: 'The webhooks of the workspace',
+    query: PageQuery,
+    responses: {
+      200: z.object({ success: z.literal(true), webhooks: z.array(Webhook), nextCursor: NextCursor }),
+    },
+    async handler({ db, query }) {
+      const { items, nextCursor } = page(await pageOfWebhooks(db, query), query.limit);
+      return { status: 200, body: { success: true, webhooks: items.map(presentWebhook), nextCursor } };
+    },
+  }),
 
-export const createWebhook = workspaceRoute({
-  id: 'createWebhook',
-  method: 'POST',
-  path: '/api/webhooks',
-  tag: 'Webhooks',
-  adminsOnly: true,
-  summary: 'Register a URL for events',
-  description:
-    'The signing secret is in this answer and never shown again. Deliveries follow the Standard Webhooks scheme.',
-  idempotent: true,
-  body: WebhookInput,
-  responses: {
-    201: z.object({
-      success: z.literal(true),
-      webhook: Webhook.extend({ secret: z.string() }),
-      secret: z.string(),
-    }),
-  },
-  errors: ['URL_NOT_ALLOWED'],
-  check: ({ body, egress }) => checkWebhookUrl(body.url, { egress }),
-  async handler({ db, body, secrets }) {
-    const webhook = await registerWebhook(db, body, { secrets });
-    return { status: 201, body: { success: true, webhook, secret: webhook.secret } };
-  },
-});
+  workspaceRoute({
+    id: 'createWebhook',
+    method: 'POST',
+    path: '/api/webhooks',
+    tag: 'Webhooks',
+    role: 'admin',
+    summary: 'Register a URL for events',
+    description:
+      'The signing secret is in this answer and never shown again. Deliveries follow the Standard Webhooks scheme.',
+    idempotent: true,
+    body: WebhookInput,
+    responses: {
+      201: z.object({
+        success: z.literal(true),
+        webhook: Webhook.extend({ secret: z.string() }),
+        secret: z.string(),
+      }),
+    },
+    errors: ['URL_NOT_ALLOWED'],
+    check: ({ body, egress }) => checkWebhookUrl(body.url, { egress }),
+    async handler({ db, body, secrets }) {
+      const webhook = await registerWebhook(db, body, { secrets });
+      return { status: 201, body: { success: true, webhook, secret: webhook.secret } };
+    },
+  }),
 
-export const readWebhook = workspaceRoute({
-  id: 'getWebhook',
-  method: 'GET',
-  path: '/api/webhooks/{id}',
-  tag: 'Webhooks',
-  summary: 'One webhook',
-  params: WebhookParams,
-  responses: { 200: z.object({ success: z.literal(true), webhook: Webhook }) },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params }) {
-    const row = await findWebhook(db, params.id);
-    if (!row) throw webhookNotFound();
-    return { status: 200, body: { success: true, webhook: presentWebhook(row) } };
-  },
-});
+  workspaceRoute({
+    id: 'getWebhook',
+    method: 'GET',
+    path: '/api/webhooks/{id}',
+    tag: 'Webhooks',
+    summary: 'One webhook',
+    params: WebhookParams,
+    responses: { 200: z.object({ success: z.literal(true), webhook: Webhook }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      const row = await findWebhook(db, params.id);
+      if (!row) throw webhookNotFound();
+      return { status: 200, body: { success: true, webhook: presentWebhook(row) } };
+    },
+  }),
 
-export const changeWebhook = workspaceRoute({
-  id: 'updateWebhook',
-  method: 'PATCH',
-  path: '/api/webhooks/{id}',
-  tag: 'Webhooks',
-  adminsOnly: true,
-  summary: 'Change the URL, the events, the name or the status of a webhook',
-  description:
-    'What waits to be delivered goes to the new URL. With `isActive: false` deliveries stop at once; those that were waiting go out when it is active again, and events in between are not delivered.',
-  params: WebhookParams,
-  body: WebhookPatch,
-  responses: { 200: z.object({ success: z.literal(true), webhook: Webhook }) },
-  errors: ['NOT_FOUND', 'URL_NOT_ALLOWED'],
-  async check({ body, egress }) {
-    if (body.url !== undefined) await checkWebhookUrl(body.url, { egress });
-  },
-  async handler({ db, params, body, now }) {
-    const row = await updateWebhook(db, params.id, body);
-    if (!row) throw webhookNotFound();
-    if (body.isActive && (await hasPendingDeliveries(db))) wake(db, webhookDispatcherId(db.workspaceId), now);
-    return { status: 200, body: { success: true, webhook: presentWebhook(row) } };
-  },
-});
+  workspaceRoute({
+    id: 'updateWebhook',
+    method: 'PATCH',
+    path: '/api/webhooks/{id}',
+    tag: 'Webhooks',
+    role: 'admin',
+    summary: 'Change the URL, the events, the name or the status of a webhook',
+    description:
+      'What waits to be delivered goes to the new URL. With `isActive: false` deliveries stop at once; those that were waiting go out when it is active again, and events in between are not delivered.',
+    params: WebhookParams,
+    body: WebhookPatch,
+    responses: { 200: z.object({ success: z.literal(true), webhook: Webhook }) },
+    errors: ['NOT_FOUND', 'URL_NOT_ALLOWED'],
+    async check({ body, egress }) {
+      if (body.url !== undefined) await checkWebhookUrl(body.url, { egress });
+    },
+    async handler({ db, params, body, now }) {
+      const row = await updateWebhook(db, params.id, body);
+      if (!row) throw webhookNotFound();
+      if (body.isActive && (await hasPendingDeliveries(db)))
+        wake(db, webhookDispatcherId(db.workspaceId), now);
+      return { status: 200, body: { success: true, webhook: presentWebhook(row) } };
+    },
+  }),
 
-export const removeWebhook = workspaceRoute({
-  id: 'deleteWebhook',
-  method: 'DELETE',
-  path: '/api/webhooks/{id}',
-  tag: 'Webhooks',
-  adminsOnly: true,
-  summary: 'Delete a webhook; its deliveries stop at once',
-  params: WebhookParams,
-  responses: { 200: z.object({ success: z.literal(true) }) },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params }) {
-    if (!(await deleteWebhook(db, params.id))) throw webhookNotFound();
-    return { status: 200, body: { success: true } };
-  },
-});
+  workspaceRoute({
+    id: 'deleteWebhook',
+    method: 'DELETE',
+    path: '/api/webhooks/{id}',
+    tag: 'Webhooks',
+    role: 'admin',
+    summary: 'Delete a webhook; its deliveries stop at once',
+    params: WebhookParams,
+    responses: { 200: z.object({ success: z.literal(true) }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params }) {
+      if (!(await deleteWebhook(db, params.id))) throw webhookNotFound();
+      return { status: 200, body: { success: true } };
+    },
+  }),
 
-export const rotateWebhookSecret = workspaceRoute({
-  id: 'rotateWebhookSecret',
-  method: 'POST',
-  path: '/api/webhooks/{id}/rotate-secret',
-  tag: 'Webhooks',
-  adminsOnly: true,
-  summary: 'Give a webhook a new signing secret',
-  description: `The new secret is in this answer and never shown again. For ${ROTATION_HOURS} hours deliveries are signed with both, so that receivers change over without missing one; a secret that was already being phased out ends at once.`,
-  params: WebhookParams,
-  responses: {
-    200: z.object({
-      success: z.literal(true),
-      webhook: Webhook,
-      secret: z.string(),
-      previousSecretExpiresAt: z.iso.datetime().nullable(),
-    }),
-  },
-  errors: ['NOT_FOUND'],
-  async handler({ db, params, secrets }) {
-    const secret = newWebhookSecret();
-    const row = await rotateSecret(
-      db,
-      params.id,
-      secrets.seal(secret, secretContext('webhook', db.workspaceId, params.id)),
-    );
-    if (!row) throw webhookNotFound();
-    const previousSecretExpiresAt = row.previousSecretUntil?.toISOString() ?? null;
-    return {
-      status: 200,
-      body: { success: true, webhook: presentWebhook(row), secret, previousSecretExpiresAt },
-    };
-  },
-});
+  workspaceRoute({
+    id: 'rotateWebhookSecret',
+    method: 'POST',
+    path: '/api/webhooks/{id}/rotate-secret',
+    tag: 'Webhooks',
+    role: 'admin',
+    summary: 'Give a webhook a new signing secret',
+    description: `The new secret is in this answer and never shown again. For ${ROTATION_HOURS} hours deliveries are signed with both, so that receivers change over without missing one; a secret that was already being phased out ends at once.`,
+    params: WebhookParams,
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        webhook: Webhook,
+        secret: z.string(),
+        previousSecretExpiresAt: z.iso.datetime().nullable(),
+      }),
+    },
+    errors: ['NOT_FOUND'],
+    async handler({ db, params, secrets }) {
+      const secret = newWebhookSecret();
+      const row = await rotateSecret(
+        db,
+        params.id,
+        secrets.seal(secret, secretContext('webhook', db.workspaceId, params.id)),
+      );
+      if (!row) throw webhookNotFound();
+      const previousSecretExpiresAt = row.previousSecretUntil?.toISOString() ?? null;
+      return {
+        status: 200,
+        body: { success: true, webhook: presentWebhook(row), secret, previousSecretExpiresAt },
+      };
+    },
+  }),
+];

@@ -11,10 +11,9 @@ import { signIn } from '#test/support/sessions.ts';
 import { call, tenantRoutes } from './requests.ts';
 
 type Kind = 'workspace' | 'admin-session' | 'agency' | 'owner-session';
-const kindOf = ({ access }: TenantRoute): Kind => {
-  if (access === 'workspace-admin-session') return 'admin-session';
-  if (access.endsWith('-owner-session')) return 'owner-session';
-  return access.startsWith('agency') ? 'agency' : 'workspace';
+const kindOf = ({ caller, credential }: TenantRoute): Kind => {
+  if (credential === 'session') return caller === 'agency' ? 'owner-session' : 'admin-session';
+  return caller;
 };
 
 type Rules = Record<Kind, ErrorCode | null>;
@@ -156,7 +155,10 @@ describe('every endpoint', () => {
     const wrong = await Promise.all(
       tenantRoutes.map(async (route) => {
         const isMember = MEMBERS.includes(name);
-        const expected = route.adminsOnly && isMember ? 'ADMIN_REQUIRED' : rules[kindOf(route)];
+        const expected =
+          route.credential !== 'session' && route.role === 'admin' && isMember
+            ? 'ADMIN_REQUIRED'
+            : rules[kindOf(route)];
         const answer = await call(app.url, route, credentials[name] ?? null);
         const problem =
           expected === null ? problemOfEntry(route, answer) : problemOfRefusal(route, answer, expected);
@@ -200,7 +202,9 @@ it('lists as agency endpoints exactly those that an agency key opens', () => {
 });
 
 it('lets members change neither where events and texts go nor who belongs to the workspace', () => {
-  const reserved = tenantRoutes.filter(({ adminsOnly }) => adminsOnly).map(({ id }) => id);
+  const reserved = tenantRoutes
+    .filter(({ credential, role }) => role === 'admin' && credential !== 'session')
+    .map(({ id }) => id);
   expect(reserved.toSorted()).toEqual([
     'connectLineCarrier',
     'createWebhook',

@@ -4,7 +4,7 @@ import { newId } from '#domain/ids.ts';
 import { type ApiAnswer, apiClient } from '#test/support/client.ts';
 
 /** Every endpoint that asks who is calling. */
-export const tenantRoutes = routes.filter((route): route is TenantRoute => route.access !== 'public');
+export const tenantRoutes = routes.filter((route): route is TenantRoute => route.caller !== 'anyone');
 
 /** The path of a route with its parameters filled in; those not given name nothing. */
 export const pathOf = (route: Pick<TenantRoute, 'path'>, params: Record<string, string> = {}): string =>

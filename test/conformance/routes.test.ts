@@ -23,9 +23,9 @@ beforeAll(async () => {
   workspace = made;
   const admin = await signIn(app, { userId: made.ownerId, organizationId: made.id, role: 'org:admin' });
   const owner = await signIn(app, { userId: agency.ownerId });
-  keyOf = ({ access }) => {
-    if (access.endsWith('-session')) return `Bearer ${access.startsWith('agency') ? owner : admin}`;
-    return `Bearer ${access.startsWith('agency') ? agency.key : made.key}`;
+  keyOf = ({ caller, credential }) => {
+    if (credential === 'session') return `Bearer ${caller === 'agency' ? owner : admin}`;
+    return `Bearer ${caller === 'agency' ? agency.key : made.key}`;
   };
 });
 afterAll(() => app.stop());
@@ -381,7 +381,7 @@ describe('beside the endpoints', () => {
   });
 
   it('endpoints without a credential answer only what their document says', async () => {
-    const open = routes.filter((route): route is PublicRoute => route.access === 'public' && !route.hidden);
+    const open = routes.filter((route): route is PublicRoute => route.caller === 'anyone' && !route.hidden);
     expect(open.length).toBeGreaterThan(12);
     const { paths = {} } = openApiDocument(routes);
     const found = await Promise.all(
@@ -420,9 +420,9 @@ describe('beside the endpoints', () => {
 it('a workspace that is past due reads, and writes nothing but what is open to it', async () => {
   const late = await createWorkspace(app, { subscription_status: 'past_due' });
   const admin = await signIn(app, { userId: late.ownerId, organizationId: late.id, role: 'org:admin' });
-  const own = tenantRoutes.filter(({ access }) => access.startsWith('workspace'));
+  const own = tenantRoutes.filter(({ caller }) => caller === 'workspace');
   const ask = (route: TenantRoute) =>
-    call(app.url, route, `Bearer ${route.access.endsWith('-session') ? admin : late.key}`);
+    call(app.url, route, `Bearer ${route.credential === 'session' ? admin : late.key}`);
   const problem = ({ status, body }: ApiAnswer, route: TenantRoute) => {
     const closed = route.method !== 'GET' && !route.openWhenReadOnly;
     if (!closed) return (status === 402 || status >= 500) && status !== 503 && `${status} ${body.code}`;

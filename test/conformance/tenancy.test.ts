@@ -92,9 +92,9 @@ async function buildWorld(phone: string): Promise<World> {
   const agencyInvitation = (await apiClient(app.url, owner)('GET', '/api/agency/invitations')).body
     .invitations[0]._id;
   return {
-    authorization: ({ access }) => {
-      if (access.endsWith('-session')) return `Bearer ${access.startsWith('agency') ? owner : admin}`;
-      return `Bearer ${access.startsWith('agency') ? agency.key : workspace.key}`;
+    authorization: ({ caller, credential }) => {
+      if (credential === 'session') return `Bearer ${caller === 'agency' ? owner : admin}`;
+      return `Bearer ${caller === 'agency' ? agency.key : workspace.key}`;
     },
     ids: {
       '/api/messages/': message,
