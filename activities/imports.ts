@@ -139,8 +139,8 @@ async function saveBatch(
   columns: ColumnMap,
   rows: readonly Numbered[],
 ): Promise<void> {
-  if (!(await lockImport(db, row.id, processed))) throw new Error('another worker goes on with this import');
   await lockList(db, row.listId);
+  if (!(await lockImport(db, row.id, processed))) throw new Error('another worker goes on with this import');
   const home = { country: await workspaceCountry(db), callingCode: row.defaultCountryCode ?? undefined };
   const rejected: Rejected[] = [];
   const leads: NormalLead[] = [];

@@ -37,6 +37,8 @@ export interface DatabaseUrls {
 export interface Pools {
   readonly tenant: TenantPool;
   readonly system: DatabasePool;
+  /** For `apart`: whoever uses it holds a connection of another pool, and must find one free. */
+  readonly apart: DatabasePool;
   /** Signals the workflows that a transaction woke, once it is committed; null: they wait for the sweep. */
   readonly waker: WakeSignals | null;
   close(): Promise<void>;
@@ -69,6 +71,11 @@ export interface TenantDb extends DatabaseTransactionConnection {
   readonly [tenantBrand]: true;
   readonly workspaceId: string;
   readonly wakes: Wakes;
+  /**
+   * Single statements that commit at once, whatever becomes of the transaction: for a row that everybody needs and
+   * nobody may hold. They see every workspace.
+   */
+  readonly apart: CommonQueryMethods;
 }
 
 /** Queries across workspaces: authentication, sweeps, agency views. Review sees them by this name. */
@@ -79,6 +86,7 @@ export interface SystemDb extends CommonQueryMethods {
 /** A transaction across workspaces. */
 export interface SystemTransaction extends SystemDb {
   readonly wakes: Wakes;
+  readonly apart: CommonQueryMethods;
 }
 
 export interface PoolOptions {
@@ -89,16 +97,18 @@ export interface PoolOptions {
 
 /** @throws when a login of the pools can do more than it should; a database that is away is no error yet. */
 export async function createPools(urls: DatabaseUrls, options: PoolOptions = {}): Promise<Pools> {
-  const [tenant, system] = await Promise.all([
+  const [tenant, system, apart] = await Promise.all([
     openPool(urls.tenantUrl, 'linepace_tenant', options),
     openPool(urls.systemUrl, 'linepace_system', options),
+    openApart(urls),
   ]);
   return {
     tenant: { pool: tenant, queue: null },
     system,
+    apart,
     waker: options.waker ?? null,
     close: async () => {
-      await Promise.all([tenant.end(), system.end()]);
+      await Promise.all([tenant, system, apart].map((pool) => pool.end()));
     },
   };
 }
@@ -122,28 +132,43 @@ export async function createApiPools(
   const openSystem = (): Promise<DatabasePool> => openPool(urls.systemUrl, 'linepace_system', { size: half });
   const share = (size: number, share = Math.max(1, Math.floor(size / 2))): FairQueue =>
     createFairQueue({ size, share, maxWaiting: MAX_WAITING, patienceMs: PATIENCE_MS });
-  const [tenant, reads, system, auth] = await Promise.all([
+  const [tenant, reads, system, auth, apart] = await Promise.all([
     openTenant(size),
     openTenant(half),
     openSystem(),
     openSystem(),
+    openApart(urls),
   ]);
   return {
     tenant: { pool: tenant, queue: share(size) },
     reads: { pool: reads, queue: share(half) },
     system,
     systemQueue: share(half),
+    apart,
     waker,
     auth: { pool: auth, queue: share(half, half - 1) },
     close: async () => {
-      await Promise.all([tenant, reads, system, auth].map((pool) => pool.end()));
+      await Promise.all([tenant, reads, system, auth, apart].map((pool) => pool.end()));
     },
   };
 }
 
-async function openPool(url: string, login: string, { size = 10, statementTimeoutMs = 30_000 }: PoolOptions) {
+/** Its statements take about a millisecond each. */
+const openApart = (urls: DatabaseUrls): Promise<DatabasePool> =>
+  openPool(urls.systemUrl, 'linepace_system', { size: 2, withinTransactions: true });
+
+async function openPool(
+  url: string,
+  login: string,
+  {
+    size = 10,
+    statementTimeoutMs = 30_000,
+    withinTransactions = false,
+  }: PoolOptions & { withinTransactions?: boolean },
+) {
   const pool = await createPool(stringifyDsn({ ...parseDsn(url), applicationName: login }), {
     captureStackTrace: false,
+    dangerouslyAllowForeignConnections: withinTransactions,
     interceptors: [restrictedLogin(login), parseRows],
     maxPoolSize: size,
     // Nothing here keeps state in a session: settings are transaction-local, so nothing has to be discarded.
@@ -179,7 +204,7 @@ export async function withTenantReads<T>(
 }
 
 async function tenantTransaction<T>(
-  { waker }: Pools,
+  { waker, apart }: Pools,
   { pool, queue }: TenantPool,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
@@ -189,13 +214,15 @@ async function tenantTransaction<T>(
       await transaction.query(
         sql.type(Nothing)`select set_config('app.workspace_id', ${workspaceId}, true), ${LIMITED_LOCKS}`,
       );
-      return work(tenantDb(transaction, workspaceId, wakes));
+      return work(tenantDb(transaction, { workspaceId, wakes, apart }));
     });
   return queue ? queue.run(workspaceId, run) : run();
 }
 
-const tenantDb = (transaction: DatabaseTransactionConnection, workspaceId: string, wakes: Wakes): TenantDb =>
-  Object.assign(transaction, { workspaceId, wakes }) as unknown as TenantDb;
+const tenantDb = (
+  transaction: DatabaseTransactionConnection,
+  own: Pick<TenantDb, 'workspaceId' | 'wakes' | 'apart'>,
+): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
 
 /** Locks are held for milliseconds: whoever waits longer fails instead, and gives its connection to others. */
 const LIMITED_LOCKS = sql.fragment`set_config('lock_timeout', '2000', true)`;
@@ -259,7 +286,8 @@ export async function decide<D extends Decision | null>(
 /** Runs work within a transaction so that an error rolls back what the work stored and whom it woke, and nothing else. */
 export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   const wakes = new Wakes();
-  const result = await db.transaction((inner) => work(tenantDb(inner, db.workspaceId, wakes)));
+  const { workspaceId, apart } = db;
+  const result = await db.transaction((inner) => work(tenantDb(inner, { workspaceId, wakes, apart })));
   db.wakes.add(wakes);
   return result;
 }
@@ -267,12 +295,12 @@ export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise
 /** Ends the inner transaction of `dryRun`. */
 class Rollback extends Error {}
 
-/** Runs work within a transaction and rolls all of it back. @returns what the work came to. */
+/** Runs work within a transaction and rolls all of it back, its statements `apart` too. @returns what it came to. */
 export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   let result: { value: T } | undefined;
   try {
     await savepoint(db, async (inner) => {
-      result = { value: await work(inner) };
+      result = { value: await work(Object.assign(inner, { apart: inner })) };
       throw new Rollback();
     });
   } catch (error) {
@@ -285,7 +313,7 @@ export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>
 export async function withSystem<T>(pools: Pools, work: (db: SystemTransaction) => Promise<T>): Promise<T> {
   return transact(pools.system, pools.waker, async (transaction, wakes) => {
     await transaction.query(sql.type(Nothing)`select ${LIMITED_LOCKS}`);
-    return work(Object.assign(transaction, { wakes }) as unknown as SystemTransaction);
+    return work(Object.assign(transaction, { wakes, apart: pools.apart }) as unknown as SystemTransaction);
   });
 }
 

@@ -29,7 +29,9 @@ export async function takeCheck(
   const healthy = (await usableLines(db)).filter(({ channel, down }) => channel === 'imessage' && !down);
   if (healthy.length === 0) return 'no_healthy_line';
   const first = await takeTurns(db, 1);
-  // The rotation's row is locked until the commit, so two requests cannot take the same last check.
+  // Until the commit, so that two requests cannot take the same last check.
+  await db.query(sql.type(Nothing)`
+    select pg_advisory_xact_lock(hashtextextended(${`availability checks of ${db.workspaceId}`}, 0))`);
   const used = await db.any(sql.type(z.object({ lineId: z.string(), count: z.int() }))`
     select line_id, count(*) "count" from availability_checks
     where workspace_id = ${db.workspaceId} and checked_at >= ${sql.timestamp(dayBounds(timezone, now).start)}

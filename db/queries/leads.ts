@@ -210,7 +210,7 @@ async function lockListsOf(db: TenantDb, lead: LeadRow): Promise<string[]> {
     select id from lead_lists where workspace_id = ${db.workspaceId} and id in (
       select list_id from list_addresses
       where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})
-    ) order by id for update`);
+    ) order by id for no key update`);
   return [...ids];
 }
 

@@ -125,9 +125,9 @@ export async function presentLines(db: TenantDb, ids: readonly string[]): Promis
   return new Set(present);
 }
 
-/** Takes `count` turns of the workspace's round-robin; the position of the first. */
+/** Takes `count` turns of the workspace's round-robin, whatever becomes of the transaction; the position of the first. */
 export async function takeTurns(db: TenantDb, count: number): Promise<number> {
-  return db.oneFirst(sql.type(z.object({ first: z.int() }))`
+  return db.apart.oneFirst(sql.type(z.object({ first: z.int() }))`
     insert into line_rotation (workspace_id, position) values (${db.workspaceId}, ${count})
     on conflict (workspace_id) do update set position = line_rotation.position + ${count}
     returning position - ${count} "first"`);

@@ -77,7 +77,7 @@ export async function updateList(
 export async function lockList(db: TenantDb, id: string): Promise<boolean> {
   const locked = await db.maybeOne(sql.type(ListRow.pick({ id: true }))`
     select id from lead_lists
-    where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null for update`);
+    where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null for no key update`);
   return locked !== null;
 }
 
