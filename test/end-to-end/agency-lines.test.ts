@@ -207,6 +207,62 @@ describe('a line that is transferred', () => {
     await expect(accepting).rejects.toThrow('the line has moved to another workspace');
   });
 
+  it('is moved once by identical transfers at the same moment, and each answers where it is', async () => {
+    const lineId = await createLine(app, a.id);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => transfer(lineId, b)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(new Set(answers.map(({ body }) => body.line.workspaceId))).toEqual(new Set([b.id]));
+    expect(answers.filter(({ body }) => body.fromWorkspaceId === a.id)).toHaveLength(1);
+  });
+
+  it('keeps nobody else waiting, and sends nothing, while it waits for what is under way at the carrier', async () => {
+    const lineIds = await Promise.all(Array.from({ length: 12 }, () => createLine(app, a.id)));
+    const attempts = lineIds.map((lineId) => ({ id: newId(), lineId }));
+    for (const { id, lineId } of attempts) {
+      await insertRow(app, 'attempts', {
+        workspace_id: a.id,
+        id,
+        message_id: newId(),
+        line_id: lineId,
+        kind: 'primary',
+        channel: 'imessage',
+        carrier: 'simulated',
+        address: phone(),
+        is_new: false,
+        started_at: new Date(),
+        answer_by: new Date(Date.now() + 3_600_000),
+      });
+    }
+    const moved: number[] = [];
+    const moves = lineIds.map((lineId) => transfer(lineId, b).then(({ status }) => moved.push(status)));
+    const held = () =>
+      withSystem(app.pools, (db) =>
+        db.oneFirst(sql.type(z.object({ held: z.int() }))`
+          select count(*) held from lines where held_until > now() and id = any(${sql.array(lineIds, 'text')})`),
+      );
+    await eventually(async () => (await held()) === lineIds.length);
+    // One more than there are lines waiting, of this agency and of others.
+    await createLine(app, b.id);
+    const other = await createAgency(app);
+    await Promise.all([
+      ...Array.from({ length: 13 }, () => apiClient(app.url, other.key)('GET', '/api/agency/lines')),
+      reaches(b, await send(b, { recipientPhone: phone() }), 'delivered'),
+    ]);
+    const waiting = await send(a, { recipientPhone: phone(), fromLineId: lineIds[0] });
+    expect(moved).toEqual([]);
+    expect((await message(a, waiting)).status).toBe('pending');
+    await withSystem(app.pools, (db) =>
+      db.query(sql.type(z.unknown())`
+        update attempts set outcome = 'accepted', finished_at = now()
+        where id = any(${sql.array(
+          attempts.map(({ id }) => id),
+          'text',
+        )})`),
+    );
+    await Promise.all(moves);
+    expect(moved).toEqual(lineIds.map(() => 200));
+  });
+
   it('loses nothing when it moves to and fro under load', async () => {
     const lineId = await createLine(app, a.id);
     await createLine(app, a.id);

@@ -7,6 +7,9 @@ import { databaseLogins } from '#standalone/database-logins.ts';
 /** The migrated database that all test databases are copies of; made once for each run. */
 export const TEMPLATE_DATABASE = 'linepace_template';
 
+/** In the server's own database: how many deadlocks each test database had, noted when it is dropped. */
+export const DEADLOCKS = 'test_deadlocks';
+
 export interface TestDatabase extends DatabaseUrls {
   /** Superuser URL of the database. */
   ownerUrl: string;
@@ -25,7 +28,12 @@ export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<
   return {
     ownerUrl,
     ...databaseLogins(ownerUrl),
-    drop: () => administer(`drop database if exists ${name} with (force)`),
+    async drop() {
+      await administer(
+        `insert into ${DEADLOCKS} select datname, deadlocks from pg_stat_database where datname = '${name}'`,
+      );
+      await administer(`drop database if exists ${name} with (force)`);
+    },
   };
 }
 

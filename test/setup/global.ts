@@ -13,7 +13,7 @@ import type { RunningProcess } from '#standalone/running-process.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { type RunningTemporal, startTemporal } from '#standalone/temporal.ts';
 import { bundleWorkflows } from '#workers/worker.ts';
-import { TEMPLATE_DATABASE } from './database.ts';
+import { connected, DEADLOCKS, TEMPLATE_DATABASE } from './database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -70,7 +70,21 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('databaseUrl', postgres.value.url);
   project.provide('temporalAddress', temporal.value.address);
   project.provide('workflowBundle', bundle.value);
-  return teardown;
+  return () => failOnDeadlocks(postgres.value.url).finally(teardown);
+}
+
+/** Locks are taken in one order (docs/architecture.md): PostgreSQL found no deadlock in the whole run, or the run fails. */
+async function failOnDeadlocks(url: string): Promise<void> {
+  const { rows } = await connected(url, (client) =>
+    client.query<{ name: string; deadlocks: string }>(`
+      select name, deadlocks from (
+        select name, deadlocks from ${DEADLOCKS}
+        union all select datname, deadlocks from pg_stat_database where datname is not null
+      ) all_databases where deadlocks > 0`),
+  );
+  if (rows.length === 0) return;
+  const counts = rows.map(({ name, deadlocks }) => `${deadlocks} in ${name}`).join(', ');
+  throw new Error(`PostgreSQL found deadlocks: ${counts}. See "Lock order" in docs/architecture.md`);
 }
 
 type OnSpawn = (server: RunningProcess) => void;
@@ -108,6 +122,7 @@ async function writeWorkflowBundle(folder: string): Promise<string> {
 async function createTemplate(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
+  await client.query(`create table ${DEADLOCKS} (name text, deadlocks bigint)`);
   await client.query(`create database ${TEMPLATE_DATABASE}`);
   await client.end();
   const template = Object.assign(new URL(url), { pathname: TEMPLATE_DATABASE }).href;
