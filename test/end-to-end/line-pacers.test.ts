@@ -95,6 +95,28 @@ describe('the pacer of a line', () => {
     await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
   }, 90_000);
 
+  it('goes on in a new history before its own grows long', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    const { runId } = await pacer(lineId).describe();
+    await eventually(async () => {
+      await wake(lineId);
+      return (await pacer(lineId).describe()).runId !== runId;
+    }, 60_000);
+    const to = await send(lineId);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+  }, 90_000);
+
+  it('is begun again by the next message after an operator canceled it', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await wake(lineId);
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    await pacer(lineId).cancel();
+    await eventually(async () => (await pacer(lineId).describe()).status.name === 'CANCELLED');
+    const to = await send(lineId);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+  });
+
   it('ends with its line', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await wake(lineId);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Worker, type WorkflowBundle } from '@temporalio/worker';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as workflows from '#workflows/index.ts';
+import { TURNS } from '#test/support/histories.ts';
 import { bundleWorkflows } from '#workers/worker.ts';
 
 /**
@@ -24,6 +25,10 @@ describe('saved histories', () => {
 
   it.each(Object.keys(workflows))('there is one of %s', (type) => {
     expect(files.some((name) => name === `${type}.json` || name.startsWith(`${type}.`))).toBe(true);
+  });
+
+  it.each(Object.keys(TURNS))('some are %s', (turn) => {
+    expect(files.some((name) => name.endsWith(`.${turn}.json`))).toBe(true);
   });
 
   it.each(files)('%s holds no address, number or text', (name) => {

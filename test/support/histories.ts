@@ -10,12 +10,22 @@ const FOLDER = new URL('../histories/', import.meta.url);
 const LONG_ENOUGH = 400;
 
 interface History {
-  events: unknown[];
+  events: { eventType: string; markerRecordedEventAttributes?: { markerName: string } }[];
 }
+type Event = History['events'][number];
+
+/** What one history goes through and another of its type does not. */
+export const TURNS: Record<string, (event: Event) => boolean> = {
+  continued: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
+  canceled: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED',
+  refused: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_FAILED',
+  unserved: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT',
+  patched: ({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch',
+};
 
 /**
  * With `SAVE_HISTORIES=1`, what the workflows of a test went through becomes what the replay test replays from then
- * on: of each type the longest history up to a bound.
+ * on: of each type the longest history up to a bound, and the shortest with each of the turns.
  */
 export async function saveHistories(client: Client): Promise<void> {
   if (process.env['SAVE_HISTORIES'] !== '1') return;
@@ -27,12 +37,20 @@ export async function saveHistories(client: Client): Promise<void> {
       maxBuffer: 64 * 2 ** 20,
     });
     const history = JSON.parse(stdout) as History;
-    const file = new URL(`${type}.json`, FOLDER);
-    if (history.events.length > LONG_ENOUGH || history.events.length <= savedLength(file)) continue;
-    writeFileSync(file, `${JSON.stringify(history, null, 1)}\n`);
+    const { length } = history.events;
+    if (length > LONG_ENOUGH) continue;
+    if (length > (savedLength(`${type}.json`) ?? 0)) save(`${type}.json`, history);
+    for (const [turn, isIt] of Object.entries(TURNS)) {
+      const name = `${type}.${turn}.json`;
+      if (history.events.some(isIt) && length < (savedLength(name) ?? Infinity)) save(name, history);
+    }
   }
 }
 
-function savedLength(file: URL): number {
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as History).events.length : 0;
+const save = (name: string, history: History): void =>
+  writeFileSync(new URL(name, FOLDER), `${JSON.stringify(history, null, 1)}\n`);
+
+function savedLength(name: string): number | null {
+  const file = new URL(name, FOLDER);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as History).events.length : null;
 }

@@ -1,0 +1,274 @@
+import pLimit from 'p-limit';
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { newId } from '#domain/ids.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { campaignWorld, now } from '#test/support/campaigns.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
+import { createAgency, createLead, createLine, createWorkspace } from '#test/support/factories.ts';
+import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
+import { startMailbox, type TestMailbox } from '#test/support/mailbox.ts';
+import { signIn } from '#test/support/sessions.ts';
+import { type Step, type Terminator, watchWorkers } from '#test/support/terminations.ts';
+import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+
+let app: TestApp;
+let terminator: Terminator;
+let endpoint: Endpoint;
+const mailboxes: TestMailbox[] = [];
+
+beforeAll(async () => {
+  terminator = watchWorkers(() => app.temporal);
+  endpoint = await startEndpoint();
+  app = await startTestApp({ environment: { INBOX_POLL_SECONDS: '1' } });
+});
+afterAll(async () => {
+  await app.stop();
+  await endpoint.close();
+  await Promise.all(mailboxes.map((mailbox) => mailbox.stop()));
+});
+
+/** Scenarios that are being started. */
+const AT_ONCE = 6;
+
+interface Desk {
+  workspaceId: string;
+  /** Whose workflow it is: the workspace, or an agency. */
+  owner: string;
+  lineId: string;
+  api: ApiClient;
+}
+type IsDone = () => Promise<boolean>;
+
+const db = <T extends z.ZodType>(type: T, query: ReturnType<typeof sql.fragment>) =>
+  withSystem(app.pools, (system) => system.oneFirst(sql.type(z.object({ value: type }))`${query}`));
+const mailsTo = async (to: string) =>
+  (await apiClient(app.url, '')('GET', `/simulated/mail?to=${encodeURIComponent(to)}`)).body.messages;
+const provisioningOf = (lineId: string, status: string) =>
+  db(z.boolean(), sql.fragment`select provisioning_status = ${status} value from lines where id = ${lineId}`);
+
+/** What gives each kind of workflow something to do. @returns whether all of it is done, and nothing twice. */
+const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
+  async linePacer({ api }) {
+    const recipients = [phone(), phone(), phone()];
+    for (const recipientPhone of recipients)
+      await api('POST', '/api/messages', { message: 'Hello', recipientPhone });
+    return once(recipients, async (to) => (await sentTo(app, to)).length);
+  },
+
+  async dripDrainer({ api, workspaceId }) {
+    for (let count = 0; count < 3; count += 1)
+      await api('POST', '/api/drip', { message: 'Hello', recipientPhone: phone() });
+    return () =>
+      db(
+        z.boolean(),
+        sql.fragment`select count(*) = 3 value from messages where workspace_id = ${workspaceId}`,
+      );
+  },
+
+  async webhookDispatcher({ api, workspaceId }) {
+    await api('POST', '/api/webhooks', { name: 'all', url: endpoint.url, events: ['message.sent'] });
+    await api('POST', '/api/messages', { message: 'Hello', recipientPhone: phone() });
+    const told = () => endpoint.received.filter(({ json }) => json.workspaceId === workspaceId).length;
+    return once([0], async () => told());
+  },
+
+  async mailSender({ api }) {
+    const recipients = [`${newId()}@example.test`, `${newId()}@example.test`];
+    for (const email of recipients) await api('POST', '/api/team/invite', { email, role: 'org:member' });
+    return once(recipients, async (to) => (await mailsTo(to)).length);
+  },
+
+  async agencyMailSender({ owner: agencyId }) {
+    const { ownerId } = await db(
+      z.object({ ownerId: z.string() }),
+      sql.fragment`select jsonb_build_object('ownerId', user_id) value from agency_members where agency_id = ${agencyId}`,
+    );
+    const signedIn = apiClient(app.url, await signIn(app, { userId: ownerId }));
+    const email = `${newId()}@example.test`;
+    await signedIn('POST', '/api/agency/admins', { email });
+    return once([email], async (to) => (await mailsTo(to)).length);
+  },
+
+  async notifier({ api, workspaceId }) {
+    await api('POST', '/api/line-requests', { ...REQUEST, areaCode: '0002' });
+    return () =>
+      db(z.boolean(), sql.fragment`select count(*) = 1 value from mails where workspace_id = ${workspaceId}`);
+  },
+
+  async attachmentFetcher({ workspaceId, lineId }) {
+    await writeIn(app, { lineId, from: phone(), text: 'Photos', attachments: [photo('1'), photo('2')] });
+    return () =>
+      db(
+        z.boolean(),
+        sql.fragment`select count(*) = 2 value from attachments where workspace_id = ${workspaceId} and status = 'stored'`,
+      );
+  },
+
+  async lineRequest({ api }) {
+    const { body } = await api('POST', '/api/line-requests', REQUEST);
+    return () => provisioningOf(body.line._id, 'active');
+  },
+
+  async mailboxReader({ api, workspaceId }) {
+    const mailbox = await startMailbox();
+    mailboxes.push(mailbox);
+    const lineId = await createLine(app, workspaceId, 'email');
+    const config = { url: app.smtpUrl, imapUrl: mailbox.url };
+    await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'smtp', config });
+    const headers = { From: 'Ada <ada@example.com>', To: 'dana@line.example', Subject: 'Hello' };
+    mailbox.deliver({ ...headers, 'Message-ID': `<${newId()}@their.example>` }, 'I have a question');
+    return () =>
+      db(
+        z.boolean(),
+        sql.fragment`select count(*) = 1 value from inbound_messages where workspace_id = ${workspaceId}`,
+      );
+  },
+
+  async campaign(desk) {
+    const { newList, newCampaign, statusOf } = campaignWorld(() => ({
+      app,
+      workspace: workspaceOf(desk),
+      ...desk,
+    }));
+    const recipients = [phone(), phone()];
+    const { listId } = await newList(recipients.map((number) => ({ firstName: 'Ada', phone: number })));
+    const id = await newCampaign({ listId, steps: [now], start: true });
+    const sent = once(recipients, async (to) => (await sentTo(app, to)).length);
+    return async () => (await sent()) && (await statusOf(id)) === 'completed';
+  },
+
+  async personalizer(desk) {
+    await desk.api('PUT', '/api/knowledge-base', { mode: 'off', instructions: '' });
+    const { newList, newCampaign } = campaignWorld(() => ({ app, workspace: workspaceOf(desk), ...desk }));
+    const to = phone();
+    const { listId } = await newList([{ firstName: 'Ada', phone: to }]);
+    await newCampaign({ listId, steps: [now], start: true, needsAiPersonalization: true });
+    return once([to], async (number) => (await sentTo(app, number)).length);
+  },
+
+  async availabilityJob({ api, workspaceId }) {
+    const leadIds = [
+      await createLead(app, workspaceId, { phones: [phone()] }),
+      await createLead(app, workspaceId, { phones: [phone()] }),
+    ];
+    const { body } = await api('POST', '/api/leads/check-availability', { leadIds });
+    const job = `/api/leads/check-availability/jobs/${body.jobId}`;
+    return async () => (await api('GET', job)).body.status === 'completed';
+  },
+
+  async leadImport({ api }) {
+    const listId = (await api('POST', '/api/lists', { name: 'Imported' })).body.list._id;
+    const csv = ['Email', 'ada@example.com', 'grace@example.com', ''].join('\n');
+    const headers = { 'content-type': 'text/csv' };
+    const { body } = await api('POST', `/api/lists/${listId}/import`, csv, headers);
+    return async () => {
+      const { status } = (await api('GET', `/api/lists/${listId}/imports/${body.importId}`)).body;
+      return status === 'completed';
+    };
+  },
+
+  async listDeletion({ api, workspaceId }) {
+    const listId = (await api('POST', '/api/lists', { name: 'Large' })).body.list._id;
+    await withSystem(app.pools, (system) =>
+      system.query(sql.type(z.unknown())`
+        insert into leads (workspace_id, id, list_id, first_name, last_name)
+        select ${workspaceId}, substr(md5(${listId} || n), 1, 24), ${listId}, 'Ada', '' from generate_series(1, 2500) n`),
+    );
+    await api('DELETE', `/api/lists/${listId}`);
+    return () =>
+      db(z.boolean(), sql.fragment`select count(*) = 0 value from leads where workspace_id = ${workspaceId}`);
+  },
+
+  async aiDraft({ api, lineId }) {
+    await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+    const contact = phone();
+    await callBack(app, lineId, replyEvent(contact, 'Is it still free?'));
+    const replies = '/api/knowledge-base/auto-replies';
+    return async () => {
+      const [draft] = (await api('GET', replies)).body.autoReplies;
+      if (draft?.status === 'drafted')
+        await api('POST', replies, { replyId: draft.replyMessageId ?? draft.replyId, action: 'approve' });
+      return (await sentTo(app, contact)).length === 1;
+    };
+  },
+};
+
+const REQUEST = { channelType: 'imessage', firstName: 'Dana', lastName: 'Line' };
+
+const photo = (name: string) => ({ name: `${name}.png`, contentType: 'image/png', base64: 'iVBORw0KGgo=' });
+
+/** @throws when something happened twice. */
+function once<T>(subjects: T[], countOf: (subject: T) => Promise<number>): IsDone {
+  return async () => {
+    const counts = await Promise.all(subjects.map(countOf));
+    expect(Math.max(...counts)).toBeLessThanOrEqual(1);
+    return counts.every((count) => count === 1);
+  };
+}
+
+const workspaceOf = ({ workspaceId }: Desk) => ({ id: workspaceId, key: '', ownerId: '' });
+
+async function start(type: string, step?: Step): Promise<{ desk: Desk; isDone: IsDone }> {
+  const agency = await createAgency(app);
+  const { id: workspaceId, key } = await createWorkspace(app, { agency_id: agency.id });
+  const lineId = await createLine(app, workspaceId);
+  const owner = type === 'agencyMailSender' ? agency.id : workspaceId;
+  const desk = { workspaceId, owner, lineId, api: apiClient(app.url, key) };
+  if (step) terminator.terminateAt(type, owner, step);
+  const scenario = SCENARIOS[type];
+  if (!scenario) throw new Error(`no scenario for ${type}`);
+  return { desk, isDone: await scenario(desk) };
+}
+
+/** As if all that workflows wait for had come: the sweep finds whoever does not look by itself. */
+async function sweep(): Promise<void> {
+  await withSystem(app.pools, (system) =>
+    system.query(sql.type(z.unknown())`
+      update workflow_wakes set wake_at = least(wake_at, now()), sweep_at = now() where wake_at < 'infinity'`),
+  );
+  await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
+}
+
+describe('a workflow that is terminated at any of its steps', () => {
+  it('is begun again by the sweep, and does what it was to do, once', async () => {
+    const wholes = await Promise.all(
+      Object.keys(SCENARIOS).map(async (type) => ({ type, ...(await start(type)) })),
+    );
+    await Promise.all(wholes.map(({ isDone }) => eventually(isDone, 60_000)));
+
+    const runs = wholes.flatMap(({ type, desk }) =>
+      Array.from({ length: terminator.countOf(type, desk.owner) }, (_, index) => index + 1).flatMap(
+        (activity) =>
+          (['before', 'during', 'after', 'canceled'] as const).map((when) => ({
+            type,
+            step: { activity, when },
+          })),
+      ),
+    );
+    const started = await pLimit(AT_ONCE).map(runs, async ({ type, step }) => ({
+      type,
+      step,
+      ...(await start(type, step)),
+    }));
+    const left = new Set(started);
+    await eventually(async () => {
+      await Promise.all(
+        [...left].map(async (run) => {
+          const { type, step, desk } = run;
+          // Some do in one round what another time takes two.
+          const isOver =
+            terminator.isDone(type, desk.owner) || terminator.countOf(type, desk.owner) < step.activity;
+          if (isOver && (await run.isDone())) left.delete(run);
+        }),
+      );
+      if (left.size > 0) await sweep();
+      return left.size === 0;
+    }, 60_000).catch(() => {});
+    expect([...left].map(({ type, step }) => `${type} ${step.when} ${step.activity}`)).toEqual([]);
+  }, 200_000);
+});

@@ -1,0 +1,83 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { type ActivityInterceptorsFactory, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { Client } from '@temporalio/client';
+import { vi } from 'vitest';
+import { eventually } from './app.ts';
+
+/**
+ * Where a workflow is terminated: before its n-th activity begins, which then does nothing; while that runs, which it
+ * does to its end as one does whose worker has not heard of it; or after it, at the timer or the wait that follows.
+ * `canceled`: it is canceled while that runs, and ends as it likes.
+ */
+export interface Step {
+  activity: number;
+  when: 'before' | 'during' | 'after' | 'canceled';
+}
+
+/** Terminates workflows at their steps, by type and owner (workspace or agency), and counts their activities. */
+export interface Terminator {
+  terminateAt(type: string, owner: string, step: Step): void;
+  /** Activities begun by the workflows of a type, for an owner. */
+  countOf(type: string, owner: string): number;
+  isDone(type: string, owner: string): boolean;
+}
+
+/** Every worker that starts from here on is watched. */
+export function watchWorkers(client: () => Client): Terminator {
+  const steps = new Map<string, Step>();
+  const counts = new Map<string, number>();
+  const terminated = new Set<string>();
+  const create = Worker.create.bind(Worker);
+
+  const interceptor: ActivityInterceptorsFactory = ({ info }) => ({
+    inbound: {
+      async execute(input, next) {
+        const { workspaceId, agencyId } = (input.args[0] ?? {}) as {
+          workspaceId?: string;
+          agencyId?: string;
+        };
+        const key = keyOf(info.workflowType ?? '', workspaceId ?? agencyId ?? '');
+        const count = (counts.get(key) ?? 0) + 1;
+        counts.set(key, count);
+        const step = steps.get(key);
+        if (step?.activity !== count) return next(input);
+        const workflow = client().workflow.getHandle(info.workflowExecution?.workflowId ?? '');
+        const terminate = async () => {
+          // One that has ended by itself needs no termination.
+          const end =
+            step.when === 'canceled' ? workflow.cancel() : workflow.terminate('the test ends it here');
+          await end.catch(() => {});
+          terminated.add(key);
+        };
+        if (step.when === 'after') {
+          const result = await next(input);
+          void eventually(async () => {
+            const { raw } = await workflow.describe();
+            return (raw.pendingActivities ?? []).length === 0 && !raw.pendingWorkflowTask;
+          }).then(terminate, terminate);
+          return result;
+        }
+        await terminate();
+        if (step.when !== 'before') return next(input);
+        throw ApplicationFailure.nonRetryable('the workflow was terminated before this began');
+      },
+    },
+  });
+  vi.spyOn(Worker, 'create').mockImplementation((options: WorkerOptions) =>
+    create({
+      ...options,
+      interceptors: {
+        ...options.interceptors,
+        activity: [interceptor, ...(options.interceptors?.activity ?? [])],
+      },
+    }),
+  );
+
+  return {
+    terminateAt: (type, owner, step) => void steps.set(keyOf(type, owner), step),
+    countOf: (type, owner) => counts.get(keyOf(type, owner)) ?? 0,
+    isDone: (type, owner) => terminated.has(keyOf(type, owner)),
+  };
+}
+
+const keyOf = (type: string, owner: string): string => `${type} ${owner}`;
