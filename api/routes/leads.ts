@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { deleteLead, findLead, insertLeads, listLeads, presentLead, updateLead } from '#db/queries/leads.ts';
+import { deleteLead } from '#db/commands/contacts/delete-lead.ts';
+import { findLead, insertLeads, listLeads, presentLead, updateLead } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { Id } from '#domain/ids.ts';

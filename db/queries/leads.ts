@@ -2,7 +2,6 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalLead } from '#domain/lead.ts';
-import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { Nothing, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
@@ -205,7 +204,7 @@ const addressesOf = ({ emails, phones }: Pick<LeadRow, 'emails' | 'phones'>): st
 ];
 
 /** The lists a lead is in, locked in one order, so that two changes of the same lists do not deadlock. */
-async function lockListsOf(db: TenantDb, lead: LeadRow): Promise<string[]> {
+export async function lockListsOf(db: TenantDb, lead: LeadRow): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
     select id from lead_lists where workspace_id = ${db.workspaceId} and id in (
       select list_id from list_addresses
@@ -249,10 +248,8 @@ async function removeEntries(db: TenantDb, lead: LeadRow): Promise<void> {
     where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})`);
 }
 
-/** Deletes a lead; what waits to be sent to it is canceled. */
-export async function deleteLead(db: TenantDb, lead: LeadRow, now: Date): Promise<void> {
-  const lists = await lockListsOf(db, lead);
-  await cancelMessagesOfLeads(db, sql.fragment`select ${lead.id}`, now);
+/** Deletes a lead and its entries in `lists`, which `lockListsOf` has locked. */
+export async function deleteLeadFrom(db: TenantDb, lists: readonly string[], lead: LeadRow): Promise<void> {
   await removeEntries(db, lead);
   await db.query(
     sql.type(Nothing)`delete from leads where workspace_id = ${db.workspaceId} and id = ${lead.id}`,
