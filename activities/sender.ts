@@ -1,5 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type AttemptRow, carrierIdsAt, insertAttempts, openAttempts } from '#db/queries/attempts.ts';
+import {
+  acceptLate,
+  type AttemptRow,
+  carrierIdsAt,
+  insertAttempts,
+  openAttempts,
+} from '#db/queries/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import {
   applyEarlyEvents,
@@ -32,6 +38,8 @@ interface SendingLine {
   carrier: string;
 }
 
+/** A call that was ended in time may have reached the carrier in that moment, and clocks differ. */
+const MARGIN_MS = 1000;
 /** An attempt that nobody could ask about for so long counts as unknown. */
 const RECONCILE_FOR_MS = 15 * 60_000;
 const RECONCILE_EVERY_MS = 10_000;
@@ -63,6 +71,7 @@ export function createSender({ pools, carriers, secrets, signer, logger, links, 
     text: string | null,
     now: Date,
   ): Promise<void> {
+    if (outcome.kind === 'accepted') await noteIfLate(db, attempt, outcome.carrierMessageId);
     if (attempt.kind === 'fallback') return settleFallback(db, attempt, outcome, text, now);
     if (outcome.kind !== 'accepted')
       return settlePrimary(db, attempt, outcome, { text, endsContact: false, now });
@@ -72,7 +81,21 @@ export function createSender({ pools, carriers, secrets, signer, logger, links, 
     await applyEarlyEvents(db, line.lineId, early, now);
   }
 
-  /** Calls the carrier; an answer that was lost is asked for once at once, and otherwise left for `reconcile`. */
+  /** What the carrier took after all has left, whatever was found out about it before: it counts, and somebody is told. */
+  async function noteIfLate(db: TenantDb, attempt: AttemptRow, carrierMessageId: string): Promise<void> {
+    const settledAs = await acceptLate(db, attempt.id, carrierMessageId);
+    if (settledAs === null) return;
+    const { id: attemptId, messageId, lineId } = attempt;
+    logger.error(
+      { workspaceId: db.workspaceId, lineId, messageId, attemptId, carrierMessageId, settledAs },
+      'the carrier accepted a message after its attempt had been settled',
+    );
+  }
+
+  /**
+   * Calls the carrier, but never past the time at which others take the call for ended. An answer that was lost is asked
+   * for once at once, and otherwise left for `reconcile`.
+   */
   async function attemptSend(
     line: SendingLine,
     carrier: Carrier,
@@ -80,7 +103,9 @@ export function createSender({ pools, carriers, secrets, signer, logger, links, 
     attempt: AttemptRow,
     message: OutboundMessage,
   ) {
-    const outcome = await carrier.send(config, message, AbortSignal.timeout(carrier.timeoutMs));
+    const left = attempt.answerBy.getTime() - Date.now();
+    if (left <= 0) return settle(line, attempt, { kind: 'not_sent', reason: 'not started in time' });
+    const outcome = await carrier.send(config, message, AbortSignal.timeout(left));
     if (outcome.kind !== 'unknown') return settle(line, attempt, outcome, message.text);
     logger.warn(
       { lineId: line.lineId, attemptId: attempt.id, reason: outcome.reason },
@@ -254,7 +279,7 @@ export function createSender({ pools, carriers, secrets, signer, logger, links, 
     async reconcile(line: SendingLine): Promise<Date> {
       const open = await tenant(line, (db) => openAttempts(db, line.lineId));
       for (const attempt of open) {
-        if (attempt.answerBy.getTime() > Date.now()) continue;
+        if (attempt.answerBy.getTime() + MARGIN_MS > Date.now()) continue;
         const asked = await tenant(line, (db) => contextOf(db, attempt));
         if (asked) await reconcileOne(line, asked.carrier, asked.config, attempt, asked.content);
         // The account it went through was replaced: nobody can be asked any more.
@@ -262,7 +287,7 @@ export function createSender({ pools, carriers, secrets, signer, logger, links, 
       }
       const left = await tenant(line, (db) => openAttempts(db, line.lineId));
       if (left.length === 0 || left.length < open.length) return new Date();
-      const answers = left.map(({ answerBy }) => answerBy.getTime());
+      const answers = left.map(({ answerBy }) => answerBy.getTime() + MARGIN_MS);
       return new Date(
         Math.max(
           Date.now() + 1000,

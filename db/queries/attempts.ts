@@ -21,14 +21,16 @@ export const AttemptRow = z.object({
 });
 export type AttemptRow = z.infer<typeof AttemptRow>;
 
-export type AttemptOutcome =
-  | 'accepted'
-  | 'unavailable'
-  | 'refused'
-  | 'transient'
-  | 'unknown'
-  | 'not_sent'
-  | 'unsendable';
+const AttemptOutcome = z.enum([
+  'accepted',
+  'unavailable',
+  'refused',
+  'transient',
+  'unknown',
+  'not_sent',
+  'unsendable',
+]);
+export type AttemptOutcome = z.infer<typeof AttemptOutcome>;
 
 /** Written and committed before the carrier is called: what may have left is known after any crash. */
 export async function insertAttempts(db: TenantDb, attempts: readonly AttemptRow[]): Promise<void> {
@@ -63,6 +65,23 @@ export async function finishAttempt(
       carrier_message_id = ${carrierMessageId ?? null}, finished_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and id = ${id} and outcome is null`);
   return rowCount > 0;
+}
+
+/**
+ * Records that the carrier accepted what had been settled otherwise, so that it counts and its receipts are known.
+ * @returns the outcome it had been settled with; null when it has none yet, or this one.
+ */
+export async function acceptLate(
+  db: TenantDb,
+  id: string,
+  carrierMessageId: string,
+): Promise<AttemptOutcome | null> {
+  return db.maybeOneFirst(sql.type(z.object({ settledAs: AttemptOutcome }))`
+    update attempts a set outcome = 'accepted', carrier_message_id = ${carrierMessageId}, reason = 'accepted_late'
+    from attempts b
+    where a.workspace_id = ${db.workspaceId} and a.id = ${id} and a.outcome <> 'accepted'
+      and b.workspace_id = a.workspace_id and b.id = a.id
+    returning b.outcome settled_as`);
 }
 
 /** The attempts of a line that have no outcome: under way, or left behind by a crash. */

@@ -1,0 +1,72 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
+import { systemDb } from '#db/pool.ts';
+import { connected } from '#test/setup/database.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { PNG, uploaded } from '#test/support/files.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+const Attempt = z.object({ id: z.string(), outcome: z.string().nullable(), isOver: z.boolean() });
+const attemptsTo = (address: string) =>
+  systemDb(app.pools).any(sql.type(Attempt)`
+    select id, outcome, answer_by < now() is_over from attempts where address = ${address} order by id`);
+
+it('a worker that stood still until others had given its attempt up does not send any more', async () => {
+  const workspace = await createWorkspace(app);
+  const api = apiClient(app.url, workspace.key);
+  await createLine(app, workspace.id);
+  const url = await uploaded(app, workspace.key, { name: 'dot.png', content: PNG, type: 'image/png' });
+  const to = phone();
+  await connected(app.ownerUrl, async (owner) => {
+    // Between its claim and its call, the worker looks for the message's file: here it stands still.
+    await owner.query('begin; lock table attachments in access exclusive mode');
+    const { body } = await api('POST', '/api/messages', {
+      message: 'Once',
+      recipientPhone: to,
+      attachmentUrls: [url],
+    });
+    expect(body._id).toBeDefined();
+    await eventually(async () => (await attemptsTo(to))[0]?.isOver, 30_000);
+    // What another worker does by then: the carrier knows nothing of it, and the message is tried again.
+    await owner.query(`update attempts set outcome = 'not_sent', finished_at = now() where address = $1`, [
+      to,
+    ]);
+    await owner.query(
+      `update messages set status = 'scheduled', scheduled_at = now() + interval '1 second' where address = $1`,
+      [to],
+    );
+    await owner.query('commit');
+  });
+  await eventually(async () => (await attemptsTo(to)).at(-1)?.outcome === 'accepted', 30_000);
+  expect(await sentTo(app, to)).toHaveLength(1);
+  expect((await attemptsTo(to)).map(({ outcome }) => outcome)).toEqual(['not_sent', 'accepted']);
+}, 90_000);
+
+it('what the carrier accepted after its attempt had been given up counts, and its receipts find it', async () => {
+  const workspace = await createWorkspace(app);
+  const api = apiClient(app.url, workspace.key);
+  await createLine(app, workspace.id);
+  const to = phone('0009');
+  await api('POST', '/api/messages', { message: 'Late', recipientPhone: to });
+  await eventually(async () => (await attemptsTo(to)).length === 1);
+  await systemDb(app.pools).query(sql.type(z.unknown())`
+    update attempts set outcome = 'unknown', finished_at = now() where address = ${to}`);
+  await eventually(async () => (await attemptsTo(to))[0]?.outcome === 'accepted');
+  const [carrierMessage] = await sentTo(app, to);
+  const [row] = await systemDb(app.pools).any(
+    sql.type(
+      z.object({ reason: z.string(), carrierMessageId: z.string() }),
+    )`select reason, carrier_message_id from attempts where address = ${to}`,
+  );
+  expect(row).toEqual({ reason: 'accepted_late', carrierMessageId: carrierMessage?.id });
+  expect((await api('GET', '/api/lines/by-user')).body.lines[0].usage.totalMessages).toBe(1);
+});
