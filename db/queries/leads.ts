@@ -59,19 +59,25 @@ export async function findLeadsByAddress(
   return new Map(rows.map(({ address, leadId }) => [address, leadId]));
 }
 
-/** Newest first, before the id `cursor`; `search` looks into names, company and addresses. */
+/**
+ * Newest first, before the id `cursor`; `search` looks into names, company and addresses: for a part of one, or with one
+ * or two letters for a beginning.
+ */
 export async function listLeads(
   db: TenantDb,
   { listId, search }: { listId?: string | undefined; search?: string | undefined },
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<LeadRow[]> {
   const before = cursor ?? AFTER_ALL;
-  const pattern = `%${(search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+  const pattern = (search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`);
+  // Fewer letters than the index has in one entry.
+  const isBeginning = (search ?? '').length < 3;
   const rows = await db.any(sql.type(LeadRow)`
     select * from leads where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId} and id < ${before} and ${isVisible(db)}`,
       search !== undefined &&
-        sql.fragment`id in (select search_leads(${pattern}, ${listId ?? null}, ${before}, ${limit}))`,
+        sql.fragment`id in (
+          select search_leads(${pattern}, ${listId ?? null}, ${before}, ${limit}, ${isBeginning}))`,
       // A page of a list is a page of its members.
       search === undefined &&
         listId !== undefined &&

@@ -123,17 +123,21 @@ export async function listMessages(
   filter: MessageFilter,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<MessageRow[]> {
-  const rows = await db.any(sql.type(MessageRow)`
+  const newest = (status: StoredStatus | null) => sql.fragment`(
     select * from messages where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId}`,
       filter.leadId !== undefined && sql.fragment`lead_id = ${filter.leadId}`,
       filter.lineId !== undefined && sql.fragment`line_id = ${filter.lineId}`,
       filter.campaignId !== undefined && sql.fragment`campaign_id = ${filter.campaignId}`,
       filter.correlationId !== undefined && sql.fragment`correlation_id = ${filter.correlationId}`,
-      filter.status !== undefined &&
-        sql.fragment`status = any(${sql.array(storedStatuses(filter.status), 'text')})`,
+      status !== null && sql.fragment`status = ${status}`,
       cursor !== undefined && sql.fragment`id < ${cursor}`,
     ])}
+    order by id desc limit ${limit})`;
+  // One by one: with several statuses at once no index has them in the order of ids.
+  const statuses = filter.status === undefined ? [null] : storedStatuses(filter.status);
+  const rows = await db.any(sql.type(MessageRow)`
+    select * from (${sql.join(statuses.map(newest), sql.fragment` union all `)}) found
     order by id desc limit ${limit}`);
   return [...rows];
 }
