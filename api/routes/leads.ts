@@ -113,16 +113,10 @@ export const leadRoutes = [
     heavy: true,
     query: PageQuery.extend({
       listId: Id.optional(),
-      search: z
-        .string()
-        .trim()
-        .min(1)
-        .max(200)
-        .optional()
-        .meta({
-          description:
-            'Part of a name, company, email or phone; one or two letters: the beginning of a word in one.',
-        }),
+      search: z.string().trim().min(1).max(200).optional().meta({
+        description:
+          'Part of a name, company, email or phone; one or two letters: the beginning of a word in one.',
+      }),
     }),
     responses: { 200: z.object({ success: z.literal(true), leads: z.array(Lead), nextCursor: NextCursor }) },
     async handler({ db, query: { limit, cursor, ...filter } }) {

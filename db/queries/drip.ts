@@ -77,11 +77,12 @@ export type BufferedDrip = z.infer<typeof BufferedDrip>;
 
 /** Takes the oldest drips out of the buffer; they are there again if the transaction fails. */
 export async function takeDrips(db: TenantDb, limit: number): Promise<BufferedDrip[]> {
-  // An array is computed once. A subquery behind `in` may be run again for every row, and take `limit` more each time.
+  // An array is computed once: a subquery behind `in` may be run again for every row, and take `limit` more each time.
+  // By place, and not by key, each row is found at once whatever the planner takes the table for.
   const drips = await db.any(sql.type(BufferedDrip)`
     with taken as (
-      delete from drip_buffer where workspace_id = ${db.workspaceId} and id = any(array(
-        select id from drip_buffer where workspace_id = ${db.workspaceId} order by arrival limit ${limit} for update
+      delete from drip_buffer where workspace_id = ${db.workspaceId} and ctid = any(array(
+        select ctid from drip_buffer where workspace_id = ${db.workspaceId} order by arrival limit ${limit} for update
       )) returning id, arrival, draft
     )
     select id, draft from taken order by arrival`);

@@ -107,7 +107,7 @@ describe('deleting a large list', () => {
     await app.startWorker();
     // As if the time had passed that a workflow has to look by itself.
     await run(sql.fragment`
-      update workflow_wakes set wake_at = now() - interval '5 minutes' where workflow_id = ${listDeletionId(listId)}`);
+      update workflow_wakes set wake_at = now() - interval '5 minutes', sweep_at = now() - interval '1 minute' where workflow_id = ${listDeletionId(listId)}`);
     await app.temporal.schedule.getHandle('sweep').trigger();
     await isDeleted();
     expect(await count('workflow_wakes')).toBe(0);

@@ -225,6 +225,14 @@ describe('reading and changing leads', () => {
       expect(await found(mine, `search=uixot&listId=${listId}`)).toEqual(['Alonso']);
       expect(await found(theirs, 'search=quixote')).toEqual(['Miguel']);
       await eventually(async () => (await scans()) > before);
+      // Of one or two letters, the words that begin with them.
+      const beforeShort = await scans();
+      expect(await found(mine, 'search=AL')).toEqual(['Alonso']);
+      expect(await found(mine, 'search=qu')).toEqual(['Alonso']);
+      expect(await found(mine, `search=q&listId=${listId}`)).toEqual(['Alonso']);
+      expect(await found(mine, 'search=zz')).toEqual([]);
+      expect(await found(mine, 'search=m')).toEqual([]);
+      await eventually(async () => (await scans()) >= beforeShort + 5);
     } finally {
       await owner.end();
     }

@@ -75,15 +75,13 @@ async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
 
 /**
  * Cancels some of what a campaign that is over or gone has not sent.
- * @returns how many messages were canceled; fewer than `limit`: none is left.
+ * @returns how many messages were canceled; 0: none is left.
  */
 export async function clearMessages(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(Nothing)`
-    with locked as materialized (
-      select id from messages where ${unsent(db, id)} order by id limit ${limit} for no key update
-    )
-    update messages m set status = 'canceled', held = false, hold_reason = 'campaign_ended', updated_at = now()
-    from locked where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.status in ('pending', 'scheduled')`);
+    update messages set status = 'canceled', held = false, hold_reason = 'campaign_ended', updated_at = now()
+    where ctid = any(array(
+      select ctid from messages where ${unsent(db, id)} order by id limit ${limit} for no key update))`);
   return rowCount;
 }
 
@@ -93,14 +91,14 @@ export async function clearMessages(db: TenantDb, id: string, limit: number): Pr
  * @returns true when nothing is left to do.
  */
 export async function clearCampaign(db: TenantDb, id: string, limit: number): Promise<boolean> {
-  if ((await clearLeads(db, id, limit)) === limit) return false;
-  if ((await clearMessages(db, id, limit)) === limit) return false;
+  // Until nothing is found: rows are addressed by place, where one that somebody has just changed is not found again.
+  if ((await clearLeads(db, id, limit)) > 0) return false;
+  if ((await clearMessages(db, id, limit)) > 0) return false;
   const isDeleted = await db.exists(sql.type(Nothing)`
     select 1 from campaigns where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is not null`);
   if (!isDeleted) return true;
-  if ((await deleteRows(db, { table: 'personalizations', key: 'message_id' }, id, limit)) === limit)
-    return false;
-  if ((await deleteRows(db, { table: 'campaign_leads', key: 'lead_id' }, id, limit)) === limit) return false;
+  if ((await deleteRows(db, { table: 'personalizations', key: 'message_id' }, id, limit)) > 0) return false;
+  if ((await deleteRows(db, { table: 'campaign_leads', key: 'lead_id' }, id, limit)) > 0) return false;
   await db.query(
     sql.type(Nothing)`delete from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`,
   );
@@ -110,12 +108,10 @@ export async function clearCampaign(db: TenantDb, id: string, limit: number): Pr
 /** Whoever was under way in a campaign that is over goes no further. */
 async function clearLeads(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(Nothing)`
-    with locked as materialized (
-      select lead_id from campaign_leads where ${ofCampaign(db, id)} and state = 'running'
-      order by campaign_id, lead_id limit ${limit} for no key update
-    )
-    update campaign_leads l set state = 'stopped', stop_reason = 'removed', updated_at = now()
-    from locked where l.workspace_id = ${db.workspaceId} and l.campaign_id = ${id} and l.lead_id = locked.lead_id and l.state = 'running'`);
+    update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = now()
+    where ctid = any(array(
+      select ctid from campaign_leads where ${ofCampaign(db, id)} and state = 'running'
+      order by campaign_id, lead_id limit ${limit} for no key update))`);
   return rowCount;
 }
 

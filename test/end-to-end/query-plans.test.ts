@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { connected } from '#test/setup/database.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+});
+afterAll(() => app.stop());
+
+it('messages of a status that none has any more are looked up, and not looked for among all', async () => {
+  const workspace = await createWorkspace(app);
+  await connected(app.ownerUrl, async (owner) => {
+    const scans = async (): Promise<number> => {
+      const { rows } = await owner.query(
+        `select idx_scan from pg_stat_user_indexes where indexrelname = 'messages_status'`,
+      );
+      return Number(rows[0].idx_scan);
+    };
+    await owner.query('alter table messages set (autovacuum_enabled = off)');
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, address, scheduled_at, source)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', 'pending', '+14155550100', now(), 'api' from generate_series(1, 20000) n`,
+      [workspace.id],
+    );
+    // The planner takes `pending` for common from here on: the newest of all would be some of them.
+    await owner.query('analyze messages');
+    await owner.query(`update messages set status = 'canceled' where workspace_id = $1`, [workspace.id]);
+    const before = await scans();
+    const { status, body } = await apiClient(app.url, workspace.key)('GET', '/api/messages?status=pending');
+    expect([status, body.messages]).toEqual([200, []]);
+    await eventually(async () => (await scans()) > before);
+  });
+});
+
+it('attempts past their time are found by their age', async () => {
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query(`insert into workspaces (id, name) values ('org_plans', 'Plans')`);
+    await owner.query(
+      `insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome)
+       select 'org_plans', lpad(to_hex(n), 24, '0'), lpad('1', 24, '0'), lpad('1', 24, '0'), 'primary', 'imessage', 'simulated', '+14155550100',
+         false, now() - (420 - n / 500) * interval '1 day', now(), 'accepted' from generate_series(1, 200000) n`,
+    );
+    await owner.query('vacuum analyze attempts');
+    const { rows } = await owner.query(
+      `explain select ctid from attempts where started_at < now() - interval '400 days' limit 5000`,
+    );
+    expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toMatch('Bitmap Index Scan on attempts_age');
+  });
+});
