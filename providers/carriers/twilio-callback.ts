@@ -20,6 +20,9 @@ const InboundForm = z.object({
   OptOutType: z.enum(['STOP', 'START', 'HELP']).optional().catch(undefined),
 });
 
+/** Many more than any callback has: signing them takes time, and anybody can post them. */
+const MAX_FIELDS = 500;
+
 /**
  * `X-Twilio-Signature`: HMAC-SHA1 over the URL and the form's fields in order of their names
  * (www.twilio.com/docs/usage/security). Twilio signs some URLs with their port and some without.
@@ -30,6 +33,8 @@ export function verifyTwilioSignature(
   authToken: string,
   { url, headers, rawBody }: CallbackRequest,
 ): URLSearchParams {
+  if (rawBody.split('&', MAX_FIELDS + 1).length > MAX_FIELDS)
+    throw new BadSignature('it has too many fields');
   const form = new URLSearchParams(rawBody);
   const given = Buffer.from(headers['x-twilio-signature'] ?? '');
   const matches = portVariants(url).some((variant) => {

@@ -224,6 +224,12 @@ describe('what a contact may send is kept as far as it can be', () => {
   );
 });
 
+it('a form of more fields than any callback has is not even verified', async () => {
+  const body = Array.from({ length: 1000 }, (_, index) => `f${index}=`).join('&');
+  const { status } = await callBack('twilio', body, 'application/x-www-form-urlencoded');
+  expect(status).toBe(401);
+});
+
 describe('a secret in the address', () => {
   it.each(['smtp', 'bluebubbles'] as const)('of %s is checked before the body is read', async (carrier) => {
     const url = `${app.url}/callbacks/carriers/${carrier}/${lines[carrier]}?secret=wrong`;
