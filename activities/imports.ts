@@ -96,11 +96,15 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
         });
         await storage.delete(row.fileKey);
         logger.info({ importId, failed: result.error !== null }, 'an import ended');
-        return { nextAt: null, reason: result.error ?? 'the file is saved', ended: true };
+        return { nextAt: null, reason: endOf(result.error), ended: true };
       });
     },
   };
 }
+
+/** What is wrong with a row may quote it: that is for the import's report, not for the history. */
+const endOf = (error: string | null): string =>
+  error === null ? 'the file is saved' : 'the file cannot be read any further';
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
