@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { withTenant } from '#db/pool.ts';
+import { dueForcedFallbacks } from '#db/queries/queue.ts';
+import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -32,6 +35,31 @@ it('messages of a status that none has any more are looked up, and not looked fo
     const { status, body } = await apiClient(app.url, workspace.key)('GET', '/api/messages?status=pending');
     expect([status, body.messages]).toEqual([200, []]);
     await eventually(async () => (await scans()) > before);
+  });
+});
+
+it('a line that has many messages due finds those to be sent as SMS at once without looking at the others', async () => {
+  const workspace = await createWorkspace(app);
+  const [lineId, forced] = [newId(), newId()];
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, line_id, address, scheduled_at, source, force_fallback)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', 'pending', $2, '+14155550100', now(), 'api', false from generate_series(1, 20000) n
+       union all select $1, $3, 'imessage', 'pending', $2, '+14155550100', now(), 'api', true`,
+      [workspace.id, lineId, forced],
+    );
+    await owner.query('analyze messages');
+    const scans = async (): Promise<number> => {
+      const { rows } = await owner.query(
+        `select idx_tup_read from pg_stat_user_indexes where indexrelname = 'messages_forced'`,
+      );
+      return Number(rows[0].idx_tup_read);
+    };
+    const before = await scans();
+    expect(
+      await withTenant(app.pools, workspace.id, (db) => dueForcedFallbacks(db, lineId, new Date())),
+    ).toEqual([forced]);
+    await eventually(async () => (await scans()) === before + 1);
   });
 });
 
