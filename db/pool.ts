@@ -53,7 +53,12 @@ interface TenantPool {
 /** The pools of an API process, where tenants must not wait for each other, nor authentication for any of them. */
 export interface ApiPools extends Pools {
   /** Looks up credentials, shared fairly between client addresses. */
-  readonly auth: { readonly pool: DatabasePool; readonly queue: FairQueue };
+  readonly auth: {
+    readonly pool: DatabasePool;
+    readonly queue: FairQueue;
+    /** The lookups that wait for their turn, by client and name. */
+    readonly waiting: Map<string, Promise<unknown>>;
+  };
   /** Analytics, searches and exports: reads that may take long. */
   readonly reads: TenantPool;
   /** Shares `system` between those who ask for it. */
@@ -130,8 +135,13 @@ export async function createApiPools(
   const openTenant = (size: number): Promise<DatabasePool> =>
     openPool(urls.tenantUrl, 'linepace_tenant', { size });
   const openSystem = (): Promise<DatabasePool> => openPool(urls.systemUrl, 'linepace_system', { size: half });
-  const share = (size: number, share = Math.max(1, Math.floor(size / 2))): FairQueue =>
-    createFairQueue({ size, share, maxWaiting: MAX_WAITING, patienceMs: PATIENCE_MS });
+  const share = (size: number): FairQueue =>
+    createFairQueue({
+      size,
+      share: Math.floor(size / 2) || 1,
+      maxWaiting: MAX_WAITING,
+      patienceMs: PATIENCE_MS,
+    });
   const [tenant, reads, system, auth, apart] = await Promise.all([
     openTenant(size),
     openTenant(half),
@@ -146,7 +156,12 @@ export async function createApiPools(
     systemQueue: share(half),
     apart,
     waker,
-    auth: { pool: auth, queue: share(half, half - 1) },
+    auth: {
+      pool: auth,
+      // Whoever tries many keys must not keep out those behind the same address.
+      queue: createFairQueue({ size: half, share: half - 1, maxWaiting: 10_000, patienceMs: PATIENCE_MS }),
+      waiting: new Map(),
+    },
     close: async () => {
       await Promise.all([tenant, reads, system, auth, apart].map((pool) => pool.end()));
     },
@@ -330,13 +345,32 @@ export async function withSystemShare<T>(
   return pools.systemQueue.run(payer, () => withSystem(pools, work));
 }
 
-/** Looks up a credential on connections that do nothing else. @param client the address it came from. @throws Busy */
+/**
+ * Looks up a credential on connections that do nothing else. A burst of requests with one key waits for one lookup; a
+ * lookup that has begun is not shared with later requests, since the key may have been revoked after it read.
+ * @param client the address it came from.
+ * @param name what is looked up.
+ * @throws Busy
+ */
 export async function withAuth<T>(
   { auth }: ApiPools,
   client: string,
+  name: string,
   lookUp: (db: SystemDb) => Promise<T>,
 ): Promise<T> {
-  return auth.queue.run(client, () => lookUp(auth.pool as unknown as SystemDb));
+  const key = `${client} ${name}`;
+  const waiting = auth.waiting.get(key) as Promise<T> | undefined;
+  if (waiting) return waiting;
+  const result = auth.queue.run(client, () => {
+    auth.waiting.delete(key);
+    return lookUp(auth.pool as unknown as SystemDb);
+  });
+  auth.waiting.set(key, result);
+  try {
+    return await result;
+  } finally {
+    if (auth.waiting.get(key) === result) auth.waiting.delete(key);
+  }
 }
 
 /** Single statements across workspaces, without a transaction's round trips. */

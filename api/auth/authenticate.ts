@@ -89,7 +89,10 @@ async function withAgencyKey(
 ): Promise<AgencyCaller> {
   const { pools } = services;
   const hash = hashApiKey(token);
-  const caller = scheme === 'bearer' ? await withAuth(pools, client, (db) => agencyByKey(db, hash)) : null;
+  const caller =
+    scheme === 'bearer'
+      ? await withAuth(pools, client, `agency key ${hash}`, (db) => agencyByKey(db, hash))
+      : null;
   if (!caller) return unauthorized(client, services);
   const where = { agencyEndpoints: AGENCY_ENDPOINTS, requestedPath: path };
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED', undefined, where);
@@ -107,7 +110,7 @@ async function withWorkspaceKey(
 ): Promise<WorkspaceCaller> {
   const { pools } = services;
   const hash = hashApiKey(token);
-  const caller = await withAuth(pools, client, (db) => workspaceByKey(db, hash));
+  const caller = await withAuth(pools, client, `workspace key ${hash}`, (db) => workspaceByKey(db, hash));
   if (!caller) return unauthorized(client, services);
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED');
   if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');
@@ -123,7 +126,7 @@ function noteUse(hash: string, client: string, pools: Services['pools']): void {
   if (now - (recentlyUsed.get(hash) ?? 0) < 60_000) return;
   if (recentlyUsed.size > 10_000) recentlyUsed.clear();
   recentlyUsed.set(hash, now);
-  void withAuth(pools, client, (db) => touchKey(db, hash)).catch(() => {});
+  void withAuth(pools, client, `use of ${hash}`, (db) => touchKey(db, hash)).catch(() => {});
 }
 
 async function withSession(
@@ -135,7 +138,7 @@ async function withSession(
   if (scheme !== 'bearer') return unauthorized(client, services);
   const session = await verifySession(token, client, services);
   if (route.caller === 'agency') {
-    const caller = await withAuth(pools, client, (db) =>
+    const caller = await withAuth(pools, client, `agency ${agencyId} of ${session.userId}`, (db) =>
       agencyOfUser(db, session.userId, agencyId === '' ? null : agencyId),
     );
     if (!caller && agencyId !== '') throw new ApiError('AGENCY_NOT_FOUND');
@@ -145,7 +148,11 @@ async function withSession(
   }
   const { organizationId, role, userId } = session;
   const workspace =
-    organizationId === null ? null : await withAuth(pools, client, (db) => workspaceById(db, organizationId));
+    organizationId === null
+      ? null
+      : await withAuth(pools, client, `workspace ${organizationId}`, (db) =>
+          workspaceById(db, organizationId),
+        );
   // The token is valid, so nothing was guessed.
   if (!workspace) throw new ApiError('UNAUTHORIZED');
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');

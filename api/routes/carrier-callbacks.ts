@@ -37,7 +37,9 @@ export const carrierCallbackRoutes = [
       const { pools, carriers, config, links } = services;
       const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
       const client = clientAddress(context);
-      const home = isId(lineId) ? await withAuth(pools, client, (db) => lineHome(db, lineId)) : null;
+      const home = isId(lineId)
+        ? await withAuth(pools, client, `line ${lineId}`, (db) => lineHome(db, lineId))
+        : null;
       if (!home || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
       const carrier = carriers.get(carrierName);
       const senders = await withTenant(pools, home.workspaceId, (db) =>

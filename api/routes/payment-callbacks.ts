@@ -30,7 +30,9 @@ export const paymentCallbackRoutes = [
       const event = await readEvent(context, services);
       if (event?.kind === 'invoice') {
         // Where the line is now: it may have moved within its agency since the invoice was made.
-        const home = await withAuth(pools, clientAddress(context), (db) => lineHome(db, event.lineId));
+        const home = await withAuth(pools, clientAddress(context), `line ${event.lineId}`, (db) =>
+          lineHome(db, event.lineId),
+        );
         if (home)
           await withTenant(pools, home.workspaceId, async (db) => {
             if (await notePaymentEvent(db, event)) await applyInvoiceEvent(db, event);

@@ -105,6 +105,20 @@ describe('requests that wait for a lock', () => {
     expect((await statuses(stuck)).toSorted()).toEqual([200, 404]);
   });
 
+  it('of one workspace keep no burst of bulk intake of another from being accepted', async () => {
+    const [busy, sender] = await Promise.all([tenant(), tenant()]);
+    const held = await lock('lines', busy.lineId);
+    const stuck = times(MANY, () => busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: 5 }));
+    await waitingForLocks(2);
+    let sent = 0;
+    const burst = times(1500, () =>
+      sender.api('POST', '/api/drip', { message: `Burst ${sent++}`, recipientPhone: '+14155550188' }),
+    );
+    expect(await statuses(burst)).toEqual([202]);
+    await held.release();
+    await Promise.all(stuck);
+  });
+
   it('end with 503 and Retry-After when the lock does not come free, and the key goes on working', async () => {
     const { id, lineId, api } = await tenant();
     const held = await lock('lines', lineId);
