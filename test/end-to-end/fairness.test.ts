@@ -111,7 +111,7 @@ describe('requests that wait for a lock', () => {
     const stuck = times(MANY, () => busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: 5 }));
     await waitingForLocks(2);
     let sent = 0;
-    const burst = times(1500, () =>
+    const burst = times(700, () =>
       sender.api('POST', '/api/drip', { message: `Burst ${sent++}`, recipientPhone: '+14155550188' }),
     );
     expect(await statuses(burst)).toEqual([202]);
