@@ -21,7 +21,7 @@ import { createTemporalClient } from '#providers/temporal.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { actionsOf } from './actions.ts';
 import { residentMb } from './memory.ts';
-import { startProduct } from './product.ts';
+import { startListener, startProduct } from './product.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
@@ -48,8 +48,9 @@ const REPORT_EVERY_MS = 15_000;
 
 const product = await startProduct();
 const { pools, config, simulatorUrl } = product;
-const { id: workspaceId, lineIds } = await createBenchWorkspace(pools, LINES);
+const { id: workspaceId, key, lineIds } = await createBenchWorkspace(pools, LINES);
 await unpaced(pools, workspaceId);
+const listener = await startListener(product, key);
 const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
 const temporal = createTemporalClient(config.temporal);
 
@@ -222,5 +223,6 @@ if (ENTER_ONLY) {
 
 clearInterval(watch);
 await temporal.connection.close();
+await listener.close();
 await product.stop();
 process.exitCode = right ? 0 : 1;

@@ -7,8 +7,7 @@ import { withSystem } from '#db/pool.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { newAgencyId, newId, newUserId } from '#domain/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
-import { startEndpoint } from '#test/support/endpoint.ts';
-import { startProduct } from './product.ts';
+import { countDeadlocks, startListener, startProduct } from './product.ts';
 import { quantile } from './webhook-load.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
@@ -31,12 +30,12 @@ const SLOWEST_MS = 2000;
 
 const product = await startProduct();
 const { pools, config, simulatorUrl } = product;
-const endpoint = await startEndpoint();
 
 interface Tenant {
   id: string;
   key: string;
   lineIds: string[];
+  webhook: Awaited<ReturnType<typeof startListener>>;
 }
 
 async function request(key: string, method: string, path: string, body?: object) {
@@ -52,10 +51,7 @@ async function request(key: string, method: string, path: string, body?: object)
 async function createTenant(): Promise<Tenant> {
   const tenant = await createBenchWorkspace(pools, LINES);
   await unpaced(pools, tenant.id);
-  const events = ['message.sent', 'message.failed', 'message.reply', 'message.fallback'];
-  const { status } = await request(tenant.key, 'POST', '/api/webhooks', { url: endpoint.url, events });
-  if (status >= 300) throw new Error(`the webhook was answered with ${status}`);
-  return tenant;
+  return { ...tenant, webhook: await startListener(product, tenant.key) };
 }
 
 /** An agency that owns these workspaces. @returns its key. */
@@ -230,6 +226,7 @@ function operations(
 }
 
 const [busy, other, quiet] = [await createTenant(), await createTenant(), await createTenant()];
+const tenants = [busy, other, quiet];
 const agencyKey = await createAgency([busy, other]);
 const campaigns = [
   await startCampaign(busy, LEADS),
@@ -261,12 +258,11 @@ const count = (condition: ReturnType<typeof sql.fragment>): Promise<number> =>
     ),
   );
 await withSystem(pools, (db) => db.query(sql.type(z.unknown())`update lines set is_active = true`));
-const lineIds = [busy, other, quiet].flatMap((tenant) => tenant.lineIds);
+const lineIds = tenants.flatMap((tenant) => tenant.lineIds);
 for (const lineId of lineIds)
-  for (const { key } of [busy, other, quiet])
-    await request(key, 'PATCH', `/api/lines/${lineId}`, { isActive: true });
+  for (const { key } of tenants) await request(key, 'PATCH', `/api/lines/${lineId}`, { isActive: true });
 for (const [index, { id }] of campaigns.entries())
-  await request(([busy, other, quiet][index] as Tenant).key, 'POST', `/api/campaigns/${id}/resume`);
+  await request((tenants[index] as Tenant).key, 'POST', `/api/campaigns/${id}/resume`);
 const drainedBy = performance.now() + 300_000;
 let open = Infinity;
 while (open > 0 && performance.now() < drainedBy) {
@@ -289,10 +285,7 @@ const sent = await withSystem(pools, (db) =>
 );
 const lost = sent.filter(({ to, text }) => !taken.has(`${to} ${text}`)).length;
 const doubled = [...taken.values()].filter((times) => times > 1).length;
-const deadlocks = await withSystem(pools, (db) =>
-  db.oneFirst(sql.type(z.object({ deadlocks: z.int() }))`
-    select deadlocks from pg_stat_database where datname = current_database()`),
-);
+const deadlocks = await countDeadlocks(pools);
 
 console.log(`${SECONDS} s; answers by status:`);
 for (const [group, times] of [...statuses].toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -308,11 +301,11 @@ for (const [name, times] of quietTimes) {
 const failures = [...statuses].filter(([group]) => unexpected(Number(group.split(' ').at(-1))));
 console.log(
   `${sent.length} messages sent, ${lost} of them not at the carrier, ${doubled} there twice, ${open} still to leave; ` +
-    `${endpoint.received.length} webhook deliveries; ${deadlocks} deadlocks; ` +
+    `${tenants.reduce((sum, { webhook }) => sum + webhook.received.length, 0)} webhook deliveries; ${deadlocks} deadlocks; ` +
     `${failures.reduce((sum, [, times]) => sum + times, 0)} operations failed`,
 );
-await product.stop();
-await endpoint.close();
+await Promise.all(tenants.map(({ webhook }) => webhook.close()));
 const right = deadlocks === 0 && lost === 0 && doubled === 0 && open === 0 && slowest <= SLOWEST_MS;
 console.log(right ? 'as it should be' : 'NOT as it should be');
 process.exitCode = right ? 0 : 1;
+await product.stop();

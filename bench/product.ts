@@ -1,10 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
-import { createPools, type Pools } from '#db/pool.ts';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { createPools, type Pools, systemDb } from '#db/pool.ts';
 import type { Config } from '#domain/config.ts';
+import { EVENT_NAMES } from '#domain/event.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { freePort } from '#standalone/ports.ts';
+import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startServers } from './servers.ts';
 
@@ -20,10 +24,30 @@ export interface Product {
   /** Ends the worker with SIGKILL. */
   killWorker(): Promise<void>;
   startWorker(): Promise<void>;
+  /** @throws when PostgreSQL found a deadlock, whatever was measured. */
   stop(): Promise<void>;
 }
 
 /** @param overrides of the configuration that benchmarks run with. */
+export const countDeadlocks = (pools: Pools): Promise<number> =>
+  systemDb(pools).oneFirst(sql.type(z.object({ deadlocks: z.int() }))`
+    select deadlocks from pg_stat_database where datname = current_database()`);
+
+/** Registers a webhook that hears of every event of a workspace, and answers at once. */
+export async function startListener(
+  { config }: Pick<Product, 'config'>,
+  key: string,
+): Promise<Pick<Endpoint, 'received' | 'close'>> {
+  const endpoint = await startEndpoint();
+  const response = await fetch(`${config.publicUrl}/api/webhooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: endpoint.url, events: EVENT_NAMES }),
+  });
+  if (!response.ok) throw new Error(`the webhook was answered with ${response.status}`);
+  return endpoint;
+}
+
 export async function startProduct(apis = 1, overrides: Partial<Config> = {}): Promise<Product> {
   const servers = await startServers();
   const ports = await Promise.all(Array.from({ length: apis }, () => freePort()));
@@ -57,9 +81,11 @@ export async function startProduct(apis = 1, overrides: Partial<Config> = {}): P
     },
     async stop() {
       await Promise.all([worker, ...apiProcesses].map((process) => process.kill()));
+      const deadlocks = await countDeadlocks(pools);
       await waker.close();
       await Promise.all([simulator.stop(), pools.close(), temporal.connection.close()]);
       await servers.stop();
+      if (deadlocks > 0) throw new Error(`PostgreSQL found ${deadlocks} deadlocks`);
     },
   };
 }

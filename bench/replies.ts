@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { withTenant } from '#db/pool.ts';
 import { newId } from '#domain/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
-import { startProduct } from './product.ts';
+import { startListener, startProduct } from './product.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
@@ -26,6 +26,7 @@ const product = await startProduct();
 const { pools, config, simulatorUrl } = product;
 const workspace = await createBenchWorkspace(pools, LINES);
 await unpaced(pools, workspace.id);
+const listener = await startListener(product, workspace.key);
 
 async function call<T>(path: string, body: unknown): Promise<T> {
   const response = await fetch(`${config.publicUrl}${path}`, {
@@ -149,5 +150,6 @@ const { open } = await withTenant(pools, workspace.id, (db) =>
 );
 console.log(`${open} messages still to be sent`);
 
+await listener.close();
 await product.stop();
 process.exitCode = broken === 0 && open === 0 ? 0 : 1;
