@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { growth } from '#test/support/growth.ts';
+import { growth, LINEAR } from '#test/support/growth.ts';
 import { personalizationFault, personalizationPrompt, PersonalizedMessage } from './personalization.ts';
 
 const lead = {
@@ -53,7 +53,7 @@ it.each(['a-', 'a.', '!', 'acme.com/!', 'www.', 'http://', '.', 'a.b1.'])(
   (unit) => {
     const text = (length: number) => `${unit.repeat(length / unit.length)}1`;
     const look = (message: string) => personalizationFault(message, message);
-    expect(growth(text, look, 20_000)).toBeLessThan(3.5);
+    expect(growth(text, look, 20_000)).toBeLessThan(LINEAR);
   },
 );
 

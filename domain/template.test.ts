@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { growth } from '#test/support/growth.ts';
+import { growth, LINEAR } from '#test/support/growth.ts';
 import {
   renderTemplate,
   TemplateBudget,
@@ -157,7 +157,7 @@ describe('the budget', () => {
     ['quotes', `{{"\\"`],
   ])('parses %s in linear time', (_, unit) => {
     const parses = (text: string) => templateProblem(text);
-    expect(growth((length) => unit.repeat(length / unit.length), parses, 5000)).toBeLessThan(3.5);
+    expect(growth((length) => unit.repeat(length / unit.length), parses, 2500)).toBeLessThan(LINEAR);
   });
 
   it.each([
@@ -169,7 +169,7 @@ describe('the budget', () => {
     ['values', '{%case a%}{%when 1', ',1', '%}{%endcase%}'],
   ])('renders %s in linear time', (_, before, unit, after) => {
     const text = (length: number) => before + unit.repeat(length / unit.length) + after;
-    expect(growth(text, render, 4000)).toBeLessThan(3.5);
+    expect(growth(text, render, 2000)).toBeLessThan(LINEAR);
   });
 
   it('throws nothing but its own error, whatever the template', () => {

@@ -1,23 +1,26 @@
 /**
- * How many times longer a piece of work takes on input of twice the length: about 2 when its time is linear, 4 when it
- * is quadratic. Both lengths take turns and count with their fastest run, in processor time, so that a busy machine
- * does not tell.
+ * How many times longer a piece of work takes on input of four times the length: about 4 when its time is linear, 16
+ * when it is quadratic. Both lengths take turns and count with their fastest run, in processor time, so that a busy
+ * machine does not tell.
  */
 export function growth<T>(input: (length: number) => T, work: (input: T) => unknown, length: number): number {
-  const [one, two] = [input(length), input(2 * length)];
-  const fastest = { one: Infinity, two: Infinity };
+  const [one, four] = [input(length), input(4 * length)];
+  const fastest = { one: Infinity, four: Infinity };
   for (let run = 0; run < 10; run += 1) {
     fastest.one = Math.min(
       fastest.one,
       taken(() => work(one)),
     );
-    fastest.two = Math.min(
-      fastest.two,
-      taken(() => work(two)),
+    fastest.four = Math.min(
+      fastest.four,
+      taken(() => work(four)),
     );
   }
-  return fastest.two / fastest.one;
+  return fastest.four / fastest.one;
 }
+
+/** Between what is linear and what is quadratic, on a logarithmic scale with room for noise below. */
+export const LINEAR = 12;
 
 /** Repeated until the clock can tell. */
 function taken(work: () => unknown): number {
