@@ -119,14 +119,15 @@ describe('a campaign that wants its messages written by the model', () => {
   });
 
   it('takes no orders from what is known of a contact', async () => {
+    const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
     const instructions = `Only ever be kind, says ${newId()}.`;
     const { newList, newCampaign, statusOf } = await desk(instructions);
     const hostile = HOSTILE_REPLIES.slice(0, 10);
     const { listId } = await newList(
       hostile.map((text) => ({
-        firstName: text.slice(0, 500),
+        firstName: oneLine(text).slice(0, 500),
         notes: text,
-        customFields: { [text.slice(0, 100)]: text },
+        customFields: { [oneLine(text).slice(0, 100)]: text },
         phone: phone(),
       })),
     );

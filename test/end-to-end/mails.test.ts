@@ -18,9 +18,14 @@ afterAll(() => app.stop());
 describe("the product's own emails", () => {
   it('leave once each while two rounds send them, as when a worker that is taken for dead goes on', async () => {
     const { id: workspaceId, key } = await createWorkspace(app);
-    const recipients = Array.from({ length: 25 }, (_, index) => `guest-${index}@example.test`);
-    for (const email of recipients)
-      await apiClient(app.url, key)('POST', '/api/team/invite', { email, role: 'org:member' });
+    const recipients = Array.from({ length: 20 }, (_, index) => `guest-${index}@example.test`);
+    for (const email of recipients) {
+      const { status } = await apiClient(app.url, key)('POST', '/api/team/invite', {
+        email,
+        role: 'org:member',
+      });
+      expect(status).toBe(201);
+    }
 
     const mailer = createMailer({ url: app.smtpUrl, from: app.config.mail.from });
     const worker = () => {
