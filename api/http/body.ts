@@ -50,7 +50,7 @@ function refusedBody(error: unknown): unknown {
  * @param limit in bytes.
  * @throws BODY_TOO_LARGE.
  */
-export async function readRawBody(context: Koa.Context, limit = BODY_LIMIT): Promise<string> {
+export async function readRawBytes(context: Koa.Context, limit = BODY_LIMIT): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of context.req as AsyncIterable<Buffer>) {
@@ -58,5 +58,10 @@ export async function readRawBody(context: Koa.Context, limit = BODY_LIMIT): Pro
     if (size > limit) throw new ApiError('BODY_TOO_LARGE');
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
+}
+
+/** The same as text; bytes that are no UTF-8 are replaced. */
+export async function readRawBody(context: Koa.Context, limit?: number): Promise<string> {
+  return (await readRawBytes(context, limit)).toString('utf8');
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Context } from 'koa';
 import { refreshSubscription } from '#db/commands/billing/billing.ts';
 import { applyInvoiceEvent, notePaymentEvent } from '#db/commands/billing/payment-events.ts';
@@ -9,7 +10,7 @@ import {
   PaymentsUnavailable,
   UnreadablePaymentCallback,
 } from '#domain/payments.ts';
-import { readRawBody } from '../http/body.ts';
+import { readRawBytes } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
@@ -60,9 +61,11 @@ export const paymentCallbackRoutes = [
 
 /** @throws UNAUTHORIZED, VALIDATION_ERROR; RATE_LIMITED after too many wrong signatures of one client. */
 async function readEvent(context: Context, { payments, rateLimits }: Services): Promise<PaymentEvent | null> {
-  const rawBody = await readRawBody(context);
+  const rawBody = await readRawBytes(context);
+  // A signature is over the bytes as they came: decoded, these would be others, and match none.
+  if (!isUtf8(rawBody)) throw invalid('', 'the body is not UTF-8 text');
   try {
-    return payments.parseCallback(rawBody, context.get('stripe-signature'));
+    return payments.parseCallback(rawBody.toString('utf8'), context.get('stripe-signature'));
   } catch (error) {
     if (error instanceof UnreadablePaymentCallback) throw invalid(error.part, error.message);
     if (!(error instanceof BadPaymentSignature)) throw translatedError(error);

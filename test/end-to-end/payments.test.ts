@@ -1,6 +1,8 @@
+import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { simulatedWebhookSecret } from '#providers/payments/simulated.ts';
 import { wakeWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
@@ -86,6 +88,18 @@ describe('callbacks of the payment provider', () => {
     expect([answer.status, await answer.json()]).toEqual([
       400,
       expect.objectContaining({ code: 'VALIDATION_ERROR', issues: [expect.anything()] }),
+    ]);
+  });
+
+  it('that are signed and no UTF-8 are the fault of who sent them', async () => {
+    const payload = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
+    const secret = simulatedWebhookSecret(app.config.simulator?.secret ?? '');
+    const timestamp = Math.floor(Date.now() / 1000);
+    const signature = createHmac('sha256', secret).update(`${timestamp}.`).update(payload).digest('hex');
+    const answer = await postCallback(app, payload, `t=${timestamp},v1=${signature}`);
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ code: 'VALIDATION_ERROR' }),
     ]);
   });
 

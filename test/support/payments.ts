@@ -83,7 +83,7 @@ export async function sendInvoiceEvent(
 export const signed = (payload: string, secret: string): string =>
   Stripe.webhooks.generateTestHeaderString({ payload, secret: simulatedWebhookSecret(secret) });
 
-export const postCallback = (app: TestApp, payload: string, signature: string): Promise<Response> =>
+export const postCallback = (app: TestApp, payload: string | Buffer, signature: string): Promise<Response> =>
   fetch(`${app.url}/callbacks/payments`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'stripe-signature': signature },
