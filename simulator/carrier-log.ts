@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cut } from '#domain/text.ts';
 import type { SendRequest } from '#providers/carriers/simulated-protocol.ts';
 import { normalizeRecipient } from './behaviour.ts';
 import type { Journal } from './journal.ts';
@@ -9,16 +10,22 @@ export interface Sent extends SendRequest {
   acceptedAt: string;
 }
 
+/** What the carrier passes on of a text: a callback has room for 1 MB, and JSON takes up to 6 bytes for a character. */
+const MAX_PASSED_ON = 150_000;
+
 /** `POST /simulated/carrier/inbound`: a contact writes. */
 export const InboundRequest = z.object({
   lineId: z.string().min(1).max(100),
   from: z.string().min(1).max(320),
-  text: z.string().max(100_000).default(''),
+  text: z
+    .string()
+    .default('')
+    .transform((text) => cut(text, MAX_PASSED_ON)),
   attachments: z
     .array(
       z.object({ name: z.string().min(1).max(255), contentType: z.string().max(255), base64: z.base64() }),
     )
-    .max(50)
+    .max(500)
     .default([]),
   autoReply: z.boolean().default(false),
   /** The carrier's id of the message it answers, or ours. */

@@ -5,7 +5,7 @@ import type { Inbound } from './carrier-log.ts';
 const MEDIA = '/carrier/media';
 export const RECORDING_URL = `${MEDIA}/recording.wav`;
 
-/** One of the pictures that a recipient of §12 sends; any number of them, all alike. */
+/** One of the pictures that some simulated recipients send; any number of them, all alike. */
 export const sampleMedia = (number: number) => ({
   name: `photo-${number}.png`,
   contentType: 'image/png',

@@ -172,6 +172,20 @@ describe('a reply', () => {
     expect(await callBack(app, lineId, { ...event, kind: 'unheard' } as never)).toBe(400);
   });
 
+  it('may be of any length: 100,000 characters are kept, and 20,000 told and listed', async () => {
+    const to = phone();
+    await writeIn(app, { lineId, from: to, text: 'é'.repeat(1_500_000) });
+    const { json: payload } = await delivery('message.reply', from(to));
+    expect(payload.message).toBe('é'.repeat(20_000));
+    const [reply] = await repliesOf(to);
+    expect(reply.recentReplies[0].message).toBe(payload.message);
+    const kept = await withSystem(app.pools, (db) =>
+      db.oneFirst(sql.type(z.object({ body: z.string() }))`
+        select body from inbound_messages where id = ${payload.messageId}`),
+    );
+    expect(kept).toBe('é'.repeat(100_000));
+  });
+
   it('counts by when it was written, not by when it came', async () => {
     const to = phone();
     const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 12, minute));
@@ -314,6 +328,20 @@ describe('the files of a reply', () => {
     expect(full.attachmentDownloadUrls[0]).toBe(payload.attachmentDownloadUrls[0]);
     expect((await fetch(full.attachmentDownloadUrls[11])).status).toBe(200);
     expect(told('message.reply', from(to))).toHaveLength(1);
+  });
+
+  it('are kept up to 100 of one message', async () => {
+    const to = phone();
+    const note = { contentType: 'application/pdf', base64: Buffer.from('a note').toString('base64') };
+    const attachments = Array.from({ length: 120 }, (_, index) => ({
+      name: `note-${index + 1}.pdf`,
+      ...note,
+    }));
+    await writeIn(app, { lineId, from: to, text: 'With many files', attachments });
+    await delivery('message.reply', from(to));
+    const names = async () => (await repliesOf(to))[0]?.attachmentNames ?? [];
+    await eventually(async () => (await names()).length === 100, 28_000);
+    expect(await names()).toEqual(attachments.slice(0, 100).map(({ name }) => name));
   });
 
   it('wait for their reply when they come before it', async () => {
