@@ -25,7 +25,7 @@ const importNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Import not fou
 
 const ImportStarted = z.object({ success: z.literal(true), importId: Id });
 
-/** Decisions §7. */
+/** Larger files are refused before they are stored. */
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
 const PAGE = 1000;
