@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isZombie, livePid, processIdentity, stopByPidFile, writePidFile } from './pid-file.ts';
+import { commandLine, isZombie, livePid, processIdentity, stopByPidFile, writePidFile } from './pid-file.ts';
 import { becomesTrue } from './wait.ts';
 
 let folder = '';
@@ -30,6 +30,8 @@ function start(program: string, ...args: string[]): ChildProcess {
 async function startUncollected(): Promise<number> {
   const parent = start('/bin/sh', '-c', 'sleep 300 & echo $!; exec sleep 300');
   const [line] = (await once(parent.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
+  // The shell itself would collect its child; the program that takes its place does not.
+  expect(await becomesTrue(() => commandLine(parent.pid as number).startsWith('sleep'), 5000)).toBe(true);
   return Number(line.toString());
 }
 
