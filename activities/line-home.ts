@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { decide, type Pools, systemDb } from '#db/pool.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { lineHome } from '#db/queries/workspaces.ts';
+import { findLineOwner } from '#db/queries/workspaces.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { lineQueue } from '#workflows/messages/task-queues.ts';
 import type { LineHome, LineRound, Round } from '#workflows/work-loop.ts';
@@ -15,7 +15,7 @@ export interface LineAtCarrier {
 
 /** @returns null when the line was deleted. */
 export async function findHome(pools: Pools, lineId: string): Promise<LineHome | null> {
-  const home = await lineHome(systemDb(pools), lineId);
+  const home = await findLineOwner(systemDb(pools), lineId);
   return home && { ...home, carrier: carrierOf(home) };
 }
 

@@ -48,7 +48,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
       if (request?.provisioningStatus !== 'provisioning') throw refused('the line is not being provisioned');
       if (request.phone !== null || request.email !== null) return;
       const carrier = carriers.get(request.carrier);
-      if (!carrier.provisioning) throw await refusal(line, 'the carrier gives out no lines');
+      if (!carrier.provisioning) throw await refusal(line, 'the carrier provisions no lines');
       try {
         const { address, config } = await carrier.provisioning.allocate({
           lineId: line.lineId,
@@ -90,7 +90,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
       });
     },
 
-    /** The line will not be had; what was paid for it is owed back from now on. */
+    /** The request has failed: what was paid for the line is owed back from now on. */
     async failLine(line: RequestedLine): Promise<void> {
       const { lineId } = line;
       await tenant(line, async (db) => {

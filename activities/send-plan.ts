@@ -6,11 +6,17 @@ import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/pool.ts';
-import { dueForcedFallbacks, dueMessages, explainWait, moveMessages, nextDueAt } from '#db/queries/queue.ts';
+import {
+  dueForcedFallbacks,
+  dueMessages,
+  setHoldReason,
+  moveMessages,
+  nextDueAt,
+} from '#db/queries/queue.ts';
 import {
   advanceMessage,
   lockConversations,
-  noteOutbound,
+  recordOutbound,
   owedFallbacks,
   startSending,
 } from '#db/queries/sends.ts';
@@ -48,12 +54,12 @@ export interface SendPlan extends Look {
 }
 
 /** Due messages looked at in the ordinary case, and when a cap is reached. */
-const LOOK = 300;
+const LOOKAHEAD = 300;
 const WHOLE_QUEUE = 100_000;
 /** What a carrier did longer ago says nothing of how it is now. */
 const CALLS_COUNT_MS = 24 * 3_600_000;
 /** As long as it takes to commit a reply or a message. */
-const BUSY_MS = 50;
+const CONTENTION_RETRY_MS = 50;
 /** Sends claimed at once by a line without a gap. */
 const BATCH = 16;
 
@@ -88,7 +94,7 @@ export async function planSends(
   }
   const { send: allowed, wait } = await applyRules(db, { ...paced(line, timezone), pastDue }, history, now);
   if (pastDue) {
-    await explainWait(db, forced, 'subscription_past_due');
+    await setHoldReason(db, forced, 'subscription_past_due');
     // What falls due meanwhile is told why it waits.
     const nextAt = await nextDueAt(db, lineId, now);
     return { ...found, nextAt, reason: operatorsReason('subscription_past_due') };
@@ -106,7 +112,11 @@ export async function planSends(
   }
   const claims = send.length === 0 ? [] : await claim(db, line, send, carrierTimeoutMs, now);
   if (claims.length === 0)
-    return { ...found, nextAt: new Date(now.getTime() + BUSY_MS), reason: 'others are changing what is due' };
+    return {
+      ...found,
+      nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
+      reason: 'others are changing what is due',
+    };
   // The round goes on after these; one that dies is found by the sweep.
   return { ...found, claims, nextAt: now, reason: 'more may be due' };
 }
@@ -129,9 +139,9 @@ async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, n
     const paced = calls ? { ...line, circuit: circuitAt(calls, now) } : line;
     return { queue, plan: planLine(paced, history, now, queue, { batch: BATCH }) };
   };
-  let { queue, plan } = await look(LOOK);
+  let { queue, plan } = await look(LOOKAHEAD);
   // Equals keep their order only if a rule that moves some of them moves them all: then the whole queue is looked at.
-  if (plan.moves.length > 0 && queue.length === LOOK) ({ queue, plan } = await look(WHOLE_QUEUE));
+  if (plan.moves.length > 0 && queue.length === LOOKAHEAD) ({ queue, plan } = await look(WHOLE_QUEUE));
   const refused = queue.filter(({ optedOut }) => optedOut);
   // Before other messages are locked: it waits for whoever holds these.
   await failOptedOut(db, refused, now);
@@ -141,9 +151,9 @@ async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, n
   const send = queue.filter(({ id }) => chosen.has(id));
   const held = queue.length - refused.length - plan.moves.length > 0;
   if (send.length > 0 || !held) return { send, wait: null };
-  await explainWait(
+  await setHoldReason(
     db,
-    queue.slice(0, LOOK).map(({ id }) => id),
+    queue.slice(0, LOOKAHEAD).map(({ id }) => id),
     plan.next.reason,
   );
   return { send, wait: plan.next };
@@ -210,7 +220,7 @@ async function claim(
     db,
     claims.map(({ attempt }) => attempt),
   );
-  await noteOutbound(
+  await recordOutbound(
     db,
     line.id,
     claims.map(({ message }) => message.address),

@@ -18,14 +18,14 @@ const RUNS = 10;
 const servers = await startServers();
 const pools = await createPools(servers.config.database, { size: 2, statementTimeoutMs: 300_000 });
 const db = systemDb(pools);
-const Nothing = z.unknown();
+const NoRows = z.unknown();
 
 await db.query(
   sql.type(
-    Nothing,
+    NoRows,
   )`insert into workspaces (id, name) select 'w' || n, 'Bench' from generate_series(1, 1000) n`,
 );
-await db.query(sql.type(Nothing)`
+await db.query(sql.type(NoRows)`
   insert into workflow_wakes (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by)
   select 'w' || (1 + n % 1000), 'line-pacer:' || n, at, at + interval '30 seconds', '0', '0'
   from generate_series(1, ${ROWS}) n, lateral (
@@ -36,7 +36,7 @@ await db.query(sql.type(Nothing)`
       else 'infinity'
     end at
   ) wake`);
-await db.query(sql.type(Nothing)`analyze workflow_wakes`);
+await db.query(sql.type(NoRows)`analyze workflow_wakes`);
 
 const woken: string[] = [];
 const times: number[] = [];

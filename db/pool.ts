@@ -194,7 +194,7 @@ async function openPool(
   // Failed queries reach their callers; without a listener they would end the process as well.
   pool.on('error', () => {});
   // A wrong login ends the process here; a database that is away is waited for by each query.
-  await pool.query(sql.type(Nothing)`select`).catch((error: unknown) => {
+  await pool.query(sql.type(NoRows)`select`).catch((error: unknown) => {
     if (error instanceof UnrestrictedLoginError) throw error;
   });
   return pool;
@@ -227,7 +227,7 @@ async function tenantTransaction<T>(
   const run = (): Promise<T> =>
     transact(pool, waker, async (transaction, wakes) => {
       await transaction.query(
-        sql.type(Nothing)`select set_config('app.workspace_id', ${workspaceId}, true), ${LIMITED_LOCKS}`,
+        sql.type(NoRows)`select set_config('app.workspace_id', ${workspaceId}, true), ${LIMITED_LOCKS}`,
       );
       return work(tenantDb(transaction, { workspaceId, wakes, apart }));
     });
@@ -327,7 +327,7 @@ export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>
 
 export async function withSystem<T>(pools: Pools, work: (db: SystemTransaction) => Promise<T>): Promise<T> {
   return transact(pools.system, pools.waker, async (transaction, wakes) => {
-    await transaction.query(sql.type(Nothing)`select ${LIMITED_LOCKS}`);
+    await transaction.query(sql.type(NoRows)`select ${LIMITED_LOCKS}`);
     return work(Object.assign(transaction, { wakes, apart: pools.apart }) as unknown as SystemTransaction);
   });
 }
@@ -399,7 +399,7 @@ const OVERLOADS = [
 const OVERLOAD_CODES = new Set(['55P03', '53300', '57P03']);
 
 /** For statements whose rows nobody reads. */
-export const Nothing = z.unknown();
+export const NoRows = z.unknown();
 
 /**
  * Every row is parsed by the schema it was asked for with: a column that changed its type fails here and not later.

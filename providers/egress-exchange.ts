@@ -54,7 +54,7 @@ export async function exchange(
       size += chunk.length;
       if (size <= maxResponseBytes) return;
       settle(null);
-      reading.abort(new Error('the answer is longer than is read'));
+      reading.abort(new Error('the response exceeds the size limit'));
     },
     onResponseEnd: () => settle(null),
     onResponseError: (_controller, error) => settle(error),

@@ -99,7 +99,7 @@ async function withAgencyKey(
   if (route.caller !== 'agency') throw new ApiError('AGENCY_KEY_WRONG_ENDPOINT', undefined, where);
   if (agencyId !== '' && agencyId !== caller.agency.id) throw new ApiError('AGENCY_NOT_FOUND');
   if (!caller.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
-  noteUse(hash, client, pools);
+  recordUse(hash, client, pools);
   return caller;
 }
 
@@ -114,14 +114,14 @@ async function withWorkspaceKey(
   if (!caller) return unauthorized(client, services);
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED');
   if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');
-  noteUse(hash, client, pools);
+  recordUse(hash, client, pools);
   return caller;
 }
 
 /** Keys used within the last minute by this process: their `lastUsedAt` needs no writing. */
 const recentlyUsed = new Map<string, number>();
 
-function noteUse(hash: string, client: string, pools: Services['pools']): void {
+function recordUse(hash: string, client: string, pools: Services['pools']): void {
   const now = Date.now();
   if (now - (recentlyUsed.get(hash) ?? 0) < 60_000) return;
   if (recentlyUsed.size > 10_000) recentlyUsed.clear();

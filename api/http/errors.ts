@@ -96,5 +96,5 @@ export const fromZod = (error: z.ZodError): ApiError => invalidFields(error.issu
 function issuesOf(issue: z.core.$ZodIssue): Issue[] {
   const at = (...more: string[]): string => [...issue.path, ...more].join('.');
   if (issue.code !== 'unrecognized_keys') return [{ path: at(), message: issue.message }];
-  return issue.keys.map((key) => ({ path: at(key), message: 'is not known' }));
+  return issue.keys.map((key) => ({ path: at(key), message: 'is not a recognized field' }));
 }

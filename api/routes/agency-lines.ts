@@ -3,7 +3,7 @@ import { type Client, findClient, inWorkspace, listClients, lockAgency } from '#
 import { deleteLine, holdLine, lockHeldLine, moveLine, releaseLine } from '#db/commands/lines/line-moves.ts';
 import { findLineWithUsage, type LineRow, listLines } from '#db/queries/lines.ts';
 import { type SystemDb, systemDb, type TenantDb, withSystemShare } from '#db/pool.ts';
-import { lineHome } from '#db/queries/workspaces.ts';
+import { findLineOwner } from '#db/queries/workspaces.ts';
 import type { AgencyCaller } from '#domain/caller.ts';
 import { Id, isId, WorkspaceId } from '#domain/ids.ts';
 import { Line } from '#domain/line.ts';
@@ -143,7 +143,7 @@ const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found')
 
 /** The workspace of the agency that has the line. */
 async function homeOf(db: SystemDb, caller: AgencyCaller, lineId: string): Promise<Client> {
-  const at = await lineHome(db, lineId);
+  const at = await findLineOwner(db, lineId);
   const home = at && (await findClient(db, caller.agency.id, at.workspaceId));
   if (!home) throw lineNotFound();
   return home;

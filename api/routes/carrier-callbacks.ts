@@ -3,7 +3,7 @@ import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { type TenantDb, withAuth, withTenant } from '#db/pool.ts';
-import { lineHome } from '#db/queries/workspaces.ts';
+import { findLineOwner } from '#db/queries/workspaces.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { isId } from '#domain/ids.ts';
 import { BadSignature, type CallbackRequest, type Carrier } from '#providers/carriers/carrier.ts';
@@ -38,7 +38,7 @@ export const carrierCallbackRoutes = [
       const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
       const client = clientAddress(context);
       const home = isId(lineId)
-        ? await withAuth(pools, client, `line ${lineId}`, (db) => lineHome(db, lineId))
+        ? await withAuth(pools, client, `line ${lineId}`, (db) => findLineOwner(db, lineId))
         : null;
       if (!home || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
       const carrier = carriers.get(carrierName);

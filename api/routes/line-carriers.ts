@@ -82,7 +82,7 @@ export const lineCarrierRoutes = [
     role: 'admin',
     summary: 'Connect a line to a carrier',
     description:
-      'The carrier is told where to report, and probed, before anything changes: settings that do not work are refused. What waits then leaves by the new carrier; receipts of what left by another one before are no longer taken. The settings replace those there were; a secret is given anew each time.',
+      'The carrier is told where to report, and probed, before anything changes: settings that do not work are refused. What waits then leaves by the new carrier; receipts of what left by another one before are no longer taken. The settings replace those there were; a secret must be re-entered each time.',
     params,
     body: LineConnectionInput,
     responses: { 200: Answer },
@@ -104,7 +104,7 @@ export const lineCarrierRoutes = [
           return allowedAddress(`config.${name}`, checked);
         }),
       );
-      const inbox = await tryOut(async () => {
+      const inbox = await usable(async () => {
         await carrier.configureInbound?.(settings, id, callbackAddress(config.publicUrl, carrier, id));
         await carrier.probe(settings, id);
         return carrier.readInbox?.(settings, null, workspaceId);
@@ -173,7 +173,7 @@ function callbackSecretOf(line: LineRow, services: Services): string | undefined
 function readSettings(carrier: Carrier, given: Record<string, unknown>): Record<string, unknown> {
   const masked = secretFields(carrier.config).filter((name) => given[name] === MASK);
   if (masked.length > 0)
-    throw invalidFields(masked.map((name) => ({ path: `config.${name}`, message: 'is to be given anew' })));
+    throw invalidFields(masked.map((name) => ({ path: `config.${name}`, message: 'must be re-entered' })));
   const parsed = carrier.config.safeParse(given);
   if (parsed.success) return parsed.data as Record<string, unknown>;
   throw invalidFields(
@@ -194,7 +194,7 @@ function addressOf(line: LineRow, given: string | undefined, country: string): s
   return address;
 }
 
-async function tryOut<T>(attempt: () => Promise<T>): Promise<T> {
+async function usable<T>(attempt: () => Promise<T>): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error('no answer within 6 seconds')), TRY_OUT_MS);
   try {

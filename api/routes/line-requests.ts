@@ -43,7 +43,7 @@ export const lineRequestRoutes = [
     transaction: false,
     summary: 'Request a line',
     description:
-      'A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier gives out lines of the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`.',
+      'A line that the plan includes is provisioned at once. An add-on waits for a payment at `paymentUrl`, or in invoice billing is granted at once and added to the agency invoice. Where no carrier provisions lines for the channel, a line of your own (`byo`) is `provisioning` until it is connected at `PUT /api/lines/{id}/carrier`.',
     idempotent: true,
     body: LineRequestInput,
     responses: { 201: LineRequest },
@@ -54,7 +54,7 @@ export const lineRequestRoutes = [
       const key = header('idempotency-key');
       const carrier = carriers.provisionerOf(body.channelType);
       if (!carrier && body.lineType !== 'byo')
-        throw new ApiError('UNAVAILABLE', 'No carrier here gives out lines of this channel');
+        throw new ApiError('UNAVAILABLE', 'No carrier provisions lines for this channel');
 
       // The request is on record before the provider is asked: a crash in between is repaired by the request's workflow.
       const answer = await withTenant(pools, workspaceId, (db) =>

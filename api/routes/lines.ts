@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import { findLineWithUsage, listLines, updateLine } from '#db/queries/lines.ts';
-import { recallMoved } from '#db/queries/queue.ts';
+import { rescheduleCapped } from '#db/queries/queue.ts';
 import { wake } from '#db/wakes.ts';
 import { Id } from '#domain/ids.ts';
 import { Line, LinePatch } from '#domain/line.ts';
@@ -45,7 +45,7 @@ export const lineRoutes = [
       // A line that stops sending hands over what does not insist on it; one that starts takes what waited for any.
       if (body.isActive !== undefined)
         await rehomeMessages(db, body.isActive ? null : params.id, { keepPinned: true });
-      if (CAPS.some((cap) => body[cap] !== undefined)) await recallMoved(db, params.id, now);
+      if (CAPS.some((cap) => body[cap] !== undefined)) await rescheduleCapped(db, params.id, now);
       // Its pacer sleeps by the limits it knew.
       wake(db, linePacerId(params.id), now);
       return { status: 200, body: { success: true, line } };

@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { refreshSubscription } from '#db/commands/billing/billing.ts';
 import { applyInvoiceEvent, notePaymentEvent } from '#db/commands/billing/payment-events.ts';
 import { withAuth, withTenant } from '#db/pool.ts';
-import { lineHome } from '#db/queries/workspaces.ts';
+import { findLineOwner } from '#db/queries/workspaces.ts';
 import {
   BadPaymentSignature,
   type PaymentEvent,
@@ -32,7 +32,7 @@ export const paymentCallbackRoutes = [
       if (event?.kind === 'invoice') {
         // Where the line is now: it may have moved within its agency since the invoice was made.
         const home = await withAuth(pools, clientAddress(context), `line ${event.lineId}`, (db) =>
-          lineHome(db, event.lineId),
+          findLineOwner(db, event.lineId),
         );
         if (home)
           await withTenant(pools, home.workspaceId, async (db) => {

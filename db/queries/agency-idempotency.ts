@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { Nothing, type SystemDb } from '#db/pool.ts';
+import { NoRows, type SystemDb } from '#db/pool.ts';
 
 const Row = z.object({ requestHash: z.string(), status: z.int(), responseSealed: z.string() });
 export type SealedAnswer = z.infer<typeof Row>;
@@ -10,7 +10,7 @@ export async function claimAgencyKey(
   db: SystemDb,
   { agencyId, route, key, hash }: { agencyId: string; route: string; key: string; hash: string },
 ): Promise<SealedAnswer | null> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     insert into agency_idempotency_keys (agency_id, route, key, request_hash) values (${agencyId}, ${route}, ${key}, ${hash})
     on conflict (agency_id, route, key) do update
       set request_hash = excluded.request_hash, status = null, response_sealed = null, created_at = now()
@@ -26,7 +26,7 @@ export async function storeAgencyAnswer(
   { agencyId, route, key }: { agencyId: string; route: string; key: string },
   { status, responseSealed }: { status: number; responseSealed: string },
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update agency_idempotency_keys set status = ${status}, response_sealed = ${responseSealed}
     where agency_id = ${agencyId} and route = ${route} and key = ${key}`);
 }

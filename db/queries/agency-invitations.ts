@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import type { AgencyInvitation } from '#domain/team.ts';
-import { Nothing, type SystemDb } from '#db/pool.ts';
+import { NoRows, type SystemDb } from '#db/pool.ts';
 import { expiry, type NewInvitation, RENEWED } from './team.ts';
 
 const Row = z.object({ id: z.string(), email: z.string(), expiresAt: z.date(), createdAt: z.date() });
@@ -38,7 +38,7 @@ export async function putAgencyInvitation(
 
 /** Withdraws an invitation that was not accepted; its link is void. @returns false when there is none. */
 export async function deleteAgencyInvitation(db: SystemDb, agencyId: string, id: string): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     delete from agency_invitations where agency_id = ${agencyId} and id = ${id} and accepted_at is null`);
   return rowCount > 0;
 }
@@ -76,16 +76,16 @@ export async function acceptAgencyOffer(
   userId: string,
   now: Date,
 ): Promise<boolean> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into users (id, email) values (${userId}, ${email}) on conflict do nothing`);
-  const isInvited = await db.exists(sql.type(Nothing)`
+  const isInvited = await db.exists(sql.type(NoRows)`
     select from users where id = ${userId} and lower(email) = lower(${email})`);
   if (!isInvited) return false;
   if (acceptedAt !== null) return true;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into agency_members (agency_id, user_id, role) values (${agencyId}, ${userId}, 'co_admin')
     on conflict (agency_id, user_id) do nothing`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update agency_invitations set accepted_at = ${sql.timestamp(now)} where agency_id = ${agencyId} and id = ${id}`);
   return true;
 }

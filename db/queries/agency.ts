@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { SubAccount, type SubAccountInput } from '#domain/agency.ts';
 import { newWorkspaceId } from '#domain/ids.ts';
-import { Nothing, type SystemDb, type SystemTransaction, type TenantDb } from '#db/pool.ts';
+import { NoRows, type SystemDb, type SystemTransaction, type TenantDb } from '#db/pool.ts';
 
 /** A workspace of the agency, as its other endpoints list it. */
 export interface Client {
@@ -32,7 +32,7 @@ export async function findClient(
 
 /** Holds an agency until the transaction ends: what changes rows of two of its workspaces takes turns. */
 export async function lockAgency(db: SystemTransaction, agencyId: string): Promise<void> {
-  await db.query(sql.type(Nothing)`select from agencies where id = ${agencyId} for no key update`);
+  await db.query(sql.type(NoRows)`select from agencies where id = ${agencyId} for no key update`);
 }
 
 /**
@@ -77,11 +77,11 @@ export async function insertSubAccount(
   const workspaceId = newWorkspaceId();
   const ownerId = await db.maybeOneFirst(sql.type(z.object({ userId: z.string() }))`
     select user_id from agency_members where agency_id = ${agencyId} and role = 'owner'`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into workspaces (id, agency_id, name, legal_name, timezone, country, created_by_user_id)
     values (${workspaceId}, ${agencyId}, ${input.name}, ${input.legalName ?? input.name}, ${input.timezone}, ${input.country}, ${ownerId})`);
   if (ownerId !== null) {
-    await db.query(sql.type(Nothing)`
+    await db.query(sql.type(NoRows)`
       insert into workspace_members (workspace_id, user_id, role, is_owner) values (${workspaceId}, ${ownerId}, 'org:admin', true)`);
   }
   return { workspaceId, ownerId };
@@ -115,7 +115,7 @@ export async function listAgencyMembers(db: SystemDb, agencyId: string): Promise
 
 /** The owner stays. @returns false when there is no such co-admin. */
 export async function removeCoAdmin(db: SystemDb, agencyId: string, userId: string): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     delete from agency_members where agency_id = ${agencyId} and user_id = ${userId} and role = 'co_admin'`);
   return rowCount > 0;
 }

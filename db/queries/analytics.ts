@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AnalyticsFilter } from '#domain/analytics.ts';
 import type { Bounds } from '#domain/calendar.ts';
 import { type Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
-import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
 
 /** The counts of a workspace, exact: from the messages themselves. */
 export async function countMessages(db: TenantDb, filter: AnalyticsFilter): Promise<Counts> {
@@ -73,7 +73,7 @@ async function count(
   const ids = sql.array([...workspaceIds], 'text');
   // For this transaction: room for the contacts of a large workspace, before PostgreSQL goes to the disk; and time, since
   // all of the time of ten million messages is better answered late than not.
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     select set_config('work_mem', '64MB', true), set_config('statement_timeout', '120s', true)`);
   const outbound = await db.any(sql.type(Outbound)`
     select key, count(*) filter (where sent > 0) reached, sum(sent)::bigint sent, sum(fallback)::bigint fallback,

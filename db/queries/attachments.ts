@@ -10,7 +10,7 @@ import {
 import { type InboundAttachment, MAX_FILES } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
 import type { ReplyAttachments } from '#domain/reply.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 /** Notes the files of an inbound message, up to the number that is kept; their bytes are fetched afterwards. */
 export async function insertInboundAttachments(
@@ -27,7 +27,7 @@ export async function insertInboundAttachments(
     url,
     position,
   ]);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into attachments (workspace_id, id, name, content_type, status, inbound_message_id, told_at, position, source_url, try_at)
     select ${db.workspaceId}, a.id, a.name, a.content_type, 'waiting', ${inboundMessageId}, ${sql.timestamp(at)}, a.position,
       a.url, ${sql.timestamp(now)}
@@ -43,7 +43,7 @@ export async function insertUpload(
   { id, name, contentType, size }: { id: string; name: string; contentType: string; size: number },
   now: Date,
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into attachments (workspace_id, id, name, content_type, size, status, created_at, kept_until)
     values (${db.workspaceId}, ${id}, ${name}, ${contentType}, ${size}, 'stored', ${sql.timestamp(now)},
       ${sql.timestamp(uploadKeptUntil(now))})`);
@@ -138,7 +138,7 @@ export async function markStored(
   id: string,
   { size, contentType }: { size: number; contentType: string | null },
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update attachments set status = 'stored', size = ${size}, content_type = ${contentType}
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'waiting'`);
 }
@@ -149,7 +149,7 @@ export async function markNotFetched(
   id: string,
   { failure, tryAt }: { failure: string; tryAt: Date | null },
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update attachments set tries = tries + 1, status = ${tryAt ? 'waiting' : 'failed'}, try_at = ${tryAt && sql.timestamp(tryAt)},
       failure = ${tryAt ? null : failure}
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'waiting'`);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Channel } from '#domain/channel.ts';
 import type { LineHistory } from '#domain/pacing.ts';
 import type { CallHistory } from '#domain/circuit.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
 
 export const AttemptRow = z.object({
@@ -36,7 +36,7 @@ export type AttemptOutcome = z.infer<typeof AttemptOutcome>;
 export async function insertAttempts(db: TenantDb, attempts: readonly AttemptRow[]): Promise<void> {
   if (attempts.length === 0) return;
   const rows = attempts.map((attempt) => ({ ...attempt, workspaceId: db.workspaceId }));
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new,
       contact_last_sent_at, started_at, answer_by)
     select r.workspace_id, r.id, r.message_id, r.line_id, r.kind, r.channel, r.carrier, r.address, r.is_new,
@@ -60,7 +60,7 @@ export async function finishAttempt(
     now: Date;
   },
 ): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update attempts set outcome = ${outcome}, reason = ${reason ?? null},
       carrier_message_id = ${carrierMessageId ?? null}, finished_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and id = ${id} and outcome is null`);

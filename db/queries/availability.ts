@@ -4,17 +4,17 @@ import { DAILY_CHECKS_PER_LINE, POSITIVE_ANSWER_HOURS, type UnverifiedReason } f
 import { dayBounds } from '#domain/calendar.ts';
 import { newId } from '#domain/ids.ts';
 import { takeTurns, usableLines } from './lines.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 /** Whether an address answered to iMessage within the last day. */
 export async function isKnownAvailable(db: TenantDb, address: string): Promise<boolean> {
-  return db.exists(sql.type(Nothing)`
+  return db.exists(sql.type(NoRows)`
     select 1 from available_addresses where workspace_id = ${db.workspaceId} and address = ${address}
       and checked_at > now() - make_interval(hours => ${POSITIVE_ANSWER_HOURS})`);
 }
 
 export async function rememberAvailable(db: TenantDb, address: string, now: Date): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into available_addresses (workspace_id, address, checked_at)
     values (${db.workspaceId}, ${address}, ${sql.timestamp(now)})
     on conflict (workspace_id, address) do update set checked_at = excluded.checked_at`);
@@ -30,7 +30,7 @@ export async function takeCheck(
   if (healthy.length === 0) return 'no_healthy_line';
   const first = await takeTurns(db, 1);
   // Until the commit, so that two requests cannot take the same last check.
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     select pg_advisory_xact_lock(hashtextextended(${`availability checks of ${db.workspaceId}`}, 0))`);
   const used = await db.any(sql.type(z.object({ lineId: z.string(), count: z.int() }))`
     select line_id, count(*) "count" from availability_checks
@@ -40,7 +40,7 @@ export async function takeCheck(
   for (let turn = 0; turn < healthy.length; turn++) {
     const lineId = healthy[(first + turn) % healthy.length]?.id ?? '';
     if ((usedBy.get(lineId) ?? 0) >= DAILY_CHECKS_PER_LINE) continue;
-    await db.query(sql.type(Nothing)`
+    await db.query(sql.type(NoRows)`
       insert into availability_checks (workspace_id, line_id, id, checked_at)
       values (${db.workspaceId}, ${lineId}, ${newId(now)}, ${sql.timestamp(now)})`);
     return { lineId };
@@ -54,7 +54,7 @@ export async function setLeadStatus(
   leadId: string,
   status: 'available' | 'unavailable' | 'error',
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update leads set status = ${status}, updated_at = now() where workspace_id = ${db.workspaceId} and id = ${leadId}`);
 }
 
@@ -87,7 +87,7 @@ export async function countResult(
   status: 'available' | 'unavailable' | 'error',
 ): Promise<void> {
   const column = status === 'error' ? 'errors' : status;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update availability_jobs set checked = checked + 1, ${sql.identifier([column])} = ${sql.identifier([column])} + 1,
       status = case when checked + 1 >= cardinality(lead_ids) then 'completed' else 'running' end
     where workspace_id = ${db.workspaceId} and id = ${id}`);

@@ -10,7 +10,7 @@ import {
 } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
 import type { SendWindow } from '#domain/send-window.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 /** A campaign as it is stored. */
 export const CampaignRow = z.object({
@@ -93,7 +93,7 @@ export async function insertCampaign(
   now: Date,
 ): Promise<CampaignRow> {
   const id = newId(now);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into campaigns (workspace_id, id, name, steps, created_by_user_id)
     values (${db.workspaceId}, ${id}, ${input.name}, ${sql.jsonb(input.steps)}, ${userId})`);
   const row = await updateCampaign(db, id, input);
@@ -138,13 +138,13 @@ export async function updateCampaign(
 
 /** How far its list has been entered: the last lead, and whether that was all. */
 export async function setEntered(db: TenantDb, id: string, to: string, all: boolean): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update campaigns set entered_to = ${to}, entered_all = ${all}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
 export async function hasEntered(db: TenantDb, id: string): Promise<boolean> {
-  return db.exists(sql.type(Nothing)`
+  return db.exists(sql.type(NoRows)`
     select 1 from campaign_leads where workspace_id = ${db.workspaceId} and campaign_id = ${id}`);
 }
 

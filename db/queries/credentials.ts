@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
-import { Nothing, type SystemDb } from '#db/pool.ts';
+import { NoRows, type SystemDb } from '#db/pool.ts';
 
 const SUBSCRIPTION = z.enum(['none', 'active', 'past_due', 'canceled']);
 
@@ -70,7 +70,7 @@ export async function agencyOfUser(
 
 /** Writes when a key was last used; at most once a minute, so that reading stays reading. */
 export async function touchKey(db: SystemDb, hash: string): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     with touched as (
       update workspace_keys set last_used_at = now()
       where hash = ${hash} and (last_used_at is null or last_used_at < now() - interval '1 minute')

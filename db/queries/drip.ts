@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { MessageDraft } from '#domain/message-draft.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
 
 /** What the caller of `POST /api/drip` is told. */
@@ -66,7 +66,7 @@ export async function bufferDrips(db: TenantDb, drafts: readonly MessageDraft[])
     draft,
     arrival,
   }));
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into drip_buffer (workspace_id, id, draft)
     select r.workspace_id, r.id, r.draft from ${recordset('drip_buffer', rows)} r order by r.arrival`);
 }
@@ -90,5 +90,5 @@ export async function takeDrips(db: TenantDb, limit: number): Promise<BufferedDr
 }
 
 export async function hasBufferedDrips(db: TenantDb): Promise<boolean> {
-  return db.exists(sql.type(Nothing)`select 1 from drip_buffer where workspace_id = ${db.workspaceId}`);
+  return db.exists(sql.type(NoRows)`select 1 from drip_buffer where workspace_id = ${db.workspaceId}`);
 }

@@ -6,7 +6,7 @@ import {
   EmailPreferencesPatch,
   mergeEmailPreferences,
 } from '#domain/email-preferences.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 const Row = z.object({ preferences: EmailPreferencesPatch });
 
@@ -21,11 +21,11 @@ export async function changeEmailPreferences(
   db: TenantDb,
   patch: EmailPreferencesPatch,
 ): Promise<EmailPreferences> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into email_preferences (workspace_id) values (${db.workspaceId})
     on conflict (workspace_id) do update set updated_at = now()`);
   const preferences = mergeEmailPreferences(await findEmailPreferences(db), patch);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update email_preferences set preferences = ${sql.jsonb(preferences)} where workspace_id = ${db.workspaceId}`);
   return preferences;
 }

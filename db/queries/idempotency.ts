@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
 
 export interface StoredAnswer {
@@ -53,7 +53,7 @@ export async function claimIdempotencyKeys(
 
 /** Forgets the answer to a request whose effect was taken back: its key is free again. */
 export async function freeIdempotencyKey(db: TenantDb, route: string, key: string): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     delete from idempotency_keys where workspace_id = ${db.workspaceId} and route = ${route} and key = ${key}`);
 }
 
@@ -65,7 +65,7 @@ export async function storeAnswers(
 ): Promise<void> {
   if (answers.length > 0) {
     const rows = answers.map((answer) => ({ ...answer, workspaceId: db.workspaceId, route }));
-    await db.query(sql.type(Nothing)`
+    await db.query(sql.type(NoRows)`
       update idempotency_keys i set status = a.status, response = a.response
       from ${recordset('idempotency_keys', rows)} a
       where i.workspace_id = ${db.workspaceId} and i.route = ${route} and i.key = a.key`);

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { DEFAULT_KNOWLEDGE_BASE, KnowledgeBase } from '#domain/knowledge-base.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 export async function findKnowledgeBase(db: TenantDb): Promise<KnowledgeBase> {
   const found = await db.maybeOne(sql.type(KnowledgeBase)`
@@ -10,7 +10,7 @@ export async function findKnowledgeBase(db: TenantDb): Promise<KnowledgeBase> {
 }
 
 export async function saveKnowledgeBase(db: TenantDb, base: KnowledgeBase): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into knowledge_bases (workspace_id, mode, instructions, documents, debounce_seconds)
     values (${db.workspaceId}, ${base.mode}, ${base.instructions}, ${sql.jsonb(base.documents)}, ${base.debounceSeconds})
     on conflict (workspace_id) do update set mode = excluded.mode, instructions = excluded.instructions,

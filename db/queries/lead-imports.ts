@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { LeadImport } from '#domain/lead-import.ts';
 import { leadImportId } from '#workflows/messages/wake.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -37,7 +37,7 @@ export async function insertImport(
   },
   now: Date,
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id, stored_bytes)
     values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId}, ${row.size})`);
   wake(db, leadImportId(row.id), now);
@@ -68,20 +68,20 @@ export async function countBatch(
   batch: { columns: string[]; saved: number; duplicates: number; rejected: readonly Rejected[] },
 ): Promise<void> {
   const { columns, saved, duplicates, rejected } = batch;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lead_imports set columns = ${sql.array(columns, 'text')}, saved = saved + ${saved}, duplicates = duplicates + ${duplicates},
       rejected = rejected + ${rejected.length}, processed = processed + ${saved + duplicates + rejected.length}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id}`);
   if (rejected.length === 0) return;
   const rows = rejected.map((row) => ({ ...row, workspaceId: db.workspaceId, importId: id }));
   await db.query(
-    sql.type(Nothing)`insert into rejected_rows select * from ${recordset('rejected_rows', rows)}`,
+    sql.type(NoRows)`insert into rejected_rows select * from ${recordset('rejected_rows', rows)}`,
   );
 }
 
 /** The file of the import goes with it. */
 export async function endImport(db: TenantDb, id: string, error: string | null): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lead_imports set status = ${error === null ? 'completed' : 'failed'}, error = ${error}, stored_bytes = 0, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running'`);
 }

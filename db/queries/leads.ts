@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalLead } from '#domain/lead.ts';
 import { countLeads, hiddenLists } from './lists.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
 
 export const LeadRow = z.object({
@@ -144,7 +144,7 @@ export async function insertLeads(
   if (unsaved.size > 0) await releaseAddresses(db, listId, [...unsaved]);
   if (rows.length === 0) return result;
   await insertEntries(db, late);
-  await db.query(sql.type(Nothing)`insert into leads select * from ${recordset('leads', rows)}`);
+  await db.query(sql.type(NoRows)`insert into leads select * from ${recordset('leads', rows)}`);
   await countLeads(db, listId, rows.length);
   return result;
 }
@@ -170,14 +170,14 @@ async function claimAddresses(
 
 /** Gives back what was taken for leads that turned out to be duplicates by another of their addresses. */
 async function releaseAddresses(db: TenantDb, listId: string, leadIds: readonly string[]): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     delete from list_addresses
     where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
 }
 
 async function insertEntries(db: TenantDb, entries: readonly string[][]): Promise<void> {
   if (entries.length === 0) return;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into list_addresses (workspace_id, list_id, address, lead_id)
     select ${db.workspaceId}, e.list_id, e.address, e.lead_id
     from ${sql.unnest(entries, ['text', 'text', 'text'])} as e (list_id, address, lead_id)`);
@@ -192,7 +192,7 @@ export async function joinList(
   lead: Pick<LeadRow, 'id' | 'emails' | 'phones'>,
   listId: string,
 ): Promise<void> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     insert into list_addresses (workspace_id, list_id, address, lead_id)
     select ${db.workspaceId}, ${listId}, a, ${lead.id} from ${sql.unnest(
       addressesOf(lead).map((a) => [a]),
@@ -249,7 +249,7 @@ export async function updateLead(
 }
 
 async function removeEntries(db: TenantDb, lead: LeadRow): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     delete from list_addresses
     where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})`);
 }
@@ -258,7 +258,7 @@ async function removeEntries(db: TenantDb, lead: LeadRow): Promise<void> {
 export async function deleteLeadFrom(db: TenantDb, lists: readonly string[], lead: LeadRow): Promise<void> {
   await removeEntries(db, lead);
   await db.query(
-    sql.type(Nothing)`delete from leads where workspace_id = ${db.workspaceId} and id = ${lead.id}`,
+    sql.type(NoRows)`delete from leads where workspace_id = ${db.workspaceId} and id = ${lead.id}`,
   );
   for (const listId of lists) await countLeads(db, listId, -1);
 }

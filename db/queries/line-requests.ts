@@ -23,7 +23,7 @@ import { DEFAULT_LIMITS } from '#domain/pacing.ts';
 import type { RequestSource } from '#domain/line.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import { LineRow } from './lines.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 const LineRequestRow = LineRow.extend({
@@ -122,7 +122,7 @@ export interface NewLineRequest extends LineRequestInput {
 export async function insertLineRequest(db: TenantDb, request: NewLineRequest): Promise<StoredLineRequest> {
   const { status, paymentStatus, invoices } = startLineRequest(request.grant);
   const limits = DEFAULT_LIMITS[request.channelType];
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into lines (workspace_id, id, channel, line_type, first_name, last_name, provisioning_status, payment_status,
       request_source, requested_email, requested_area_code, requested_country, is_active, carrier,
       daily_total_limit, daily_new_limit, hourly_new_limit, min_gap_seconds, contact_gap_seconds)
@@ -166,13 +166,13 @@ export async function changeLineRequest(
   if (!after) return { request, possible: false };
   const known = invoice && 'round' in event && request.invoices.some(({ round }) => round === event.round);
   if (known) {
-    await db.query(sql.type(Nothing)`
+    await db.query(sql.type(NoRows)`
       update line_invoices set invoice_id = ${invoice.id}, payment_url = coalesce(${invoice.paymentUrl}, payment_url)
       where workspace_id = ${db.workspaceId} and line_id = ${id} and round = ${event.round}`);
   }
   if (after === before && !known) return { request, possible: true };
   await storeInvoices(db, id, after.invoices);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lines l set provisioning_status = ${after.status}, payment_status = ${after.paymentStatus},
       request_round = ${after.round}, updated_at = now(), failure_reason = ${failureReason ?? null},
       payment_provider_invoice_id = i.invoice_id,
@@ -187,7 +187,7 @@ export async function changeLineRequest(
 
 /** Keeps why the carrier refuses a line that is being provisioned, until the request has failed. */
 export async function noteRefusal(db: TenantDb, id: string, reason: string): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lines set failure_reason = ${reason}
     where workspace_id = ${db.workspaceId} and id = ${id} and provisioning_status = 'provisioning'`);
 }
@@ -199,7 +199,7 @@ async function storeInvoices(
 ): Promise<void> {
   const rows = Object.entries(invoices).map(([round, status]) => [Number(round), status]);
   if (rows.length === 0) return;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into line_invoices (workspace_id, line_id, round, status)
     select ${db.workspaceId}, ${id}, i.round, i.status from ${sql.unnest(rows, ['int4', 'text'])} as i (round, status)
     on conflict (workspace_id, line_id, round) do update set status = excluded.status, updated_at = now()
@@ -217,21 +217,21 @@ export async function setIdentity(
   }: { channel: Channel; address: string; carrierConfig: Record<string, unknown> },
 ): Promise<void> {
   const column = sql.identifier([lineKind(channel)]);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lines set ${column} = ${address}, carrier_config = ${sql.jsonb(carrierConfig as never)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
 /** A new line warms up from the moment it may send; its probe has just found it healthy. */
 export async function startLine(db: TenantDb, id: string): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lines set is_active = true, warmup_started_at = now(), health_status = 'healthy', health_checked_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
 /** Notes that the provider was asked about an invoice. */
 export async function noteChecked(db: TenantDb, id: string, round: number): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update line_invoices set checked_at = now() where workspace_id = ${db.workspaceId} and line_id = ${id} and round = ${round}`);
 }
 

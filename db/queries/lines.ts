@@ -11,7 +11,7 @@ import {
   ProvisioningStatus,
   RequestSource,
 } from '#domain/line.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 /** A line as it is stored. */
 export const LineRow = z.object({
@@ -151,7 +151,7 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
   );
   if (patch.dailyNewConversationsLimit !== undefined)
     assignments.push(sql.fragment`warmup_started_at = null`);
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update lines l set ${sql.join([sql.fragment`updated_at = now()`, ...assignments], sql.fragment`, `)}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
   return rowCount > 0;

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type LeadList, type LeadListPatch, QUICK_SENDS } from '#domain/lead-list.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 const ListRow = z.object({
   id: z.string(),
@@ -35,7 +35,7 @@ export async function quickSendsList(db: TenantDb): Promise<string> {
     select id from lead_lists where workspace_id = ${db.workspaceId} and is_quick_sends`);
   const found = await find();
   if (found !== null) return found;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into lead_lists (workspace_id, id, name, description, is_quick_sends, created_by_user_id)
     select w.id, ${newId()}, ${QUICK_SENDS}, 'Leads that came without a list', true, w.created_by_user_id
     from workspaces w where w.id = ${db.workspaceId}
@@ -83,7 +83,7 @@ export async function lockList(db: TenantDb, id: string): Promise<boolean> {
 
 /** Counts leads that came to a list, or left it. Under the list's lock. */
 export async function countLeads(db: TenantDb, listId: string, added: number): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lead_lists set lead_count = lead_count + ${added}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${listId}`);
 }

@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 /** Locks the conversation with an address: what is received from it, queued for it and drafted to it takes turns. */
 export async function lockConversation(db: TenantDb, address: string): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     select from conversations where workspace_id = ${db.workspaceId} and address = ${address} for no key update`);
 }
 
@@ -61,7 +61,7 @@ async function lockMessages(
   sequences: readonly Sequence[],
 ): Promise<void> {
   const rows = sequences.map(({ campaignId, leadId }) => [campaignId, leadId]);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     select from messages where workspace_id = ${db.workspaceId} and id = any(array(
       ${ids} union all
       select m.id from ${sql.unnest(rows, ['text', 'text'])} as s (campaign_id, lead_id)

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { QueuedMessage } from '#domain/pacing.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 const QueueRow = z.object({
   id: z.string(),
@@ -22,7 +22,9 @@ const QueueRow = z.object({
  * A message of a campaign leaves while its campaign runs: pausing changes one row, and every message keeps its place.
  * Not correlated, so the campaigns are looked up once and not for each message.
  */
-export const letGo = (db: TenantDb) => sql.fragment`(m.campaign_id is null or m.campaign_id in (
+export const campaignAllowsSending = (
+  db: TenantDb,
+) => sql.fragment`(m.campaign_id is null or m.campaign_id in (
   select id from campaigns where workspace_id = ${db.workspaceId} and status = 'active'))`;
 
 /**
@@ -37,7 +39,7 @@ export async function dueMessages(
   limit: number,
 ): Promise<QueuedMessage[]> {
   const waiting = sql.fragment`not m.force_fallback and m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}
-    and m.status in ('pending', 'scheduled') and not m.held and ${letGo(db)} and m.scheduled_at <= ${sql.timestamp(now)}`;
+    and m.status in ('pending', 'scheduled') and not m.held and ${campaignAllowsSending(db)} and m.scheduled_at <= ${sql.timestamp(now)}`;
   const rows = await db.any(sql.type(QueueRow)`
     with due as (
       (select m.*, true is_answer from messages m where ${waiting} and m.answers_until > ${sql.timestamp(now)}
@@ -74,7 +76,7 @@ export async function nextDueAt(db: TenantDb, lineId: string, after?: Date): Pro
   return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
     select min(m.scheduled_at) "at" from messages m
     where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
-      and not m.held and ${letGo(db)} ${after ? sql.fragment`and m.scheduled_at > ${sql.timestamp(after)}` : sql.fragment``}`);
+      and not m.held and ${campaignAllowsSending(db)} ${after ? sql.fragment`and m.scheduled_at > ${sql.timestamp(after)}` : sql.fragment``}`);
 }
 
 /** Messages that go out as SMS at once, without the line (`forceFallback`); they keep no pace. */
@@ -82,7 +84,7 @@ export async function dueForcedFallbacks(db: TenantDb, lineId: string, now: Date
   const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
     select m.id from messages m
     where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
-      and not m.held and ${letGo(db)} and m.force_fallback and m.scheduled_at <= ${sql.timestamp(now)}
+      and not m.held and ${campaignAllowsSending(db)} and m.force_fallback and m.scheduled_at <= ${sql.timestamp(now)}
     order by m.scheduled_at, m.arrival limit 50`);
   return [...ids];
 }
@@ -101,7 +103,7 @@ export async function moveMessages(
   if (moves.length === 0) return;
   const rows = moves.map(({ id, to, reason }) => [id, to.toISOString(), reason]);
   const ids = moves.map(({ id }) => id);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     with free as materialized (${free(db, ids)})
     update messages m set status = 'scheduled', scheduled_at = v.at, hold_reason = v.reason, updated_at = now()
     from free join ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as v (id, at, reason) on v.id = free.id
@@ -109,18 +111,18 @@ export async function moveMessages(
 }
 
 /** Lets a line's pacer judge anew what its caps have moved away: they are others now. */
-export async function recallMoved(db: TenantDb, lineId: string, now: Date): Promise<void> {
+export async function rescheduleCapped(db: TenantDb, lineId: string, now: Date): Promise<void> {
   const moved = sql.fragment`m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status = 'scheduled' and not m.held
     and m.scheduled_at > ${sql.timestamp(now)} and m.hold_reason in ('hourly_new_cap', 'daily_new_cap', 'daily_total_cap')`;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     with locked as materialized (select m.id from messages m where ${moved} order by m.id for no key update)
     update messages m set scheduled_at = ${sql.timestamp(now)}, updated_at = now()
     from locked where m.id = locked.id and ${moved}`);
 }
 
 /** Says why due messages wait; their place in the queue stays. */
-export async function explainWait(db: TenantDb, ids: readonly string[], reason: string): Promise<void> {
-  await db.query(sql.type(Nothing)`
+export async function setHoldReason(db: TenantDb, ids: readonly string[], reason: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
     with free as materialized (${free(db, ids)})
     update messages m set hold_reason = ${reason}, updated_at = now()
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id and m.hold_reason is distinct from ${reason}`);

@@ -1,12 +1,12 @@
 import { sql } from 'slonik';
-import { Nothing, type SystemDb } from '#db/pool.ts';
+import { NoRows, type SystemDb } from '#db/pool.ts';
 
 /** The partitions of events: made so many days ahead, and dropped when all in them is so old. */
 const EVENT_DAYS = { ahead: 7, kept: 30 };
 
 /** Makes the partitions of the next days, and drops those that are past their time, whatever they hold. */
 export async function keepEventPartitions(db: SystemDb): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     select keep_event_partitions(${EVENT_DAYS.ahead}, ${EVENT_DAYS.kept})`);
 }
 
@@ -59,7 +59,7 @@ export async function trimAged(db: SystemDb, goesOn: () => boolean): Promise<num
 
 async function trimBatch(db: SystemDb, { table, column, age, unless }: Aged): Promise<number> {
   const name = sql.identifier([table]);
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     delete from ${name} where ctid = any(array(
       select ctid from ${name}
       where ${sql.identifier([column])} < now() - ${age}::interval and not (${unless ?? sql.fragment`false`})

@@ -1,6 +1,6 @@
 import { type QuerySqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { Nothing, type SystemDb } from '#db/pool.ts';
+import { NoRows, type SystemDb } from '#db/pool.ts';
 
 /** A column that holds sealed texts: alone, as a JSON string, or among the fields of a JSON object. */
 export interface SealedColumn {
@@ -71,7 +71,7 @@ export async function replaceSealed(
   { key, value }: SealedRow,
   text: string,
 ): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update ${sql.identifier([target.table])} set ${sql.identifier([target.column])} = ${stored(text, target)}
     where (${names(target.key)}) = (${values(key)}) and ${textOf(target)} = ${value}`);
   return rowCount > 0;

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
 import { MessageRow } from './messages.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
-import { free, letGo } from './queue.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
+import { free, campaignAllowsSending } from './queue.ts';
 
 /** Takes messages to `sending`; those that were canceled or paused meanwhile, or are just being changed, are left out. */
 export async function startSending(db: TenantDb, ids: readonly string[]): Promise<MessageRow[]> {
   const rows = await db.any(sql.type(MessageRow)`
     with free as materialized (${free(db, ids)})
     update messages m set status = 'sending', hold_reason = null, updated_at = now()
-    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id and ${letGo(db)}
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id and ${campaignAllowsSending(db)}
     returning m.*`);
   return [...rows];
 }
@@ -33,21 +33,21 @@ export async function lockConversations(db: TenantDb, addresses: readonly string
 }
 
 /** Remembers that the line wrote to these addresses: for new conversations, the contact's gap and stickiness. */
-export async function noteOutbound(
+export async function recordOutbound(
   db: TenantDb,
   lineId: string,
   addresses: readonly string[],
   now: Date,
 ): Promise<void> {
   const sorted = [...new Set(addresses)].toSorted();
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into line_contacts (workspace_id, line_id, address, since)
     select ${db.workspaceId}, ${lineId}, a, ${sql.timestamp(now)} from ${sql.unnest(
       sorted.map((a) => [a]),
       ['text'],
     )} as t (a)
     on conflict do nothing`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into conversations (workspace_id, address, line_id, last_outbound_at)
     select ${db.workspaceId}, a, ${lineId}, ${sql.timestamp(now)} from ${sql.unnest(
       sorted.map((a) => [a]),
@@ -57,18 +57,18 @@ export async function noteOutbound(
       set last_outbound_at = excluded.last_outbound_at, line_id = coalesce(conversations.line_id, excluded.line_id)`);
 }
 
-/** Takes back what `noteOutbound` remembered for an attempt that did not leave. */
-export async function forgetOutbound(
+/** Takes back what `recordOutbound` remembered for an attempt that did not leave. */
+export async function revertOutbound(
   db: TenantDb,
   attempt: Pick<AttemptRow, 'lineId' | 'address' | 'isNew' | 'startedAt' | 'contactLastSentAt'>,
 ): Promise<void> {
   const { lineId, address, isNew, startedAt, contactLastSentAt } = attempt;
   if (isNew) {
-    await db.query(sql.type(Nothing)`
+    await db.query(sql.type(NoRows)`
       delete from line_contacts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
         and address = ${address} and since = ${sql.timestamp(startedAt)}`);
   }
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update conversations set last_outbound_at = ${contactLastSentAt && sql.timestamp(contactLastSentAt)}
     where workspace_id = ${db.workspaceId} and address = ${address} and last_outbound_at = ${sql.timestamp(startedAt)}`);
 }
@@ -142,7 +142,7 @@ export async function setFallbackSms(
           select count(*) from attempts a where a.workspace_id = ${db.workspaceId} and a.message_id = ${messageId} and a.kind = 'fallback'
         ) >= ${MAX_FALLBACK_ATTEMPTS} then 'failed' else 'due' end`
       : sql.fragment`${result}`;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update messages set fallback_sms = ${value}, sent_text = coalesce(${sentText}, sent_text), updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId} and fallback_sms = 'due'`);
 }

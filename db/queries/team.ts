@@ -8,7 +8,7 @@ import {
   Role,
   type TeamMember,
 } from '#domain/team.ts';
-import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
 
 const MemberRow = z.object({
   userId: z.string(),
@@ -80,7 +80,7 @@ export const RENEWED = sql.fragment`
 
 /** Withdraws an invitation that was not accepted; its link is void. @returns false when there is none. */
 export async function deleteInvitation(db: TenantDb, id: string): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     delete from invitations where workspace_id = ${db.workspaceId} and id = ${id} and accepted_at is null`);
   return rowCount > 0;
 }
@@ -111,13 +111,13 @@ export async function acceptOffer(
   now: Date,
 ): Promise<void> {
   if (acceptedAt !== null) return;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into users (id, email) values (${newUserId()}, ${email}) on conflict (lower(email)) do nothing`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into workspace_members (workspace_id, user_id, role)
     select ${workspaceId}, u.id, ${role} from users u where lower(u.email) = lower(${email})
     on conflict (workspace_id, user_id) do nothing`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update invitations set accepted_at = ${sql.timestamp(now)} where workspace_id = ${workspaceId} and id = ${id}`);
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { CARRIER_LINK_DAYS } from '#domain/attachment.ts';
-import { Nothing, type SystemDb } from '#db/pool.ts';
+import { NoRows, type SystemDb } from '#db/pool.ts';
 
 const EndedUpload = z.object({ workspaceId: z.string(), id: z.string(), noteId: z.string().nullable() });
 /** An upload past its time, and the voice note that was made of it. */
@@ -34,7 +34,7 @@ export async function neededLinks(db: SystemDb, workspaceId: string): Promise<st
 
 /** Looks at uploads again tomorrow. */
 export async function keepUploads(db: SystemDb, workspaceId: string, ids: readonly string[]): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update attachments set kept_until = now() + interval '1 day'
     where workspace_id = ${workspaceId} and id = any(${sql.array([...ids], 'text')})`);
 }
@@ -46,6 +46,6 @@ export async function forgetUploads(
   ids: readonly string[],
 ): Promise<void> {
   const gone = sql.array([...ids], 'text');
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     delete from attachments where workspace_id = ${workspaceId} and (id = any(${gone}) or voice_note_of = any(${gone}))`);
 }

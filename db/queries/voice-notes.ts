@@ -2,10 +2,10 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
 import { idFrom } from '#domain/ids.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 /** Messages looked at before each turn of their line. */
-const LOOK = 20;
+const LOOKAHEAD = 20;
 
 /** The links in the messages that a line is to send as voice notes until then. */
 export async function voiceNoteUrls(db: TenantDb, lineId: string, until: Date): Promise<string[]> {
@@ -14,7 +14,7 @@ export async function voiceNoteUrls(db: TenantDb, lineId: string, until: Date): 
       select attachment_urls from messages
       where workspace_id = ${db.workspaceId} and line_id = ${lineId} and voice_note and status in ('pending', 'scheduled')
         and not held and channel = ${VOICE_NOTE_CHANNEL} and scheduled_at <= ${sql.timestamp(until)}
-      order by scheduled_at limit ${LOOK}
+      order by scheduled_at limit ${LOOKAHEAD}
     ) m`);
   return [...urls];
 }
@@ -59,7 +59,7 @@ export async function insertVoiceNote(
     size,
   }: { audioId: string; name: string; contentType: string; size: number | null },
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into attachments (workspace_id, id, name, content_type, size, status, voice_note_of)
     values (${db.workspaceId}, ${voiceNoteId(audioId)}, ${name}, ${contentType}, ${size}, ${size === null ? 'failed' : 'stored'}, ${audioId})
     on conflict do nothing`);

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { DeliveredEvent } from '#domain/event.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 /** A delivery that was taken to be sent, with all that sending it needs. */
 export const ClaimedDelivery = z.object({
@@ -54,7 +54,7 @@ export async function claimDeliveries(
 
 /** Whether an active webhook has deliveries waiting. */
 export async function hasPendingDeliveries(db: TenantDb): Promise<boolean> {
-  return db.exists(sql.type(Nothing)`
+  return db.exists(sql.type(NoRows)`
     select 1 from webhooks h where h.workspace_id = ${db.workspaceId} and h.is_active and exists (
       select from webhook_deliveries where workspace_id = h.workspace_id and webhook_id = h.id and status = 'pending')`);
 }
@@ -84,7 +84,7 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
     'text',
   );
   // Webhooks first and in order, as deleting one does: otherwise two of these could wait for each other.
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     select from webhooks where workspace_id = ${db.workspaceId} and id in (
       select webhook_id from webhook_deliveries where workspace_id = ${db.workspaceId} and id = any (${ids}))
     order by id for no key update`);
@@ -96,7 +96,7 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
     result.latencyMs,
     result.attemptCount,
   ]);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     with finished as (
       update webhook_deliveries d set status = 'done', success = r.success, response_status = r.response_status,
         error = r.error, latency_ms = r.latency_ms, attempt_count = r.attempt_count

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DeliveredEvent } from '#domain/event.ts';
 import { newId } from '#domain/ids.ts';
 import type { WebhookDelivery } from '#domain/webhook.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 const DeliveryRow = z.object({
   id: z.string(),
@@ -59,7 +59,7 @@ export async function insertClaimedDelivery(
   now: Date,
 ): Promise<string> {
   const id = newId(now);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event, is_replay_of, status, claimed_at)
     values (${db.workspaceId}, ${id}, ${delivery.webhookId}, ${delivery.eventId}, ${delivery.event},
       ${delivery.isReplayOf}, 'sending', now())`);

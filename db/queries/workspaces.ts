@@ -26,7 +26,7 @@ export async function workspaceCountry(db: TenantDb): Promise<string> {
 }
 
 /** A line may move between workspaces of an agency; its pacer keeps its id and follows it. */
-export async function lineHome(
+export async function findLineOwner(
   db: SystemDb,
   lineId: string,
 ): Promise<{ workspaceId: string; carrier: string } | null> {

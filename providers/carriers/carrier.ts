@@ -28,7 +28,7 @@ export interface Carrier<Config = unknown> {
    */
   servers?(config: Config): Record<string, string>;
 
-  /** How new lines are had; absent where they are set up by hand. */
+  /** Provisions new lines; absent if lines are set up by hand. */
   readonly provisioning?: LineProvisioning<Config>;
   /**
    * Tells the carrier where to report replies, reactions, reads and calls of a line; again changes nothing. Absent
@@ -74,7 +74,7 @@ export interface Carrier<Config = unknown> {
 }
 
 export interface LineProvisioning<Config = unknown> {
-  /** May be begun again after a crash: the same line gets the same identity. Throws `LineRefused` when the line will never be had, anything else when it cannot be had just now. */
+  /** May be retried after a crash: the same line gets the same identity. Throws `LineRefused` when the line is permanently unavailable, anything else when it is unavailable now. */
   allocate(line: NewLine): Promise<{ address: string; config: Config }>;
 }
 

@@ -24,7 +24,7 @@ export interface CarrierRegistry {
   readonly names: readonly string[];
   /** @throws when no carrier of that name is configured. */
   get(name: string): Carrier;
-  /** The carrier that new lines of a channel are had from; null when none gives any out. */
+  /** The carrier that provisions new lines of a channel; null when none does. */
   provisionerOf(channel: Channel): Carrier | null;
   close(): Promise<void>;
 }

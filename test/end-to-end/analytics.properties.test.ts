@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Nothing, withSystem } from '#db/pool.ts';
+import { NoRows, withSystem } from '#db/pool.ts';
 import { newId } from '#domain/ids.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -220,14 +220,14 @@ function conversations(sent: readonly Outbound[], replies: readonly Inbound[], d
 
 async function store(workspaceId: string, sent: readonly Outbound[], replies: readonly Inbound[]) {
   await withSystem(app.pools, async (db) => {
-    await db.query(sql.type(Nothing)`
+    await db.query(sql.type(NoRows)`
       insert into messages (workspace_id, id, channel, status, address, source, line_id, campaign_id, created_by_user_id,
         fallback_sms, scheduled_at, created_at, sent_at, error_message)
       select ${workspaceId}, id, 'imessage', status, phone, 'api', "lineId", "campaignId", "userId", "fallbackSms", t, t,
         case when status in ('sent', 'delivered') then t end, case when status = 'failed' then 'recipient_opted_out' end
       from jsonb_to_recordset(${sql.jsonb(sent as never)}) m (id text, phone text, at bigint, status text, "fallbackSms" text,
         "lineId" text, "campaignId" text, "userId" text), to_timestamp(at / 1000.0) t`);
-    await db.query(sql.type(Nothing)`
+    await db.query(sql.type(NoRows)`
       insert into inbound_messages (workspace_id, id, line_id, address, carrier_message_id, campaign_id, original_message_id,
         auto_reply, keyword, received_at)
       select ${workspaceId}, lpad(to_hex(position), 24, '0'), "lineId", phone, position::text, "campaignId", answers, auto,

@@ -238,7 +238,7 @@ describe('what is refused changes nothing', () => {
   });
 });
 
-describe('where no carrier gives out lines', () => {
+describe('where no carrier provisions lines', () => {
   let bare: TestApp;
   beforeAll(async () => {
     bare = await startTestApp({

@@ -6,7 +6,7 @@ import {
   createPools,
   decide,
   dryRun,
-  Nothing,
+  NoRows,
   type Pools,
   savepoint,
   systemDb,
@@ -38,13 +38,13 @@ beforeAll(async () => {
     },
   });
   workspaceId = newWorkspaceId();
-  await systemDb(pools).query(sql.type(Nothing)`
+  await systemDb(pools).query(sql.type(NoRows)`
     insert into workspaces (id, name, timezone, country) values (${workspaceId}, 'Test', 'UTC', 'US')`);
 });
 afterEach(async () => {
   signals.length = 0;
   onSignal = () => {};
-  await systemDb(pools).query(sql.type(Nothing)`delete from workflow_wakes`);
+  await systemDb(pools).query(sql.type(NoRows)`delete from workflow_wakes`);
 });
 afterAll(async () => {
   await pools.close();
@@ -113,7 +113,7 @@ describe('a transaction', () => {
 
   it('across workspaces wakes the workflows of each, and takes along the row of a line that moves', async () => {
     const other = newWorkspaceId();
-    await systemDb(pools).query(sql.type(Nothing)`
+    await systemDb(pools).query(sql.type(NoRows)`
       insert into workspaces (id, name, timezone, country) values (${other}, 'Test', 'UTC', 'US')`);
     await rest('line-pacer:1', inAnHour());
     await withSystem(pools, async (db) => {
@@ -195,7 +195,7 @@ it('loses no work, whatever is requested while workflows decide, and signals at 
       woken.delete(workflowId);
       for (let due = true; due;) {
         const { nextAt } = await decide(pools, workspaceId, workflowId, async (db) => {
-          const { rowCount } = await db.query(sql.type(Nothing)`
+          const { rowCount } = await db.query(sql.type(NoRows)`
             delete from opt_outs where workspace_id = ${workspaceId} and source = ${workflowId}`);
           await pause(Math.random() * 4);
           return { nextAt: rowCount > 0 ? new Date() : inAnHour() };
@@ -218,7 +218,7 @@ it('loses no work, whatever is requested while workflows decide, and signals at 
         const workflowId = id(Math.floor(Math.random() * WORKFLOWS));
         await tenant(async (db) => {
           wake(db, workflowId, new Date());
-          await db.query(sql.type(Nothing)`
+          await db.query(sql.type(NoRows)`
             insert into opt_outs (workspace_id, address, source) values (${workspaceId}, ${newId()}, ${workflowId})`);
           if (Math.random() < 0.2) throw new Error('on purpose');
           requests += 1;
@@ -235,7 +235,7 @@ it('loses no work, whatever is requested while workflows decide, and signals at 
 
 describe('the sweep', () => {
   const overdue = (workflowId: string, ago: string) =>
-    systemDb(pools).query(sql.type(Nothing)`
+    systemDb(pools).query(sql.type(NoRows)`
       insert into workflow_wakes (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by)
       values (${workspaceId}, ${workflowId}, now() - ${ago}::interval, now() - ${ago}::interval + interval '30 seconds', '0', '0')`);
   const claimed = async (limit: number): Promise<string[]> =>

@@ -12,7 +12,7 @@ export interface WakeInput {
 }
 
 /** The long-lived workflows, by the first part of their id. */
-const WOKEN = {
+const WORKFLOWS = {
   'line-pacer': {
     type: 'linePacer',
     summary: 'Sends the messages of one line, never faster than the line may',
@@ -77,7 +77,7 @@ export const listDeletionId = (listId: string): string => `list-deletion:${listI
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 
 /** Those whose subject is a line. */
-const LINES_OWN = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
+const LINE_WORKFLOWS = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
 
 /** An id that names no kind of workflow that is woken. */
 export class UnknownWorkflow extends Error {}
@@ -85,8 +85,8 @@ export class UnknownWorkflow extends Error {}
 /** How a workflow is started, from its id alone: what the sweep finds in the database is enough to wake it. */
 export function wakeStart(workflowId: string, workspaceId: string) {
   const [kind = '', subjectId = ''] = workflowId.split(':');
-  if (!(kind in WOKEN)) throw new UnknownWorkflow(`no workflow is woken under the id ${workflowId}`);
-  const { type, summary } = WOKEN[kind as keyof typeof WOKEN];
+  if (!(kind in WORKFLOWS)) throw new UnknownWorkflow(`no workflow is woken under the id ${workflowId}`);
+  const { type, summary } = WORKFLOWS[kind as keyof typeof WORKFLOWS];
   const input: WakeInput = { workspaceId, subjectId };
   return {
     type,
@@ -98,7 +98,7 @@ export function wakeStart(workflowId: string, workspaceId: string) {
     typedSearchAttributes: searchAttributes({
       kind: type,
       workspaceId,
-      ...(LINES_OWN.has(kind) && { lineId: subjectId }),
+      ...(LINE_WORKFLOWS.has(kind) && { lineId: subjectId }),
     }),
   };
 }

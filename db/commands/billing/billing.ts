@@ -10,7 +10,7 @@ import {
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import { findAwaitingPayment, lockBilling } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
-import { Nothing, type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { NoRows, type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 import { resumeSending } from '#db/commands/sending/resume-sending.ts';
 
@@ -49,7 +49,7 @@ async function customerOf(
   if (customerId !== null) return customerId;
   const created = await payments.createCustomer({ id, name });
   // Two at once made the same customer: its idempotency key is the payer.
-  await systemDb(pools).query(sql.type(Nothing)`
+  await systemDb(pools).query(sql.type(NoRows)`
     update ${table} set payment_customer_id = ${created} where id = ${id} and payment_customer_id is null`);
   return created;
 }
@@ -136,13 +136,13 @@ async function claimSubscription(db: TenantDb): Promise<Claim> {
 }
 
 async function releaseSubscription(db: TenantDb, asked: boolean): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update workspaces set subscription_busy_until = '-infinity', subscription_attempt = subscription_attempt + ${asked ? 1 : 0}
     where id = ${db.workspaceId}`);
 }
 
 async function putOnPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update workspaces set plan = ${plan}, subscription_status = 'active', updated_at = now() where id = ${db.workspaceId}`);
   await wakeAwaiting(db);
   await resumeSending(db, new Date());
@@ -175,7 +175,7 @@ async function applySubscription(
   present = false,
 ): Promise<void> {
   const before = await lockBilling(db);
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update workspaces set
       subscription_status = ${subscription.status}, plan = coalesce(${subscription.plan}, plan),
       payment_subscription_id = ${subscription.id}, subscription_read_at = ${sql.timestamp(readAt)}, updated_at = now()

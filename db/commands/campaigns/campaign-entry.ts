@@ -7,7 +7,7 @@ import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { LeadRow } from '#db/queries/leads.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
@@ -144,7 +144,7 @@ async function markUnreachable(
   leadIds: ReadonlySet<string>,
 ): Promise<void> {
   if (leadIds.size === 0) return;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'stopped', stop_reason = 'no_address', updated_at = now()
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
 }
@@ -184,7 +184,7 @@ async function insertStepMessages(
       batchId,
     ];
   });
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into messages (
       workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, stickiness_policy, address,
       recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,

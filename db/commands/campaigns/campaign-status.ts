@@ -4,7 +4,7 @@ import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts'
 import { wakeLines } from './campaign-entry.ts';
 import { CampaignRow } from '#db/queries/campaigns.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 /** The ways between a campaign's states; every one of them under the campaign's lock (`lockCampaign`). */
@@ -21,7 +21,7 @@ export const canTake = (action: CampaignAction, status: CampaignStatus): boolean
 
 /**
  * Starts, pauses, resumes or archives a campaign whose lock the caller holds. One row changes, however many messages
- * it has: none leaves unless its campaign is active (`letGo` in queue.ts). What an archived campaign leaves behind
+ * it has: none leaves unless its campaign is active (`campaignAllowsSending` in queue.ts). What an archived campaign leaves behind
  * its workflow clears away.
  * @returns the campaign as it is now.
  */
@@ -47,7 +47,7 @@ export async function changeCampaignStatus(
 }
 
 async function setStatus(db: TenantDb, id: string, change: ReturnType<typeof sql.fragment>): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update campaigns set ${change}, updated_at = now() where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
@@ -78,7 +78,7 @@ async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
  * @returns how many messages were canceled; 0: none is left.
  */
 export async function clearMessages(db: TenantDb, id: string, limit: number): Promise<number> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update messages set status = 'canceled', held = false, hold_reason = 'campaign_ended', updated_at = now()
     where ctid = any(array(
       select ctid from messages where ${unsent(db, id)} order by id limit ${limit} for no key update))`);
@@ -94,20 +94,20 @@ export async function clearCampaign(db: TenantDb, id: string, limit: number): Pr
   // Until nothing is found: rows are addressed by place, where one that somebody has just changed is not found again.
   if ((await clearLeads(db, id, limit)) > 0) return false;
   if ((await clearMessages(db, id, limit)) > 0) return false;
-  const isDeleted = await db.exists(sql.type(Nothing)`
+  const isDeleted = await db.exists(sql.type(NoRows)`
     select 1 from campaigns where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is not null`);
   if (!isDeleted) return true;
   if ((await deleteRows(db, { table: 'personalizations', key: 'message_id' }, id, limit)) > 0) return false;
   if ((await deleteRows(db, { table: 'campaign_leads', key: 'lead_id' }, id, limit)) > 0) return false;
   await db.query(
-    sql.type(Nothing)`delete from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`,
+    sql.type(NoRows)`delete from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`,
   );
   return true;
 }
 
 /** Whoever was under way in a campaign that is over goes no further. */
 async function clearLeads(db: TenantDb, id: string, limit: number): Promise<number> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = now()
     where ctid = any(array(
       select ctid from campaign_leads where ${ofCampaign(db, id)} and state = 'running'
@@ -122,7 +122,7 @@ async function deleteRows(
   limit: number,
 ): Promise<number> {
   const name = sql.identifier([table]);
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     delete from ${name} where ctid = any(array(
       select ctid from ${name} where ${ofCampaign(db, campaignId)} order by ${sql.identifier([key])} limit ${limit} for update))`);
   return rowCount;

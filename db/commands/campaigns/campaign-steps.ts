@@ -6,7 +6,7 @@ import { wakeWhenDone } from './campaign-stops.ts';
 import { campaignWindow, findCampaign } from '#db/queries/campaigns.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
 const Step = MessageRow.pick({ id: true, status: true, sentAt: true }).extend({
@@ -85,17 +85,17 @@ const Waiting = Step.pick({ id: true, stepIndex: true }).extend({
 });
 
 async function finish(db: TenantDb, step: Step, now: Date): Promise<void> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'finished', updated_at = now() where ${ofLead(db, step)} and state = 'running'`);
   if (rowCount > 0) await wakeWhenDone(db, [step.campaignId], now);
 }
 
 /** A send that did not leave comes back to the queue of a lead that may have stopped meanwhile. */
 async function cancelStopped(db: TenantDb, step: Step): Promise<void> {
-  const runs = await db.exists(sql.type(Nothing)`
+  const runs = await db.exists(sql.type(NoRows)`
     select 1 from campaign_leads where ${ofLead(db, step)} and state = 'running'`);
   if (runs) return;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update messages set status = 'canceled', updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${step.id} and status in ('pending', 'scheduled')`);
 }

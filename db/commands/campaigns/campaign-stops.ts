@@ -2,7 +2,7 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 /** Why a lead goes no further in its campaigns. */
@@ -53,7 +53,7 @@ async function stop(db: TenantDb, reason: StopReason, now: Date, who: FragmentSq
       and c.workspace_id = l.workspace_id and c.id = l.campaign_id and (c.stop_on_reply or ${reason} <> 'reply')
     returning l.campaign_id, l.lead_id`);
   for (const { campaignId, leadId } of stopped) {
-    await db.query(sql.type(Nothing)`
+    await db.query(sql.type(NoRows)`
       update messages set status = 'canceled', hold_reason = ${reason}, held = false, updated_at = now()
       where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId}
         and status in ('pending', 'scheduled')`);
@@ -77,7 +77,7 @@ export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken,
       returning l.campaign_id, l.state
     )
     select distinct campaign_id from gone where state = 'running'`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     with locked as materialized (
       select id from messages
       where workspace_id = ${db.workspaceId} and lead_id in (${ids}) and status in ('pending', 'scheduled')

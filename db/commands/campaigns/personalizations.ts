@@ -4,7 +4,7 @@ import type { PersonalizationProgress } from '#domain/personalization.ts';
 import { personalizerId } from '#workflows/messages/wake.ts';
 import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 /** What callers see as the `holdReason` of a message that the model is to write. */
@@ -47,7 +47,7 @@ export async function duePersonalizations(
 ): Promise<DueMessage[]> {
   const waiting = sql.fragment`p.workspace_id = ${db.workspaceId} and p.campaign_id = ${campaignId} and p.status = 'waiting'
     and p.due_at <= ${sql.timestamp(now)} and m.workspace_id = p.workspace_id and m.id = p.message_id`;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     delete from personalizations p using messages m where ${waiting} and m.status not in ('pending', 'scheduled')`);
   const rows = await db.any(sql.type(DueRow)`
     select m.id, m.lead_id, m.body from personalizations p join messages m on ${waiting}
@@ -75,7 +75,7 @@ export async function releasePersonalized(
   written: { text: string } | { error: string },
 ): Promise<z.infer<typeof Released> | null> {
   const failed = 'error' in written;
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update personalizations set status = ${failed ? 'failed' : 'written'}, error = ${failed ? written.error : null},
       model = ${use.model}, prompt_tokens = ${use.promptTokens}, completion_tokens = ${use.completionTokens}, updated_at = now()
     where workspace_id = ${db.workspaceId} and message_id = ${messageId} and status = 'waiting'`);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { listDeletionId } from '#workflows/messages/wake.ts';
 import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import { hiddenLists } from '#db/queries/lists.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 /** Rows of each table deleted in one transaction. */
@@ -15,9 +15,9 @@ const CHUNK = 1000;
  * holds as well, and the rest of a large one is its workflow's to delete.
  */
 export async function deleteList(db: TenantDb, id: string, now: Date): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lead_lists set deleted_at = now() where workspace_id = ${db.workspaceId} and id = ${id}`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lead_imports set status = 'failed', error = 'the list was deleted', updated_at = now()
     where workspace_id = ${db.workspaceId} and list_id = ${id} and status = 'running'`);
   const isDone = await deleteChunk(db, id, now);
@@ -42,7 +42,7 @@ export async function deleteChunk(db: TenantDb, listId: string, now: Date): Prom
     select id from lead_imports where workspace_id = ${db.workspaceId} and list_id = ${listId}))`;
   if (await deleteSome(db, 'rejected_rows', rejected)) return false;
 
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     delete from lead_lists where workspace_id = ${db.workspaceId} and id = ${listId} and deleted_at is not null`);
   return true;
 }
@@ -53,7 +53,7 @@ async function deleteSome(
   table: string,
   rows: ReturnType<typeof sql.fragment>,
 ): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     delete from ${sql.identifier([table])} where ctid = any(array(select ctid from ${rows} limit ${CHUNK}))`);
   return rowCount === CHUNK;
 }
@@ -83,10 +83,10 @@ async function deleteLeads(
     'text',
   );
   await cancelMessagesOfLeads(db, sql.fragment`select unnest(${gone})`, now);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     delete from list_addresses
     where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id = any(${ids})`);
   await db.query(
-    sql.type(Nothing)`delete from leads where workspace_id = ${db.workspaceId} and id = any(${gone})`,
+    sql.type(NoRows)`delete from leads where workspace_id = ${db.workspaceId} and id = any(${gone})`,
   );
 }

@@ -5,7 +5,7 @@ import type { DraftAnswer } from '#domain/draft-prompt.ts';
 import { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
 import { copilotDebounce } from '#db/queries/knowledge-base.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import type { InboundRow } from '#db/queries/replies.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -67,7 +67,7 @@ async function insertDraft(
   const debounce = await copilotDebounce(db);
   if (debounce === null) return null;
   const dueAt = new Date(now.getTime() + debounce * 1000);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into ai_drafts (workspace_id, reply_id, address, due_at, created_at)
     values (${db.workspaceId}, ${id}, ${address}, ${sql.timestamp(dueAt)}, ${sql.timestamp(now)})`);
   return id;
@@ -94,7 +94,7 @@ export async function keepAnswer(
   use: ModelUse,
   answer: DraftAnswer | { error: string },
 ): Promise<DraftRow | null> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update ai_drafts set model = ${use.model}, prompt_tokens = ${use.promptTokens}, completion_tokens = ${use.completionTokens}
     where workspace_id = ${db.workspaceId} and reply_id = ${replyId}`);
   const change =
@@ -111,7 +111,7 @@ export async function keepAnswer(
 
 /** Beside the tags that are there: what people set by hand stays. */
 async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update conversations set tags = conversations.tags || array(
       select t from unnest(${sql.array(tags, 'text')}) t where t <> all (conversations.tags))
     where workspace_id = ${db.workspaceId} and address = ${address}`);
@@ -119,7 +119,7 @@ async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void>
 
 /** A draft that waits is given up. @returns false when it waited no longer. */
 export async function giveUpWaiting(db: TenantDb, replyId: string, now: Date): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'waiting'`);
   return rowCount > 0;

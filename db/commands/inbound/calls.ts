@@ -7,7 +7,7 @@ import { newId } from '#domain/ids.ts';
 import { attachmentFetcherId } from '#workflows/messages/wake.ts';
 import { keepWaiting, lockCarrierMessage, takeWaitingEvents } from './carrier-events.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 const CallRow = z.object({
@@ -89,7 +89,7 @@ const progress = (row: string) =>
 /** Its bytes are fetched afterwards; a call has one recording, the first that is told of. */
 async function noteRecording(db: TenantDb, callId: string, url: string, now: Date): Promise<void> {
   const name = decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '') || 'recording';
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into attachments (workspace_id, id, name, status, call_id, told_at, source_url, try_at, created_at)
     values (${db.workspaceId}, ${newId(now)}, ${name}, 'waiting', ${callId}, ${sql.timestamp(now)}, ${url}, ${sql.timestamp(now)},
       ${sql.timestamp(now)})

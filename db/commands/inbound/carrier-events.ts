@@ -5,7 +5,7 @@ import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, MessageRow } from '#db/queries/messages.ts';
 import { carrierOptOut, fail, fallBack } from '#db/commands/sending/outcomes.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { applyReaction } from './reactions.ts';
 import { advanceMessage } from '#db/queries/sends.ts';
 
@@ -70,7 +70,7 @@ export async function keepWaiting(
   carrierId: string,
   event: CarrierEvent,
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update carrier_events set carrier_message_id = ${carrierId}, waiting = ${sql.jsonb({ ...event, at: event.at.toISOString() })}
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and event_id = ${event.eventId}`);
 }

@@ -21,7 +21,7 @@ import { findLeadsByAddress } from '#db/queries/leads.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { applyKeyword } from '#db/commands/sending/opt-outs.ts';
 import { notifyReply } from '#db/commands/outbox/notifications.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { InboundRow } from '#db/queries/replies.ts';
 import { announceReplies } from './reply-events.ts';
 import { wake } from '#db/wakes.ts';
@@ -124,13 +124,13 @@ async function noteInbound(
   address: string,
   { at, autoReply }: InboundReply,
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into conversations (workspace_id, address, line_id, last_inbound_at)
     values (${db.workspaceId}, ${address}, ${lineId}, ${autoReply ? null : sql.timestamp(at)})
     on conflict (workspace_id, address) do update set
       line_id = coalesce(conversations.line_id, excluded.line_id),
       last_inbound_at = greatest(conversations.last_inbound_at, excluded.last_inbound_at)`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into line_contacts (workspace_id, line_id, address, since)
     values (${db.workspaceId}, ${lineId}, ${address}, ${sql.timestamp(at)})
     on conflict do nothing`);

@@ -7,7 +7,7 @@ import { contactAddress } from '#db/queries/contact-address.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 type ReactionEvent = Extract<CarrierEvent, { kind: 'reaction' }>;
 
@@ -35,7 +35,7 @@ export async function applyReaction(
   const at = event.at.toISOString();
   const reactions = withReaction(message.reactions, { reaction, from, at, removed });
   if (!reactions) return;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update messages set reactions = ${sql.jsonb(reactions)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${messageId}`);
 

@@ -7,7 +7,7 @@ import { CrmIds } from '#domain/message.ts';
 import { shownReply } from '#domain/reply.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { presentLead } from '#db/queries/leads.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { InboundRow, presentReplies, type ReplyInContext, shownText } from '#db/queries/replies.ts';
 
 /** A reply with files is announced with the first of them, and after this long without. */
@@ -35,7 +35,7 @@ export async function announceReplies(
   if (ready.length === 0) return;
   const replies = await presentReplies(db, ready, links, now);
   const origins = await originsOf(db, ready);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update inbound_messages set announced_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and id = any(${sql.array(
       ready.map(({ id }) => id),

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
 
 /** Records a message that is passed over because it cannot be read; recorded before, it changes nothing. */
 export async function noteUnreadable(
@@ -8,7 +8,7 @@ export async function noteUnreadable(
   lineId: string,
   { reference, reason }: { reference: string; reason: string },
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into unreadable_inbound (workspace_id, line_id, reference, reason)
     values (${db.workspaceId}, ${lineId}, ${reference}, ${reason})
     on conflict do nothing`);

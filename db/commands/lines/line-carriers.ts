@@ -4,7 +4,7 @@ import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages
 import { recordProbe } from './line-health.ts';
 import { beginInbox } from '#db/queries/line-inboxes.ts';
 import { setIdentity } from '#db/queries/line-requests.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function connectLine(
   },
   now: Date,
 ): Promise<void> {
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lines set carrier = ${connection.carrier} where workspace_id = ${db.workspaceId} and id = ${line.id}`);
   await setIdentity(db, line.id, { ...connection, channel: line.channel });
   await recordProbe(db, line.id, true, now);

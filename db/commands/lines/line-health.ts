@@ -4,7 +4,7 @@ import { afterProbe } from '#domain/line-health.ts';
 import { HealthStatus } from '#domain/line.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { rehomeMessages } from './line-rehoming.ts';
-import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 export interface ProbeEffect {
@@ -38,7 +38,7 @@ export async function recordProbe(
     { status: line.healthStatus, failedProbes: line.failedProbes },
     succeeded,
   );
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lines set health_status = ${status}, failed_probes = ${failedProbes}, health_checked_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
   if (wentDown) await rehomeMessages(db, lineId, { keepPinned: true });

@@ -5,7 +5,7 @@ import { newId } from '#domain/ids.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { LineRow } from '#db/queries/lines.ts';
-import { NEVER, Nothing, type Pools, type SystemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { NEVER, NoRows, type Pools, type SystemDb, type TenantDb, withTenant } from '#db/pool.ts';
 import { knownWakes, wake } from '#db/wakes.ts';
 
 /** Calls to a carrier are over within seconds; a line that is still sending after this is tried again by the caller. */
@@ -26,7 +26,7 @@ const EVENT_MEMORY = sql.fragment`interval '7 days'`;
  */
 export async function holdLine(pools: Pools, workspaceId: string, lineId: string): Promise<boolean> {
   await withTenant(pools, workspaceId, (db) =>
-    db.query(sql.type(Nothing)`
+    db.query(sql.type(NoRows)`
       update lines set held_until = now() + make_interval(secs => ${HOLD_SECONDS})
       where workspace_id = ${workspaceId} and id = ${lineId}`),
   );
@@ -41,7 +41,7 @@ export async function holdLine(pools: Pools, workspaceId: string, lineId: string
 /** A line that is held goes on: its pacer looks at once. Nothing happens when it has left the workspace. */
 export async function releaseLine(pools: Pools, workspaceId: string, lineId: string): Promise<void> {
   await withTenant(pools, workspaceId, async (db) => {
-    const { rowCount } = await db.query(sql.type(Nothing)`
+    const { rowCount } = await db.query(sql.type(NoRows)`
       update lines set held_until = null where workspace_id = ${workspaceId} and id = ${lineId}`);
     if (rowCount > 0) wake(db, linePacerId(lineId), new Date());
   });
@@ -58,7 +58,7 @@ export async function lockHeldLine(db: TenantDb, lineId: string): Promise<LineRo
 }
 
 async function isSending(db: TenantDb, lineId: string): Promise<boolean> {
-  return db.exists(sql.type(Nothing)`
+  return db.exists(sql.type(NoRows)`
     select 1 from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId} and outcome is null`);
 }
 
@@ -78,18 +78,18 @@ export async function moveLine(
   }: { line: LineRow; from: TenantDb; to: TenantDb; carrierConfig: Record<string, unknown> },
 ): Promise<void> {
   const [a, b, lineId] = [from.workspaceId, to.workspaceId, line.id];
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update lines set workspace_id = ${b}, carrier_config = ${sql.jsonb(carrierConfig as never)}, held_until = null, updated_at = now()
     where workspace_id = ${a} and id = ${lineId}`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update line_contacts set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update line_inboxes set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update line_invoices set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
   // Copies under the same ids: a line that comes back finds its own, and none counts twice. Without the carrier's
   // id of the message, since what is reported of it concerns the workspace that sent it.
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at,
       answer_by, outcome, reason, finished_at)
     select ${b}, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at,
@@ -97,12 +97,12 @@ export async function moveLine(
     from attempts
     where workspace_id = ${a} and line_id = ${lineId} and kind = 'primary' and started_at > now() - ${USAGE_MEMORY}
     on conflict do nothing`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into carrier_events (workspace_id, line_id, event_id, received_at)
     select ${b}, line_id, event_id, received_at from carrier_events
     where workspace_id = ${a} and line_id = ${lineId} and received_at > now() - ${EVENT_MEMORY}
     on conflict do nothing`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into line_moves (line_id, id, from_workspace_id, to_workspace_id) values (${lineId}, ${newId()}, ${a}, ${b})`);
   await abandonLine(from, lineId);
   await rehomeMessages(to, null);
@@ -121,14 +121,14 @@ const workflowsOf = (lineId: string): string[] => [
 /** Deletes a line that is locked (`lockHeldLine`); its unsent messages go to other lines of the workspace. */
 export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   await db.query(
-    sql.type(Nothing)`delete from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`,
+    sql.type(NoRows)`delete from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`,
   );
   await db.query(
     sql.type(
-      Nothing,
+      NoRows,
     )`delete from line_contacts where workspace_id = ${db.workspaceId} and line_id = ${lineId}`,
   );
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     delete from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
   await abandonLine(db, lineId);
   for (const workflowId of await knownWakes(db, workflowsOf(lineId))) {

@@ -5,7 +5,7 @@ import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
 import { keepLines, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
 
 const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
   arrival: z.int(),
@@ -53,7 +53,7 @@ const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
 /** A line leaves its workspace: its contacts have none until they get another, and its messages leave by others. */
 export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
   await lockAtLine(db, unsentOf(db, lineId), sql.fragment`or line_id = ${lineId}`);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update conversations set line_id = null where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
   await rehomeMessages(db, lineId);
 }
@@ -87,7 +87,7 @@ export async function rehomeMessages(
       eligibleLineIds: keepPinned || isUsable(message) ? message.eligibleLineIds : null,
     }));
     const chosen = await chooseLines<Choosable & (typeof chunk)[number]>(db, chunk);
-    await db.query(sql.type(Nothing)`
+    await db.query(sql.type(NoRows)`
       update messages m set line_id = v.line_id, line_pinned = false, updated_at = now()
       from ${sql.unnest(
         chosen.map(({ id, lineId: line }) => [id, line]),
@@ -113,7 +113,7 @@ async function lockAtLine(
     db,
     lines.map(({ id }) => id),
   );
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     select from conversations where workspace_id = ${db.workspaceId}
       and (address in (select address from messages where ${messages}) ${orConversations})
     order by address for no key update`);

@@ -3,7 +3,7 @@ import type { DeliveredEvent, EventName } from '#domain/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { newId } from '#domain/ids.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 /** An event with the whole JSON body that subscribers receive. */
@@ -23,7 +23,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     payload.messageId,
     JSON.stringify(payload),
   ]);
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     with written as (
       insert into events (workspace_id, id, event, message_id, body)
       select ${db.workspaceId}, e.id, e.event, e.message_id, e.body
@@ -48,7 +48,7 @@ export async function insertEvent(
   now: Date,
 ): Promise<string> {
   const id = newId(now);
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into events (workspace_id, id, event, body) values (${db.workspaceId}, ${id}, ${event}, ${body})`);
   return id;
 }

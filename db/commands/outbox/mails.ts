@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { MailData, MailTemplate, type NewMail } from '#domain/mail.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
-import { Nothing, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 
 /** The emails of one workspace, or of one agency. */
@@ -70,7 +70,7 @@ export async function insertMail(
 ): Promise<boolean> {
   const id = newId();
   const data = seal(JSON.stringify(MailData[mail.template].parse(mail.data)), id);
-  const { rowCount } = await outbox.db.query(sql.type(Nothing)`
+  const { rowCount } = await outbox.db.query(sql.type(NoRows)`
     insert into ${tableOf(outbox)} (${sql.identifier([outbox.owner])}, id, recipient, template, data_sealed, dedupe_key, next_attempt_at)
     values (${outbox.ownerId}, ${id}, ${mail.to}, ${mail.template}, ${data}, ${mail.dedupeKey ?? null}, ${sql.timestamp(dueAt)})
     on conflict do nothing`);
@@ -122,7 +122,7 @@ export type MailResult =
   | { status: 'pending'; error: string; retryAt: Date };
 
 export async function finishMail(outbox: Outbox, id: string, result: MailResult, now: Date): Promise<void> {
-  await outbox.db.query(sql.type(Nothing)`
+  await outbox.db.query(sql.type(NoRows)`
     update ${tableOf(outbox)} set status = ${result.status}, attempt_count = attempt_count + 1,
       error = ${'error' in result ? result.error : null},
       sent_at = ${result.status === 'sent' ? sql.timestamp(now) : null},

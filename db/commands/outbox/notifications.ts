@@ -10,7 +10,7 @@ import {
 } from '#domain/notification.ts';
 import { notifierId } from '#workflows/messages/wake.ts';
 import { findEmailPreferences } from '#db/queries/email-preferences.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
@@ -23,7 +23,7 @@ export async function notify(db: TenantDb, subject: string, notice: Notice, now:
   const preferences = await findEmailPreferences(db);
   if (!preferences[kind].enabled) return;
   if (notice.about === 'payment_failed' && (await isInvoiced(db))) return;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into notifications (workspace_id, kind, subject, data, since, due_at)
     values (${db.workspaceId}, ${kind}, ${subject}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(now)})
     on conflict (workspace_id, kind, subject) do update
@@ -39,7 +39,7 @@ export async function notifyProgress(db: TenantDb, campaignId: string, now: Date
   if (!(await findEmailPreferences(db)).campaign.enabled) return;
   const notice: Notice = { about: 'campaign_progress', campaignId };
   const dueAt = nextDigest(await workspaceTimezone(db), now);
-  const { rowCount } = await db.query(sql.type(Nothing)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     insert into notifications (workspace_id, kind, subject, data, since, due_at)
     values (${db.workspaceId}, 'campaign', ${campaignId}, ${sql.jsonb(notice)}, ${sql.timestamp(now)}, ${sql.timestamp(dueAt)})
     on conflict (workspace_id, kind, subject) do nothing`);
@@ -61,7 +61,7 @@ export async function notifyReply(db: TenantDb, address: string, now: Date): Pro
   const zone = await workspaceTimezone(db);
   const positive = mode === 'positive_only' && (await isPositiveConversation(db, address));
   const dueAt = replyDueAt(mode, { since: pending ?? now, now, zone, positive });
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into notifications (workspace_id, kind, subject, since, due_at)
     values (${db.workspaceId}, 'reply', ${address}, ${sql.timestamp(now)}, ${sql.timestamp(dueAt)})
     on conflict (workspace_id, kind, subject) do update set due_at = excluded.due_at`);
@@ -72,12 +72,12 @@ export async function notifyReply(db: TenantDb, address: string, now: Date): Pro
  * A conversation has got tags, or a draft: an alert that waited for it to become positive is due now if it is so.
  */
 export async function notifyPositive(db: TenantDb, address: string, now: Date): Promise<void> {
-  const waits = await db.exists(sql.type(Nothing)`
+  const waits = await db.exists(sql.type(NoRows)`
     select 1 from notifications
     where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = ${address} and due_at > ${sql.timestamp(now)}`);
   if (!waits || (await findEmailPreferences(db)).reply.mode !== 'positive_only') return;
   if (!(await isPositiveConversation(db, address))) return;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     update notifications set due_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = ${address}`);
   wakeNotifier(db, now);
@@ -133,15 +133,15 @@ export async function setMuted(
 ): Promise<void> {
   await db.query(
     muted
-      ? sql.type(Nothing)`
+      ? sql.type(NoRows)`
     insert into notification_mutes (workspace_id, user_id, kind) values (${db.workspaceId}, ${userId}, ${kind})
     on conflict do nothing`
-      : sql.type(Nothing)`
+      : sql.type(NoRows)`
     delete from notification_mutes where workspace_id = ${db.workspaceId} and user_id = ${userId} and kind = ${kind}`,
   );
 }
 
 export async function isMuted(db: TenantDb, userId: string, kind: NotificationKind): Promise<boolean> {
-  return db.exists(sql.type(Nothing)`
+  return db.exists(sql.type(NoRows)`
     select 1 from notification_mutes where workspace_id = ${db.workspaceId} and user_id = ${userId} and kind = ${kind}`);
 }

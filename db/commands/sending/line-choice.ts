@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
 import { keepLines, presentLines, takeTurns, usableLines } from '#db/queries/lines.ts';
-import { Nothing, type TenantDb } from '#db/pool.ts';
+import { NoRows, type TenantDb } from '#db/pool.ts';
 
 /** What of a message decides its line. */
 export type Choosable = Pick<
@@ -98,7 +98,7 @@ async function rememberLines(db: TenantDb, messages: readonly Chosen<Choosable>[
   // In one order, so that two transactions that settle the same contacts do not deadlock.
   rows.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
   if (rows.length === 0) return;
-  await db.query(sql.type(Nothing)`
+  await db.query(sql.type(NoRows)`
     insert into conversations (workspace_id, address, line_id)
     select ${db.workspaceId}, c.address, c.line_id from ${sql.unnest(rows, ['text', 'text'])} as c (address, line_id)
     on conflict (workspace_id, address) do update set line_id = excluded.line_id

@@ -11,7 +11,7 @@ import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { isOptedOut, optOut } from './opt-outs.ts';
 import type { TenantDb } from '#db/pool.ts';
-import { advanceMessage, forgetOutbound, setFallbackSms } from '#db/queries/sends.ts';
+import { advanceMessage, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
 
 /**
  * What became of an attempt, after reconciliation where that was needed. `unsendable`: the message has no text that
@@ -44,7 +44,7 @@ export async function settlePrimary(
   const reason = 'reason' in outcome ? outcome.reason : undefined;
   if (!(await finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now })))
     return;
-  if (outcome.kind !== 'accepted' && outcome.kind !== 'unknown') await forgetOutbound(db, attempt);
+  if (outcome.kind !== 'accepted' && outcome.kind !== 'unknown') await revertOutbound(db, attempt);
 
   const message = await findMessage(db, attempt.messageId);
   if (!message) return;
