@@ -86,7 +86,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
       ...described,
       security: [],
       requestParams: { path: pathParams(route.path), ...(route.query && { query: route.query }) },
-      responses: { ...failures(publicErrorCodes(route)), ...publicAnswers(route) },
+      responses: { ...failures(publicErrorCodes(route)), ...publicAnswers(route), ...UNROUTED },
     };
   }
   return {
@@ -99,7 +99,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
       ...requestHeaders(route),
     },
     ...requestBody(route),
-    responses: { ...successes(route), ...failures(errorCodes(route)) },
+    responses: { ...successes(route), ...failures(errorCodes(route)), ...UNROUTED },
   };
 }
 
@@ -115,6 +115,9 @@ function requestHeaders({ idempotent, caller }: TenantRoute) {
   };
   return Object.keys(headers).length === 0 ? {} : { header: z.object(headers) };
 }
+
+/** What Node's HTTP server responds by itself, before any route is found. */
+const UNROUTED = { 431: { description: 'The request line and the headers exceed 16 KB. Without a body.' } };
 
 /** A document whose path names a parameter that is not described is not valid. */
 const pathParams = (path: string) =>

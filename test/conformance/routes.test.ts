@@ -401,6 +401,12 @@ describe('beside the endpoints', () => {
     expect(found.flat()).toEqual([]);
   });
 
+  it('the document names what is refused before any endpoint is found', () => {
+    const { paths = {} } = openApiDocument(routes);
+    const operations = Object.values(paths).flatMap((path) => Object.values(path) as { responses: object }[]);
+    expect(operations.filter(({ responses }) => !('431' in responses))).toEqual([]);
+  });
+
   it('the document describes the parameters that every path names', () => {
     const { paths = {} } = openApiDocument(routes);
     const undescribed = Object.entries(paths).flatMap(([path, operations]) =>
