@@ -4,6 +4,7 @@ import { systemDb, withTenant } from '#db/pool.ts';
 import { claimOverdue } from '#db/wakes.ts';
 import { agencyMailSenderId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
 
 /** Workflows woken in one go. */
 const BATCH = 5000;
@@ -13,25 +14,27 @@ const GRACE_SECONDS = 30;
 export function createSweepActivities({ pools, waker, logger }: Dependencies) {
   return {
     /** Wakes every workflow whose time has passed without its having looked. */
-    async wakeOverdue(): Promise<number> {
-      const db = systemDb(pools);
-      const overdue = await claimOverdue(db, BATCH);
-      for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId);
-      for (const agencyId of await overdueAgencyOutboxes(db, GRACE_SECONDS))
-        waker.wake(agencyMailSenderId(agencyId), agencyId);
-      if (overdue.length > 0)
-        logger.info({ workflows: overdue.length }, 'woke workflows that nobody had told');
-      return overdue.length;
-    },
+    wakeOverdue: (): Promise<number> =>
+      withHeartbeat(async () => {
+        const db = systemDb(pools);
+        const overdue = await claimOverdue(db, BATCH);
+        for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId);
+        for (const agencyId of await overdueAgencyOutboxes(db, GRACE_SECONDS))
+          waker.wake(agencyMailSenderId(agencyId), agencyId);
+        if (overdue.length > 0)
+          logger.info({ workflows: overdue.length }, 'woke workflows that nobody had told');
+        return overdue.length;
+      }),
 
     /** Gives the messages of lines that are gone to other lines. @returns the number of such lines. */
-    async rehomeStranded(): Promise<number> {
-      const queues = await strandedQueues(systemDb(pools));
-      for (const { workspaceId, lineId } of queues) {
-        await withTenant(pools, workspaceId, (db) => rehomeMessages(db, lineId));
-        logger.error({ workspaceId, lineId }, 'messages waited at a line that is gone');
-      }
-      return queues.length;
-    },
+    rehomeStranded: (): Promise<number> =>
+      withHeartbeat(async () => {
+        const queues = await strandedQueues(systemDb(pools));
+        for (const { workspaceId, lineId } of queues) {
+          await withTenant(pools, workspaceId, (db) => rehomeMessages(db, lineId));
+          logger.error({ workspaceId, lineId }, 'messages waited at a line that is gone');
+        }
+        return queues.length;
+      }),
   };
 }

@@ -3,6 +3,8 @@ import type { Activities } from '#activities/index.ts';
 
 const { wakeOverdue, rehomeStranded, trim } = proxyActivities<Activities>({
   startToCloseTimeout: '5 minutes',
+  // A sweep whose worker was killed would hold up the next ones.
+  heartbeatTimeout: '20s',
   retry: { maximumAttempts: 3 },
 });
 
