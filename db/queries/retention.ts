@@ -17,6 +17,8 @@ interface Aged {
   age: string;
   /** Of those, only rows that nothing needs any more. */
   unless?: ReturnType<typeof sql.fragment>;
+  /** Nobody may change its rows, so nobody else holds them, and they need not be locked either. */
+  appendOnly?: boolean;
 }
 
 /** How long what nobody will ask for again is kept. */
@@ -30,6 +32,8 @@ const KEPT: readonly Aged[] = [
   { table: 'webhook_deliveries', column: 'created_at', age: '30 days' },
   { table: 'mails', column: 'created_at', age: '30 days' },
   { table: 'agency_mails', column: 'created_at', age: '30 days' },
+  { table: 'audit_log', column: 'at', age: '400 days', appendOnly: true },
+  { table: 'agency_audit_log', column: 'at', age: '400 days', appendOnly: true },
   {
     // Receipts, reads and reactions name the carrier's id of an attempt, as late as contacts read old messages.
     table: 'attempts',
@@ -57,13 +61,13 @@ export async function trimAged(db: SystemDb, goesOn: () => boolean): Promise<num
   return trimmed;
 }
 
-async function trimBatch(db: SystemDb, { table, column, age, unless }: Aged): Promise<number> {
+async function trimBatch(db: SystemDb, { table, column, age, unless, appendOnly }: Aged): Promise<number> {
   const name = sql.identifier([table]);
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from ${name} where ctid = any(array(
       select ctid from ${name}
       where ${sql.identifier([column])} < now() - ${age}::interval and not (${unless ?? sql.fragment`false`})
-      limit ${BATCH} for update skip locked
+      limit ${BATCH} ${appendOnly ? sql.fragment`` : sql.fragment`for update skip locked`}
     ))`);
   return rowCount;
 }

@@ -41,6 +41,8 @@ describe('the schema', () => {
     ],
     ['grant select on users to linepace_tenant', 'users grants SELECT to linepace_tenant'],
     ['grant truncate on leads to linepace_system', 'leads grants TRUNCATE to linepace_system'],
+    ['grant update on audit_log to linepace_system', 'audit_log grants UPDATE to linepace_system'],
+    ['grant delete on audit_log to linepace_tenant', 'audit_log grants DELETE to linepace_tenant'],
     ['grant select on leads to public', 'leads grants SELECT to PUBLIC'],
     [
       `create table strays (workspace_id text, id text, primary key (workspace_id, id)) partition by hash (workspace_id);

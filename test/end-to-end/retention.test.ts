@@ -74,7 +74,22 @@ describe('retention', () => {
       insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event, status, created_at)
       select ${workspaceId}, lpad(to_hex(n), 24, '0'), ${newId()}, ${newId()}, 'message.sent', 'done', now() - interval '31 days'
       from generate_series(1, 12000) n`);
+    const entry = (id: string, at: Date) =>
+      insertRow(app, 'audit_log', {
+        workspace_id: workspaceId,
+        id,
+        at,
+        channel: 'session',
+        actor_type: 'user',
+        action: 'key.created',
+        target_type: 'key',
+        target_id: newId(),
+      });
+    const keptEntry = newId();
+    await entry(newId(), inDays(-401));
+    await entry(keptEntry, inDays(-399));
     await retention();
+    expect(await ids('audit_log', workspaceId)).toEqual([keptEntry]);
     expect(await ids('attempts', workspaceId)).toEqual([open, ofWaiting, young].toSorted());
     expect(await ids('webhook_deliveries', workspaceId)).toEqual([]);
   });

@@ -3,6 +3,7 @@ import type pg from 'pg';
 /** Tables that belong to no workspace, and why. All others are a tenant's. */
 const SYSTEM_TABLES: Record<string, string> = {
   agencies: 'an agency has many workspaces',
+  agency_audit_log: 'belongs to an agency',
   agency_idempotency_keys: 'belong to an agency',
   agency_invitations: 'belong to an agency',
   agency_mails: 'belong to an agency',
@@ -19,6 +20,9 @@ const OTHER_KEYS: Record<string, string> = {
   workspaces: 'its id is the workspace',
   workflow_wakes: 'a workflow id is unique in the whole namespace of Temporal',
 };
+
+/** Tables of which nobody may change a row, and a tenant delete none: only what is past its time goes. */
+const APPEND_ONLY = ['audit_log', 'agency_audit_log'];
 
 /** What a tenant sees besides its tables: views that end at its workspace. */
 const TENANT_VIEWS = ['workspace_users'];
@@ -84,14 +88,17 @@ function problemsOfRelation(relation: Relation): string[] {
   // Its parent's policies do not hold for a partition that is named itself.
   if (relation.kind === 'partition') return grantProblems(relation, {});
   if (Object.hasOwn(SYSTEM_TABLES, relation.name)) {
-    return grantProblems(relation, { linepace_system: ROWS, linepace_definer: definerPrivileges(relation) });
+    return grantProblems(relation, {
+      linepace_system: systemPrivileges(relation),
+      linepace_definer: definerPrivileges(relation),
+    });
   }
   return [
     ...keyProblems(relation),
     ...securityProblems(relation),
     ...grantProblems(relation, {
-      linepace_tenant: ROWS,
-      linepace_system: ROWS,
+      linepace_tenant: APPEND_ONLY.includes(relation.name) ? ['SELECT', 'INSERT'] : ROWS,
+      linepace_system: systemPrivileges(relation),
       linepace_definer: definerPrivileges(relation),
     }),
   ];
@@ -101,6 +108,9 @@ const definerPrivileges = ({ name }: Relation): string[] => {
   if (name === DEFINER_COUNTS) return ['SELECT', 'INSERT', 'UPDATE'];
   return DEFINER_READS.includes(name) ? ['SELECT'] : [];
 };
+
+const systemPrivileges = ({ name }: Relation): string[] =>
+  APPEND_ONLY.includes(name) ? ['SELECT', 'INSERT', 'DELETE'] : ROWS;
 
 const ROWS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { Id } from './ids.ts';
+
+/** What is recorded: changes of settings and decisions, not each message. */
+export const AUDIT_ACTIONS = [
+  'agency_admin.invited',
+  'agency_admin.joined',
+  'agency_admin.removed',
+  'agency_invitation.deleted',
+  'campaign.archived',
+  'campaign.created',
+  'campaign.deleted',
+  'campaign.paused',
+  'campaign.resumed',
+  'campaign.started',
+  'campaign.updated',
+  'draft.decided',
+  'email_preferences.updated',
+  'fallback.updated',
+  'invitation.created',
+  'invitation.deleted',
+  'key.created',
+  'key.revoked',
+  'knowledge_base.updated',
+  'line.connected',
+  'line.deleted',
+  'line.paused',
+  'line.resumed',
+  'line.transferred',
+  'line.updated',
+  'line_request.created',
+  'line_request.given_up',
+  'line_request.payment_checked',
+  'line_request.updated',
+  'member.joined',
+  'message.sent_now',
+  'message.skipped',
+  'payment_method.changed',
+  'subscription.changed',
+  'webhook.created',
+  'webhook.deleted',
+  'webhook.secret_rotated',
+  'webhook.updated',
+  'workspace.created',
+] as const;
+export const AuditAction = z.enum(AUDIT_ACTIONS);
+export type AuditAction = z.infer<typeof AuditAction>;
+
+export const AuditActor = z.object({
+  type: z.enum(['user', 'key', 'operator', 'system']),
+  id: z.string().nullable(),
+  name: z.string().nullable().meta({ description: 'As it was at that time.' }),
+});
+export type AuditActor = z.infer<typeof AuditActor>;
+
+export const AuditTarget = z.object({
+  type: z.enum([
+    'agency',
+    'agency_admin',
+    'campaign',
+    'draft',
+    'invitation',
+    'key',
+    'line',
+    'line_request',
+    'member',
+    'message',
+    'webhook',
+    'workspace',
+  ]),
+  id: z.string(),
+});
+export type AuditTarget = z.infer<typeof AuditTarget>;
+
+/** New values of fields by name. Never secrets, message bodies, phone numbers or addresses. */
+export const AuditChanges = z.record(z.string(), z.json());
+export type AuditChanges = z.infer<typeof AuditChanges>;
+
+/** Who did what and when; kept for 400 days. */
+export const AuditEntry = z
+  .object({
+    _id: Id,
+    at: z.iso.datetime(),
+    actor: AuditActor,
+    channel: z.enum(['api', 'session', 'operator', 'system']),
+    action: AuditAction,
+    target: AuditTarget,
+    reason: z.string().nullable(),
+    changes: AuditChanges,
+  })
+  .meta({ id: 'AuditEntry' });
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+/** An entry to be recorded now. */
+export type NewAuditEntry = Pick<AuditEntry, 'actor' | 'channel' | 'action' | 'target'> &
+  Partial<Pick<AuditEntry, 'reason' | 'changes'>>;
+
+/** What an operator did in the Temporal UI or with `npm run ops`. */
+export const byOperator = ({ by, reason }: { by: string; reason?: string | undefined }) =>
+  ({
+    actor: { type: 'operator', id: null, name: by },
+    channel: 'operator',
+    reason: reason ?? null,
+  }) as const satisfies Partial<NewAuditEntry>;
