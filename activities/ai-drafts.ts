@@ -7,7 +7,7 @@ import { notifyPositive } from '#db/commands/outbox/notifications.ts';
 import { lockConversation } from '#db/queries/message-locks.ts';
 import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { contactName, findReply, shownText } from '#db/queries/replies.ts';
-import { DraftAnswer, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
+import { DraftOutput, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import { type Asked, askModel } from './ask-model.ts';
@@ -32,7 +32,7 @@ export function createDraftActivities({
         roundOf(await decide(pools, workspaceId, aiDraftId(replyId), (db) => lookAtDraft(db, replyId)));
       const prompt = await tenant((db) => promptOf(db, replyId, new Date()));
       if (!prompt) return rest();
-      const written = await withHeartbeat((canceled) => askModel(model, prompt, DraftAnswer, canceled));
+      const written = await withHeartbeat((canceled) => askModel(model, prompt, DraftOutput, canceled));
       if ('error' in written.answer) {
         logger.warn(
           { workspaceId, replyId, model: written.use.model, reason: written.answer.error },
@@ -93,7 +93,7 @@ async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
 async function keep(
   db: TenantDb,
   replyId: string,
-  { use, answer }: Asked<DraftAnswer>,
+  { use, answer }: Asked<DraftOutput>,
   now: Date,
 ): Promise<void> {
   const draft = await findDraft(db, replyId);

@@ -14,9 +14,9 @@ import { lockList } from '#db/queries/lists.ts';
 import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { workspaceCountry } from '#db/queries/workspaces.ts';
-import { delimiterOf } from '#domain/csv.ts';
+import { detectDelimiter } from '#domain/csv.ts';
 import { type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
-import { type NormalLead, normalizeLead } from '#domain/lead.ts';
+import { type NormalizedLead, normalizeLead } from '#domain/lead.ts';
 import { leadImportId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/work-loop.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -115,7 +115,7 @@ async function readDelimiter(file: Readable | null): Promise<string> {
     // Leaving the loop closes the file.
     if (start.includes('\n') || start.length > MAX_HEADER_BYTES) break;
   }
-  return delimiterOf(start.split(/[\r\n]/, 1)[0] ?? '');
+  return detectDelimiter(start.split(/[\r\n]/, 1)[0] ?? '');
 }
 
 /** The rows of a file one by one; reading waits for whoever takes them. */
@@ -147,7 +147,7 @@ async function saveBatch(
   if (!(await lockImport(db, row.id, processed))) throw new Error('another worker goes on with this import');
   const home = { country: await workspaceCountry(db), callingCode: row.defaultCountryCode ?? undefined };
   const rejected: Rejected[] = [];
-  const leads: NormalLead[] = [];
+  const leads: NormalizedLead[] = [];
   for (const { rowNumber, cells } of rows) {
     const input = readRow(cells, columns);
     const { lead, problems } = 'reason' in input ? { lead: null, problems: [] } : normalizeLead(input, home);

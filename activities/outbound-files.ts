@@ -57,6 +57,6 @@ export async function outboundFiles(
 
 /** The attachment that one of the workspace's own links names. */
 export function ownFile(url: string, workspaceId: string, links: LinkReader): string | null {
-  const file = links.named(url);
+  const file = links.openUnverified(url);
   return file?.workspaceId === workspaceId ? file.attachmentId : null;
 }

@@ -12,7 +12,7 @@ import {
 } from '#db/commands/campaigns/personalizations.ts';
 import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import {
-  personalizationFault,
+  personalizationProblem,
   personalizationPrompt,
   PersonalizedMessage,
   type PersonalizationProgress,
@@ -81,7 +81,7 @@ export function createPersonalizationActivities({
         const prompt = personalizationPrompt(instructions, text, known);
         const { use, answer } = await askModel(model, prompt, PersonalizedMessage, canceled);
         if ('error' in answer) return { use, answer };
-        const fault = personalizationFault(text, answer.message);
+        const fault = personalizationProblem(text, answer.message);
         return { use, answer: fault === null ? { text: answer.message } : { error: fault } };
       }
 

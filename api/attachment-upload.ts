@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { ALLOWED_EXTENSIONS, isContentOf, mediaTypeOf } from '#domain/attachment-type.ts';
+import { ALLOWED_EXTENSIONS, contentMatchesName, mediaTypeOf } from '#domain/attachment-type.ts';
 import { FileTooLarge, type Storage } from '#providers/storage/storage.ts';
 import { Unreadable } from '#providers/untrusted/processes.ts';
 import { ApiError, invalid } from './http/errors.ts';
@@ -113,7 +113,7 @@ async function checkContent(head: Buffer, name: string, typeOf: TypeOf): Promise
   const found = await typeOf(head).catch((error: unknown) => {
     throw error instanceof Unreadable ? invalid('file', 'its content cannot be read') : error;
   });
-  if (found && !isContentOf(name, found.ext)) {
+  if (found && !contentMatchesName(name, found.ext)) {
     throw invalid('file', `its content is ${found.mime}, which is not what its name says`);
   }
 }

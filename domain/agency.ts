@@ -42,7 +42,7 @@ export const SubAccountInput = z
       .string()
       .regex(/^[A-Z]{2}$/, 'must be an ISO 3166 country code')
       .default('US')
-      .meta({ description: 'Whose phone numbers may be written without a country code.' }),
+      .meta({ description: 'The country assumed for phone numbers without a country code.' }),
   })
   .meta({ id: 'SubAccountInput' });
 export type SubAccountInput = z.infer<typeof SubAccountInput>;

@@ -3,24 +3,24 @@ import { ApprovalChannel } from './events/ai-draft.ts';
 import { Id } from './ids.ts';
 import { TemplateText } from './message.ts';
 
-/** The states of a draft: open, settled by somebody, or superseded by a newer reply. */
+/** `drafted` is open; the next three are resolutions; a newer reply supersedes an open draft. */
 export const DraftStatus = z.enum(['drafted', 'approved', 'rejected', 'claimed', 'superseded']);
 export type DraftStatus = z.infer<typeof DraftStatus>;
 
-/** Before there is a draft: it waits for the contact and the model, or the model gave none. Never shown. */
+/** Adds the internal states before a draft exists, which the API never returns. */
 export const StoredDraftStatus = z.enum(['waiting', 'failed', ...DraftStatus.options]);
 
 export const DraftAction = z.enum(['approve', 'reject', 'mark_sent']);
 export type DraftAction = z.infer<typeof DraftAction>;
 
-/** What each action makes of a draft. */
+/** The status that each action sets. */
 export const RESOLVED_AS = {
   approve: 'approved',
   reject: 'rejected',
   mark_sent: 'claimed',
 } as const satisfies Record<DraftAction, DraftStatus>;
 
-/** What a contact may be found to want: a closed set, so that no contact can make up tags. */
+/** A closed set: a contact cannot inject tags of their own through the model. */
 export const DraftTag = z.enum([
   'interested',
   'not_interested',
@@ -56,7 +56,7 @@ export const AutoReply = z
   .meta({ id: 'AutoReply' });
 export type AutoReply = z.infer<typeof AutoReply>;
 
-/** What a reviewer decides about a draft. */
+/** A reviewer's decision on a draft. */
 export const DraftResolution = z
   .object({
     replyId: z.string().max(100),
@@ -64,10 +64,10 @@ export const DraftResolution = z
     message: TemplateText.trim()
       .min(1)
       .optional()
-      .meta({ description: 'With `approve`: what is sent instead of the draft as it stands.' }),
+      .meta({ description: 'With `approve`: the text to send instead of the draft.' }),
   })
   .refine(({ action, message }) => action === 'approve' || message === undefined, {
     path: ['message'],
-    message: 'goes with the action approve only',
+    message: 'is only allowed with the action approve',
   })
   .meta({ id: 'DraftResolution' });

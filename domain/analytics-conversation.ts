@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a workspace and a contact exchanged on one day. */
+/** One contact's messages on one day. */
 export const DayConversation = z
   .object({
     name: z.string(),
@@ -16,6 +16,6 @@ export const DayConversation = z
   .meta({ id: 'DayConversation' });
 export type DayConversation = z.infer<typeof DayConversation>;
 
-/** The thread in the inbox view; `+` and `@` stay legible. */
+/** The path of the conversation in the inbox; `+` and `@` are left unescaped for readability. */
 export const inboxHref = (address: string): string =>
   `/inbox/${encodeURIComponent(address).replaceAll('%2B', '+').replaceAll('%40', '@')}`;

@@ -3,7 +3,7 @@ import { Temporal as Time } from 'temporal-polyfill';
 import { type Bounds, dayBounds, hourBounds, toDate, toZoned } from './calendar.ts';
 import { Id, UserId } from './ids.ts';
 
-/** ISO 8601: an instant, or, in the time zone of the question, a local time, or a date for its whole day. */
+/** ISO 8601: an instant, or a local time or a whole day in the time zone of the query. */
 const Moment = z.union(
   [
     z.iso.datetime({ offset: true, local: true }),
@@ -13,17 +13,17 @@ const Moment = z.union(
   'must be an ISO 8601 date or date-time',
 );
 
-/** What every analytics question can be narrowed down to; all given are intersected. */
+/** The filters of every analytics endpoint, combined with AND. */
 export const AnalyticsQuery = z.object({
   campaignId: Id.optional(),
   lineId: Id.optional(),
   userId: UserId.optional(),
-  dateFrom: Moment.optional().meta({ description: 'Inclusive; a date stands for its beginning.' }),
-  dateTo: Moment.optional().meta({ description: 'Inclusive; a date stands for its end.' }),
+  dateFrom: Moment.optional().meta({ description: 'Inclusive; a date means the start of that day.' }),
+  dateTo: Moment.optional().meta({ description: 'Inclusive; a date means the end of that day.' }),
 });
 export type AnalyticsQuery = z.output<typeof AnalyticsQuery>;
 
-/** The same, ready to compare with: both bounds inclusive. */
+/** The resolved filters; both bounds are inclusive. */
 export interface AnalyticsFilter {
   campaignId?: string | undefined;
   lineId?: string | undefined;
@@ -54,7 +54,7 @@ function instant(text: string, timezone: string): Date {
   return toDate(Time.PlainDateTime.from(text).toZonedDateTime(timezone));
 }
 
-/** A calendar day as an interval of time. @param date `YYYY-MM-DD`. */
+/** The start and end of a calendar day. @param date `YYYY-MM-DD`. */
 export function dayOf(date: string, timezone: string): Bounds {
   const start = Time.PlainDate.from(date).toZonedDateTime(timezone);
   return dayBounds(timezone, toDate(start));
@@ -63,15 +63,15 @@ export function dayOf(date: string, timezone: string): Bounds {
 export const Interval = z.enum(['hour', 'day', 'week']);
 export type Interval = z.infer<typeof Interval>;
 
-/** Of a series, in UTC: what is beyond cannot be written down with four digits. */
+/** The years (UTC) that a series may cover: a bucket's end must still have a four-digit year. */
 export const SERIES_YEARS = { first: 1970, last: 9998 } as const;
 
-/** More buckets than this are refused: the question is for a coarser interval. */
+/** Larger series are refused; the caller should choose a coarser interval. */
 export const MAX_BUCKETS = 1000;
 
 /**
- * The calendar hours, days or weeks (from Monday) that a stretch of time touches, one after the other without gaps,
- * whatever the clocks do in between. Stops after `MAX_BUCKETS` and one more.
+ * The calendar hours, days or weeks (starting on Monday) that overlap a period, contiguous across clock changes.
+ * Returns at most `MAX_BUCKETS + 1`, so that callers can detect a series that is too long.
  */
 export function buckets(
   interval: Interval,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id } from './ids.ts';
 import { SINGLE_LINE } from './text.ts';
 
-/** A key as it is listed; the key itself is shown once, when it is made. */
+/** A key as lists return it; the key itself is returned once, when it is created. */
 export const ApiKeyRecord = z
   .object({
     _id: Id,

@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** `svc_…` for a workspace, `svcagency_…` for an agency. Neither prefix begins the other, so a token's kind is certain. */
+/** Neither prefix is a prefix of the other, so the kind of a token is unambiguous. */
 const PREFIXES = { workspace: 'svc_sk_', agency: 'svcagency_' } as const;
 export type ApiKeyKind = keyof typeof PREFIXES;
 
 export interface NewApiKey {
-  /** The key itself: shown once, stored nowhere. */
+  /** The key itself: returned once and never stored. */
   key: string;
   hash: string;
-  /** With `last4`, what a list of keys shows to tell them apart. */
+  /** Lists show `prefix` and `last4` to tell keys apart. */
   prefix: string;
   last4: string;
 }
@@ -21,16 +21,16 @@ export function newApiKey(kind: ApiKeyKind): NewApiKey {
 }
 
 /**
- * What is stored and looked up: SHA-256 in hex. A slow, salted hash guards passwords, which can be guessed;
- * 256 random bits cannot, and a fast hash makes the lookup one index probe per request.
+ * The stored form: SHA-256 in hex. A slow, salted hash is for passwords, which can be guessed; 256 random bits
+ * cannot, and an unsalted hash can be looked up by an index.
  */
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
 /**
- * The kind of key a credential claims to be, or null for a session token. Every `svc_` form counts as a
- * workspace key.
+ * The kind of key that a bearer token claims to be; null for a session token. Anything that starts with `svc_` is
+ * treated as a workspace key.
  */
 export function apiKeyKind(token: string): ApiKeyKind | null {
   if (token.startsWith(PREFIXES.agency)) return 'agency';

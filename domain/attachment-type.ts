@@ -1,4 +1,4 @@
-/** What may be uploaded, and its media type. */
+/** The allowed file extensions and their media types. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   mp3: 'audio/mpeg',
   m4a: 'audio/mp4',
@@ -19,16 +19,16 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 
 export const ALLOWED_EXTENSIONS: readonly string[] = Object.keys(MEDIA_TYPES);
 
-/** The media type of a file by its name; null when it may not be uploaded. */
+/** The media type for a file name; null if its extension is not allowed. */
 export function mediaTypeOf(name: string): string | null {
   const extension = extensionOf(name);
   return Object.hasOwn(MEDIA_TYPES, extension) ? (MEDIA_TYPES[extension] ?? null) : null;
 }
 
-/** What files turn out to be, as `file-type` names them, by what kind of medium they are. */
+/** Detected extensions (as `file-type` names them) by kind of medium. */
 const MEDIA = {
   image: 'png apng jpg gif webp heic heif avif',
-  // One container holds sound or pictures and has several names.
+  // The same containers hold audio or video.
   recording: 'mp3 mp2 mp1 m4a wav aac ogg oga opus spx caf mp4 m4v mov 3gp 3g2 webm mkv ogv ogx',
   document: 'pdf',
 } as const;
@@ -37,12 +37,12 @@ const mediumOf = (extension: string): string | undefined =>
   Object.entries(MEDIA).find(([, names]) => names.split(' ').includes(extension))?.[0];
 
 /**
- * Whether content may be uploaded by a name. The name decides over the type, and phones name a
- * PNG `photo.jpg`; what is another kind of medium, or none that is allowed, is refused.
- * @param found the content's type, as `file-type` names it.
+ * Whether the content is of the same kind of medium as the name says. The exact type may differ: phones name a PNG
+ * `photo.jpg`.
+ * @param detected the content's type, as `file-type` names it.
  */
-export function isContentOf(name: string, found: string): boolean {
-  const medium = mediumOf(found);
+export function contentMatchesName(name: string, detected: string): boolean {
+  const medium = mediumOf(detected);
   return medium !== undefined && medium === mediumOf(extensionOf(name));
 }
 

@@ -1,44 +1,44 @@
-/** A file in storage as a link names it. */
+/** A stored file, as a link identifies it. */
 export interface StoredFile {
   workspaceId: string;
   attachmentId: string;
-  /** At the end of the link, for whoever saves what it fetches. */
+  /** The last segment of the link, which clients use as the file name. */
   name: string;
 }
 
 export interface FileLinks {
   sign(file: StoredFile, expires: Date): string;
-  /** The same address without a signature: it answers 403. */
+  /** The same URL without a signature, which responds 403. */
   raw(file: StoredFile): string;
 }
 
 export interface LinkReader {
-  /** The file that a signed link names, however it is spelled; null when it is not ours, was changed or has expired. */
+  /** The file of a signed link, however it is URL-encoded; null if the link is foreign, tampered with or expired. */
   open(link: string, now: Date): StoredFile | null;
-  /** As `open`, for a link that was found valid before: neither signature nor end are looked at. */
-  named(link: string): StoredFile | null;
+  /** Like `open`, for a link that was verified before: checks neither signature nor expiry. */
+  openUnverified(link: string): StoredFile | null;
 }
 
-/** How long the link to an upload is valid. */
+/** Validity of the link to an upload. */
 export const UPLOAD_LINK_DAYS = 365;
-/** How long the links to a reply's files are valid. */
+/** Validity of the links to a reply's files. */
 export const REPLY_LINK_DAYS = 30;
 
-/** How long a carrier may fetch a file after it was handed the message. */
+/** How long a carrier may fetch the files of a message. */
 export const CARRIER_LINK_DAYS = 7;
 
 const DAY_MS = 86_400_000;
 
 /**
- * When a link made now ends: at least `days` later, in whole days after the file came, so that the link in an
- * event and the one read from the API soon after are the same.
+ * When a link signed now expires: at least `days` from now, rounded up to whole days since the file was created, so
+ * that links signed on the same day are identical.
  */
 export function linkExpiry(createdAt: Date, now: Date, days: number): Date {
   const age = Math.max(0, Math.floor((now.getTime() - createdAt.getTime()) / DAY_MS));
   return new Date(createdAt.getTime() + (age + 1 + days) * DAY_MS);
 }
 
-/** When an upload may be deleted: its link has ended, and so has what a carrier got in the link's last minute. */
+/** When an upload may be deleted: its link has expired, and so has a carrier link signed just before that. */
 export const uploadKeptUntil = (createdAt: Date): Date =>
   new Date(linkExpiry(createdAt, createdAt, UPLOAD_LINK_DAYS).getTime() + (CARRIER_LINK_DAYS + 1) * DAY_MS);
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
 
-/** Checks a line may make in a local day, apart from what it sends. */
+/** Checks per line and local day; sends do not count. */
 export const DAILY_CHECKS_PER_LINE = 70;
-/** How long a positive answer is believed. */
-export const POSITIVE_ANSWER_HOURS = 24;
+/** How long an `available` result is reused. */
+export const AVAILABLE_CACHE_HOURS = 24;
 
 export const AvailabilityStatus = z
   .enum(['available', 'unavailable', 'error'])
@@ -14,29 +14,29 @@ export type AvailabilityStatus = z.infer<typeof AvailabilityStatus>;
 export const UnverifiedReason = z.enum(['daily_quota_exhausted', 'no_healthy_line']);
 export type UnverifiedReason = z.infer<typeof UnverifiedReason>;
 
-/** What a check came to; `unverified` says why no line could be asked. */
+/** `unverified` is the reason why no line could run the check. */
 export type AvailabilityResult =
   | { status: AvailabilityStatus; lineId: string | null; unverified?: undefined }
   | { status: 'error'; lineId: null; unverified: UnverifiedReason };
 
-/** The fields every answer about availability has. */
-export const AvailabilityAnswer = z.object({
+/** The fields common to all availability responses. */
+export const AvailabilityResponse = z.object({
   success: z.literal(true),
   available: z.boolean(),
-  verified: z.literal(false).optional().meta({ description: 'Only when no line could be asked.' }),
+  verified: z.literal(false).optional().meta({ description: 'Present only if no line could run the check.' }),
   reason: UnverifiedReason.optional(),
 });
 
-export const availabilityAnswer = ({
+export const toAvailabilityResponse = ({
   status,
   unverified,
-}: AvailabilityResult): z.input<typeof AvailabilityAnswer> => ({
+}: AvailabilityResult): z.input<typeof AvailabilityResponse> => ({
   success: true,
   available: status === 'available',
   ...(unverified && { verified: false, reason: unverified }),
 });
 
-/** A check of many leads in the background. */
+/** A background check of many leads. */
 export const AvailabilityJob = z.object({
   success: z.literal(true),
   status: z.enum(['running', 'completed']),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readRange } from './byte-range.ts';
+import { parseRange } from './byte-range.ts';
 
 it.each([
   ['bytes=0-99', { start: 0, end: 99 }],
@@ -16,5 +16,5 @@ it.each([
   ['lines=0-1', null],
   ['', null],
 ])('%s of a file of 1,000 bytes', (header, range) => {
-  expect(readRange(header, 1000)).toEqual(range);
+  expect(parseRange(header, 1000)).toEqual(range);
 });

@@ -1,15 +1,14 @@
-/** Bytes of a file, both ends included. */
+/** A range of bytes; both ends are inclusive. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
 /**
- * What a `Range` header asks for (RFC 9110 §14). Several ranges at once, other units and what cannot be read are as
- * good as no header: the whole file.
- * @returns null for the whole file, `unsatisfiable` where nothing of it is asked for.
+ * Parses a `Range` header (RFC 9110, section 14). Multiple ranges, other units and malformed headers are ignored.
+ * @returns null for the whole file, `unsatisfiable` if the range lies outside of it.
  */
-export function readRange(header: string, size: number): ByteRange | 'unsatisfiable' | null {
+export function parseRange(header: string, size: number): ByteRange | 'unsatisfiable' | null {
   const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? [];
   if (first === '' && last === '') return null;
   if (first === '') {

@@ -1,6 +1,6 @@
 import { Temporal as Time } from 'temporal-polyfill';
 
-/** A stretch of time, `start` included and `end` excluded. */
+/** A half-open interval: `start` is inclusive, `end` exclusive. */
 export interface Bounds {
   start: Date;
   end: Date;
@@ -8,12 +8,12 @@ export interface Bounds {
 
 const HOUR_MS = 3_600_000;
 
-/** Keeps the last bounds of each zone: a plan asks for those of one day and one hour again and again. */
-function remembered(boundsOf: (zone: string, now: Date) => Bounds): (zone: string, now: Date) => Bounds {
+/** Caches the last result for each zone: planning asks for the same day and hour many times. */
+function cacheLast(boundsOf: (zone: string, now: Date) => Bounds): (zone: string, now: Date) => Bounds {
   const last = new Map<string, Bounds>();
   return (zone, now) => {
-    const known = last.get(zone);
-    if (known && known.start <= now && now < known.end) return known;
+    const cached = last.get(zone);
+    if (cached && cached.start <= now && now < cached.end) return cached;
     const bounds = boundsOf(zone, now);
     last.set(zone, bounds);
     return bounds;
@@ -25,7 +25,7 @@ export const toZoned = (zone: string, at: Date): Time.ZonedDateTime =>
 
 export const toDate = (time: Time.ZonedDateTime): Date => new Date(time.epochMilliseconds);
 
-/** Whether `value` names a zone of the IANA database; an offset such as `+02:00` does not. */
+/** Whether `value` is an IANA time zone; an offset such as `+02:00` is not. */
 export function isTimeZone(value: string): boolean {
   if (/^[+-]/.test(value)) return false;
   try {
@@ -37,20 +37,20 @@ export function isTimeZone(value: string): boolean {
 }
 
 /**
- * The local calendar day that `now` is in: 23 or 25 hours where the clocks change, and not always from 00:00,
- * since some zones change at midnight.
- * @throws RangeError for an unknown zone, as do all functions here.
+ * The local calendar day that contains `now`. It has 23 or 25 hours when the clocks change, and does not start at
+ * 00:00 in zones that change at midnight.
+ * @throws RangeError for an unknown zone, like all functions here.
  */
-export const dayBounds = remembered((zone, now) => {
+export const dayBounds = cacheLast((zone, now) => {
   const local = toZoned(zone, now);
   return { start: toDate(local.startOfDay()), end: startOf(local.toPlainDate().add({ days: 1 }), zone) };
 });
 
 /**
- * The local clock hour that `now` is in. An hour that the clocks repeat counts as two; one that they cut in the
- * middle (Lord Howe Island changes by 30 minutes) ends, or begins, at the cut.
+ * The local clock hour that contains `now`. An hour that is repeated when the clocks go back counts as two. If the
+ * clocks change in mid-hour (Lord Howe Island changes by 30 minutes), the hour ends or starts at the change.
  */
-export const hourBounds = remembered((zone, now) => {
+export const hourBounds = cacheLast((zone, now) => {
   const local = toZoned(zone, now);
   const sinceHour = local.minute * 60_000 + local.second * 1000 + local.millisecond;
   const start = now.getTime() - sinceHour;
@@ -65,7 +65,7 @@ export const hourBounds = remembered((zone, now) => {
   }
 });
 
-// A change of the clocks counts for an instant from that instant on, hence `add` before looking back.
+// `previous` excludes a transition at the instant itself, hence `add`.
 function lastChange(local: Time.ZonedDateTime, start: number): number {
   const change = local.add({ nanoseconds: 1 }).getTimeZoneTransition('previous');
   return Math.max(start, change?.epochMilliseconds ?? start);
@@ -80,14 +80,14 @@ export function localDate(zone: string, now: Date): string {
   return toZoned(zone, now).toPlainDate().toString();
 }
 
-/** Local midnights between two instants; negative when `to` comes first. */
+/** The number of local midnights between two instants; negative if `to` comes first. */
 export function daysBetween(zone: string, from: Date, to: Date): number {
   return toZoned(zone, from).toPlainDate().until(toZoned(zone, to).toPlainDate()).days;
 }
 
 /**
- * `time` (HH:mm) on the local day after the one `now` is in, never before that day begins. A time that the
- * clocks skip is as much later as they skip.
+ * `time` (HH:mm) on the local day after the one that contains `now`, never before that day starts. A time that is
+ * skipped when the clocks go forward moves later by the length of the gap.
  */
 export function nextMorning(zone: string, now: Date, time = '09:00'): Date {
   const tomorrow = toZoned(zone, dayBounds(zone, now).end).toPlainDate();

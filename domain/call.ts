@@ -4,7 +4,7 @@ import { Id } from './ids.ts';
 const CallStatus = z.enum(['requested', 'ringing', 'answered', 'billed', 'failed']);
 export type CallStatus = z.infer<typeof CallStatus>;
 
-/** How far a call is: it never goes back. The last two are both its end, and the first to come stays. */
+/** The order of the statuses. A call never goes back; of the two final statuses, the first to arrive stays. */
 export const CALL_PROGRESS: Record<CallStatus, number> = {
   requested: 0,
   ringing: 1,
@@ -13,16 +13,16 @@ export const CALL_PROGRESS: Record<CallStatus, number> = {
   failed: 3,
 };
 
-/** A call as the API shows it. What is not known yet, or never will be, is left out. */
+/** A call as the API returns it. Fields that are not known are omitted. */
 export const Call = z.object({
   callId: Id,
-  from: z.string().meta({ description: 'The caller id that was shown.' }),
+  from: z.string().meta({ description: 'The caller ID that was displayed.' }),
   to: z.string(),
   agent: z
     .string()
     .optional()
-    .meta({ description: "The rep's number, of calls placed through the API only." }),
-  surface: z.string().meta({ description: '`carrier`: a call that the carrier told of.' }),
+    .meta({ description: "The rep's number; only for calls placed through the API." }),
+  surface: z.string().meta({ description: '`carrier`: a call reported by the carrier.' }),
   status: CallStatus,
   requestedAt: z.iso.datetime(),
   answeredAt: z.iso.datetime().optional(),
@@ -33,11 +33,11 @@ export const Call = z.object({
   hangupCause: z.string().optional(),
   recordingUrl: z.string().nullable().meta({
     description:
-      'A signed link, made anew by each request and valid for 30 days; null until the call has ended and its recording is stored.',
+      'A signed link, created for each request and valid for 30 days; null until the call has ended and its recording is stored.',
   }),
   recordingFailure: z
     .string()
     .optional()
-    .meta({ description: 'Why the recording could not be stored, and will not be.' }),
+    .meta({ description: 'Why the recording could not be stored; it is not retried.' }),
 });
 export type Call = z.infer<typeof Call>;

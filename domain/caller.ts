@@ -1,17 +1,17 @@
-/** Who is asking, obtained from a verified credential and nothing else. */
+/** The authenticated caller, derived only from a verified credential. */
 export type Caller = WorkspaceCaller | AgencyCaller;
 
 export interface WorkspaceCaller {
   kind: 'workspace';
   via: 'key' | 'session';
   workspace: CallerWorkspace;
-  /** The signed-in user, or the one who made the key. */
+  /** The signed-in user, or the user who created the key. */
   userId: string | null;
-  /** Of a session; null for keys. */
+  /** The role in the session; null for keys. */
   role: string | null;
 }
 
-/** What nearly every request needs of its workspace, read along with the credential. */
+/** The workspace fields that nearly every request needs, read together with the credential. */
 export interface CallerWorkspace {
   id: string;
   agencyId: string | null;
@@ -25,6 +25,6 @@ export interface AgencyCaller {
   via: 'key' | 'session';
   agency: { id: string; isActive: boolean; billingMode: 'card' | 'invoice' };
   userId: string | null;
-  /** Of a session; null for keys. */
+  /** The role in the session; null for keys. */
   role: 'owner' | 'co_admin' | null;
 }

@@ -2,7 +2,7 @@ import type { CampaignStep } from './campaign.ts';
 import type { Channel } from './channel.ts';
 import { clampToWindow, type SendWindow } from './send-window.ts';
 
-/** When the steps of a sequence leave, and to which address: pure, the clock is passed in. */
+/** When the steps of a sequence are sent, and to which address. */
 
 export interface StepLead {
   phones: string[];
@@ -13,11 +13,11 @@ export interface PlannedStep {
   stepIndex: number;
   channel: Channel;
   address: string;
-  /** The earliest time; the line's pace may make it later. */
+  /** The earliest time; pacing may delay it. */
   at: Date;
 }
 
-/** Where a lead is reached on a channel; iMessage prefers the phone number. Null: not at all. */
+/** The lead's address on a channel; iMessage prefers the phone number. Null if there is none. */
 export function addressOn(channel: Channel, { phones, emails }: StepLead): string | null {
   const phone = phones[0] ?? null;
   const email = emails[0] ?? null;
@@ -25,8 +25,8 @@ export function addressOn(channel: Channel, { phones, emails }: StepLead): strin
 }
 
 /**
- * The steps a lead gets when it enters at `from`. A step whose channel does not reach the lead is left out; its
- * delay still counts.
+ * The steps for a lead that enters at `from`. A step whose channel cannot reach the lead is skipped; its delay still
+ * counts.
  */
 export function planSteps(
   steps: readonly CampaignStep[],
@@ -44,7 +44,7 @@ export function planSteps(
   return planned;
 }
 
-/** When step `next` leaves now that step `done` has left at `at`. */
+/** When step `next` is due, given that step `done` was sent at `at`. */
 export function stepDate(
   steps: readonly CampaignStep[],
   done: number,

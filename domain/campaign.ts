@@ -10,7 +10,7 @@ export const CampaignStatus = z
   .meta({ id: 'CampaignStatus' });
 export type CampaignStatus = z.infer<typeof CampaignStatus>;
 
-/** The time after the step before; of the first step, after entering the campaign. */
+/** The delay after the previous step; for the first step, after the lead enters the campaign. */
 const StepDelay = z.object({
   days: z.int().min(0).max(365).optional(),
   hours: z.int().min(0).max(8760).optional(),
@@ -31,7 +31,7 @@ export const CampaignStep = z
   .meta({ id: 'CampaignStep' });
 export type CampaignStep = z.output<typeof CampaignStep>;
 
-/** Steps as callers give them. Their templates share one budget: a request has no more for fifty of them. */
+/** Validated steps of a request. All their templates share one budget. */
 const NewSteps = z
   .array(CampaignStep)
   .min(1, 'at least one step is required')
@@ -63,7 +63,8 @@ const fields = {
   description: z.string().max(2000).optional(),
   steps: NewSteps,
   listId: Id.nullish().meta({
-    description: 'The list whose leads enter when the campaign starts; leads added by themselves join it.',
+    description:
+      'The list whose leads enter when the campaign starts. Leads added to the campaign one by one are also added to the list.',
   }),
   eligibleLineIds: eligibleLineIds.nullish(),
   stickinessPolicy,
@@ -74,21 +75,21 @@ const fields = {
   stopOnReply: z.boolean().optional(),
   needsAiPersonalization: z.boolean().optional().meta({
     description:
-      'The language model writes each message anew for its lead, some minutes before it is due; one that it fails at leaves as its template says.',
+      'The language model rewrites each message for its lead, some minutes before it is due. If it fails, the rendered template is sent.',
   }),
 };
 
-/** What `POST /api/campaigns` reads. */
+/** The body of `POST /api/campaigns`. */
 export const CampaignInput = z
   .object({ ...fields, start: z.boolean().default(false) })
   .meta({ id: 'CampaignInput' });
 export type CampaignInput = z.output<typeof CampaignInput>;
 
-/** What `PATCH /api/campaigns/{id}` reads: all but the names only while nobody has entered. */
+/** The body of `PATCH /api/campaigns/{id}`. Once a lead has entered, only name and description can change. */
 export const CampaignPatch = z.object(fields).partial().meta({ id: 'CampaignPatch' });
 export type CampaignPatch = z.output<typeof CampaignPatch>;
 
-/** The campaign as responses carry it. */
+/** A campaign as the API returns it. */
 export const Campaign = z
   .object({
     _id: Id,
@@ -115,15 +116,15 @@ export const Campaign = z
   .meta({ id: 'Campaign' });
 export type Campaign = z.infer<typeof Campaign>;
 
-/** How many leads are where in a campaign. */
+/** How many leads are in each state of a campaign. */
 export const CampaignProgress = z
   .object({
     entered: z.int(),
-    running: z.int().meta({ description: 'Leads with steps still to come.' }),
-    finished: z.int().meta({ description: 'Leads that got every step.' }),
+    running: z.int().meta({ description: 'Leads with remaining steps.' }),
+    finished: z.int().meta({ description: 'Leads that were sent every step.' }),
     stopped: z
       .int()
-      .meta({ description: 'Leads that replied, opted out, could not be reached or were taken out.' }),
+      .meta({ description: 'Leads that replied, opted out, could not be reached or were removed.' }),
     enteredAll: z.boolean().meta({ description: 'Whether all leads of the list have entered.' }),
   })
   .meta({ id: 'CampaignProgress' });

@@ -1,11 +1,11 @@
 /**
- * When a carrier that does not take messages is called again: pure, the clock is passed in. Line health stops a line whose
- * probe fails; this is for the minutes until then, and for a carrier that answers probes and takes nothing.
+ * The circuit breaker of a line: when to call a failing carrier again. Line health stops a line whose probes fail;
+ * the breaker covers the minutes until then, and carriers that answer probes but accept no messages.
  */
 
-/** How the latest calls for a line ended, counted in rounds: the messages of a round are sent side by side. */
+/** How the latest calls for a line ended, counted in rounds because the messages of a round are sent concurrently. */
 export interface CallHistory {
-  /** Rounds in a row of which no message got an answer about itself. */
+  /** Consecutive rounds in which the carrier answered for no message. */
   failedRounds: number;
   /** When the last of them ended. */
   lastFailedAt: Date | null;
@@ -13,9 +13,9 @@ export interface CallHistory {
 
 export type Circuit =
   | { state: 'closed' }
-  /** Nothing is sent before then. */
+  /** Nothing is sent before `until`. */
   | { state: 'open'; until: Date }
-  /** One message is sent, and how that ends decides. */
+  /** Half-open: one message is sent, and its outcome decides. */
   | { state: 'trial' };
 
 export const FAILED_ROUNDS_TO_OPEN = 5;

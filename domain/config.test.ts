@@ -31,13 +31,13 @@ describe('the connection to Temporal', () => {
       read({ TEMPORAL_TLS: '0', TEMPORAL_API_KEY: 'key', TEMPORAL_TLS_CLIENT_CERT_PATH: '/crt.pem' }),
     ).toThrow(
       [
-        'TEMPORAL_TLS_CLIENT_KEY_PATH: is needed with TEMPORAL_TLS_CLIENT_CERT_PATH',
+        'TEMPORAL_TLS_CLIENT_KEY_PATH: is required with TEMPORAL_TLS_CLIENT_CERT_PATH',
         'TEMPORAL_TLS: cannot be 0 with TEMPORAL_API_KEY',
         'TEMPORAL_TLS: cannot be 0 with TEMPORAL_TLS_CLIENT_CERT_PATH',
       ].join('\n  '),
     );
     expect(() => read({ TEMPORAL_TLS_CLIENT_KEY_PATH: '/key.pem' })).toThrow(
-      'TEMPORAL_TLS_CLIENT_CERT_PATH: is needed with TEMPORAL_TLS_CLIENT_KEY_PATH',
+      'TEMPORAL_TLS_CLIENT_CERT_PATH: is required with TEMPORAL_TLS_CLIENT_KEY_PATH',
     );
   });
 });

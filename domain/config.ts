@@ -4,11 +4,11 @@ import { storageQuota } from './storage-quota.ts';
 const Flag = z.enum(['0', '1']).transform((value) => value === '1');
 const Port = z.coerce.number().int().min(0).max(65_535);
 const HttpUrl = z.url({ protocol: /^https?$/ });
-/** Values separated by commas, at least one. */
+/** Comma-separated, at least one value. */
 const List = z
   .string()
   .transform((text) => text.split(',').flatMap((value) => value.trim() || []))
-  .pipe(z.array(z.string()).min(1, 'names nothing'));
+  .pipe(z.array(z.string()).min(1, 'must not be empty'));
 
 const PostgresUrl = z.url({ protocol: /^postgres(ql)?$/ });
 const DatabaseLogins = { DATABASE_URL: PostgresUrl, DATABASE_SYSTEM_URL: PostgresUrl };
@@ -42,7 +42,7 @@ const Slots = z.string().transform((text, context) => {
     else
       context.addIssue({
         code: 'custom',
-        message: `"${entry}" is not a queue and 1 to 10000 slots: model=200`,
+        message: `"${entry}" must be a queue and 1 to 10000 slots, for example model=200`,
       });
   }
   return slots;
@@ -103,7 +103,7 @@ const Environment = z.object({
   MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(1000),
 });
 
-/** The configuration of a process, by environment only; the README has the table of it. */
+/** The configuration of a process. The README documents the variables. */
 export type Config = Readonly<ReturnType<typeof read>>;
 
 function read(env: z.output<typeof Environment>) {
@@ -123,7 +123,7 @@ function read(env: z.output<typeof Environment>) {
     port: env.PORT,
     publicUrl: (env.PUBLIC_URL ?? `http://localhost:${env.PORT}`).replace(/\/$/, ''),
     metricsPort: env.METRICS_PORT ?? null,
-    /** How many proxies stand before the API; anybody can write what `X-Forwarded-For` says beyond them. */
+    /** The number of proxies in front of the API; entries of `X-Forwarded-For` beyond them can be forged. */
     trustedProxies: env.NODE_ENV === 'production' ? env.TRUSTED_PROXIES : 0,
     failedAttemptsPerMinute: env.FAILED_ATTEMPTS_PER_MINUTE,
     logLevel: env.LOG_LEVEL,
@@ -178,7 +178,7 @@ function read(env: z.output<typeof Environment>) {
   };
 }
 
-/** TLS is on when it is asked for, or when anything is set that only TLS has a use for. */
+/** TLS is on if requested, or if any variable is set that requires it. */
 function temporalTls(env: z.output<typeof Environment>) {
   const on = env.TEMPORAL_TLS ?? TLS_ONLY.some((variable) => env[variable] !== undefined);
   if (!on) return null;
@@ -190,7 +190,7 @@ function temporalTls(env: z.output<typeof Environment>) {
   };
 }
 
-/** An API key is among them: nobody sends it in the clear. */
+/** Includes the API key, which must not be sent in the clear. */
 const TLS_ONLY = [
   'TEMPORAL_API_KEY',
   'TEMPORAL_TLS_CLIENT_CERT_PATH',
@@ -205,15 +205,16 @@ const databaseUrls = (env: { DATABASE_URL: string; DATABASE_SYSTEM_URL: string }
 });
 
 /**
- * Reads the environment once, at start.
- * @throws with every problem listed at once.
+ * Parses the environment.
+ * @throws with a list of all problems.
  */
 export const readConfig = (environment: EnvironmentVariables): Config =>
   Object.freeze(read(validated(Environment, environment, contradictions)));
 
 /**
- * What `npm run migrate` reads: the login that owns the schema, which no other process needs, and those it makes.
- * @throws with every problem listed at once.
+ * The configuration of `npm run migrate`: the login that owns the schema, which no other process needs, and the logins
+ * that it creates.
+ * @throws with a list of all problems.
  */
 export function readMigrationConfig(environment: EnvironmentVariables) {
   const env = validated(z.object({ DATABASE_OWNER_URL: PostgresUrl, ...DatabaseLogins }), environment);
@@ -227,7 +228,7 @@ interface Problem {
   message: string;
 }
 
-/** @param contradictions looks at the variables as they are set, because it has its say whether or not each is valid. */
+/** @param contradictions checks the raw variables, so that it also runs if some are invalid. */
 function validated<Output>(
   schema: z.ZodType<Output>,
   environment: EnvironmentVariables,
@@ -242,44 +243,52 @@ function validated<Output>(
   ];
   if (!parsed.success || problems.length > 0) {
     const lines = problems.map(({ variable, message }) => `  ${variable}: ${message}`);
-    throw new Error(`The configuration is not valid:\n${lines.join('\n')}`);
+    throw new Error(`Invalid configuration:\n${lines.join('\n')}`);
   }
   return parsed.data;
 }
 
-/** What each variable allows by itself and production does not, or not without another one. */
+/** Rules that involve more than one variable. */
 function contradictions(given: EnvironmentVariables): Problem[] {
   const env: Partial<Record<keyof typeof Environment.shape, string>> = given;
   const problems: [wrong: boolean, variable: string, message: string][] = [
     [
       !env.AUTH_JWKS_URL && !env.AUTH_LOCAL_JWK,
       'AUTH_JWKS_URL',
-      'is needed (or AUTH_LOCAL_JWK on one machine)',
+      'is required (or AUTH_LOCAL_JWK on a single machine)',
     ],
-    [Boolean(env.AUTH_JWKS_URL) && !env.AUTH_ISSUER, 'AUTH_ISSUER', 'is needed with AUTH_JWKS_URL'],
-    [Boolean(env.S3_BUCKET) && !env.S3_ACCESS_KEY_ID, 'S3_ACCESS_KEY_ID', 'is needed with S3_BUCKET'],
-    [Boolean(env.S3_BUCKET) && !env.S3_SECRET_ACCESS_KEY, 'S3_SECRET_ACCESS_KEY', 'is needed with S3_BUCKET'],
-    [Boolean(env.SIMULATOR_URL) && !env.SIMULATOR_SECRET, 'SIMULATOR_SECRET', 'is needed with SIMULATOR_URL'],
+    [Boolean(env.AUTH_JWKS_URL) && !env.AUTH_ISSUER, 'AUTH_ISSUER', 'is required with AUTH_JWKS_URL'],
+    [Boolean(env.S3_BUCKET) && !env.S3_ACCESS_KEY_ID, 'S3_ACCESS_KEY_ID', 'is required with S3_BUCKET'],
+    [
+      Boolean(env.S3_BUCKET) && !env.S3_SECRET_ACCESS_KEY,
+      'S3_SECRET_ACCESS_KEY',
+      'is required with S3_BUCKET',
+    ],
+    [
+      Boolean(env.SIMULATOR_URL) && !env.SIMULATOR_SECRET,
+      'SIMULATOR_SECRET',
+      'is required with SIMULATOR_URL',
+    ],
     [
       Boolean(env.STRIPE_SECRET_KEY) && !env.STRIPE_WEBHOOK_SECRET,
       'STRIPE_WEBHOOK_SECRET',
-      'is needed with STRIPE_SECRET_KEY',
+      'is required with STRIPE_SECRET_KEY',
     ],
     [
       Boolean(env.STRIPE_SECRET_KEY) && !env.STRIPE_PRICES,
       'STRIPE_PRICES',
-      'is needed with STRIPE_SECRET_KEY',
+      'is required with STRIPE_SECRET_KEY',
     ],
-    [Boolean(env.LLM_BASE_URL) && !env.LLM_MODEL, 'LLM_MODEL', 'is needed with LLM_BASE_URL'],
+    [Boolean(env.LLM_BASE_URL) && !env.LLM_MODEL, 'LLM_MODEL', 'is required with LLM_BASE_URL'],
     [
       Boolean(env.TEMPORAL_TLS_CLIENT_CERT_PATH) && !env.TEMPORAL_TLS_CLIENT_KEY_PATH,
       'TEMPORAL_TLS_CLIENT_KEY_PATH',
-      'is needed with TEMPORAL_TLS_CLIENT_CERT_PATH',
+      'is required with TEMPORAL_TLS_CLIENT_CERT_PATH',
     ],
     [
       Boolean(env.TEMPORAL_TLS_CLIENT_KEY_PATH) && !env.TEMPORAL_TLS_CLIENT_CERT_PATH,
       'TEMPORAL_TLS_CLIENT_CERT_PATH',
-      'is needed with TEMPORAL_TLS_CLIENT_KEY_PATH',
+      'is required with TEMPORAL_TLS_CLIENT_KEY_PATH',
     ],
     ...TLS_ONLY.map((variable): [boolean, string, string] => [
       env.TEMPORAL_TLS === '0' && env[variable] !== undefined,
@@ -289,18 +298,18 @@ function contradictions(given: EnvironmentVariables): Problem[] {
   ];
   if (env.NODE_ENV === 'production') {
     problems.push(
-      [Boolean(env.SMTP_URL) && !env.MAIL_FROM, 'MAIL_FROM', 'is needed with SMTP_URL in production'],
-      [!env.PUBLIC_URL, 'PUBLIC_URL', 'is needed in production'],
+      [Boolean(env.SMTP_URL) && !env.MAIL_FROM, 'MAIL_FROM', 'is required with SMTP_URL in production'],
+      [!env.PUBLIC_URL, 'PUBLIC_URL', 'is required in production'],
       [isPlainHttp(env.PUBLIC_URL), 'PUBLIC_URL', 'must be https in production'],
       [isPlainHttp(env.AUTH_JWKS_URL), 'AUTH_JWKS_URL', 'must be https in production'],
       [
         !env.AUTH_AUDIENCE && !env.AUTH_AUTHORIZED_PARTIES,
         'AUTH_AUDIENCE',
-        'is needed in production, or AUTH_AUTHORIZED_PARTIES: other applications have tokens of the same issuer',
+        'is required in production (or AUTH_AUTHORIZED_PARTIES), because other applications use the same issuer',
       ],
-      [!env.TEMPORAL_ADDRESS, 'TEMPORAL_ADDRESS', 'is needed in production'],
-      [Boolean(env.SIMULATOR_URL), 'SIMULATOR_URL', 'there are no simulated providers in production'],
-      [env.WEBHOOK_ALLOW_PRIVATE === '1', 'WEBHOOK_ALLOW_PRIVATE', 'is not for production'],
+      [!env.TEMPORAL_ADDRESS, 'TEMPORAL_ADDRESS', 'is required in production'],
+      [Boolean(env.SIMULATOR_URL), 'SIMULATOR_URL', 'is not allowed in production'],
+      [env.WEBHOOK_ALLOW_PRIVATE === '1', 'WEBHOOK_ALLOW_PRIVATE', 'is not allowed in production'],
     );
   }
   return problems.flatMap(([wrong, variable, message]) => (wrong ? [{ variable, message }] : []));

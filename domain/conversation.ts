@@ -4,22 +4,22 @@ import { MessageStatus } from './message-status.ts';
 import { ShownReaction } from './reaction.ts';
 import { SINGLE_LINE } from './text.ts';
 
-/** What the workspace and one address have written to each other, as the inbox lists it. */
+/** The conversation with one address, as the inbox lists it. */
 export const Conversation = z
   .object({
     address: z
       .string()
-      .meta({ description: 'The phone number or email address: the id of the conversation.' }),
+      .meta({ description: 'The phone number or email address, which identifies the conversation.' }),
     phone: z.string().nullable(),
     email: z.string().nullable(),
     leadId: Id.nullable(),
     name: z.string(),
-    lineId: Id.nullable().meta({ description: 'The line the contact stays with.' }),
+    lineId: Id.nullable().meta({ description: 'The line assigned to the contact.' }),
     tags: z.array(z.string()),
     optedOut: z.boolean(),
     lastMessage: z
       .string()
-      .meta({ description: 'Empty, and the next two null, while nothing has been said yet.' }),
+      .meta({ description: 'Empty if there is no message yet; `lastDirection` and `lastAt` are null then.' }),
     lastDirection: z.enum(['in', 'out']).nullable(),
     lastAt: z.iso.datetime().nullable(),
     lastInboundAt: z.iso.datetime().nullable(),
@@ -29,17 +29,19 @@ export const Conversation = z
   .meta({ id: 'Conversation' });
 export type Conversation = z.infer<typeof Conversation>;
 
-/** One message of a conversation, of either direction. */
+/** One message of a conversation, inbound or outbound. */
 export const ThreadItem = z
   .object({
     messageId: Id,
     direction: z.enum(['in', 'out']),
-    message: z.string().meta({ description: 'Of an inbound message the first 20,000 characters.' }),
-    at: z.iso.datetime().meta({ description: 'When it was sent or received, or when it is to be sent.' }),
+    message: z.string().meta({ description: 'Inbound messages: the first 20,000 characters.' }),
+    at: z.iso.datetime().meta({ description: 'When it was sent or received, or is scheduled.' }),
     lineId: Id.nullable(),
-    status: MessageStatus.nullable().meta({ description: 'Of an outbound message.' }),
-    autoReply: z.boolean().meta({ description: 'An automatic answer: it does not count as a reply.' }),
-    originalMessageId: Id.nullable().meta({ description: 'Of an inbound message: the one it answers.' }),
+    status: MessageStatus.nullable().meta({ description: 'Outbound messages only.' }),
+    autoReply: z.boolean().meta({ description: 'An automatic reply, which does not count as a reply.' }),
+    originalMessageId: Id.nullable().meta({
+      description: 'Inbound messages: the outbound message that it replies to.',
+    }),
     attachmentUrls: z.array(z.string()),
     attachmentNames: z.array(z.string()),
     reactions: z.array(ShownReaction),
@@ -49,7 +51,7 @@ export type ThreadItem = z.infer<typeof ThreadItem>;
 
 const MAX_TAGS = 50;
 
-/** The whole set of a conversation's tags; each once, whatever the case. */
+/** The complete set of tags; duplicates are removed case-insensitively. */
 export const TagsInput = z
   .object({
     tags: z

@@ -1,14 +1,14 @@
 /**
- * One line of a CSV file (RFC 4180). A cell that a spreadsheet would run as a formula gets an apostrophe in front:
- * what strangers typed into a form must not become code on the desk of whoever opens the file.
+ * One line of a CSV file (RFC 4180). A cell that a spreadsheet would run as a formula is prefixed with an apostrophe,
+ * to prevent formula injection.
  */
 export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
 /**
- * What spreadsheets take for the beginning of a formula, in either width, after characters that they skip. A phone
- * number begins with + and is none.
+ * The start of a formula: the operator, half-width or full-width, after characters that spreadsheets skip. A phone
+ * number starts with + but is not a formula.
  */
 const FORMULA = /^(?!\+\d+$)[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠\u2212]|^[\t\r\n]/u;
 
@@ -19,8 +19,8 @@ function csvCell(text: string): string {
 
 const DELIMITERS = [',', ';', '\t', '|'];
 
-/** What divides the cells of a file, told by its header: the candidate that occurs most often outside of quotes. */
-export function delimiterOf(header: string): string {
+/** Detects the delimiter of a file: the candidate that occurs most often in the header, outside of quotes. */
+export function detectDelimiter(header: string): string {
   const bare = header.replaceAll(/"[^"]*"/g, '');
   const counts = DELIMITERS.map((delimiter) => ({ delimiter, count: bare.split(delimiter).length }));
   return counts.reduce((best, next) => (next.count > best.count ? next : best)).delimiter;

@@ -3,9 +3,9 @@ import type { KnowledgeDocument } from './knowledge-base.ts';
 const PASSAGE_CHARACTERS = 2000;
 
 /**
- * What of a knowledge base goes along with a question: all of it when it fits, else the passages that share the
- * rarest words with the question, in the order of the documents.
- * @param budget in characters, titles not counted.
+ * The documents to send to the model with a question: all of them if they fit, else the passages that score highest
+ * by inverse document frequency, in document order.
+ * @param budget in characters, without titles.
  */
 export function chooseDocuments(
   documents: readonly KnowledgeDocument[],
@@ -42,7 +42,7 @@ export function chooseDocuments(
     .map(({ title, text }) => ({ title, text }));
 }
 
-/** Whole paragraphs up to a length; a paragraph that is longer by itself is cut. */
+/** Groups paragraphs into passages; a paragraph that is too long is split. */
 function passagesOf(text: string): string[] {
   const passages: string[] = [];
   for (const paragraph of text.split(/\n\s*\n/)) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DraftAnswer, draftPrompt } from './draft-prompt.ts';
+import { DraftOutput, draftPrompt } from './draft-prompt.ts';
 
 const say = (text: string) => ({
   contact: 'Ada',
@@ -22,7 +22,7 @@ describe('the answer of a model', () => {
   const answer = { draft: ' Gladly. ', confidence: 0.5, tags: ['interested', 'vip'], sentiment: 'ecstatic' };
 
   it('is taken with the tags and the sentiment there are', () => {
-    expect(DraftAnswer.parse(answer)).toEqual({
+    expect(DraftOutput.parse(answer)).toEqual({
       draft: 'Gladly.',
       confidence: 0.5,
       tags: ['interested'],
@@ -38,10 +38,10 @@ describe('the answer of a model', () => {
     { confidence: 'high' },
     { draft: null },
   ])('is refused with %o', (broken) => {
-    expect(DraftAnswer.safeParse({ ...answer, ...broken }).success).toBe(false);
+    expect(DraftOutput.safeParse({ ...answer, ...broken }).success).toBe(false);
   });
 
   it('names no field of a template', () => {
-    expect(DraftAnswer.parse({ ...answer, draft: '{{{ notes }}} {%- if a %}' }).draft).not.toMatch(/\{[{%]/);
+    expect(DraftOutput.parse({ ...answer, draft: '{{{ notes }}} {%- if a %}' }).draft).not.toMatch(/\{[{%]/);
   });
 });

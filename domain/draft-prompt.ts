@@ -5,23 +5,23 @@ import type { KnowledgeBase } from './knowledge-base.ts';
 import { MAX_BODY_LENGTH } from './message.ts';
 import { withoutTemplates } from './template.ts';
 
-/** One message of a conversation, as the model reads it. */
-export interface SaidMessage {
+/** One message of a conversation, as it is sent to the model. */
+export interface PromptMessage {
   from: 'contact' | 'us';
   text: string;
   at: string;
 }
 
-/** What the model is sent: instructions are ours and the workspace's only, everything a contact wrote is in `data`. */
+/** Text written by contacts is only ever in `data`, never in `instructions`. */
 export interface DraftPrompt {
   instructions: string;
   /** JSON. */
   data: string;
 }
 
-/** Characters of documents that go along, about 6,000 tokens. */
+/** In characters, about 6,000 tokens. */
 const DOCUMENT_BUDGET = 24_000;
-/** Of one message: a contact cannot push the conversation out of the model's sight. */
+/** Per message, so that a contact cannot push the conversation out of the model's context. */
 const MESSAGE_CHARACTERS = 4000;
 
 const RULES = `You draft the next message of a business to one of its contacts. A person reviews every draft before anything is sent.
@@ -31,16 +31,16 @@ The user message is one JSON object: "contact" (a name), "documents" (what the b
 Answer with one JSON object and nothing else:
 {"draft": "the message, plain text, no placeholders", "confidence": 0 to 1, "tags": [any of ${DraftTag.options.map((tag) => `"${tag}"`).join(', ')}], "sentiment": "positive" | "neutral" | "negative"}`;
 
-/** The prompt of a draft. The instructions are the same whatever the contact wrote. */
+/** Builds the prompt for a draft. */
 export function draftPrompt(
   { instructions, documents }: Pick<KnowledgeBase, 'instructions' | 'documents'>,
-  { contact, conversation }: { contact: string; conversation: readonly SaidMessage[] },
+  { contact, conversation }: { contact: string; conversation: readonly PromptMessage[] },
 ): DraftPrompt {
-  const said = conversation.map((message) => ({
+  const messages = conversation.map((message) => ({
     ...message,
     text: message.text.slice(0, MESSAGE_CHARACTERS),
   }));
-  const question = said
+  const question = messages
     .flatMap(({ from, text }) => (from === 'contact' ? [text] : []))
     .slice(-3)
     .join('\n');
@@ -52,13 +52,13 @@ export function draftPrompt(
     data: JSON.stringify({
       contact,
       documents: chooseDocuments(documents, question, DOCUMENT_BUDGET),
-      conversation: said,
+      conversation: messages,
     }),
   };
 }
 
-/** What a usable answer of the model holds. */
-export const DraftAnswer = z.object({
+/** The model's output. */
+export const DraftOutput = z.object({
   draft: z.string().trim().min(1).max(MAX_BODY_LENGTH).transform(withoutTemplates),
   confidence: z.number().min(0).max(1),
   tags: z
@@ -67,4 +67,4 @@ export const DraftAnswer = z.object({
     .transform((tags) => DraftTag.options.filter((tag) => tags.includes(tag))),
   sentiment: Sentiment.catch('neutral'),
 });
-export type DraftAnswer = z.infer<typeof DraftAnswer>;
+export type DraftOutput = z.infer<typeof DraftOutput>;

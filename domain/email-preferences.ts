@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** Which reply alerts are sent. */
+/** When reply alerts are sent. */
 export const ReplyMode = z.enum(['all', 'positive_only', 'debounce_5min', 'daily_digest']);
 
 const Switch = z.object({ enabled: z.boolean() });
 
-/** The emails of a workspace, by what they are about. */
+/** A workspace's email settings by topic. */
 export const EmailPreferences = z
   .object({
     line_health: Switch.meta({
@@ -23,7 +23,7 @@ export const EMAIL_TYPES = Object.keys(EmailPreferences.shape) as (keyof EmailPr
 
 const SwitchPatch = Switch.partial();
 
-/** What a change may name: any of the types, any of their fields. An unknown type is refused, not ignored. */
+/** A partial update. Unknown topics are refused. */
 export const EmailPreferencesPatch = z
   .strictObject({
     line_health: SwitchPatch,
@@ -44,7 +44,6 @@ export const DEFAULT_EMAIL_PREFERENCES: EmailPreferences = {
   system_error: { enabled: true },
 };
 
-/** Changes the fields that were sent and keeps all others. */
 export function mergeEmailPreferences(
   current: EmailPreferences,
   patch: EmailPreferencesPatch,
@@ -58,6 +57,6 @@ export function mergeEmailPreferences(
   } as EmailPreferences;
 }
 
-/** The change that turns every kind of email off, or on; the mode of reply alerts stays. */
+/** The update that turns all emails on or off; the mode of reply alerts does not change. */
 export const switchAll = (enabled: boolean): EmailPreferencesPatch =>
   Object.fromEntries(EMAIL_TYPES.map((type) => [type, { enabled }]));

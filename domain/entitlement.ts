@@ -5,18 +5,17 @@ export const PLANS = ['mini', 'starter', 'growth'] as const;
 export const Plan = z.enum(PLANS);
 export type Plan = z.infer<typeof Plan>;
 
-/** Plans count lines by kind: SMS lines are phone lines. */
+/** Plans count lines by kind; SMS lines are phone lines. */
 export type LineKind = 'phone' | 'email';
 export const lineKind = (channel: Channel): LineKind => (isPhoneChannel(channel) ? 'phone' : 'email');
 
 interface Terms {
-  /** Lines that cost nothing beyond the plan. */
+  /** Lines that the plan includes. */
   included: number;
-  /** Whether more can be had for money. */
+  /** Whether more lines can be bought. */
   addOns: boolean;
 }
 
-/** Plan entitlements for lines. */
 export const PLAN_TERMS: Record<Plan, Record<LineKind, Terms>> = {
   mini: { phone: { included: 0, addOns: false }, email: { included: 1, addOns: true } },
   starter: { phone: { included: 1, addOns: false }, email: { included: 0, addOns: true } },
@@ -24,20 +23,20 @@ export const PLAN_TERMS: Record<Plan, Record<LineKind, Terms>> = {
 };
 
 const RaisedTerms = z.object({ included: z.int().min(0).max(10_000), addOns: z.boolean() }).partial();
-/** What a workspace has beyond its plan, by agreement with the operator: it can raise the plan's terms only. */
+/** Terms that the operator agreed with a workspace. They can raise the plan's terms, never lower them. */
 export const LineOverrides = z.object({ phone: RaisedTerms, email: RaisedTerms }).partial();
 export type LineOverrides = z.infer<typeof LineOverrides>;
 
-/** Lines of one kind that are provisioning or active; a canceled or failed request uses none. */
+/** The workspace's lines of one kind that are provisioning or active. */
 export interface HeldLines {
   total: number;
-  /** Those of them that take up an included line, since nobody paid for them. */
+  /** Those that count against the included lines because nobody paid for them. */
   included: number;
 }
 
 export type Entitlement = 'included' | 'add_on' | 'forbidden';
 
-/** Whether a workspace may have one more line, and whether its plan covers it. */
+/** Whether a workspace may add a line, and whether its plan includes it. */
 export function entitlement(
   plan: Plan,
   channel: Channel,
@@ -55,10 +54,10 @@ export function entitlement(
 
 export type BillingMode = 'card' | 'invoice';
 
-/** How a request goes on: at once, at once on the agency's invoice, or after a payment. */
+/** How a line request proceeds: at once, at once on the agency's invoice, or after payment. */
 export type Grant = 'included' | 'invoiced' | 'payment';
 
-/** @returns null when the plan never allows the line. */
+/** @returns null if the plan does not allow the line. */
 export function grant(entitled: Entitlement, billingMode: BillingMode): Grant | null {
   if (entitled === 'forbidden') return null;
   if (entitled === 'included') return 'included';

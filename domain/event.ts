@@ -15,6 +15,6 @@ export const EVENT_NAMES = [
 export const EventName = z.enum(EVENT_NAMES).meta({ id: 'EventName' });
 export type EventName = z.infer<typeof EventName>;
 
-/** What a delivery can carry: the test ping as well, which nobody subscribes to. */
+/** All events that can be delivered: those above and the test ping, which cannot be subscribed to. */
 export const DeliveredEvent = z.enum([...EVENT_NAMES, 'webhook.ping']).meta({ id: 'DeliveredEvent' });
 export type DeliveredEvent = z.infer<typeof DeliveredEvent>;

@@ -2,9 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * Identifiers: 24 lower-case hex digits in the ObjectId layout. Lists page by them, newest first, so
- * they sort by time of creation: 4 bytes of Unix seconds, 2 of milliseconds, 3 random ones of the process, and a
- * counter of 3 that orders what one process makes within a millisecond.
+ * 24 lower-case hex digits in the ObjectId layout: 4 bytes of Unix seconds, 2 of milliseconds, 3 random bytes of the
+ * process and a 3-byte counter. Ids sort by creation time, which pagination relies on.
  */
 export const Id = z
   .string()
@@ -15,19 +14,21 @@ export const UserId = z.string().regex(/^user_[0-9A-Za-z]+$/, 'must be a user id
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');
 const PROCESS = randomBytes(3).toString('hex');
-let made = randomBytes(2).readUInt16BE();
+let counter = randomBytes(2).readUInt16BE();
 
 export function newId(now: Date = new Date()): string {
   const milliseconds = now.getTime();
-  made = (made + 1) % 0x1000000;
-  return hex(Math.floor(milliseconds / 1000) >>> 0, 8) + hex(milliseconds % 1000, 4) + PROCESS + hex(made, 6);
+  counter = (counter + 1) % 0x1000000;
+  return (
+    hex(Math.floor(milliseconds / 1000) >>> 0, 8) + hex(milliseconds % 1000, 4) + PROCESS + hex(counter, 6)
+  );
 }
 
 export const newWorkspaceId = (): string => `org_${newId()}`;
 export const newUserId = (): string => `user_${newId()}`;
 export const newAgencyId = (): string => `agency_${newId()}`;
 
-/** The same name always gives the same id: for an effect that may be begun again. */
+/** A deterministic id: a retried operation gets the same one. */
 export function idFrom(name: string): string {
   return createHash('sha256').update(name).digest('hex').slice(0, 24);
 }

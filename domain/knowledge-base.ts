@@ -7,7 +7,7 @@ export const KnowledgeDocument = z
   .meta({ id: 'KnowledgeDocument' });
 export type KnowledgeDocument = z.infer<typeof KnowledgeDocument>;
 
-/** What the copilot drafts from. */
+/** The copilot's instructions and documents. */
 export const KnowledgeBase = z
   .object({
     mode: z.enum(['off', 'copilot']),
@@ -15,14 +15,14 @@ export const KnowledgeBase = z
       .string()
       .max(20_000)
       .default('')
-      .meta({ description: 'How to answer: tone, aims, what never to say.' }),
+      .meta({ description: 'How to write drafts: tone, goals, things never to say.' }),
     documents: z.array(KnowledgeDocument).max(100).default([]),
     debounceSeconds: z
       .int()
       .min(0)
       .max(MAX_DEBOUNCE_SECONDS)
       .default(20)
-      .meta({ description: 'How long the contact must have stopped writing before a draft is made.' }),
+      .meta({ description: "The pause after the contact's last message before a draft is written." }),
   })
   .meta({ id: 'KnowledgeBase' });
 export type KnowledgeBase = z.infer<typeof KnowledgeBase>;

@@ -40,7 +40,7 @@ describe('readRow', () => {
   });
 
   it('says why a row cannot be taken', () => {
-    expect(read(['email'], ['a@x.co', 'more'])).toEqual({ reason: 'has 2 fields where the header has 1' });
+    expect(read(['email'], ['a@x.co', 'more'])).toEqual({ reason: 'has 2 fields instead of 1' });
     expect(read(['email', 'firstName'], ['a@x.co', 'x'.repeat(501)])).toMatchObject({
       reason: expect.stringContaining('firstName'),
     });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id } from './ids.ts';
 import { LeadInput } from './lead.ts';
 
-/** How far an import is. */
+/** The progress of an import. */
 export const LeadImport = z
   .object({
     importId: Id,
@@ -12,7 +12,7 @@ export const LeadImport = z
     saved: z.int(),
     duplicates: z.int(),
     rejected: z.int(),
-    error: z.string().nullable().meta({ description: 'Why the file could not be read further.' }),
+    error: z.string().nullable().meta({ description: 'Why reading the file stopped.' }),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
   })
@@ -29,8 +29,8 @@ type Field =
   | 'notes'
   | 'contactOwnerEmail';
 
-/** What the columns of a file may be called, without case, spaces and punctuation; a number may follow. */
-const NAMES: Record<string, Field> = {
+/** Known column names, without case, spaces, punctuation and digits (`E-Mail 2` is `email`). */
+const FIELDS_BY_NAME: Record<string, Field> = {
   firstname: 'firstName',
   givenname: 'firstName',
   lastname: 'lastName',
@@ -56,13 +56,13 @@ const NAMES: Record<string, Field> = {
   owneremail: 'contactOwnerEmail',
 };
 
-/** Which field of a lead each column of a file fills; one that is no field of ours becomes a custom field. */
+/** The lead field for each column; null for a column that becomes a custom field. */
 export interface ColumnMap {
   columns: string[];
   fields: (Field | null)[];
 }
 
-/** @returns null when no column holds an email address or a phone number: the first row is no header then. */
+/** @returns null if no column is an email address or a phone number: the first row is not a header then. */
 export function mapColumns(header: readonly string[]): ColumnMap | null {
   const columns = header.map((name) => name.trim());
   const fields = columns.map(fieldOf);
@@ -71,11 +71,11 @@ export function mapColumns(header: readonly string[]): ColumnMap | null {
 
 function fieldOf(column: string): Field | null {
   const name = column.toLowerCase().replaceAll(/[^a-z]/g, '');
-  // A column may be called `constructor`.
-  return Object.hasOwn(NAMES, name) ? (NAMES[name] ?? null) : null;
+  // `hasOwn`, because a column may be called `constructor`.
+  return Object.hasOwn(FIELDS_BY_NAME, name) ? (FIELDS_BY_NAME[name] ?? null) : null;
 }
 
-/** The lead of one row, or why the row is refused. Several addresses in one cell are divided by `;`, `,` or `|`. */
+/** Parses one row. Multiple addresses in one cell are separated by `;`, `,` or `|`. */
 export function readRow(
   row: readonly string[],
   { columns, fields }: ColumnMap,
@@ -89,13 +89,12 @@ export function readRow(
     if (field === 'email' || field === 'phone')
       addresses[field].push(...value.split(/[;,|]/).map((part) => part.trim()));
     else if (field) input[field] ??= value;
-    else if (columns[index] === '__proto__') return { reason: '__proto__: must not be a name of a field' };
+    else if (columns[index] === '__proto__') return { reason: '__proto__: is not a valid field name' };
     else if (columns[index]) customFields[columns[index]] = value;
   }
-  // PostgreSQL has no text with a null character in it.
-  if (row.some((value) => value.includes('\0'))) return { reason: 'has a null character' };
-  if (row.length > columns.length)
-    return { reason: `has ${row.length} fields where the header has ${columns.length}` };
+  // PostgreSQL cannot store NUL in a text.
+  if (row.some((value) => value.includes('\0'))) return { reason: 'contains a NUL character' };
+  if (row.length > columns.length) return { reason: `has ${row.length} fields instead of ${columns.length}` };
   const parsed = LeadInput.safeParse({
     ...input,
     emails: addresses.email,
@@ -104,5 +103,5 @@ export function readRow(
   });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  return { reason: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}` };
+  return { reason: `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}` };
 }

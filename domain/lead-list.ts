@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { Id, UserId, WorkspaceId } from './ids.ts';
 import { SINGLE_LINE } from './text.ts';
 
-/** The list of leads that came without one. */
+/** The list for leads created without one. */
 export const QUICK_SENDS = 'Quick Sends';
 
-/** A lead list as responses carry it. */
+/** A lead list as the API returns it. */
 export const LeadList = z
   .object({
     _id: Id,

@@ -13,7 +13,7 @@ const Text = z
   .refine(...SINGLE_LINE);
 const Addresses = z.array(z.string().max(320)).max(20);
 
-/** Own fields of a tenant: string keys to string values. */
+/** Fields that a tenant defines: string keys and values. */
 export const CustomFields = z
   .record(
     z
@@ -28,7 +28,7 @@ export const CustomFields = z
   )
   .refine((fields) => Object.keys(fields).length <= 100, 'must have at most 100 fields');
 
-/** A lead as callers send it; several addresses go in `emails` and `phones`. */
+/** A lead in a request; further addresses go in `emails` and `phones`. */
 export const LeadInput = z
   .object({
     firstName: Text.optional(),
@@ -53,10 +53,10 @@ export type LeadInput = z.infer<typeof LeadInput>;
 /** The prefix for phone numbers without a country code: `+49`. */
 export const DefaultCountryCode = z
   .string()
-  .regex(/^\+[1-9]\d{0,3}$/, 'must be a + and the digits of a country code')
+  .regex(/^\+[1-9]\d{0,3}$/, 'must be a + followed by a country code')
   .meta({ example: '+1' });
 
-/** A lead as responses and events carry it. */
+/** A lead in responses and events. */
 export const Lead = z
   .object({
     _id: Id,
@@ -81,8 +81,8 @@ export const Lead = z
   .meta({ id: 'Lead' });
 export type Lead = z.infer<typeof Lead>;
 
-/** A lead whose addresses are in the form under which contacts are known everywhere. */
-export interface NormalLead {
+/** A lead with addresses in their canonical form. */
+export interface NormalizedLead {
   firstName: string;
   lastName: string;
   emails: string[];
@@ -94,25 +94,25 @@ export interface NormalLead {
   customFields: Record<string, string>;
 }
 
-/** One field of a lead that cannot be taken, and why. */
+/** A validation error of one field. */
 export interface LeadProblem {
   field: string;
   message: string;
 }
 
-/** Where a phone number without a country code belongs: the code given with the request, else the workspace's country. */
-export interface PhoneHome {
+/** How to read a phone number without a country code: `callingCode` if given, else `country`. */
+export interface PhoneDefaults {
   country: string;
   callingCode?: string | undefined;
 }
 
 const NO_ADDRESS: LeadProblem = { field: 'phone', message: 'an email address or a phone number is required' };
 
-/** The lead that is stored for an input, or what is wrong with it. */
+/** The lead to store, valid only if there are no problems. */
 export function normalizeLead(
   input: LeadInput,
-  home: PhoneHome,
-): { lead: NormalLead; problems: LeadProblem[] } {
+  phoneDefaults: PhoneDefaults,
+): { lead: NormalizedLead; problems: LeadProblem[] } {
   const problems: LeadProblem[] = [];
   const emails = addresses(
     input.email,
@@ -126,12 +126,12 @@ export function normalizeLead(
     input.phone,
     input.phones,
     'phone',
-    (text) => normalizePhone(text, home.country, home.callingCode),
+    (text) => normalizePhone(text, phoneDefaults.country, phoneDefaults.callingCode),
     'must be a phone number',
     problems,
   );
   if (problems.length === 0 && emails.length + phones.length === 0) problems.push(NO_ADDRESS);
-  const lead: NormalLead = {
+  const lead: NormalizedLead = {
     firstName: input.firstName?.trim() ?? '',
     lastName: input.lastName?.trim() ?? '',
     emails,
@@ -150,22 +150,21 @@ function addresses(
   several: readonly string[] | undefined,
   field: 'email' | 'phone',
   normalize: (text: string) => string | null,
-  complaint: string,
+  message: string,
   problems: LeadProblem[],
 ): string[] {
   const found = new Set<string>();
-  const take = (text: string | undefined, name: string): void => {
+  const add = (text: string | undefined, name: string): void => {
     if (text === undefined || text.trim() === '') return;
     const address = normalize(text);
-    if (address === null) problems.push({ field: name, message: complaint });
+    if (address === null) problems.push({ field: name, message });
     else found.add(address);
   };
-  take(one, field);
-  several?.forEach((text, index) => take(text, `${field}s.${index}`));
+  add(one, field);
+  several?.forEach((text, index) => add(text, `${field}s.${index}`));
   return [...found];
 }
 
-/** What of a lead can be changed: everything that can be given. */
 export const LeadPatch = LeadInput.extend({ defaultCountryCode: DefaultCountryCode.optional() }).meta({
   id: 'LeadPatch',
 });
@@ -184,7 +183,7 @@ type StoredLead = Pick<
   | 'customFields'
 >;
 
-/** The lead that a change leads to: `email` stands for the first of `emails`, an empty one removes it. */
+/** Applies an update: `email` replaces the first of `emails`, and an empty one removes it; likewise for phones. */
 export function patchLead(lead: StoredLead, patch: LeadPatch): LeadInput {
   const { email, phone, emails, phones, defaultCountryCode: _, ...fields } = patch;
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { HealthStatus } from './line.ts';
 
-/** Failed probes in a row that make a line `down`. */
+/** Consecutive failed probes after which a line is `down`. */
 export const PROBES_TO_DOWN = 3;
 
 export interface ProbedLine {
@@ -9,7 +9,7 @@ export interface ProbedLine {
   failedProbes: number;
 }
 
-/** A line's health after one more probe, and what changes with it. */
+/** The line's health after a probe. */
 export function afterProbe(
   before: ProbedLine,
   succeeded: boolean,

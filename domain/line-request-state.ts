@@ -3,13 +3,13 @@ import type { Grant } from './entitlement.ts';
 import type { PaymentStatus, ProvisioningStatus } from './line.ts';
 
 /**
- * The state machine of a line request, pure. The payment provider's facts may
- * arrive before their time, twice, late, or after a cancel: each is taken as what it says about one invoice.
+ * The state machine of a line request. The payment provider's events may arrive early, twice, late, or after a
+ * cancellation, so each one is applied only to the invoice that it is about.
  */
 
 /**
- * One invoice for the line. The `…_due` ones name what this service still owes the provider:
- * `opening` to make it, `void_due` to void it, `credit_due` to give its payment back as credit.
+ * The status of one invoice. Three of them mean that a call to the provider is still to be made: `opening` (create the
+ * invoice), `void_due` (void it) and `credit_due` (refund its payment as credit).
  */
 export const INVOICE_STATUSES = [
   'opening',
@@ -25,23 +25,23 @@ export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 export interface LineRequestState {
   status: z.infer<typeof ProvisioningStatus>;
   paymentStatus: z.infer<typeof PaymentStatus>;
-  /** Counts the attempts at having this line; a retry begins the next. */
+  /** The number of the provisioning attempt; a retry starts the next one. */
   round: number;
   /** The invoice of each round that needed one. */
   invoices: Readonly<Record<number, InvoiceStatus>>;
 }
 
 export type LineRequestEvent =
-  /** What the provider says of an invoice. */
+  /** Reported by the payment provider. */
   | {
       type: 'invoice_opened' | 'invoice_paid' | 'invoice_voided' | 'payment_failed' | 'invoice_credited';
       round: number;
     }
-  /** The plan has come to include the line; found out when the request is read. */
+  /** The plan now includes the line, for example after an upgrade. */
   | { type: 'included' }
   | { type: 'cancel' }
   | { type: 'activated' }
-  /** The carrier refuses the line for good, or it never became healthy. */
+  /** The carrier rejected the line permanently, or the line never became healthy. */
   | { type: 'refused' }
   | { type: 'retry'; grant: Grant };
 
@@ -53,7 +53,7 @@ const STARTS: Record<Grant, Pick<LineRequestState, 'status' | 'paymentStatus'>> 
 
 export const startLineRequest = (grant: Grant): LineRequestState => begin(1, {}, grant);
 
-/** @returns the next state, the same object when the event changes nothing, null when it is not possible in this state. */
+/** @returns the next state; the same object if the event changes nothing; null if it is not allowed in this state. */
 export function advanceLineRequest(
   state: LineRequestState,
   event: LineRequestEvent,
@@ -62,10 +62,10 @@ export function advanceLineRequest(
   switch (event.type) {
     case 'included':
       if (status !== 'awaiting_payment') return null;
-      return { round, ...STARTS.included, invoices: withdrawn(state) };
+      return { round, ...STARTS.included, invoices: voidCurrentInvoice(state) };
     case 'cancel':
       if (status !== 'awaiting_payment') return null;
-      return { round, status: 'canceled', paymentStatus: 'canceled', invoices: withdrawn(state) };
+      return { round, status: 'canceled', paymentStatus: 'canceled', invoices: voidCurrentInvoice(state) };
     case 'activated':
       return status === 'provisioning' ? { ...state, status: 'active' } : null;
     case 'refused':
@@ -83,7 +83,7 @@ export function advanceLineRequest(
     case 'invoice_voided':
     case 'payment_failed':
     case 'invoice_credited':
-      return applyInvoiceFact(state, event);
+      return applyInvoiceEvent(state, event);
   }
 }
 
@@ -95,13 +95,13 @@ function begin(round: number, invoices: LineRequestState['invoices'], grant: Gra
   };
 }
 
-/** The current invoice is not wanted any more. Whether it has been paid meanwhile, voiding it will tell. */
-function withdrawn({ round, invoices }: LineRequestState): LineRequestState['invoices'] {
+/** If the invoice has been paid in the meantime, the call that voids it will find out. */
+function voidCurrentInvoice({ round, invoices }: LineRequestState): LineRequestState['invoices'] {
   return { ...invoices, [round]: 'void_due' };
 }
 
-/** The provider's facts are never refused: what they do not fit changes nothing. */
-function applyInvoiceFact(
+/** Events of the provider are never rejected; those that do not fit the state change nothing. */
+function applyInvoiceEvent(
   state: LineRequestState,
   event: Extract<LineRequestEvent, { round: number }>,
 ): LineRequestState {
@@ -117,7 +117,7 @@ function applyInvoiceFact(
     case 'invoice_paid':
       if (invoice === undefined || invoice === 'paid' || invoice === 'credit_due' || invoice === 'credited')
         return state;
-      // Money for what was canceled, or became part of the plan, is given back and not kept.
+      // A payment for a request that was canceled, or is now included in the plan, is refunded as credit.
       return awaited ? { ...set('paid'), status: 'provisioning', paymentStatus: 'paid' } : set('credit_due');
     case 'invoice_voided':
       if (invoice !== 'opening' && invoice !== 'open' && invoice !== 'void_due') return state;

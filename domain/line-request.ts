@@ -11,14 +11,14 @@ const Name = z
   .max(100)
   .refine(...SINGLE_LINE);
 
-/** What `POST /api/line-requests` takes. */
+/** The body of `POST /api/line-requests`. */
 export const LineRequestInput = z
   .object({
     channelType: Channel.default('imessage'),
     lineType: LineType.default('purchased'),
     firstName: Name,
     lastName: Name,
-    email: z.email().max(254).optional().meta({ description: 'The address wished for an email line.' }),
+    email: z.email().max(254).optional().meta({ description: 'The requested address of an email line.' }),
     areaCode: z
       .string()
       .regex(/^\d{1,5}$/, 'must be 1 to 5 digits')
@@ -34,14 +34,14 @@ export type LineRequestInput = z.infer<typeof LineRequestInput>;
 
 export const LineRequestAction = z.enum(['payment_link', 'cancel', 'retry']);
 
-/** A line request as it is read. Its id is its line's. */
+/** A line request as the API returns it. Its id is the id of its line. */
 export const LineRequest = z
   .object({
     success: z.literal(true),
     status: ProvisioningStatus,
     paymentStatus: PaymentStatus,
-    paymentRequired: z.boolean().meta({ description: 'It waits for a payment at `paymentUrl`.' }),
-    paymentUrl: z.url().optional().meta({ description: 'The hosted invoice; while it is open.' }),
+    paymentRequired: z.boolean().meta({ description: 'Whether it awaits payment at `paymentUrl`.' }),
+    paymentUrl: z.url().optional().meta({ description: 'The hosted invoice, while it is open.' }),
     line: z.object({
       _id: Id,
       firstName: z.string(),

@@ -3,7 +3,7 @@ import { Channel } from './channel.ts';
 import { Id, WorkspaceId } from './ids.ts';
 import { SINGLE_LINE } from './text.ts';
 
-/** A line and a line request share this vocabulary. */
+/** Shared by lines and line requests. */
 export const ProvisioningStatus = z.enum([
   'awaiting_payment',
   'provisioning',
@@ -16,10 +16,10 @@ export const HealthStatus = z.enum(['healthy', 'degraded', 'down', 'unknown']);
 export const LineType = z.enum(['purchased', 'byo']);
 export const RequestSource = z.enum(['api', 'dashboard', 'agency']);
 
-/** In place of a carrier's name: somebody has yet to connect the line to one. */
+/** Used in place of a carrier's name while the line is not connected to one. */
 export const NO_CARRIER = 'none';
 
-/** A sending identity as `GET /api/lines/by-user` shows it. */
+/** A line as the API returns it. */
 export const Line = z
   .object({
     _id: Id,
@@ -41,7 +41,7 @@ export const Line = z
     hourlyNewConversationsLimit: z
       .int()
       .nullable()
-      .meta({ description: 'null: drawn between 3 and 7 for each hour.' }),
+      .meta({ description: 'null: a random limit from 3 to 7 for each hour.' }),
     minGapSeconds: z.int(),
     contactGapSeconds: z.int(),
     lineDownNotifications: z.boolean(),
@@ -55,7 +55,7 @@ export type Line = z.infer<typeof Line>;
 
 const Limit = z.int().min(0).max(10_000);
 
-/** What `PATCH /api/lines/{id}` changes. A limit set by hand ends the warm-up. */
+/** The body of `PATCH /api/lines/{id}`. Setting a limit ends the warm-up. */
 export const LinePatch = z
   .object({
     firstName: z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a customer calls a workspace or a person, as one line of 60 characters: no more of an email than a name. */
+/** Limits a user-supplied name to one line of 60 characters, so that it cannot carry a message of its own. */
 const nameInMail = (name: string): string =>
   name
     .replaceAll(/[\s\p{C}]+/gu, ' ')
@@ -8,7 +8,7 @@ const nameInMail = (name: string): string =>
     .replace(/^(.{59}).{2,}$/u, '$1…');
 const Name = z.string().transform(nameInMail);
 
-/** The product's own emails: what each is filled with. How they read is in `providers/mail/templates/`. */
+/** The data of each system email. The texts are in `providers/mail/templates/`. */
 export const MailData = {
   invitation: z.object({
     workspaceName: Name,
@@ -34,7 +34,7 @@ export const MailData = {
         replies: z.array(z.object({ text: z.string(), at: z.string() })),
       }),
     ),
-    /** How many contacts found no room. */
+    /** The number of contacts that are not listed. */
     more: z.int(),
     turnOffLink: z.url(),
   }),
@@ -52,13 +52,13 @@ export const MailData = {
 export type MailTemplate = keyof typeof MailData;
 export const MailTemplate = z.enum(Object.keys(MailData) as [MailTemplate, ...MailTemplate[]]);
 
-/** An email to write; its template says what `data` is. */
+/** An email to queue; `data` depends on the template. */
 export type NewMail = {
   [T in MailTemplate]: {
     to: string;
     template: T;
     data: z.input<(typeof MailData)[T]>;
-    /** One email for each key and workspace, however often it is asked for. */
+    /** At most one email is sent per workspace and key. */
     dedupeKey?: string;
   };
 }[MailTemplate];

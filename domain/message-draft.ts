@@ -7,7 +7,7 @@ import { normalizePhone } from './phone.ts';
 import { clampToWindow, SendWindow } from './send-window.ts';
 import { isBlank } from './text.ts';
 
-/** A message that was accepted and is complete but for the line it will leave through. */
+/** An accepted message, complete except for its line. */
 export const MessageDraft = z.object({
   id: z.string(),
   channel: Channel,
@@ -47,19 +47,19 @@ export interface IntakeLead {
   emails: string[];
 }
 
-/** What the workspace has that a request may name: read once for any number of requests. */
+/** The workspace's data that requests refer to, loaded once for a batch of requests. */
 export interface IntakeContext {
   timezone: string;
   country: string;
   leads: ReadonlyMap<string, IntakeLead>;
-  /** All lines of the workspace; only `usable` ones may be chosen, any may be named. */
+  /** All lines of the workspace. A request may name any of them; only `usable` ones are chosen automatically. */
   lines: readonly { id: string; channel: Channel; usable: boolean }[];
   fallbackConfigured: boolean;
-  /** The attachment URLs among those named that are the workspace's own uploads. */
+  /** Those of the requests' attachment URLs that are uploads of this workspace. */
   ownAttachments: ReadonlySet<string>;
 }
 
-/** Why a request is refused: a code of the API's error table, and the field it is about. */
+/** A request is refused with an error code of the API and the name of the field. */
 export class Refusal extends Error {
   readonly code: 'VALIDATION_ERROR' | 'NOT_FOUND' | 'NO_ACTIVE_LINE' | 'FALLBACK_NOT_CONFIGURED';
   readonly field: string;
@@ -71,7 +71,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Lines a message can leave through. A phone that speaks iMessage sends SMS as well; the best fit first. */
+/** The channels of lines that can send a message, in order of preference. An iMessage line can also send SMS. */
 export const CARRYING_CHANNELS: Record<Channel, readonly Channel[]> = {
   imessage: ['imessage'],
   sms: ['sms', 'imessage'],
@@ -79,8 +79,8 @@ export const CARRYING_CHANNELS: Record<Channel, readonly Channel[]> = {
 };
 
 /**
- * The message that a request asks for.
- * @param schedule when it is to be sent at the earliest, before its send window is looked at.
+ * Validates a request and builds its message.
+ * @param schedule the earliest time to send it, before its send window is applied.
  * @throws Refusal when the request breaks a rule.
  */
 export function draftMessage(
@@ -148,7 +148,7 @@ export function draftMessage(
   };
 }
 
-/** A year ahead by the calendar, and a minute, since the caller's clock is not ours. */
+/** One calendar year ahead, plus a minute of tolerance for the caller's clock. */
 function latestSchedule(now: Date): Date {
   const latest = new Date(now.getTime() + 60_000);
   latest.setUTCFullYear(latest.getUTCFullYear() + 1);
@@ -164,17 +164,22 @@ function findRecipient(input: MessageInput, channel: Channel, context: IntakeCon
   const lead = input.leadId === undefined ? undefined : context.leads.get(input.leadId);
   if (input.leadId !== undefined && !lead)
     throw new Refusal('NOT_FOUND', 'leadId', 'no such lead in this workspace');
-  const phone = given(
+  const phone = normalizeRecipient(
     input.recipientPhone,
     'recipientPhone',
     (text) => normalizePhone(text, context.country),
     'must be a phone number',
   );
-  const email = given(input.recipientEmail, 'recipientEmail', normalizeEmail, 'must be an email address');
+  const email = normalizeRecipient(
+    input.recipientEmail,
+    'recipientEmail',
+    normalizeEmail,
+    'must be an email address',
+  );
   const recipientPhone = phone ?? lead?.phones[0] ?? null;
   const recipientEmail = email ?? lead?.emails[0] ?? null;
   const address = {
-    // iMessage reaches email addresses too; a phone number comes first, unless only the address was named.
+    // iMessage can reach an email address. A phone number is preferred, unless the request names only an address.
     imessage: phone ?? email ?? recipientPhone ?? recipientEmail,
     sms: recipientPhone,
     email: recipientEmail,
@@ -196,15 +201,15 @@ function findRecipient(input: MessageInput, channel: Channel, context: IntakeCon
   };
 }
 
-function given(
+function normalizeRecipient(
   text: string | undefined,
   field: string,
   normalize: (text: string) => string | null,
-  complaint: string,
+  message: string,
 ): string | null {
   if (text === undefined || text.trim() === '') return null;
   const normalized = normalize(text);
-  if (normalized === null) throw new Refusal('VALIDATION_ERROR', field, complaint);
+  if (normalized === null) throw new Refusal('VALIDATION_ERROR', field, message);
   return normalized;
 }
 

@@ -3,10 +3,9 @@ import type { EventPayload } from './events/payloads.ts';
 import type { Lead } from './lead.ts';
 import type { Message } from './message.ts';
 
-/** The events of an outbound message's own life. */
+/** The status events of an outbound message. */
 export type MessageEventName = 'message.sent' | 'message.failed' | 'message.fallback' | 'message.opened';
 
-/** What an event about a message carries beside the message. */
 export interface MessageEventContext<Name extends MessageEventName> {
   data: EventPayload<Name>['data'];
   /** The full lead object, when the message has one. */
@@ -14,7 +13,7 @@ export interface MessageEventContext<Name extends MessageEventName> {
   campaign?: { id: string; name: string } | undefined;
 }
 
-/** The body of `message.sent`, `message.failed`, `message.fallback` and `message.opened`. */
+/** Builds the body of a status event. */
 export function messageEventPayload<Name extends MessageEventName>(
   event: Name,
   message: Message,

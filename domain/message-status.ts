@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * The states of a message and the only ways between them:
+ * The states of a message and the allowed transitions:
  *
  *   pending ──▶ scheduled ──▶ sending ──▶ sent ──▶ delivered
  *      │            │ ▲          │ │        │
@@ -11,7 +11,7 @@ import { z } from 'zod';
  *      ├────────────┼──────────────┴─────────────▶ failed      refused, opted out, outcome unknown
  *      └────────────┴────────────────────────────▶ canceled    by the caller
  *
- * The trigger `message_status_moves_forward` refuses every other step in the database.
+ * The trigger `message_status_moves_forward` enforces them in the database.
  */
 export const TRANSITIONS = {
   pending: ['scheduled', 'sending', 'fallback', 'failed', 'canceled'],
@@ -27,7 +27,7 @@ export const TRANSITIONS = {
 export type StoredStatus = keyof typeof TRANSITIONS;
 export const StoredStatus = z.enum(Object.keys(TRANSITIONS) as [StoredStatus, ...StoredStatus[]]);
 
-/** What callers see: `sending` is an inside matter and shows as `pending`. */
+/** The statuses of the API; `sending` is internal and appears as `pending`. */
 export const MessageStatus = z
   .enum(['pending', 'scheduled', 'sent', 'delivered', 'fallback', 'failed', 'canceled'])
   .meta({ id: 'MessageStatus' });
@@ -36,6 +36,6 @@ export type MessageStatus = z.infer<typeof MessageStatus>;
 export const shownStatus = (status: StoredStatus): MessageStatus =>
   status === 'sending' ? 'pending' : status;
 
-/** The stored statuses that a filter on a shown one stands for. */
+/** The stored statuses that match a filter of the API. */
 export const storedStatuses = (status: MessageStatus): StoredStatus[] =>
   status === 'pending' ? ['pending', 'sending'] : [status];

@@ -9,16 +9,16 @@ import { SINGLE_LINE } from './text.ts';
 
 export const MAX_BODY_LENGTH = 10_000;
 
-/** A Liquid template over the lead: parsed when it is accepted, rendered when it is sent. */
+/** A Liquid template: validated when it is accepted, rendered with the lead's fields when it is sent. */
 export const TemplateText = z
   .string()
   .max(MAX_BODY_LENGTH)
   .superRefine((text, context) => {
-    // A text that is too long has its issue already, and is not worth parsing.
+    // `max` reports a text that is too long; parsing it could be slow.
     const problem = text.length > MAX_BODY_LENGTH ? null : templateProblem(text);
     if (problem !== null) context.addIssue({ code: 'custom', message: problem });
   })
-  .meta({ description: 'A Liquid template over the lead, rendered when it is sent.' });
+  .meta({ description: "A Liquid template, rendered with the lead's fields when the message is sent." });
 
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
 const Instant = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' });
@@ -27,7 +27,6 @@ export const TimeZone = z
   .refine(isTimeZone, 'must be an IANA time zone')
   .meta({ example: 'America/New_York' });
 
-/** Of a person, or of something that callers name themselves. */
 const Name = z
   .string()
   .max(200)
@@ -37,7 +36,7 @@ export const Subject = z
   .max(500)
   .refine(...SINGLE_LINE);
 
-/** Identifiers of external CRMs: stored as they come, echoed in every event of the message. */
+/** Ids of external CRMs: stored unchanged and returned in every event of the message. */
 export const CrmIds = z.object({
   crmAContactId: Name.optional(),
   crmAPortalId: Name.optional(),
@@ -50,7 +49,7 @@ export const CrmIds = z.object({
 export type CrmIds = z.infer<typeof CrmIds>;
 export const CRM_FIELDS = CrmIds.keyof().options;
 
-/** What `POST /api/drip` reads; every other field of a message is ignored there. */
+/** The body of `POST /api/drip`; the other fields of a message are ignored. */
 export const DripInput = z
   .object({
     message: TemplateText.optional(),
@@ -87,7 +86,7 @@ export const DripInput = z
   .meta({ id: 'DripInput' });
 export type DripInput = z.infer<typeof DripInput>;
 
-/** What `POST /api/messages` reads. */
+/** The body of `POST /api/messages`. */
 export const MessageInput = DripInput.extend({
   scheduledDate: Instant.optional(),
   batchId: Name.optional(),
@@ -97,19 +96,18 @@ export const MessageInput = DripInput.extend({
 }).meta({ id: 'MessageInput' });
 export type MessageInput = z.infer<typeof MessageInput>;
 
-/** A message as the API shows it; what it does not have is null. */
+/** A message as the API returns it; fields that are not set are null. */
 export const Message = z
   .object({
     _id: Id,
     workspaceId: WorkspaceId,
-    message: z.string().meta({ description: 'As it was written; once it is sent, as the contact got it.' }),
+    message: z.string().meta({ description: 'The template; once the message is sent, the rendered text.' }),
     messageType: Channel,
     subject: z.string().nullable(),
     status: MessageStatus,
-    holdReason: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why it has not been sent yet, e.g. `hourly_new_cap`, `subscription_past_due`.' }),
+    holdReason: z.string().nullable().meta({
+      description: 'Why it has not been sent yet, for example `hourly_new_cap` or `subscription_past_due`.',
+    }),
     fromLineId: Id.nullable(),
     recipientPhone: z.string().nullable(),
     recipientEmail: z.string().nullable(),

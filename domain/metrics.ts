@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is counted, before ratios are made of it. */
+/** The counts from which metrics are computed. */
 export interface Counts {
   reached: number;
   sent: number;
@@ -14,7 +14,7 @@ export interface Counts {
 const Ratio = z
   .number()
   .min(0)
-  .meta({ description: 'A decimal, 0.25 for a quarter; 0 when there is nothing to divide by.' });
+  .meta({ description: 'A ratio as a decimal, for example 0.25; 0 if the denominator is 0.' });
 
 export const Metrics = z
   .object({
@@ -31,20 +31,20 @@ export const Metrics = z
   .meta({ id: 'Metrics' });
 export type Metrics = z.infer<typeof Metrics>;
 
-/** The tags that make a conversation a positive one, compared without regard to case. */
+/** A conversation with any of these tags is positive. Compared case-insensitively. */
 export const POSITIVE_TAGS = ['interested', 'to respond', 'to-answer', 'to_answer'] as const;
 
 export const EXPLAINER: Record<keyof Metrics, string> = {
   reached: 'Distinct contacts with at least one outbound message that was sent or delivered.',
-  sent: 'Outbound messages that were sent or delivered, each one counted.',
+  sent: 'Outbound messages that were sent or delivered.',
   fallback:
-    'Outbound messages whose recipient the primary channel could not reach, or that went out as fallback SMS.',
+    'Outbound messages whose recipient could not be reached on the primary channel, or that were sent as fallback SMS.',
   failed: 'Outbound messages that failed.',
-  replied: 'All inbound messages, automatic answers included.',
-  uniqueReplied: 'Distinct contacts who replied at least once, by more than an automatic answer.',
-  repliedPct: 'uniqueReplied / reached, from 0 to 1; 0 when nobody was reached.',
-  positiveReplied: `Of uniqueReplied, the contacts whose conversation has a positive tag: ${POSITIVE_TAGS.join(', ')}.`,
-  positivePct: 'positiveReplied / uniqueReplied, from 0 to 1; 0 when nobody replied.',
+  replied: 'All inbound messages, including automatic replies.',
+  uniqueReplied: 'Distinct contacts with at least one reply that is not automatic.',
+  repliedPct: 'uniqueReplied / reached; 0 if nobody was reached.',
+  positiveReplied: `The contacts of uniqueReplied whose conversation has a positive tag: ${POSITIVE_TAGS.join(', ')}.`,
+  positivePct: 'positiveReplied / uniqueReplied; 0 if nobody replied.',
 };
 
 export const NO_COUNTS: Counts = {
@@ -58,8 +58,7 @@ export const NO_COUNTS: Counts = {
 };
 
 /**
- * The metrics of what was counted. More contacts may reply in a window than were reached in it, hence `repliedPct`
- * can exceed 1: it is the quotient of its definition and is not cut.
+ * Adds the ratios. `repliedPct` can exceed 1, because contacts may reply in a period to messages sent before it.
  */
 export function metricsOf({ positiveReplied, ...counts }: Counts): Metrics {
   return {
@@ -70,7 +69,7 @@ export function metricsOf({ positiveReplied, ...counts }: Counts): Metrics {
   };
 }
 
-/** Of several workspaces together: a contact of two of them counts in each. */
+/** The totals of several workspaces; a contact of two workspaces counts twice. */
 export function sumCounts(all: readonly Counts[]): Counts {
   const total = { ...NO_COUNTS };
   for (const counts of all) {

@@ -3,11 +3,11 @@ import { nextMorning, toDate, toZoned } from './calendar.ts';
 import type { EmailPreferences } from './email-preferences.ts';
 import { POSITIVE_TAGS } from './metrics.ts';
 
-/** The emails that a workspace may turn off; line health has its own switch on each line. */
+/** The emails that a workspace can turn off. Line health is configured per line (`lineDownNotifications`). */
 export const NotificationKind = z.enum(['reply', 'campaign', 'billing', 'system_error']);
 export type NotificationKind = z.infer<typeof NotificationKind>;
 
-/** What is told beside replies. Texts and ids only: names are read when the email is written. */
+/** A notification other than a reply alert. It holds ids; names are looked up when the email is rendered. */
 export const Notice = z.discriminatedUnion('about', [
   z.object({ about: z.literal('campaign_progress'), campaignId: z.string() }),
   z.object({ about: z.literal('campaign_completed'), campaignId: z.string() }),
@@ -39,15 +39,15 @@ export const kindOf = ({ about }: Notice): NotificationKind => KINDS[about];
 
 const MINUTE_MS = 60_000;
 const DEBOUNCE_MS = 5 * MINUTE_MS;
-/** A contact who never stops writing is told of all the same. */
-const LONGEST_DEBOUNCE_MS = 30 * MINUTE_MS;
-/** How long a reply may still turn out to be positive: tags are set by people and by the language model. */
+/** An alert is sent after this time even if the contact keeps writing. */
+const MAX_DEBOUNCE_MS = 30 * MINUTE_MS;
+/** How long to wait for a positive tag, which is set by a user or by the language model. */
 const POSITIVE_WITHIN_MS = 60 * MINUTE_MS;
 const DIGEST_TIME = '09:00';
 
 /**
- * When the alert of a reply is due.
- * @param since the first reply of the contact that nobody was told of.
+ * When the alert for a reply is due.
+ * @param since the contact's first reply that is not in an alert yet.
  * @param zone the workspace's time zone, for the daily digest.
  */
 export function replyDueAt(
@@ -60,18 +60,18 @@ export function replyDueAt(
     case 'positive_only':
       return positive ? now : new Date(now.getTime() + POSITIVE_WITHIN_MS);
     case 'debounce_5min':
-      return new Date(Math.min(now.getTime() + DEBOUNCE_MS, since.getTime() + LONGEST_DEBOUNCE_MS));
+      return new Date(Math.min(now.getTime() + DEBOUNCE_MS, since.getTime() + MAX_DEBOUNCE_MS));
     case 'daily_digest':
       return nextDigest(zone, now);
   }
 }
 
-/** When what is told once a day is due, the next 09:00 there: today's when it is still to come. */
+/** The next 09:00 in the zone: today's if it is still ahead. */
 export function nextDigest(zone: string, now: Date): Date {
   const today = toDate(toZoned(zone, now).withPlainTime(DIGEST_TIME));
   return today > now ? today : nextMorning(zone, now, DIGEST_TIME);
 }
 
-/** Whether the tags of a conversation make it a positive one. */
+/** Whether a conversation with these tags is positive. */
 export const isPositive = (tags: readonly string[]): boolean =>
   tags.some((tag) => (POSITIVE_TAGS as readonly string[]).includes(tag.toLowerCase()));

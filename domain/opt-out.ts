@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An address that does not want to hear from the workspace. */
+/** An address that opted out of messages from the workspace. */
 export const OptOut = z
   .object({
     address: z.string().meta({ example: '+14155550123' }),
@@ -18,12 +18,12 @@ const START = new Set(['START', 'UNSTOP', 'YES']);
 export type Keyword = 'stop' | 'start';
 
 /**
- * What a reply says about hearing from us, when that is all it says: one word, or several of the same meaning, in any
- * case and with any punctuation, beside a signature or quoted text.
+ * Detects a reply that consists only of an opt-out or opt-in keyword, or of several with the same meaning. Case,
+ * punctuation, signatures and quoted text are ignored.
  */
 export function optOutKeyword(text: string): Keyword | null {
-  const own = ownText(text.normalize('NFKC').replaceAll(/\p{DI}/gu, ''));
-  // Words are also written apart and with signs in between: `opt-out`, `Stop all`.
+  const own = withoutQuotes(text.normalize('NFKC').replaceAll(/\p{DI}/gu, ''));
+  // Joined as well, for `opt-out` and `Stop all`.
   const words = own?.toUpperCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? [];
   if (words.length === 0) return null;
   const saysOnly = (vocabulary: ReadonlySet<string>): boolean =>
@@ -32,19 +32,19 @@ export function optOutKeyword(text: string): Keyword | null {
   return saysOnly(START) ? 'start' : null;
 }
 
-/** Whoever writes more than this says something else beside a word. */
-const LONGEST = 200;
+/** A longer reply is more than a keyword. */
+const MAX_LENGTH = 200;
 
-/** What the contact wrote themselves: without quoted lines, and what mail programs add. null when it is long. */
-function ownText(text: string): string | null {
+/** Removes quoted text and what mail clients add. null if the rest is too long. */
+function withoutQuotes(text: string): string | null {
   const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => line.trim());
   let own = '';
   for (const [index, line] of lines.entries()) {
     if (line === '' || line.startsWith('>')) continue;
-    // Above what they wrote, where some programs quote, such a line says nothing; below, the rest is not theirs.
-    if (!introducesOthers(lines.slice(index, index + 3))) own = `${own} ${line}`.trim();
+    // Such a line above the contact's own text is skipped, because some clients quote first; below it, the rest is not theirs.
+    if (!startsQuoteOrSignature(lines.slice(index, index + 3))) own = `${own} ${line}`.trim();
     else if (own !== '') break;
-    if (own.length > LONGEST) return null;
+    if (own.length > MAX_LENGTH) return null;
   }
   return own;
 }
@@ -58,17 +58,17 @@ const HEADER = /^(?:from|von|de|da|van) ?: /i;
 const FORWARDED =
   /^-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht)|^begin forwarded message:/i;
 const ATTRIBUTION = /(?:wrote|schrieb|a écrit|escribió|ha scritto|escreveu|schreef)/i;
-/** No mail program makes a longer line of these. */
-const LONGEST_LINE = 300;
+/** Mail clients do not write longer attribution lines. */
+const MAX_LINE = 300;
 
-/** Whether a signature or what somebody else wrote begins here; the line before a quotation may be folded. */
-function introducesOthers(lines: readonly string[]): boolean {
+/** Whether a signature or a quotation starts here. An attribution ("On …, Ada wrote:") may span three lines. */
+function startsQuoteOrSignature(lines: readonly string[]): boolean {
   const [line = ''] = lines;
-  if (line.length > LONGEST_LINE) return false;
+  if (line.length > MAX_LINE) return false;
   if ([DIVIDER, SIGNATURE, CLOSING, HEADER, FORWARDED].some((pattern) => pattern.test(line))) return true;
   return lines.some((_, folds) => {
     const unfolded = lines.slice(0, folds + 1).join(' ');
     const begins = folds === 0 || /^(?:on|am|le|el|il|em|op) .*\d/i.test(line);
-    return begins && unfolded.length <= LONGEST_LINE && /: ?$/.test(unfolded) && ATTRIBUTION.test(unfolded);
+    return begins && unfolded.length <= MAX_LINE && /: ?$/.test(unfolded) && ATTRIBUTION.test(unfolded);
   });
 }

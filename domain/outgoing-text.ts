@@ -2,12 +2,12 @@ import { MAX_BODY_LENGTH } from './message.ts';
 import { renderTemplate, TemplateError, type TemplateLead } from './template.ts';
 import { isBlank } from './text.ts';
 
-/** The text that a contact gets, or why there is none: the `errorMessage` of the message that fails for it. */
+/** The rendered text, or the `errorMessage` of the message that fails because of it. */
 export type OutgoingText =
   | { text: string }
   | { reason: TemplateError['reason'] | 'empty_message' | 'message_too_long' };
 
-/** Renders a message as it is sent. Without a text it needs a file. */
+/** Renders a message for sending. An empty text is valid only with files. */
 export function outgoingText(template: string, lead: TemplateLead | null, files: number): OutgoingText {
   let text: string;
   try {
@@ -20,7 +20,7 @@ export function outgoingText(template: string, lead: TemplateLead | null, files:
   return files === 0 && isBlank(text) ? { reason: 'empty_message' } : { text };
 }
 
-/** What the SMS says that takes the place of a message. */
+/** The text of a fallback SMS. */
 export const fallbackText = (
   message: { body: string; smsFallbackMessage: string | null },
   account: { defaultMessage: string | null } | null,

@@ -2,31 +2,31 @@ import type { Channel } from './channel.ts';
 import type { Plan } from './entitlement.ts';
 
 /**
- * What the product needs of a payment provider. Every call that changes something carries a key: the same key again
- * has no second effect, so that a crash between the call and its commit is repaired by calling again.
+ * The interface to a payment provider. Every call that changes something is idempotent by its key, so that after a
+ * crash between the call and the commit it can be repeated.
  */
 export interface PaymentProvider {
-  /** @returns the customer's id there. */
+  /** @returns the provider's customer id. */
   createCustomer(payer: { id: string; name: string }): Promise<string>;
-  /** @returns the address of a hosted page where the customer enters a card; `card` events tell of its end. */
+  /** @returns the URL of a hosted page for entering a card; a `card` event follows when it is completed. */
   openCardPage(page: { customerId: string; returnUrl: string }): Promise<string>;
-  /** Charges the card of a finished page from now on. */
-  useCard(card: { customerId: string; setupId: string }): Promise<void>;
+  /** Makes the card of a completed page the customer's default. */
+  setDefaultCard(card: { customerId: string; setupId: string }): Promise<void>;
 
-  /** A hosted invoice for one round of one line; the same invoice however often it is called. */
+  /** Creates a hosted invoice; idempotent per line and round. */
   openInvoice(order: LineOrder): Promise<Invoice>;
   readInvoice(invoiceId: string): Promise<Invoice>;
-  /** Voids it while it is open. @returns what it is now: it may have been paid before. */
+  /** Voids an open invoice. @returns its current state: it may have been paid before. */
   voidInvoice(invoiceId: string): Promise<Invoice>;
-  /** Gives a paid invoice's money back as the customer's credit, which later invoices use up; once. */
+  /** Credits a paid invoice to the customer's balance, which later invoices use; idempotent. */
   creditInvoice(invoiceId: string): Promise<void>;
-  /** Puts a line on the customer's next invoice (invoice billing); once for a line and round. */
+  /** Adds a line to the customer's next invoice (invoice billing); idempotent per line and round. */
   addToNextInvoice(order: LineOrder): Promise<void>;
 
   /**
    * Charges the saved card.
-   * @param key the same for a repetition of one and the same attempt.
-   * @throws CardDeclined; nothing has changed then.
+   * @param key the idempotency key of the attempt.
+   * @throws CardDeclined with nothing changed.
    */
   subscribe(order: {
     customerId: string;
@@ -34,12 +34,16 @@ export interface PaymentProvider {
     plan: Plan;
     key: string;
   }): Promise<Subscription>;
-  /** @throws CardDeclined; nothing has changed then. NoSuchSubscription. */
+  /** @throws CardDeclined with nothing changed, NoSuchSubscription. */
   changePlan(order: { subscriptionId: string; plan: Plan; key: string }): Promise<Subscription>;
   /** @throws NoSuchSubscription */
   readSubscription(subscriptionId: string): Promise<Subscription>;
 
-  /** Verifies a callback and reads what it is about; null: nothing that matters here. @throws BadPaymentSignature, UnreadablePaymentCallback */
+  /**
+   * Verifies and parses a callback.
+   * @returns null for event types that are not handled.
+   * @throws BadPaymentSignature, UnreadablePaymentCallback
+   */
   parseCallback(rawBody: string, signature: string): PaymentEvent | null;
 }
 
@@ -62,7 +66,7 @@ export interface Invoice {
 export interface Subscription {
   id: string;
   status: 'none' | 'active' | 'past_due' | 'canceled';
-  /** From what was noted at the provider when it was made; null for subscriptions made elsewhere. */
+  /** From the subscription's metadata; null if it was not created by this service. */
   workspaceId: string | null;
   plan: Plan | null;
 }
@@ -77,10 +81,10 @@ export type PaymentEvent =
       invoice: Invoice;
     }
   | { kind: 'card'; id: string; customerId: string; setupId: string }
-  /** Events of a subscription come in any order: what it is now has to be read. */
+  /** Arrives in any order, so the receiver must read the subscription. */
   | { kind: 'subscription'; id: string; subscriptionId: string };
 
-/** The saved card was refused, or there is none. */
+/** The saved card was declined, or there is none. */
 export class CardDeclined extends Error {
   override readonly name = 'CardDeclined';
 }
@@ -89,7 +93,7 @@ export class NoSuchSubscription extends Error {
   override readonly name = 'NoSuchSubscription';
 }
 
-/** The provider cannot be asked just now, or there is none; trying again later may work. */
+/** The provider is unreachable or not configured. Retryable. */
 export class PaymentsUnavailable extends Error {
   override readonly name = 'PaymentsUnavailable';
 }
@@ -98,10 +102,10 @@ export class BadPaymentSignature extends Error {
   override readonly name = 'BadPaymentSignature';
 }
 
-/** A callback, or the header that signs it, is not in the provider's format. */
+/** The callback or its signature header is malformed. */
 export class UnreadablePaymentCallback extends Error {
   override readonly name = 'UnreadablePaymentCallback';
-  /** The name of the header; '' for the body. */
+  /** The name of the malformed header; '' for the body. */
   readonly part: string;
 
   constructor(part: string, message: string) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { growth, LINEAR } from '#test/support/growth.ts';
-import { personalizationFault, personalizationPrompt, PersonalizedMessage } from './personalization.ts';
+import { personalizationProblem, personalizationPrompt, PersonalizedMessage } from './personalization.ts';
 
 const lead = {
   firstName: 'Ada',
@@ -27,12 +27,12 @@ describe('personalizationPrompt', () => {
   });
 });
 
-describe('personalizationFault', () => {
+describe('personalizationProblem', () => {
   const message = 'Hi Ada, see https://example.com/a?b=1. Bye';
 
   it('takes a text with the same links', () => {
-    expect(personalizationFault(message, 'Ada! Here it is: https://example.com/a?b=1')).toBeNull();
-    expect(personalizationFault('No link here.Really', 'No link, no, here.Really')).toBeNull();
+    expect(personalizationProblem(message, 'Ada! Here it is: https://example.com/a?b=1')).toBeNull();
+    expect(personalizationProblem('No link here.Really', 'No link, no, here.Really')).toBeNull();
   });
 
   it.each([
@@ -44,7 +44,7 @@ describe('personalizationFault', () => {
     ['Hi Ada', 'lacks a link'],
     [message + ' very'.repeat(200), 'far longer'],
   ])('refuses %s', (written, fault) => {
-    expect(personalizationFault(message, written)).toContain(fault);
+    expect(personalizationProblem(message, written)).toContain(fault);
   });
 });
 
@@ -52,7 +52,7 @@ it.each(['a-', 'a.', '!', 'acme.com/!', 'www.', 'http://', '.', 'a.b1.'])(
   'looks for links in a text of %j in linear time',
   (unit) => {
     const text = (length: number) => `${unit.repeat(length / unit.length)}1`;
-    const look = (message: string) => personalizationFault(message, message);
+    const look = (message: string) => personalizationProblem(message, message);
     expect(growth(text, look, 20_000)).toBeLessThan(LINEAR);
   },
 );

@@ -3,23 +3,22 @@ import type { DraftPrompt } from './draft-prompt.ts';
 import { MAX_BODY_LENGTH } from './message.ts';
 import { type TemplateLead, withoutTemplates } from './template.ts';
 
-/** How far the model is with the messages of a campaign (`needsAiPersonalization`), and what it cost. */
+/** The progress and the token usage of personalization (`needsAiPersonalization`) in a campaign. */
 export const PersonalizationProgress = z
   .object({
-    waiting: z.int().meta({ description: 'Messages whose turn has come and that are still to be written.' }),
+    waiting: z.int().meta({ description: 'Messages that are due to be written.' }),
     written: z.int(),
-    failed: z.int().meta({ description: 'Messages that leave as their template says.' }),
+    failed: z.int().meta({ description: 'Messages that are sent as their template renders.' }),
     promptTokens: z.int(),
     completionTokens: z.int(),
-    lastError: z.string().nullable().meta({ description: 'Why the model wrote none, the last time.' }),
+    lastError: z.string().nullable().meta({ description: 'The most recent reason why a message failed.' }),
   })
   .meta({ id: 'PersonalizationProgress' });
 export type PersonalizationProgress = z.infer<typeof PersonalizationProgress>;
 
-/** Of one field: a contact's data cannot push the message out of the model's sight. */
+/** Per field, so that a contact's data cannot push the message out of the model's context. */
 const FIELD_CHARACTERS = 1000;
-/** Custom fields that go along. */
-const CUSTOM_FIELDS = 20;
+const MAX_CUSTOM_FIELDS = 20;
 
 const RULES = `You write one message of a business anew, so that it reads as if it were written for the one contact who gets it. Nobody reviews it before it is sent.
 
@@ -28,7 +27,7 @@ The user message is one JSON object: "message" (the text to write anew) and "con
 Answer with one JSON object and nothing else:
 {"message": "the text"}`;
 
-/** The prompt for one message, rendered already. The instructions are the same whoever the contact is. */
+/** Builds the prompt for one rendered message. */
 export function personalizationPrompt(
   instructions: string,
   message: string,
@@ -43,7 +42,7 @@ export function personalizationPrompt(
     notes: short(lead.notes),
     customFields: Object.fromEntries(
       Object.entries(lead.customFields)
-        .slice(0, CUSTOM_FIELDS)
+        .slice(0, MAX_CUSTOM_FIELDS)
         .map(([name, value]) => [name, short(value)]),
     ),
   };
@@ -56,12 +55,12 @@ export function personalizationPrompt(
   };
 }
 
-/** What a usable answer of the model holds. */
+/** The model's output. */
 export const PersonalizedMessage = z.object({
   message: z.string().trim().min(1).max(MAX_BODY_LENGTH).transform(withoutTemplates),
 });
 
-/** An address with its scheme, or whatever could be a name of a host, with its path. */
+/** A URL, or anything that could be a host name with a path. */
 const LINK = /(?:https?:\/\/|www\.)[^\s<>"')\]]+|[\w.-]+(?:\/[^\s<>"')\]]*)?/gi;
 const HOST = /^(?:https?:\/\/|www\.|[^/]*?[\w-]\.[a-z]{2})/i;
 
@@ -70,7 +69,7 @@ function linksOf(text: string): Set<string> {
   return new Set(found.map((link) => withoutPunctuation(link).toLowerCase()));
 }
 
-/** Not by a regular expression, which would look for the end anew from each of many full stops. */
+/** A regular expression would take quadratic time on a run of full stops. */
 function withoutPunctuation(link: string): string {
   let end = link.length;
   while (end > 0 && '.,;:!?'.includes(link.charAt(end - 1))) end -= 1;
@@ -78,10 +77,11 @@ function withoutPunctuation(link: string): string {
 }
 
 /**
- * What is wrong with a text that was written anew; null: nothing. Nobody reads it before the contact does, so what
- * data could talk the model into is checked: a link that the message does not have, or lacks, and another length.
+ * Checks a rewritten text for the likely results of prompt injection: added or missing links, and excessive length.
+ * Nobody reviews the text before it is sent.
+ * @returns the problem, or null.
  */
-export function personalizationFault(message: string, written: string): string | null {
+export function personalizationProblem(message: string, written: string): string | null {
   const [before, after] = [linksOf(message), linksOf(written)];
   if ([...after].some((link) => !before.has(link)))
     return 'the text has a link that the message does not have';

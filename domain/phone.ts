@@ -1,9 +1,9 @@
 import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 
 /**
- * A phone number in E.164, or null when it is none.
- * @param country ISO 3166-1 alpha-2: the country of a number without a country code.
- * @param callingCode goes before the country where it is given: `+49`.
+ * Normalizes a phone number to E.164; null if it is not a phone number.
+ * @param country ISO 3166-1 alpha-2, for numbers without a country code.
+ * @param callingCode for example `+49`; takes precedence over `country`.
  */
 export function normalizePhone(text: string, country: string, callingCode?: string): string | null {
   const home: CountryCode = isSupportedCountry(country) ? country : 'US';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Reaction } from './carrier-event.ts';
 
-/** What a contact made of a message, as it is kept on that message. */
+/** A reaction as it is stored with its message. */
 export const StoredReaction = z.object({
   reaction: Reaction,
   /** The contact's address. */
@@ -12,7 +12,7 @@ export const StoredReaction = z.object({
 });
 export type StoredReaction = z.infer<typeof StoredReaction>;
 
-/** As responses show it: those taken back are left out. */
+/** A reaction as the API returns it; removed ones are omitted. */
 export const ShownReaction = StoredReaction.omit({ removed: true });
 export type ShownReaction = z.infer<typeof ShownReaction>;
 
@@ -20,16 +20,16 @@ export const shownReactions = (stored: readonly StoredReaction[]): ShownReaction
   stored.filter(({ removed }) => !removed).map(({ reaction, from, at }) => ({ reaction, from, at }));
 
 /**
- * Takes in a reaction, or the taking back of one. The latest by the carrier's clock wins, so that any order of
- * arrival ends in the same state.
- * @returns null when a later word on it is known already: nothing changes.
+ * Applies a reaction or its removal. The latest by the carrier's clock wins, whatever the order of arrival.
+ * @returns null if a later event was applied before: nothing changes.
  */
 export function withReaction(
   known: readonly StoredReaction[],
   next: StoredReaction,
 ): StoredReaction[] | null {
-  const same = (one: StoredReaction): boolean => one.from === next.from && one.reaction === next.reaction;
-  const before = known.find(same);
+  const isSame = (other: StoredReaction): boolean =>
+    other.from === next.from && other.reaction === next.reaction;
+  const before = known.find(isSame);
   if (before && before.at >= next.at) return null;
-  return [...known.filter((one) => !same(one)), next].toSorted((a, b) => (a.at < b.at ? -1 : 1));
+  return [...known.filter((other) => !isSame(other)), next].toSorted((a, b) => (a.at < b.at ? -1 : 1));
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
-import { cut } from './text.ts';
+import { truncate } from './text.ts';
 
-/** Of what a contact wrote, events and lists show the beginning. */
+/** Events and lists contain the first characters of a reply. */
 export const SHOWN_LENGTH = 20_000;
 
-export const shownReply = (text: string): string => cut(text, SHOWN_LENGTH);
+export const shownReply = (text: string): string => truncate(text, SHOWN_LENGTH);
 
-/** The files of a reply: parallel arrays, and both left out when there are none. */
+/** The files of a reply, in parallel arrays; both are omitted if there are none. */
 export const ReplyAttachments = z.object({
   attachmentDownloadUrls: z
     .array(z.string())
@@ -37,14 +37,14 @@ export type RecentReply = z.infer<typeof RecentReply>;
 /** `data.reply` of the event `message.reply`, and one item of `GET /api/replies`. */
 export const Reply = z
   .object({
-    leadId: Id.nullable().meta({ description: 'null when no lead has this address.' }),
+    leadId: Id.nullable().meta({ description: 'null if no lead has this address.' }),
     messageId: Id,
     respondedAtUtc: z.iso.datetime(),
     recipientEmail: z.string().nullable(),
     recipientPhone: z.string().nullable(),
     name: z
       .string()
-      .meta({ description: "The lead's name, or the recipient's as it was given, or the address." }),
+      .meta({ description: "The lead's name, else the message's `recipientName`, else the address." }),
     ...ReplyAttachments.shape,
     parentMessages: z
       .array(ParentMessage)

@@ -1,11 +1,11 @@
-/** What a carrier answered, in the terms that matter for what happens next. */
+/** The result of a call to a carrier. */
 export type SendOutcome =
   | { kind: 'accepted'; carrierMessageId: string }
   /** The recipient cannot be reached on this channel (no iMessage): a business outcome, not a failure. */
   | { kind: 'unavailable'; reason: string }
-  /** Refused for good. `optedOut` when the carrier knows that the recipient wrote STOP. */
+  /** Rejected permanently. `optedOut` if the recipient has opted out at the carrier. */
   | { kind: 'refused'; reason: string; optedOut?: boolean }
-  /** Certainly not sent; may be tried again. */
+  /** Certainly not sent; may be retried. */
   | { kind: 'transient'; reason: string; retryAfterMs?: number }
-  /** Nobody can tell whether it was sent: reconciled, never simply tried again. */
+  /** May have been sent: it is reconciled with the carrier, never simply retried. */
   | { kind: 'unknown'; reason: string };

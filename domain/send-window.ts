@@ -5,10 +5,9 @@ import { isTimeZone, toDate, toZoned } from './calendar.ts';
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
 
 /**
- * When a message may leave, by the wall clock of `timezone`: from `start`
- * (else 00:00) up to but not including `end` (else 24:00). An `end` at or before `start` is on the following
- * day, so equal times leave the whole day open. `days` (0 is Sunday) names the days on which the window
- * starts: Friday's 22:00 to 02:00 reaches into Saturday.
+ * When a message may be sent, by the wall clock of `timezone`: from `start` (default 00:00) up to but not including
+ * `end` (default 24:00). An `end` at or before `start` is on the following day, so equal times mean the whole day.
+ * `days` (0 is Sunday) are the days on which the window starts: Friday's 22:00 to 02:00 extends into Saturday.
  */
 export const SendWindow = z.object({
   timezone: z.string().refine(isTimeZone, 'must be an IANA time zone'),
@@ -18,12 +17,12 @@ export const SendWindow = z.object({
 });
 export type SendWindow = z.infer<typeof SendWindow>;
 
-// A weekly window opens within 7 days; when the clocks skip its only opening of the week, within 14.
+// A weekly window opens within 7 days, or within 14 if a clock change skips its only opening of the week.
 const DAYS_AHEAD = 15;
 
 /**
- * `at` itself when the window is open, else its next opening, which is always later than `at`. Without a window
- * any time will do. When the clocks skip the start, it opens where they land.
+ * `at` if the window is open then or there is no window, else the next opening. If a clock change skips the start, the
+ * window opens at the change.
  * @throws RangeError for a window that never opens (days outside 0 to 6) or an unknown zone.
  */
 export function clampToWindow(window: SendWindow | undefined, at: Date): Date {
@@ -31,7 +30,7 @@ export function clampToWindow(window: SendWindow | undefined, at: Date): Date {
   return nextOpening(window, at);
 }
 
-/** The first start of the window later than `at`, whether it is open at `at` or not. */
+/** The first start of the window after `at`, whether or not it is open at `at`. */
 export function nextOpening(window: SendWindow, at: Date): Date {
   const today = toZoned(window.timezone, at).toPlainDate();
   for (let ahead = 0; ahead <= DAYS_AHEAD; ahead++) {

@@ -1,12 +1,12 @@
-/** How much a workspace may store, in bytes. */
+/** A workspace's limits, in bytes. */
 export interface StorageQuota {
   total: number;
-  /** Per day, UTC. What is deleted does not come back here. */
+  /** Per day (UTC). Deleting files does not restore it. */
   daily: number;
 }
 
-/** What a workspace has stored, in bytes. */
-export interface StorageUse {
+/** A workspace's usage, in bytes. */
+export interface StorageUsage {
   total: number;
   today: number;
 }
@@ -19,13 +19,14 @@ export const storageQuota = (gigabytes: number): StorageQuota => ({
 });
 
 /**
- * Which bound a use is beyond, as a person reads it; null while it is within both.
  * @param added bytes that are about to be stored.
+ * @returns an error message if a limit is exceeded, else null.
  */
-export function quotaExceeded(use: StorageUse, quota: StorageQuota, added = 0): string | null {
-  if (use.total + added > quota.total) return `A workspace stores up to ${size(quota.total)} of files`;
-  if (use.today + added > quota.daily)
-    return `A workspace stores up to ${size(quota.daily)} of files a day; the next day begins at 00:00 UTC`;
+export function quotaExceeded(usage: StorageUsage, quota: StorageQuota, added = 0): string | null {
+  if (usage.total + added > quota.total)
+    return `The workspace exceeds its storage limit of ${size(quota.total)}`;
+  if (usage.today + added > quota.daily)
+    return `The workspace exceeds its storage limit of ${size(quota.daily)} per day; the next day starts at 00:00 UTC`;
   return null;
 }
 

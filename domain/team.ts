@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
 
-/** What somebody may do in a workspace. */
+/** A member's role in a workspace. */
 export const Role = z.enum(['org:admin', 'org:member']);
 export type Role = z.infer<typeof Role>;
 
@@ -29,7 +29,7 @@ export const Invitation = z
   .meta({ id: 'Invitation' });
 export type Invitation = z.infer<typeof Invitation>;
 
-/** Who was asked to co-administer an agency, and has not answered. */
+/** A pending invitation to co-administer an agency. */
 export const AgencyInvitation = Invitation.pick({
   _id: true,
   email: true,
@@ -40,9 +40,9 @@ export const AgencyInvitation = Invitation.pick({
 });
 export type AgencyInvitation = z.infer<typeof AgencyInvitation>;
 
-/** An invitation is good for a week; inviting again prolongs it. */
+/** Validity of an invitation; inviting again renews it. */
 export const INVITATION_DAYS = 7;
-/** Of a workspace, or of an agency. */
+/** Per workspace or agency. */
 export const INVITATIONS_PER_HOUR = 20;
-/** An address gets one email in this time, however often it is invited. */
-export const INVITATION_PAUSE_MS = 3_600_000;
+/** The minimum time between two emails to one address. */
+export const INVITATION_EMAIL_INTERVAL_MS = 3_600_000;

@@ -13,7 +13,7 @@ import {
   TypeGuards,
 } from 'liquidjs';
 
-/** What a template may name: the lead's stored fields, read when the message is sent. */
+/** The variables of a template: the lead's fields at the time the message is sent. */
 export interface TemplateLead {
   firstName: string;
   lastName: string;
@@ -25,10 +25,10 @@ export interface TemplateLead {
   customFields: Record<string, string>;
 }
 
-/** The tags a template may use; `else`, `elsif`, `when` and the closing tags belong to theirs. */
+/** The allowed tags; `else`, `elsif`, `when` and closing tags are part of them. */
 const TAGS = new Set(['if', 'unless', 'case', 'assign', 'capture', 'for', 'comment', 'raw']);
 
-/** The filters a template may use: functions of one value that take linear time, and the same time twice. */
+/** The allowed filters: deterministic functions whose cost can be computed from the size of their arguments. */
 const FILTERS = new Set([
   // Any value.
   'default',
@@ -85,32 +85,32 @@ const FILTERS = new Set([
   'date',
 ]);
 
-/** The bounds of a range are whole numbers up to this, written in the template. */
+/** The bounds of a range must be integer literals with at most this absolute value. */
 const MAX_RANGE = 1000;
 
 /**
- * What parsing and rendering cost, in nanoseconds: estimates from above. They are counted instead of reading a clock,
- * so that a template has the same outcome in a preview and when it is sent, however busy the machine is.
+ * Upper estimates of the time to parse and render, in nanoseconds. Time is estimated and not measured, so that a
+ * template that renders in a preview also renders when it is sent, however busy the machine is.
  */
 const COST = {
-  /** Per character of tags and outputs, to parse them. */
+  /** Per character of tags and outputs, for parsing. */
   parse: 600,
-  /** Per character of tags and outputs, to evaluate them once. */
+  /** Per character of tags and outputs, for each evaluation. */
   evaluate: 700,
-  /** Per character or element of a value that is read or made. */
+  /** Per character or element of a value that is read or created. */
   value: 50,
-  /** Per pair of characters when one text is searched for another: V8 needs their product in the worst case. */
+  /** Per pair of characters: a text search takes time proportional to the product of both lengths in the worst case. */
   search: 0.5,
-  /** Formatting a date. */
+  /** Per formatted date. */
   date: 50_000,
 } as const;
 
 /** 50 ms. */
 const BUDGET = 50_000_000;
 
-/** Why a template gives no text. */
+/** A template could not be parsed or rendered. */
 export class TemplateError extends Error {
-  /** The `errorMessage` of a message that fails for it. */
+  /** The `errorMessage` of a message that fails because of it. */
   readonly reason: 'template_error' | 'template_too_expensive';
 
   constructor(reason: TemplateError['reason'], message: string) {
@@ -119,18 +119,18 @@ export class TemplateError extends Error {
   }
 }
 
-/** What one request, or the sending of one message, may spend on all its templates. */
+/** The cost budget shared by all templates of one request, or of sending one message. */
 export class TemplateBudget {
   #left = BUDGET;
 
-  /** @throws TemplateError when less is left. */
+  /** @throws TemplateError if the budget is exceeded. */
   spend(cost: number): void {
     if (cost > 0) this.#left -= cost;
     if (this.#left < 0)
       throw new TemplateError('template_too_expensive', 'is a template that takes too long to render');
   }
 
-  /** For parsing and rendering a text once, without what its loops, filters and operators cost. */
+  /** Charges for parsing and rendering a text once; loops, filters and operators are charged when they run. */
   spendOn(text: string, tokens: readonly TopLevelToken[]): void {
     const markup = tokens
       .filter((token) => !TypeGuards.isHTMLToken(token))
@@ -151,7 +151,7 @@ class MeteredContext extends Context {
 
 const budgetOf = (context: Context): TemplateBudget => (context as MeteredContext).budget;
 
-/** A loop that pays for each of its turns. */
+/** Charges for each iteration. */
 class MeteredFor extends ForTag {
   constructor(token: TagToken, rest: TopLevelToken[], liquid: Liquid, parser: Parser) {
     super(token, rest, liquid, parser);
@@ -161,13 +161,13 @@ class MeteredFor extends ForTag {
   }
 }
 
-/** The characters and elements of a value. */
+/** The number of characters and elements. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   return Array.isArray(value) ? value.reduce<number>((sum, item) => sum + 1 + sizeOf(item), 0) : 1;
 }
 
-/** What reading values costs; the first is searched for the second. */
+/** The cost of reading values and, if `searches`, of searching the first for the second. */
 function costOf(values: readonly unknown[], searches: boolean): number {
   const sizes = values.map(sizeOf);
   const [text = 0, pattern = 0] = sizes;
@@ -189,14 +189,14 @@ const operators = Object.fromEntries(
   ]),
 );
 
-// Templates are written by tenants, and what they are filled with by anybody.
+// Templates come from tenants and values from anybody, so neither is trusted.
 const engine = new Liquid({
-  // There are no files, whatever a tag asks for.
+  // No template can be loaded from files.
   templates: {},
   ownPropertyOnly: true,
   strictFilters: true,
   operators,
-  // What is put out may be captured and put out again.
+  // Output is charged because `capture` can read it again.
   outputEscape: function (this: { context: Context }, value: unknown) {
     budgetOf(this.context).spend(costOf([value], false));
     return value;
@@ -215,7 +215,7 @@ for (const name of FILTERS) {
   });
 }
 
-// liquidjs makes a range before anybody can count it, and past 2^53 it never ends.
+// liquidjs builds a range before its size can be charged, and never terminates beyond 2^53.
 const readRange = Tokenizer.prototype.readGroupOrRange;
 Tokenizer.prototype.readGroupOrRange = function (this: Tokenizer) {
   const range = readRange.call(this);
@@ -228,7 +228,7 @@ Tokenizer.prototype.readGroupOrRange = function (this: Tokenizer) {
   throw this.error(`the bounds of a range must be whole numbers up to ${MAX_RANGE}`);
 };
 
-/** @throws TemplateError when it is no template or the budget does not suffice to render it. */
+/** @throws TemplateError if the template is invalid or exceeds the budget. */
 function parse(text: string, budget: TemplateBudget): Template[] {
   try {
     const tokens = new Tokenizer(text, operators).readTopLevelTokens(engine.options);
@@ -242,13 +242,13 @@ function parse(text: string, budget: TemplateBudget): Template[] {
 function templateError(error: unknown): TemplateError {
   const cause = (error as { originalError?: unknown }).originalError ?? error;
   if (cause instanceof TemplateError) return cause;
-  const told = error instanceof Error ? error.message.slice(0, 200) : '';
-  return new TemplateError('template_error', `is not a valid template: ${told}`);
+  const message = error instanceof Error ? error.message.slice(0, 200) : '';
+  return new TemplateError('template_error', `is not a valid template: ${message}`);
 }
 
 const isPlain = (text: string): boolean => !text.includes('{{') && !text.includes('{%');
 
-/** What is wrong with a template, or null; its values are not known yet. */
+/** Validates a template without rendering it. @returns the problem, or null. */
 export function templateProblem(text: string, budget = new TemplateBudget()): string | null {
   if (isPlain(text)) return null;
   try {
@@ -260,8 +260,8 @@ export function templateProblem(text: string, budget = new TemplateBudget()): st
 }
 
 /**
- * Renders Liquid over a lead; an unknown field is empty.
- * @throws TemplateError when it is no template or the budget does not suffice.
+ * Renders a Liquid template; an unknown variable is empty.
+ * @throws TemplateError if the template is invalid or exceeds the budget.
  */
 export function renderTemplate(
   text: string,
@@ -277,7 +277,7 @@ export function renderTemplate(
   }
 }
 
-/** Messages are rendered when they are sent: a contact could otherwise have the model write `{{ notes }}`. */
+/** Breaks Liquid markup in model output, which is rendered when it is sent: a contact could make the model write `{{ notes }}`. */
 export function withoutTemplates(text: string): string {
   return text.replaceAll(/\{(?=[{%])/g, '{ ');
 }

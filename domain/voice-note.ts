@@ -1,6 +1,6 @@
 import type { Channel } from './channel.ts';
 
-/** Elsewhere a voice note is an audio file like any other: phones could not open its native form. */
+/** On other channels a voice note is sent as an ordinary audio file, because phones cannot open the native format. */
 export const VOICE_NOTE_CHANNEL: Channel = 'imessage';
 
 /** `hello.mp3` becomes `hello.caf`. */

@@ -38,28 +38,28 @@ export const WebhookPatch = WebhookInput.partial()
   .extend({
     isActive: z.boolean().optional().meta({
       description:
-        'false: nothing is sent. What was waiting goes out when it is true again; events meanwhile do not.',
+        'false: nothing is delivered. Pending deliveries are sent when it is true again; events in the meantime are not.',
     }),
   })
   .meta({ id: 'WebhookPatch' });
 export type WebhookPatch = z.infer<typeof WebhookPatch>;
 
-/** For so long after a rotation the secret before it signs as well. */
+/** How long the previous secret keeps signing after a rotation. */
 export const ROTATION_HOURS = 24;
 
-/** One line of the delivery log. */
+/** An entry of the delivery log. */
 export const WebhookDelivery = z
   .object({
     id: Id,
     eventId: Id.meta({ description: '`X-Svc-Event-Id`: the same for a replay.' }),
     event: DeliveredEvent,
     isReplayOf: Id.optional(),
-    success: z.boolean().nullable().meta({ description: 'null: not finished yet.' }),
+    success: z.boolean().nullable().meta({ description: 'null: in progress.' }),
     responseStatus: z.int().nullable(),
     error: z
       .string()
       .nullable()
-      .meta({ description: '`interrupted`: a crash cut it short, and whether it arrived is not known.' }),
+      .meta({ description: '`interrupted`: a crash interrupted it; it may have arrived.' }),
     latencyMs: z.int().nullable(),
     attemptCount: z.int(),
     createdAt: z.iso.datetime(),
@@ -67,7 +67,7 @@ export const WebhookDelivery = z
   .meta({ id: 'WebhookDelivery' });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
 
-/** How a delivery that somebody waited for ended: a replay or a test ping. */
+/** The result of a replay or a test ping. */
 export const DeliveryReport = z
   .object({
     success: z.boolean().meta({ description: 'The endpoint returned 2xx.' }),
@@ -75,7 +75,7 @@ export const DeliveryReport = z
     isReplayOf: Id.nullable().meta({ description: 'null: a test ping.' }),
     responseStatus: z.int().nullable(),
     error: z.string().nullable(),
-    latencyMs: z.int().meta({ description: 'In all, a second attempt included.' }),
+    latencyMs: z.int().meta({ description: 'The total, including a second attempt.' }),
     attemptCount: z.int().min(1).max(2),
   })
   .meta({ id: 'DeliveryReport' });

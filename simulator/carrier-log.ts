@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cut } from '#domain/text.ts';
+import { truncate } from '#domain/text.ts';
 import type { SendRequest } from '#providers/carriers/simulated-protocol.ts';
 import { normalizeRecipient } from './behaviour.ts';
 import type { Journal } from './journal.ts';
@@ -20,7 +20,7 @@ export const InboundRequest = z.object({
   text: z
     .string()
     .default('')
-    .transform((text) => cut(text, MAX_PASSED_ON)),
+    .transform((text) => truncate(text, MAX_PASSED_ON)),
   attachments: z
     .array(
       z.object({ name: z.string().min(1).max(255), contentType: z.string().max(255), base64: z.base64() }),

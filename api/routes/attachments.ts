@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findStoredAttachment, insertUpload } from '#db/queries/attachments.ts';
 import { withTenant } from '#db/pool.ts';
-import { readRange } from '#domain/byte-range.ts';
+import { parseRange } from '#domain/byte-range.ts';
 import { linkExpiry, linkName, UPLOAD_LINK_DAYS } from '#domain/attachment.ts';
 import { ALLOWED_EXTENSIONS } from '#domain/attachment-type.ts';
 import { isId, newId, WorkspaceId } from '#domain/ids.ts';
@@ -118,7 +118,7 @@ export const attachmentRoutes = [
         return;
       }
       const whole = ![etag, ''].includes(context.get('if-range'));
-      const range = whole ? null : readRange(context.get('range'), file.size);
+      const range = whole ? null : parseRange(context.get('range'), file.size);
       if (range === 'unsatisfiable') {
         context.set('Content-Range', `bytes */${file.size}`);
         throw new ApiError('RANGE_NOT_SATISFIABLE');

@@ -6,8 +6,8 @@ import { withTenant } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import {
-  AvailabilityAnswer,
-  availabilityAnswer,
+  AvailabilityResponse,
+  toAvailabilityResponse,
   AvailabilityBatch,
   AvailabilityJob,
   type AvailabilityResult,
@@ -39,7 +39,7 @@ function readAddress(text: string | undefined, caller: WorkspaceCaller): string 
   return address;
 }
 
-const RoundRobinAnswer = AvailabilityAnswer.extend({ address: z.string(), lineId: Id.nullable() });
+const RoundRobinAnswer = AvailabilityResponse.extend({ address: z.string(), lineId: Id.nullable() });
 
 const checkRoundRobinRoutes = [
   workspaceRoute({
@@ -78,7 +78,7 @@ export const availabilityRoutes = [
     summary: 'Whether a lead can be reached by iMessage; the result is kept with the lead',
     limit: CHECKS,
     query: z.object({ id: z.string().min(1, 'is required') }),
-    responses: { 200: AvailabilityAnswer.extend({ leadId: Id, status: AvailabilityStatus }) },
+    responses: { 200: AvailabilityResponse.extend({ leadId: Id, status: AvailabilityStatus }) },
     errors: ['NOT_FOUND'],
     async handler({ caller, query, now, ...services }) {
       const lead = await withTenant(services.pools, caller.workspace.id, async (db) =>
@@ -95,7 +95,10 @@ export const availabilityRoutes = [
           setLeadStatus(db, lead.id, result.status),
         );
       }
-      return { status: 200, body: { ...availabilityAnswer(result), leadId: lead.id, status: result.status } };
+      return {
+        status: 200,
+        body: { ...toAvailabilityResponse(result), leadId: lead.id, status: result.status },
+      };
     },
   }),
 
@@ -110,7 +113,7 @@ export const availabilityRoutes = [
     limit: CHECKS,
     body: AvailabilityBatch,
     responses: {
-      200: AvailabilityAnswer.extend({ address: z.string() }),
+      200: AvailabilityResponse.extend({ address: z.string() }),
       202: z.object({ success: z.literal(true), jobId: Id, total: z.int() }),
     },
     async handler({ caller, body, now, ...services }) {
@@ -118,7 +121,7 @@ export const availabilityRoutes = [
       if (body.leadIds === undefined && body.listId === undefined) {
         const address = readAddress(body.address, caller);
         const result = await checkAddress(pools, caller.workspace, address, askCarrier(services), { now });
-        return { status: 200, body: { ...availabilityAnswer(result), address } };
+        return { status: 200, body: { ...toAvailabilityResponse(result), address } };
       }
       const job = await withTenant(pools, caller.workspace.id, async (db) => {
         const leadIds = await leadsToCheck(db, body);
@@ -164,5 +167,8 @@ async function checkRoundRobin(
     now,
     fresh: true,
   });
-  return { status: 200, body: { ...availabilityAnswer(result), address, lineId: result.lineId } } as const;
+  return {
+    status: 200,
+    body: { ...toAvailabilityResponse(result), address, lineId: result.lineId },
+  } as const;
 }

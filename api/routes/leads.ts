@@ -9,7 +9,7 @@ import {
   Lead,
   LeadInput,
   LeadPatch,
-  type NormalLead,
+  type NormalizedLead,
   normalizeLead,
   patchLead,
 } from '#domain/lead.ts';
@@ -83,7 +83,7 @@ export const leadRoutes = [
       );
       const listId = body.listId ?? (await quickSendsList(db));
       if (!(await lockList(db, listId))) throw listNotFound();
-      const owned = leads.map((lead): NormalLead => ({
+      const owned = leads.map((lead): NormalizedLead => ({
         ...lead,
         contactOwnerEmail: ownerOf(lead.contactOwnerEmail),
       }));

@@ -50,7 +50,7 @@ export const paymentCallbackRoutes = [
         });
       }
       if (event?.kind === 'card') {
-        await payments.useCard(event).catch((error: unknown) => {
+        await payments.setDefaultCard(event).catch((error: unknown) => {
           throw translatedError(error);
         });
       }

@@ -13,7 +13,7 @@ import { Id } from '#domain/ids.ts';
 import {
   Invitation,
   INVITATION_DAYS,
-  INVITATION_PAUSE_MS,
+  INVITATION_EMAIL_INTERVAL_MS,
   INVITATIONS_PER_HOUR,
   Role,
   TeamMember,
@@ -41,7 +41,7 @@ export async function invitationMailAt(
   now: Date,
 ): Promise<Date> {
   const last = await lastMailAt(outbox, email, template);
-  return new Date(Math.max(now.getTime(), (last?.getTime() ?? 0) + INVITATION_PAUSE_MS));
+  return new Date(Math.max(now.getTime(), (last?.getTime() ?? 0) + INVITATION_EMAIL_INTERVAL_MS));
 }
 
 export const teamRoutes = [

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { DAILY_CHECKS_PER_LINE, POSITIVE_ANSWER_HOURS, type UnverifiedReason } from '#domain/availability.ts';
+import { DAILY_CHECKS_PER_LINE, AVAILABLE_CACHE_HOURS, type UnverifiedReason } from '#domain/availability.ts';
 import { dayBounds } from '#domain/calendar.ts';
 import { newId } from '#domain/ids.ts';
 import { takeTurns, usableLines } from './lines.ts';
@@ -10,7 +10,7 @@ import { NoRows, type TenantDb } from '#db/pool.ts';
 export async function isKnownAvailable(db: TenantDb, address: string): Promise<boolean> {
   return db.exists(sql.type(NoRows)`
     select 1 from available_addresses where workspace_id = ${db.workspaceId} and address = ${address}
-      and checked_at > now() - make_interval(hours => ${POSITIVE_ANSWER_HOURS})`);
+      and checked_at > now() - make_interval(hours => ${AVAILABLE_CACHE_HOURS})`);
 }
 
 export async function rememberAvailable(db: TenantDb, address: string, now: Date): Promise<void> {

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
-import { type Lead, LeadStatus, type NormalLead } from '#domain/lead.ts';
+import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
 import { countLeads, hiddenLists } from './lists.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
@@ -117,7 +117,7 @@ export interface SavedLead {
 export async function insertLeads(
   db: TenantDb,
   listId: string,
-  leads: readonly NormalLead[],
+  leads: readonly NormalizedLead[],
   { source, now }: { source: string | null; now: Date },
 ): Promise<SavedLead[]> {
   const candidates = leads.map((lead) => ({ id: newId(now), lead, addresses: addressesOf(lead) }));
@@ -226,7 +226,7 @@ export async function lockListsOf(db: TenantDb, lead: LeadRow): Promise<string[]
 export async function updateLead(
   db: TenantDb,
   lead: LeadRow,
-  changed: NormalLead,
+  changed: NormalizedLead,
 ): Promise<LeadRow | { taken: string }> {
   const lists = await lockListsOf(db, lead);
   const addresses = addressesOf(changed);

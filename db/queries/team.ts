@@ -4,7 +4,7 @@ import { newId, newUserId } from '#domain/ids.ts';
 import {
   type Invitation,
   INVITATION_DAYS,
-  INVITATION_PAUSE_MS,
+  INVITATION_EMAIL_INTERVAL_MS,
   Role,
   type TeamMember,
 } from '#domain/team.ts';
@@ -69,7 +69,7 @@ export async function putInvitation(
 
 export const expiry = (now: Date) => sql.timestamp(new Date(now.getTime() + INVITATION_DAYS * 86_400_000));
 
-const sentLately = sql.fragment`i.mailed_at > excluded.mailed_at - ${INVITATION_PAUSE_MS} * interval '1 millisecond'`;
+const sentLately = sql.fragment`i.mailed_at > excluded.mailed_at - ${INVITATION_EMAIL_INTERVAL_MS} * interval '1 millisecond'`;
 
 /** What a repeated invitation changes of the open one, `i`. */
 export const RENEWED = sql.fragment`

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id } from '../ids.ts';
 import { eventBase } from './base.ts';
 
-/** Which channel settled a draft. */
+/** Where a draft was resolved. */
 export const ApprovalChannel = z.enum([
   'dashboard',
   'api',
@@ -13,20 +13,19 @@ export const ApprovalChannel = z.enum([
 ]);
 export type ApprovalChannel = z.infer<typeof ApprovalChannel>;
 
-/** The three fields of a lead that a reviewer needs. */
 const DraftLead = z
   .object({ firstName: z.string(), lastName: z.string(), phone: z.string().nullable() })
   .meta({ id: 'DraftLead' });
 
 const draftEvent = <Name extends string, Data extends z.ZodObject>(event: Name, data: Data) =>
   eventBase(event).extend({
-    messageId: Id.meta({ description: 'Of the reply that the draft answers.' }),
+    messageId: Id.meta({ description: 'The id of the reply that the draft answers.' }),
     message: z.string().meta({ description: 'The text of the draft.' }),
     lead: DraftLead.optional(),
     data,
   });
 
-/** A draft awaits its review; nothing is sent. */
+/** A draft awaits review; nothing has been sent. */
 export const AiDraft = draftEvent(
   'message.ai_draft',
   z.object({

@@ -4,7 +4,7 @@ import { CRM_FIELDS } from '../message.ts';
 
 type CrmField = (typeof CRM_FIELDS)[number];
 
-/** Identifiers of external CRMs stand at the top level of an event, null where the message has none. */
+/** The message's external CRM ids, at the top level of every event; null if not set. */
 const CrmEcho = z.object(
   Object.fromEntries(CRM_FIELDS.map((name) => [name, z.string().nullable()])) as Record<
     CrmField,
@@ -21,14 +21,14 @@ export const CampaignRef = z.object({
   campaignName: z.string().optional(),
 });
 
-/** What every event has; `leadId`, `lead` and the campaign only where they are known. */
+/** The fields of every event; `leadId` and the campaign fields only if known. */
 export const eventBase = <Name extends string>(event: Name) =>
   z.object({
     event: z.literal(event),
     timestamp: z.iso.datetime().meta({ description: 'When the event happened, UTC.' }),
     workspaceId: WorkspaceId,
     messageId: Id.meta({
-      description: 'With `event`, what to key on: (`messageId`, `event`) is handled once.',
+      description: 'Deduplicate by (`messageId`, `event`).',
     }),
     leadId: Id.optional(),
     ...CampaignRef.shape,

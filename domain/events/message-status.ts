@@ -3,7 +3,7 @@ import { Lead } from '../lead.ts';
 import { Message } from '../message.ts';
 import { eventBase } from './base.ts';
 
-/** The events of an outbound message's own life: `message` is the full message object. */
+/** A status event of an outbound message: `message` is the full message object. */
 const statusEvent = <Name extends string, Data extends z.ZodObject>(event: Name, data: Data) =>
   eventBase(event).extend({ message: Message, data, lead: Lead.optional() });
 

@@ -7,8 +7,7 @@ import { MessageReaction } from './reaction.ts';
 import { MessageReply } from './reply.ts';
 
 /**
- * The body of every event. What may be written to the outbox, and the webhooks of the OpenAPI
- * document, are made from this map.
+ * The body of every event. The types of the outbox and the webhooks of the OpenAPI document derive from this map.
  */
 export const EVENT_PAYLOADS = {
   'message.sent': MessageSent,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WorkspaceId } from '../ids.ts';
 
-/** The test ping of `POST /api/webhooks/{id}/health-check`: goes to one webhook, whatever it subscribes to. */
+/** The test ping of `POST /api/webhooks/{id}/health-check`, sent to one webhook regardless of its subscriptions. */
 export const WebhookPing = z.object({
   event: z.literal('webhook.ping'),
   timestamp: z.iso.datetime(),
@@ -20,6 +20,6 @@ export const pingPayload = (
   timestamp: now.toISOString(),
   workspaceId,
   messageId: null,
-  message: 'A test ping: this webhook is reached and its signature can be verified.',
+  message: 'Test ping: the webhook is reachable and its signature can be verified.',
   data: { webhookId },
 });

@@ -4,7 +4,7 @@ import { Id } from '../ids.ts';
 import { Lead } from '../lead.ts';
 import { eventBase } from './base.ts';
 
-/** What a contact thinks of a message, and whether that was taken back. */
+/** A reaction that was added or removed. */
 export const ReactionMessage = z
   .object({
     messageId: Id,
@@ -19,7 +19,7 @@ export type ReactionMessage = z.infer<typeof ReactionMessage>;
 
 /** A lead or contact reacted to a message; not a reply. */
 export const MessageReaction = eventBase('message.reaction').extend({
-  messageId: Id.meta({ description: 'Of the message reacted to.' }),
+  messageId: Id.meta({ description: 'The id of the message reacted to.' }),
   message: ReactionMessage,
   lead: Lead.optional(),
   data: z.object({}).meta({ description: 'Empty.' }),

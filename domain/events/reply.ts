@@ -22,7 +22,7 @@ export const MessageReply = eventBase('message.reply').extend({
   attachmentUrls: z
     .array(z.string())
     .optional()
-    .meta({ description: 'Where the files lie in private storage: fetched directly they answer 403.' }),
+    .meta({ description: 'The private storage URLs, which respond 403. Use `attachmentDownloadUrls`.' }),
   originalMessageId: Id.optional(),
   originalMessage: z.string().optional().meta({ description: 'The text of the message replied to.' }),
   data: z.object({ reply: Reply }),

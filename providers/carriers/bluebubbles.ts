@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
-import { acceptedEvents } from '#domain/carrier-event.ts';
+import { sanitizeEvents } from '#domain/carrier-event.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
 import { readBlueBubblesEvent } from './bluebubbles-callback.ts';
@@ -249,7 +249,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     async parseCallback({ callbackSecret, url }, callback) {
       checkSecret(callbackSecret, callback);
       const now = clock();
-      return acceptedEvents(readBlueBubblesEvent(callback.rawBody, url, now), now);
+      return sanitizeEvents(readBlueBubblesEvent(callback.rawBody, url, now), now);
     },
 
     async openMedia(config, address, signal) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { MAX_CARRIER_ID } from '#domain/carrier-event.ts';
-import { storable, textProblem } from '#domain/text.ts';
+import { toStorable, textProblem } from '#domain/text.ts';
 import { htmlToText } from '../untrusted/html-text.ts';
 
 const Header = z.object({ Name: z.string(), Value: z.string() });
@@ -44,7 +44,7 @@ const EVENT = 'inbound:';
 
 /** A Message-ID as it is kept: strangers choose theirs, of any length. */
 export function shortId(id: string): string {
-  const kept = storable(id);
+  const kept = toStorable(id);
   if (kept.length + EVENT.length <= MAX_CARRIER_ID && kept !== '') return kept;
   return createHash('sha256').update(id).digest('hex');
 }

@@ -73,7 +73,7 @@ export const ErrorAnswer = z.object({
 });
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-export const AvailabilityAnswer = z.object({ available: z.boolean() });
+export const AvailabilityResponse = z.object({ available: z.boolean() });
 
 /** What is posted to a `callbackUrl`. The addresses of files in it are relative to the carrier's. */
 export const Callback = z.object({ lineId: z.string(), events: z.array(CarrierEvent).min(1) });

@@ -1,7 +1,7 @@
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { acceptedEvents } from '#domain/carrier-event.ts';
+import { sanitizeEvents } from '#domain/carrier-event.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import { Unreadable } from '../untrusted/processes.ts';
 import {
@@ -15,7 +15,7 @@ import {
   Accepted,
   Allocated,
   type AllocateRequest,
-  AvailabilityAnswer,
+  AvailabilityResponse,
   Callback,
   callbackKey,
   ErrorAnswer,
@@ -111,7 +111,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
 
     async checkAvailability(_config, address) {
       const answer = await ask(`/carrier/availability?address=${encodeURIComponent(address)}`);
-      const found = readAnswer(answer, AvailabilityAnswer);
+      const found = readAnswer(answer, AvailabilityResponse);
       if (!found) return { status: 'error', reason: whyNot(answer) };
       return { status: found.available ? 'available' : 'unavailable' };
     },
@@ -151,7 +151,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
           attachments: event.attachments.map((file) => ({ ...file, url: absolute(file.url) })),
         };
       });
-      return acceptedEvents(absolutes, clock());
+      return sanitizeEvents(absolutes, clock());
     },
 
     async openMedia(_config, address, signal) {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import {
-  acceptedEvents,
+  sanitizeEvents,
   type CarrierEvent,
   MAX_CARRIER_ID,
   MAX_FILES,
   MAX_TEXT,
 } from '#domain/carrier-event.ts';
-import { cut } from '#domain/text.ts';
+import { truncate } from '#domain/text.ts';
 import { firstAddress, parseMime } from '../untrusted/mime.ts';
 import {
   eventIdOf,
@@ -59,7 +59,7 @@ export function readPostedEmail(rawBody: string): CarrierEvent[] {
   const body: unknown = JSON.parse(rawBody);
   const bounce = BounceRecord.safeParse(body);
   const events = bounce.success ? readBounceRecord(bounce.data) : emailEvents(InboundEmail.parse(body));
-  return acceptedEvents(events, new Date());
+  return sanitizeEvents(events, new Date());
 }
 
 /**
@@ -67,7 +67,7 @@ export function readPostedEmail(rawBody: string): CarrierEvent[] {
  * @throws ZodError, or whatever the parser throws.
  */
 export async function readMimeEmail(source: Uint8Array, isWhole: boolean): Promise<CarrierEvent[]> {
-  return acceptedEvents(emailEvents(await parseMime(source, isWhole)), new Date());
+  return sanitizeEvents(emailEvents(await parseMime(source, isWhole)), new Date());
 }
 
 const emailEvents = (email: InboundEmail): CarrierEvent[] => readBounce(email) ?? [readReply(email)];
@@ -100,7 +100,7 @@ function readReply(email: InboundEmail): CarrierEvent {
     // Mail that reaches us by two ways has one Message-ID, and is one reply.
     carrierMessageId: shortId(header(email, 'Message-ID') || email.MessageID),
     from: email.FromFull?.Email ?? (firstAddress(email.From) || email.From),
-    text: email.StrippedTextReply?.trim() || unquoted(cut(textOf(email), MAX_TEXT)),
+    text: email.StrippedTextReply?.trim() || unquoted(truncate(textOf(email), MAX_TEXT)),
     attachments: email.Attachments.slice(0, MAX_FILES).map(({ Name, Content, ContentType }) => ({
       name: Name,
       contentType: ContentType ?? null,

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { acceptedEvents } from '#domain/carrier-event.ts';
+import { sanitizeEvents } from '#domain/carrier-event.ts';
 import { normalizePhone } from '#domain/phone.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
@@ -149,7 +149,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     async parseCallback(config, callback) {
       const form = verifyTwilioSignature(config.authToken, callback);
       const now = clock();
-      return acceptedEvents(readTwilioForm(form, now), now);
+      return sanitizeEvents(readTwilioForm(form, now), now);
     },
 
     async openMedia(config, address, signal) {

@@ -21,7 +21,7 @@ const unavailable = (): never => {
 const noPayments: PaymentProvider = {
   createCustomer: async () => unavailable(),
   openCardPage: async () => unavailable(),
-  useCard: async () => unavailable(),
+  setDefaultCard: async () => unavailable(),
   openInvoice: async () => unavailable(),
   readInvoice: async () => unavailable(),
   voidInvoice: async () => unavailable(),

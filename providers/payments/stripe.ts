@@ -74,7 +74,7 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
         return url;
       }),
 
-    useCard: ({ customerId, setupId }) =>
+    setDefaultCard: ({ customerId, setupId }) =>
       translated(async () => {
         const { payment_method: method } = await stripe.setupIntents.retrieve(setupId);
         const card = typeof method === 'string' ? method : method?.id;

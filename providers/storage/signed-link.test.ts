@@ -52,7 +52,7 @@ describe('signed links', () => {
     expect(links.open(link, now)).toEqual(file);
     expect(links.open(`${other}&more=1#top`, now)).toEqual(file);
     expect(links.open(link, new Date('2026-03-03T12:00:00Z'))).toBeNull();
-    expect(links.named(link)).toEqual(file);
+    expect(links.openUnverified(link)).toEqual(file);
     for (const wrong of [
       links.raw(file),
       link.replace('api.example', 'other.example'),
@@ -68,7 +68,7 @@ describe('signed links', () => {
       'https://api.example/attachments/org_1/a1',
       'https://api.example/attachments/org_1/a1/%zz',
     ]) {
-      expect(links.named(elsewhere)).toBeNull();
+      expect(links.openUnverified(elsewhere)).toBeNull();
     }
   });
 

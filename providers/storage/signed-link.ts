@@ -33,7 +33,7 @@ export function createSignedLinks(publicUrl: string, signer: Signer): SignedLink
   }
   return {
     raw,
-    named: (link) => name(link)?.file ?? null,
+    openUnverified: (link) => name(link)?.file ?? null,
     open(link, now) {
       const found = name(link);
       if (!found) return null;

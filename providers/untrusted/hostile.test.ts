@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { acceptedEvents, type CarrierEvent, MAX_FILES, MAX_TEXT } from '#domain/carrier-event.ts';
+import { sanitizeEvents, type CarrierEvent, MAX_FILES, MAX_TEXT } from '#domain/carrier-event.ts';
 import { textProblem } from '#domain/text.ts';
 import { readBlueBubblesEvent } from '../carriers/bluebubbles-callback.ts';
 import { unquoted } from '../carriers/quoted-text.ts';
@@ -159,7 +159,7 @@ describe('whatever is sent, a reader throws nothing but what it declares, and it
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.record({ type, data }), field), (body) =>
         read(() =>
-          acceptedEvents(readBlueBubblesEvent(JSON.stringify(body), 'http://mac.example', NOW), NOW),
+          sanitizeEvents(readBlueBubblesEvent(JSON.stringify(body), 'http://mac.example', NOW), NOW),
         ),
       ),
     );
@@ -172,7 +172,7 @@ describe('whatever is sent, a reader throws nothing but what it declares, and it
     const value = fc.oneof(text, fc.constantFrom('delivered', 'completed', '3', '-1', '1e308', 'http://['));
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(name, value)), (fields) =>
-        read(() => acceptedEvents(readTwilioForm(new URLSearchParams(fields), NOW), NOW)),
+        read(() => sanitizeEvents(readTwilioForm(new URLSearchParams(fields), NOW), NOW)),
       ),
     );
   });

@@ -68,7 +68,7 @@ describe('importing a file', () => {
         'row,reason,First Name,Email,Phone,City',
         '5,phone: an email address or a phone number is required,Nobody,,,',
         '6,email: must be an email address,Wrong,not an address,,',
-        '7,has 5 fields where the header has 4,Long,x@example.com,,Rome,too many',
+        '7,has 5 fields instead of 4,Long,x@example.com,,Rome,too many',
         '',
       ].join('\r\n'),
     );

@@ -62,7 +62,7 @@ it('lets a workspace store a tenth of its quota a day, to the byte, and the whol
   const refused = await store(425 * KB);
   expect(codeOf(refused)).toEqual(REFUSED);
   expect(refused.body.error).toBe(
-    'A workspace stores up to 1 MB of files a day; the next day begins at 00:00 UTC',
+    'The workspace exceeds its storage limit of 1 MB per day; the next day starts at 00:00 UTC',
   );
   expect((await store(424 * KB)).status).toBe(200);
   expect(codeOf(await store(1))).toEqual(REFUSED);
@@ -76,7 +76,7 @@ it('lets a workspace store a tenth of its quota a day, to the byte, and the whol
   await aDayPasses();
   const full = await store(1);
   expect(codeOf(full)).toEqual(REFUSED);
-  expect(full.body.error).toBe('A workspace stores up to 10 MB of files');
+  expect(full.body.error).toBe('The workspace exceeds its storage limit of 10 MB');
   // Nobody else's room is touched.
   const other = await createWorkspace(app);
   expect((await upload(app, other.key, { name: 'a.mp4', content: 'x' })).status).toBe(200);
@@ -132,7 +132,7 @@ it('skips and records the files of contacts beyond the quota, and takes their me
     {
       name: 'large.txt',
       status: 'failed',
-      failure: expect.stringContaining('stores up to 1 MB of files a day'),
+      failure: expect.stringContaining('storage limit of 1 MB per day'),
     },
     { name: 'small.txt', status: 'stored' },
   ]);

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { type AutoReply, DraftStatus, DraftTag, Sentiment, StoredDraftStatus } from '#domain/ai-draft.ts';
-import type { DraftAnswer } from '#domain/draft-prompt.ts';
+import type { DraftOutput } from '#domain/draft-prompt.ts';
 import { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
 import { copilotDebounce } from '#db/queries/knowledge-base.ts';
@@ -92,7 +92,7 @@ export async function keepAnswer(
   db: TenantDb,
   replyId: string,
   use: ModelUse,
-  answer: DraftAnswer | { error: string },
+  answer: DraftOutput | { error: string },
 ): Promise<DraftRow | null> {
   await db.query(sql.type(NoRows)`
     update ai_drafts set model = ${use.model}, prompt_tokens = ${use.promptTokens}, completion_tokens = ${use.completionTokens}

@@ -1,4 +1,4 @@
-import type { NormalLead } from '#domain/lead.ts';
+import type { NormalizedLead } from '#domain/lead.ts';
 import type { MessageDraft } from '#domain/message-draft.ts';
 import { findLeadsByAddress, insertLeads } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
@@ -40,7 +40,7 @@ export async function ensureLeads(
 function newLead(
   { recipientName, recipientPhone, recipientEmail }: MessageDraft,
   owner: string | null,
-): NormalLead {
+): NormalizedLead {
   const [firstName = '', ...others] = (recipientName ?? '').trim().split(/\s+/);
   return {
     firstName,
