@@ -377,8 +377,8 @@ export async function withAuth<T>(
 export const systemDb = (pools: Pools): SystemDb => pools.system as unknown as SystemDb;
 
 /**
- * Whether the database had no time for a statement: no connection or lock came free, it took too long, or the server
- * is not reachable. The statement may succeed later.
+ * Whether the database had no time for a statement: no connection or lock came free, it took too long, it conflicted
+ * with others each time it was repeated, or the server is not reachable. The statement may succeed later.
  */
 export function isOverload(error: unknown): boolean {
   if (OVERLOADS.some((kind) => error instanceof kind)) return true;
@@ -395,8 +395,8 @@ const OVERLOADS = [
   StatementTimeoutError,
 ];
 
-/** Lock timeout; too many connections; the server starts or stops. */
-const OVERLOAD_CODES = new Set(['55P03', '53300', '57P03']);
+/** Lock timeout; serialization failure; deadlock; too many connections; the server starts or stops. */
+const OVERLOAD_CODES = new Set(['55P03', '40001', '40P01', '53300', '57P03']);
 
 /** For statements whose rows nobody reads. */
 export const NoRows = z.unknown();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { type TenantDb, withAuth, withTenant } from '#db/pool.ts';
+import { systemDb, type TenantDb, withAuth, withTenant } from '#db/pool.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { isId } from '#domain/ids.ts';
@@ -57,13 +57,27 @@ export const carrierCallbackRoutes = [
       const events = await (isLarge ? largeBodies.take(home.workspaceId, read) : read());
       if (!events) return refuse('UNAUTHORIZED', client, services);
       // One commit each: when one cannot be taken in, the carrier repeats them all, and the others were seen by then.
-      for (const event of events)
-        await receiveCarrierEvents({ pools, links }, { workspaceId: home.workspaceId, lineId }, [event]);
+      for (const event of events) await takeIn(event, lineId, home.workspaceId, { pools, links });
       context.body = carrier.callbackAnswer?.body ?? { success: true };
       if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
     },
   }),
 ];
+
+/** A line may move while it is reported of: what its former workspace does not take in is for the next. */
+async function takeIn(
+  event: CarrierEvent,
+  lineId: string,
+  workspaceId: string,
+  services: Pick<Services, 'pools' | 'links'>,
+): Promise<void> {
+  let home: string | undefined = workspaceId;
+  while (home !== undefined) {
+    if (await receiveCarrierEvents(services, { workspaceId: home, lineId }, [event])) return;
+    home = (await findLineOwner(systemDb(services.pools), lineId))?.workspaceId;
+  }
+  throw new ApiError('NOT_FOUND');
+}
 
 /** Who may have sent by this carrier through the line: the line itself, and the workspace's account for fallback SMS. */
 async function sendersAt(

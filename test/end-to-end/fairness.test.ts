@@ -1,11 +1,9 @@
-import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createKey, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { lock, waitingForLocks } from '#test/support/locks.ts';
 
 let app: TestApp;
 /** Far more than there are connections. */
@@ -26,43 +24,14 @@ const statuses = async (answers: Promise<ApiAnswer>[]): Promise<number[]> => [
   ...new Set((await Promise.all(answers)).map(({ status }) => status)),
 ];
 
-/** Keeps a row locked until `release` is called. */
-async function lock(table: string, id: string): Promise<{ release(): Promise<void> }> {
-  const locked = Promise.withResolvers<void>();
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const done = withSystem(app.pools, async (db) => {
-    await db.query(
-      sql.type(z.unknown())`select 1 from ${sql.identifier([table])} where id = ${id} for update`,
-    );
-    locked.resolve();
-    await released;
-  });
-  await Promise.race([locked.promise, done]);
-  return {
-    async release() {
-      release();
-      await done;
-    },
-  };
-}
-
-/** Resolves when that many statements wait for a lock. */
-const waitingForLocks = (count: number): Promise<unknown> =>
-  eventually(async () => {
-    const waiting = await app.pools.system.oneFirst(sql.type(z.object({ count: z.int() }))`
-      select count(distinct pid)::int count from pg_locks join pg_stat_activity using (pid)
-      where not granted and datname = current_database()`);
-    return waiting >= count;
-  });
-
 describe('requests that wait for a lock', () => {
   it('of one workspace hold up neither another workspace nor authentication, and are all served', async () => {
     const [busy, other] = await Promise.all([tenant(), tenant()]);
-    const held = await lock('lines', busy.lineId);
+    const held = await lock(app, 'lines', busy.lineId);
     const stuck = times(MANY, () =>
       busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: Math.floor(Math.random() * 100) }),
     );
-    await waitingForLocks(2);
+    await waitingForLocks(app, 2);
     for (const path of ['/api/lists', '/api/lines/by-user', '/api/analytics', '/api/leads?search=ada']) {
       expect((await other.api('GET', path)).status, path).toBe(200);
     }
@@ -74,9 +43,9 @@ describe('requests that wait for a lock', () => {
 
   it('of one workspace leave its own analytics and searches alone', async () => {
     const busy = await tenant();
-    const held = await lock('lines', busy.lineId);
+    const held = await lock(app, 'lines', busy.lineId);
     const stuck = times(MANY, () => busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: 5 }));
-    await waitingForLocks(2);
+    await waitingForLocks(app, 2);
     expect((await busy.api('GET', '/api/analytics')).status).toBe(200);
     expect((await busy.api('GET', '/api/leads?search=ada')).status).toBe(200);
     await held.release();
@@ -96,9 +65,9 @@ describe('requests that wait for a lock', () => {
       secret_sealed: 'sealed',
     });
     const api = apiClient(app.url, agency.key);
-    const held = await lock('webhooks', webhookId);
+    const held = await lock(app, 'webhooks', webhookId);
     const stuck = times(MANY, () => api('DELETE', `/api/agency/webhooks/${webhookId}`));
-    await waitingForLocks(1);
+    await waitingForLocks(app, 1);
     expect((await other.api('GET', '/api/lists')).status).toBe(200);
     expect((await apiClient(app.url, otherAgency.key)('GET', '/api/agency/lines')).status).toBe(200);
     await held.release();
@@ -107,9 +76,9 @@ describe('requests that wait for a lock', () => {
 
   it('of one workspace keep no burst of bulk intake of another from being accepted', async () => {
     const [busy, sender] = await Promise.all([tenant(), tenant()]);
-    const held = await lock('lines', busy.lineId);
+    const held = await lock(app, 'lines', busy.lineId);
     const stuck = times(MANY, () => busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: 5 }));
-    await waitingForLocks(2);
+    await waitingForLocks(app, 2);
     let sent = 0;
     const burst = times(700, () =>
       sender.api('POST', '/api/drip', { message: `Burst ${sent++}`, recipientPhone: '+14155550188' }),
@@ -121,7 +90,7 @@ describe('requests that wait for a lock', () => {
 
   it('end with 503 and Retry-After when the lock does not come free, and the key goes on working', async () => {
     const { id, lineId, api } = await tenant();
-    const held = await lock('lines', lineId);
+    const held = await lock(app, 'lines', lineId);
     const answers = await Promise.all(
       times(3, () => api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 7 })),
     );

@@ -7,6 +7,8 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { lock, waitingForLocks } from '#test/support/locks.ts';
 import { signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
@@ -55,6 +57,63 @@ describe('a message that is accepted while its line leaves', () => {
     },
     120_000,
   );
+});
+
+describe('a contact who writes while the line moves', () => {
+  it('is heard by one workspace, and the line moves back with all whom it knows', async () => {
+    const agency = await createAgency(app);
+    const [from, to] = [
+      await createWorkspace(app, { agency_id: agency.id }),
+      await createWorkspace(app, { agency_id: agency.id }),
+    ];
+    const lineId = await createLine(app, from.id);
+    const contact = phone();
+    const move = (targetWorkspaceId: string) =>
+      apiClient(app.url, agency.key)('POST', '/api/agency/lines', {
+        action: 'transfer',
+        lineId,
+        targetWorkspaceId,
+      });
+    const heard = async ({ key }: { key: string }): Promise<string[]> => {
+      const { body } = await apiClient(app.url, key)('GET', '/api/replies');
+      return body.replies.flatMap(({ recentReplies }: { recentReplies: { message: string }[] }) =>
+        recentReplies.map(({ message }) => message),
+      );
+    };
+    await insertRow(app, 'conversations', { workspace_id: from.id, address: contact });
+    const held = await lock(app, 'conversations', contact, 'address');
+    const first = callBack(app, lineId, replyEvent(contact, 'One'));
+    await waitingForLocks(app, 1);
+    const moved = move(to.id);
+    await Promise.race([moved, waitingForLocks(app, 2)]);
+    await held.release();
+    expect([await first, (await moved).status]).toEqual([200, 200]);
+    expect(await callBack(app, lineId, replyEvent(contact, 'Two'))).toBe(200);
+    expect([await heard(from), await heard(to)]).toEqual([['One'], ['Two']]);
+    expect((await move(from.id)).status).toBe(200);
+  });
+
+  it('moves along when both workspaces know the contact', async () => {
+    const agency = await createAgency(app);
+    const [from, to] = [
+      await createWorkspace(app, { agency_id: agency.id }),
+      await createWorkspace(app, { agency_id: agency.id }),
+    ];
+    const lineId = await createLine(app, from.id);
+    for (const { id } of [from, to])
+      await insertRow(app, 'line_contacts', {
+        workspace_id: id,
+        line_id: lineId,
+        address: '+14155550123',
+        since: new Date(),
+      });
+    const { status } = await apiClient(app.url, agency.key)('POST', '/api/agency/lines', {
+      action: 'transfer',
+      lineId,
+      targetWorkspaceId: to.id,
+    });
+    expect(status).toBe(200);
+  });
 });
 
 describe('the sweep', () => {

@@ -4,6 +4,7 @@ import { receiveCarrierEvent } from './inbound.ts';
 import { formerOwner } from '#db/commands/lines/line-moves.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import { type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { keepLines } from '#db/queries/lines.ts';
 
 interface Reception {
   pools: Pools;
@@ -14,7 +15,7 @@ interface Reception {
  * Takes in what a carrier reports of a line, in one commit together with `last`. What
  * concerns a workspace that the line has left is committed there before; seen again, it changes nothing.
  * @param last false: nothing is to be taken in.
- * @returns what `last` returned.
+ * @returns false when the line has left this workspace meanwhile, or `last` returned it; nothing was taken in then.
  */
 export async function receiveCarrierEvents(
   { pools, links }: Reception,
@@ -38,6 +39,7 @@ export async function receiveCarrierEvents(
   }
   try {
     await withTenant(pools, workspaceId, async (db) => {
+      if (!(await keepLines(db, [lineId])).has(lineId)) throw new NotWanted();
       for (const event of own) await receiveCarrierEvent(db, lineId, event, context());
       if (!(await last(db))) throw new NotWanted();
     });

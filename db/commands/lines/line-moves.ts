@@ -81,8 +81,14 @@ export async function moveLine(
   await db.query(sql.type(NoRows)`
     update lines set workspace_id = ${b}, carrier_config = ${sql.jsonb(carrierConfig as never)}, held_until = null, updated_at = now()
     where workspace_id = ${a} and id = ${lineId}`);
+  // The other workspace may know some of them from an earlier stay of the line.
   await db.query(sql.type(NoRows)`
-    update line_contacts set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
+    with known as (
+      delete from line_contacts where workspace_id = ${a} and line_id = ${lineId} returning address, since
+    )
+    insert into line_contacts as c (workspace_id, line_id, address, since)
+    select ${b}, ${lineId}, address, since from known
+    on conflict (workspace_id, line_id, address) do update set since = least(c.since, excluded.since)`);
   await db.query(sql.type(NoRows)`
     update line_inboxes set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
   await db.query(sql.type(NoRows)`

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connected } from '#test/setup/database.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createWorkspace } from '#test/support/factories.ts';
+
+let app: TestApp;
+let api: ApiClient;
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+  api = apiClient(app.url, (await createWorkspace(app)).key);
+});
+afterAll(() => app.stop());
+
+/** Has the next lists that are created fail with an SQLSTATE, as concurrent transactions make them fail. */
+const failLists = (code: string, times: number): Promise<unknown> =>
+  connected(app.ownerUrl, (client) =>
+    client.query(`
+      drop sequence if exists list_inserts;
+      create sequence list_inserts;
+      create or replace function fail_list() returns trigger language plpgsql security definer as $$
+      begin
+        if nextval('list_inserts') <= ${times} then raise exception using errcode = '${code}'; end if;
+        return new;
+      end $$;
+      create or replace trigger fail before insert on lead_lists for each row execute function fail_list()`),
+  );
+
+describe.each(['40001', '40P01'])('a request that conflicts with another (SQLSTATE %s)', (code) => {
+  it('succeeds when it is repeated', async () => {
+    await failLists(code, 3);
+    expect((await api('POST', '/api/lists', { name: 'Repeated' })).status).toBe(201);
+  });
+
+  it('is answered with 503 and Retry-After when it conflicts again and again', async () => {
+    await failLists(code, 1000);
+    const { status, body, headers } = await api('POST', '/api/lists', { name: 'Given up' });
+    expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});

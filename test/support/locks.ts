@@ -1,0 +1,40 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { withSystem } from '#db/pool.ts';
+import { eventually, type TestApp } from './app.ts';
+
+/** Keeps a row locked until `release` is called. */
+export async function lock(
+  app: TestApp,
+  table: string,
+  id: string,
+  column = 'id',
+): Promise<{ release(): Promise<void> }> {
+  const locked = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const done = withSystem(app.pools, async (db) => {
+    await db.query(
+      sql.type(
+        z.unknown(),
+      )`select 1 from ${sql.identifier([table])} where ${sql.identifier([column])} = ${id} for update`,
+    );
+    locked.resolve();
+    await released;
+  });
+  await Promise.race([locked.promise, done]);
+  return {
+    async release() {
+      release();
+      await done;
+    },
+  };
+}
+
+/** Resolves when that many statements wait for a lock. */
+export const waitingForLocks = (app: TestApp, count: number): Promise<unknown> =>
+  eventually(async () => {
+    const waiting = await app.pools.system.oneFirst(sql.type(z.object({ count: z.int() }))`
+      select count(distinct pid)::int count from pg_locks join pg_stat_activity using (pid)
+      where not granted and datname = current_database()`);
+    return waiting >= count;
+  });
