@@ -7,6 +7,7 @@ import { agencyOverviewRoutes } from './routes/agency-overview.ts';
 import { agencyWebhookRoutes } from './routes/agency-webhooks.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
+import { agencyAuditLogRoutes, auditLogRoutes } from './routes/audit-log.ts';
 import { availabilityRoutes } from './routes/availability.ts';
 import { callRoutes } from './routes/calls.ts';
 import { campaignLeadRoutes } from './routes/campaign-leads.ts';
@@ -82,8 +83,10 @@ export const routes: readonly Route[] = [
   ...at('/api/team', teamRoutes),
   ...at('/invitations', invitationRoutes),
   ...at('/api/keys', workspaceKeyRoutes),
+  ...at('/api/audit-log', auditLogRoutes),
 
   ...at('/api/agency/keys', agencyKeyRoutes),
+  ...at('/api/agency/audit-log', agencyAuditLogRoutes),
   ...at(['/api/agency/subaccounts', '/api/agency/email-preferences'], agencyClientRoutes),
   ...at('/api/agency/lines', agencyLineRoutes),
   ...at('/api/agency/overview', agencyOverviewRoutes),

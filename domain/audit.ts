@@ -35,7 +35,7 @@ export const AUDIT_ACTIONS = [
   'member.joined',
   'message.sent_now',
   'message.skipped',
-  'payment_method.changed',
+  'payment_method.page_opened',
   'subscription.changed',
   'webhook.created',
   'webhook.deleted',

@@ -1,9 +1,13 @@
+import type { AuditActor } from './audit.ts';
+
 /** The authenticated caller, derived only from a verified credential. */
 export type Caller = WorkspaceCaller | AgencyCaller;
 
 export interface WorkspaceCaller {
   kind: 'workspace';
   via: 'key' | 'session';
+  /** The key or the user, as the audit log names them. */
+  actor: AuditActor;
   workspace: CallerWorkspace;
   /** The signed-in user, or the user who created the key. */
   userId: string | null;
@@ -23,6 +27,7 @@ export interface CallerWorkspace {
 export interface AgencyCaller {
   kind: 'agency';
   via: 'key' | 'session';
+  actor: AuditActor;
   agency: { id: string; isActive: boolean; billingMode: 'card' | 'invoice' };
   userId: string | null;
   /** The role in the session; null for keys. */

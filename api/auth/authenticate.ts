@@ -2,7 +2,7 @@ import {
   agencyByKey,
   agencyOfUser,
   touchKey,
-  workspaceById,
+  workspaceOfSession,
   workspaceByKey,
 } from '#db/queries/credentials.ts';
 import { withAuth } from '#db/pool.ts';
@@ -29,7 +29,7 @@ export const AGENCY_ENDPOINTS = [
 ] as const;
 
 /** What a route says of who may call it. */
-type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role'>;
+type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role' | 'ofClients'>;
 
 interface Credential {
   scheme: 'bearer' | 'basic';
@@ -44,6 +44,8 @@ interface CredentialedRequest {
   client: string;
   /** The header `X-Agency-Id`: which agency of several; '' for none. */
   agencyId: string;
+  /** `workspaceId` of the query: which client, for somebody of an agency; '' for none. */
+  workspaceId: string;
 }
 
 type Attempt = Credential & CredentialedRequest;
@@ -131,32 +133,40 @@ function recordUse(hash: string, client: string, pools: Services['pools']): void
 
 async function withSession(
   route: Guarded,
-  { scheme, token, client, agencyId }: Attempt,
+  { scheme, token, client, agencyId, workspaceId }: Attempt,
   services: Services,
 ): Promise<Caller> {
   const { pools } = services;
   if (scheme !== 'bearer') return unauthorized(client, services);
   const session = await verifySession(token, client, services);
-  if (route.caller === 'agency') {
-    const caller = await withAuth(pools, client, `agency ${agencyId} of ${session.userId}`, (db) =>
-      agencyOfUser(db, session.userId, agencyId === '' ? null : agencyId),
+  const { organizationId, role, userId } = session;
+  const workspaceOf = (id: string) =>
+    withAuth(pools, client, `workspace ${id} of ${userId}`, (db) => workspaceOfSession(db, id, userId));
+  const agency = () =>
+    withAuth(pools, client, `agency ${agencyId} of ${userId}`, (db) =>
+      agencyOfUser(db, userId, agencyId === '' ? null : agencyId),
     );
+
+  if (route.caller === 'agency') {
+    const caller = await agency();
     if (!caller && agencyId !== '') throw new ApiError('AGENCY_NOT_FOUND');
     if (!caller?.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
     if (route.role === 'owner' && caller.role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');
     return caller;
   }
-  const { organizationId, role, userId } = session;
-  const workspace =
-    organizationId === null
-      ? null
-      : await withAuth(pools, client, `workspace ${organizationId}`, (db) =>
-          workspaceById(db, organizationId),
-        );
+  if (route.ofClients && workspaceId !== '' && workspaceId !== organizationId) {
+    const caller = await agency();
+    const found = caller?.agency.isActive ? await workspaceOf(workspaceId) : null;
+    if (!caller || found?.workspace.agencyId !== caller.agency.id) throw new ApiError('WORKSPACE_NOT_FOUND');
+    const { workspace } = found;
+    return { kind: 'workspace', via: 'session', actor: caller.actor, workspace, userId, role: null };
+  }
+  const found = organizationId === null ? null : await workspaceOf(organizationId);
   // The token is valid, so nothing was guessed.
-  if (!workspace) throw new ApiError('UNAUTHORIZED');
+  if (!found) throw new ApiError('UNAUTHORIZED');
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
-  return { kind: 'workspace', via: 'session', workspace, userId, role };
+  const actor = { type: 'user', id: userId, name: found.userName } as const;
+  return { kind: 'workspace', via: 'session', actor, workspace: found.workspace, userId, role };
 }
 
 /**

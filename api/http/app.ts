@@ -53,6 +53,7 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
       path: context.path,
       client: clientAddress(context),
       agencyId: context.get('x-agency-id'),
+      workspaceId: [context.query['workspaceId']].flat()[0] ?? '',
     },
     services,
   );

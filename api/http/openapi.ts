@@ -91,7 +91,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
   }
   return {
     ...described,
-    ...(route.description !== undefined && { description: route.description }),
+    ...description(route),
     security: security(route),
     requestParams: {
       ...(route.params && { path: route.params }),
@@ -101,6 +101,12 @@ function operation(route: Route): ZodOpenApiOperationObject {
     ...requestBody(route),
     responses: { ...successes(route), ...failures(errorCodes(route)), ...UNROUTED },
   };
+}
+
+function description({ description: text, audit }: TenantRoute) {
+  const recorded = audit && `Recorded in the audit log as \`${audit.action}\`.`;
+  const parts = [text, recorded].filter((part) => part !== undefined);
+  return parts.length > 0 && { description: parts.join(' ') };
 }
 
 function requestHeaders({ idempotent, caller }: TenantRoute) {
@@ -181,6 +187,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   ]);
   if (route.caller === 'agency') codes.add('NOT_AN_AGENCY').add('AGENCY_NOT_FOUND');
   else codes.add('AGENCY_KEY_WRONG_ENDPOINT');
+  if (route.ofClients) codes.add('WORKSPACE_NOT_FOUND');
   if (route.credential === 'session') codes.add('SESSION_REQUIRED');
   else if (route.caller === 'agency') codes.add('AGENCY_KEY_REQUIRED');
   if (route.role === 'admin') codes.add('ADMIN_REQUIRED');

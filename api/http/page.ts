@@ -7,6 +7,11 @@ export const PageQuery = z.object({
   cursor: Id.optional().meta({ description: '`nextCursor` of the page before.' }),
 });
 
+/** A bound of the time of what is listed. */
+export const Instant = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 date and time' })
+  .transform((text) => new Date(text));
+
 export const NextCursor = z.string().nullable().meta({ description: 'null on the last page.' });
 
 /** A page out of one row more than asked for: the row too many says that there is a next page. */

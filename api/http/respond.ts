@@ -10,6 +10,7 @@ import {
 import type { Caller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import { ApiError, fromZod, invalidFields } from './errors.ts';
+import { auditedTargets, auditRecorder } from './audit.ts';
 import { replayed, replayedForAgency, requestHash } from './idempotency.ts';
 import type { TenantRoute } from './route.ts';
 import { unstorable } from './unstorable.ts';
@@ -28,18 +29,27 @@ export async function respond(
   body: unknown,
   services: Services,
 ): Promise<Answer> {
-  const request = {
-    ...services,
-    caller,
+  const parsed = {
     params: parse(route.params, koa['params'], () => new ApiError('NOT_FOUND')),
     query: parse(route.query, { ...koa.query }),
     body: parse(route.body, body),
+  };
+  const audit = auditRecorder(route.audit, caller, parsed.body);
+  const request = {
+    ...services,
+    ...parsed,
+    caller,
+    audit,
     now: new Date(),
     header: (name: string) => koa.get(name),
     raw: koa.req,
   };
-  const handle = (db?: TenantDb | SystemTransaction): Promise<Answer> =>
-    (route.handler as unknown as Handler)({ ...request, db });
+  const handle = async (db?: TenantDb | SystemTransaction): Promise<Answer> => {
+    const answer = await (route.handler as unknown as Handler)({ ...request, db });
+    if (route.audit && db)
+      await audit(db, auditedTargets(route.audit, caller, { ...parsed, answer: answer.body }));
+    return answer;
+  };
 
   await (route.check as Check | undefined)?.(request);
   // The same key on another resource is another request: on each campaign, for one, a lead is added once.

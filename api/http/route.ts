@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { SystemTransaction, TenantDb } from '#db/pool.ts';
 import type { AgencyCaller, WorkspaceCaller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
+import type { Audit, RecordAudit } from './audit.ts';
 import type { ErrorCode } from './errors.ts';
 
 /** Requests allowed per workspace (or agency) and endpoint; shared by all API processes. */
@@ -46,6 +47,8 @@ interface Declaration<
   idempotent?: boolean;
   /** A read that may take long: it uses connections that other requests do not wait for. */
   heavy?: boolean;
+  /** What the audit log records of it, in the transaction that changes something. */
+  audit?: Audit<Parsed<P>, Parsed<B>, z.input<R[keyof R & number]>>;
   /** The media types of a body that the handler reads from `raw` itself, as a stream. */
   consumes?: readonly string[];
   /** The media type of an answer that is a stream: its schema is `AnswerStream`. */
@@ -68,6 +71,8 @@ export interface RequestContext<P, Q, B> extends Services {
   header(name: string): string;
   /** The request itself, for a body that is read as a stream. */
   raw: IncomingMessage;
+  /** Records what changed, where `audit.targets` leaves that to the handler. */
+  audit: RecordAudit;
 }
 
 /** Who calls an endpoint, and the transaction that its handler runs in. */
@@ -92,6 +97,8 @@ export interface TenantRouteOf<
   credential?: 'session';
   /** What somebody who is signed in must be; a key acts for the whole workspace or agency. */
   role?: K extends 'workspace' ? 'admin' : 'owner';
+  /** Somebody who is signed in and belongs to an agency may name one of its workspaces as `workspaceId` of the query. */
+  ofClients?: boolean;
   /**
    * false: the handler opens transactions itself, because requests share one commit or because it waits for something
    * other than the database, during which no transaction may stay open. Default: it runs in one transaction.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findClient } from '#db/queries/agency.ts';
 import { agencyCustomer, subscribe, SubscriptionBusy } from '#db/commands/billing/billing.ts';
-import { systemDb } from '#db/pool.ts';
+import { systemDb, withSystemShare } from '#db/pool.ts';
 import { Plan } from '#domain/entitlement.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { CardDeclined, PaymentsUnavailable } from '#domain/payments.ts';
@@ -29,16 +29,22 @@ export const agencyBillingRoutes = [
       }),
     },
     errors: ['WORKSPACE_NOT_FOUND', 'CARD_DECLINED', 'CONFLICT', 'UNAVAILABLE'],
-    async handler({ caller, body: { workspaceId, plan }, pools, payments, logger }) {
+    audit: {
+      action: 'subscription.changed',
+      target: 'workspace',
+      targets: 'handler',
+      changes: ['workspaceId', 'plan'],
+    },
+    async handler({ caller, body: { workspaceId, plan }, pools, payments, logger, audit }) {
       if (!(await findClient(systemDb(pools), caller.agency.id, workspaceId)))
         throw new ApiError('WORKSPACE_NOT_FOUND');
-      const { subscriptionId, billingMode } = await subscribe({ pools, payments }, workspaceId, plan).catch(
-        (error: unknown) => {
-          if (error instanceof PaymentsUnavailable)
-            logger.warn({ workspaceId, error }, 'the payment provider does not answer');
-          throw refusalOf(error);
-        },
-      );
+      const { subscriptionId, billingMode } = await subscribe({ pools, payments }, workspaceId, plan, (db) =>
+        audit(db, [{ id: workspaceId, workspaceId }]),
+      ).catch((error: unknown) => {
+        if (error instanceof PaymentsUnavailable)
+          logger.warn({ workspaceId, error }, 'the payment provider does not answer');
+        throw refusalOf(error);
+      });
       return { status: 200, body: { success: true, workspaceId, plan, subscriptionId, billingMode } };
     },
   }),
@@ -59,10 +65,12 @@ export const agencyBillingRoutes = [
     }),
     responses: { 200: z.object({ success: z.literal(true), url: z.string() }) },
     errors: ['UNAVAILABLE'],
-    async handler({ caller, body, pools, payments }) {
+    audit: { action: 'payment_method.page_opened', target: 'agency', targets: 'handler' },
+    async handler({ caller, body, pools, payments, audit }) {
       try {
         const customerId = await agencyCustomer({ pools, payments }, caller.agency.id);
         const url = await payments.openCardPage({ customerId, returnUrl: body.returnUrl });
+        await withSystemShare(pools, caller.agency.id, (db) => audit(db, [{ id: caller.agency.id }]));
         return { status: 200, body: { success: true, url } };
       } catch (error) {
         throw refusalOf(error);

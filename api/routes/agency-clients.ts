@@ -48,6 +48,12 @@ export const agencyClientRoutes = [
           .meta({ description: 'A key of the new workspace: shown now and never again.' }),
       }),
     },
+    audit: {
+      action: 'workspace.created',
+      target: 'workspace',
+      targets: ({ answer }) => [{ id: answer.subAccount.idpOrgId }],
+      changes: ['name', 'timezone', 'country'],
+    },
     async handler({ db, caller, body }) {
       const { workspaceId, ownerId } = await insertSubAccount(db, caller.agency.id, body);
       const { key, ...stored } = newApiKey('workspace');
@@ -84,6 +90,12 @@ export const agencyClientRoutes = [
     summary: 'Turn all service emails off, or on, in every workspace',
     body: z.object({ enabled: z.boolean() }),
     responses: { 200: PreferencesByWorkspace },
+    audit: {
+      action: 'email_preferences.updated',
+      target: 'workspace',
+      targets: ({ answer }) => answer.workspaces.map(({ workspaceId }) => ({ id: workspaceId, workspaceId })),
+      changes: ['enabled'],
+    },
     async handler({ db, caller, body }) {
       const workspaces = [];
       for (const client of await listClients(db, caller.agency.id)) {

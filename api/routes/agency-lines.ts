@@ -10,6 +10,7 @@ import { Line } from '#domain/line.ts';
 import { secretContext } from '#providers/secret-box.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
+import type { RecordAudit } from '../http/audit.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
@@ -71,21 +72,25 @@ export const agencyLineRoutes = [
       'WORKSPACE_NOT_FOUND',
       'CONFLICT',
     ],
-    async handler({ caller, body, now, ...services }) {
+    audit: { action: 'line.transferred', target: 'line', targets: 'handler' },
+    async handler({ caller, body, now, audit, ...services }) {
       if (body.action === 'delete') {
         refuseDelete(caller);
-        return { status: 200, body: await remove(caller, named(body.lineId), services) };
+        return { status: 200, body: await remove(caller, named(body.lineId), audit, services) };
       }
       const { targetWorkspaceId } = body;
       if (targetWorkspaceId === undefined) throw invalid('targetWorkspaceId', 'is required for a transfer');
       const target = await findClient(systemDb(services.pools), caller.agency.id, targetWorkspaceId);
       if (!target) throw new ApiError('WORKSPACE_NOT_FOUND');
-      return { status: 200, body: await transfer(caller, named(body.lineId), target, now, services) };
+      return {
+        status: 200,
+        body: await transfer(caller, named(body.lineId), target, { now, audit }, services),
+      };
     },
   }),
 ];
 
-async function remove(caller: AgencyCaller, lineId: string, { pools }: Services) {
+async function remove(caller: AgencyCaller, lineId: string, audit: RecordAudit, { pools }: Services) {
   const home = await homeOf(systemDb(pools), caller, lineId);
   return atRest(pools, home, lineId, () =>
     withSystemShare(pools, caller.agency.id, async (db) => {
@@ -94,12 +99,19 @@ async function remove(caller: AgencyCaller, lineId: string, { pools }: Services)
       const workspace = inWorkspace(db, { id: workspaceId });
       await lockLine(workspace, lineId);
       await deleteLine(workspace, lineId);
+      await audit(db, [{ id: lineId, workspaceId, action: 'line.deleted', changes: {} }]);
       return { success: true, lineId, workspaceId } as const;
     }),
   );
 }
 
-async function transfer(caller: AgencyCaller, lineId: string, target: Client, now: Date, services: Services) {
+async function transfer(
+  caller: AgencyCaller,
+  lineId: string,
+  target: Client,
+  { now, audit }: { now: Date; audit: RecordAudit },
+  services: Services,
+) {
   const { pools } = services;
   const move = () =>
     withSystemShare(pools, caller.agency.id, async (db) => {
@@ -113,6 +125,11 @@ async function transfer(caller: AgencyCaller, lineId: string, target: Client, no
         if (line.provisioningStatus !== 'active')
           throw new ApiError('CONFLICT', 'Only a line that is set up can be moved');
         await moveLine(db, { line, from, to, carrierConfig: sealAnew(line, target.id, services) });
+        const changes = { fromWorkspaceId: home.id, toWorkspaceId: target.id };
+        await audit(
+          db,
+          [home, target].map((client) => ({ id: lineId, workspaceId: client.id, changes })),
+        );
       }
       const moved = await findLineWithUsage(to, lineId, target.timezone, now);
       if (!moved) throw lineNotFound();

@@ -68,6 +68,7 @@ export const agencyMemberRoutes = [
     limit: INVITATION_LIMIT,
     body: z.object({ email: z.string().max(320) }),
     responses: { 202: z.object({ success: z.literal(true) }) },
+    audit: { action: 'agency_admin.invited', target: 'agency' },
     async handler({ db, caller, body, config, secrets, now }) {
       const agencyId = caller.agency.id;
       const email = normalizeEmail(body.email);
@@ -124,6 +125,7 @@ export const agencyMemberRoutes = [
     role: 'owner',
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true) }) },
+    audit: { action: 'agency_invitation.deleted', target: 'invitation' },
     async handler({ db, caller, params }) {
       if (!(await deleteAgencyInvitation(db, caller.agency.id, params.id)))
         throw new ApiError('NOT_FOUND', 'Invitation not found');
@@ -141,6 +143,11 @@ export const agencyMemberRoutes = [
     role: 'owner',
     params: z.object({ userId: UserId }),
     responses: { 200: z.object({ success: z.literal(true) }) },
+    audit: {
+      action: 'agency_admin.removed',
+      target: 'agency_admin',
+      targets: ({ params }) => [{ id: params.userId }],
+    },
     async handler({ db, caller, params }) {
       if (!(await removeCoAdmin(db, caller.agency.id, params.userId)))
         throw new ApiError('NOT_FOUND', 'Co-admin not found');

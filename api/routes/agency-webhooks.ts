@@ -52,6 +52,12 @@ export const agencyWebhookRoutes = [
     },
     errors: ['WORKSPACE_NOT_FOUND', 'URL_NOT_ALLOWED'],
     check: ({ body, egress }) => checkWebhookUrl(body.url, { egress }),
+    audit: {
+      action: 'webhook.created',
+      target: 'webhook',
+      targets: ({ answer }) => answer.webhooks.map(({ _id, workspaceId }) => ({ id: _id, workspaceId })),
+      changes: ['workspaceId', 'allWorkspaces', 'name', 'events'],
+    },
     async handler({ db, caller, body, secrets }) {
       const { workspaceId, allWorkspaces, ...input } = body;
       let clients: Client[];
@@ -78,10 +84,12 @@ export const agencyWebhookRoutes = [
     summary: 'Remove one webhook of a client',
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true) }) },
-    async handler({ db, caller, params }) {
+    audit: { action: 'webhook.deleted', target: 'webhook', targets: 'handler' },
+    async handler({ db, caller, params, audit }) {
       const workspaceId = await workspaceOfWebhook(db, caller.agency.id, params.id);
       if (workspaceId === null) throw new ApiError('NOT_FOUND', 'Webhook not found');
       await deleteWebhook(inWorkspace(db, { id: workspaceId }), params.id);
+      await audit(db, [{ id: params.id, workspaceId }]);
       return { status: 200, body: { success: true } };
     },
   }),

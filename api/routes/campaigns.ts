@@ -33,13 +33,21 @@ const OneCampaign = z.object({ success: z.literal(true), campaign: Campaign });
 export const campaignNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Campaign not found');
 
 const ACTIONS = [
-  { action: 'start', summary: 'Start a campaign: the leads of its list enter' },
-  { action: 'pause', summary: 'Pause a campaign: nothing of it leaves, and every message keeps its place' },
-  { action: 'resume', summary: 'Let a paused campaign go on' },
-  { action: 'archive', summary: 'End a campaign for good; what has not left is canceled' },
+  { action: 'start', recorded: 'campaign.started', summary: 'Start a campaign: the leads of its list enter' },
+  {
+    action: 'pause',
+    recorded: 'campaign.paused',
+    summary: 'Pause a campaign: nothing of it leaves, and every message keeps its place',
+  },
+  { action: 'resume', recorded: 'campaign.resumed', summary: 'Let a paused campaign go on' },
+  {
+    action: 'archive',
+    recorded: 'campaign.archived',
+    summary: 'End a campaign for good; what has not left is canceled',
+  },
 ] as const;
 
-const campaignActionRoutes = ACTIONS.map(({ action, summary }) =>
+const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
   workspaceRoute({
     id: `${action}Campaign`,
     method: 'POST',
@@ -49,6 +57,7 @@ const campaignActionRoutes = ACTIONS.map(({ action, summary }) =>
     params: CampaignParams,
     responses: { 200: OneCampaign },
     errors: ['NOT_FOUND', 'INVALID_STATE', ...(action === 'start' ? (['NO_ACTIVE_LINE'] as const) : [])],
+    audit: { action: recorded, target: 'campaign' },
     async handler({ db, params, now }) {
       const row: CampaignRow | null = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
@@ -75,6 +84,12 @@ export const campaignRoutes = [
     body: CampaignInput,
     responses: { 201: OneCampaign },
     errors: ['NOT_FOUND', 'NO_ACTIVE_LINE'],
+    audit: {
+      action: 'campaign.created',
+      target: 'campaign',
+      targets: ({ answer }) => [{ id: answer.campaign._id }],
+      changes: ['name', 'start'],
+    },
     async handler({ db, caller, body, now, links }) {
       await checkCampaign(db, body, caller.workspace, { links, now });
       const made = await insertCampaign(db, body, caller.userId, now);
@@ -142,6 +157,7 @@ export const campaignRoutes = [
     body: CampaignPatch,
     responses: { 200: OneCampaign },
     errors: ['NOT_FOUND', 'INVALID_STATE'],
+    audit: { action: 'campaign.updated', target: 'campaign', changes: ['name'] },
     async handler({ db, caller, params, body, now, links }) {
       const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
@@ -169,6 +185,7 @@ export const campaignRoutes = [
     params: CampaignParams,
     responses: { 200: z.object({ success: z.literal(true) }) },
     errors: ['NOT_FOUND'],
+    audit: { action: 'campaign.deleted', target: 'campaign' },
     async handler({ db, params, now }) {
       const row = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();

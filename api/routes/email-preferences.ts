@@ -26,6 +26,7 @@ export const emailPreferenceRoutes = [
     summary: 'Change some of the preferences; what is not sent stays as it is',
     body: z.object({ preferences: EmailPreferencesPatch }).meta({ id: 'EmailPreferencesInput' }),
     responses: { 200: Answer },
+    audit: { action: 'email_preferences.updated', target: 'workspace', changes: ['preferences'] },
     async handler({ db, body }) {
       return {
         status: 200,

@@ -54,6 +54,7 @@ export const fallbackConfigRoutes = [
     summary: 'Configure the SMS fallback; only the fields sent change',
     body: FallbackConfigPatch,
     responses: { 200: Answer },
+    audit: { action: 'fallback.updated', target: 'workspace', changes: ['enabled', 'provider'] },
     async handler({ db, body: { authToken, ...patch }, secrets, config: { production } }) {
       const before = await findFallbackConfig(db);
       const provider = patch.provider ?? before?.provider;

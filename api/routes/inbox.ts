@@ -45,7 +45,8 @@ export const inboxRoutes = [
     body: InboxReplyInput,
     responses: { 201: Message },
     errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
-    async handler({ db, caller, body, now, links }) {
+    audit: { action: 'draft.decided', target: 'draft', targets: 'handler' },
+    async handler({ db, caller, body, now, links, audit }) {
       const input = await answer(db, caller, body);
       const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
       let draft: MessageDraft;
@@ -64,6 +65,8 @@ export const inboxRoutes = [
       const [message] = await acceptMessages(db, drafts, now);
       if (!message) throw new Error('the message was not inserted');
       await announceAnswered(db, resolved, now);
+      if (resolved?.status === 'approved')
+        await audit(db, [{ id: resolved.replyId, changes: { action: 'approve' } }]);
       return { status: 201, body: presentMessage(message) };
     },
   }),

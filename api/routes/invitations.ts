@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { withSystemShare } from '#db/pool.ts';
+import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { acceptAgencyOffer, findAgencyOffer } from '#db/queries/agency-invitations.ts';
 import { acceptOffer, findOffer } from '#db/queries/team.ts';
 import { html } from '#providers/mail/html.ts';
@@ -65,7 +66,19 @@ export const invitationRoutes = [
       const [tokenHash, now] = [tokenHashOf(context), new Date()];
       const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
         const offer = await findOffer(db, tokenHash, now);
-        if (offer) await acceptOffer(db, offer, now);
+        const joined = offer && (await acceptOffer(db, offer, now));
+        if (joined) {
+          await insertAuditEntry(
+            { db, workspaceId: offer.workspaceId },
+            {
+              actor: { type: 'user', ...joined },
+              channel: 'session',
+              action: 'member.joined',
+              target: { type: 'member', id: joined.id },
+              changes: { role: offer.role },
+            },
+          );
+        }
         return { team: offer, agency: await findAgencyOffer(db, tokenHash, now) };
       });
       if (team) return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
@@ -86,10 +99,19 @@ async function acceptSignedIn(
   if (!session) return showPage(context, 401, html`Sign in to accept`, SIGN_IN_AND_ACCEPT);
   const { offer, accepted } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
     const found = await findAgencyOffer(db, tokenHash, now);
-    return {
-      offer: found,
-      accepted: found !== null && (await acceptAgencyOffer(db, found, session.userId, now)),
-    };
+    const accepted = found !== null && (await acceptAgencyOffer(db, found, session.userId, now));
+    if (accepted && found.acceptedAt === null) {
+      await insertAuditEntry(
+        { db, agencyId: found.agencyId },
+        {
+          actor: { type: 'user', id: session.userId, name: found.email },
+          channel: 'session',
+          action: 'agency_admin.joined',
+          target: { type: 'agency_admin', id: session.userId },
+        },
+      );
+    }
+    return { offer: found, accepted };
   });
   if (!offer) return showPage(context, 404, NOT_VALID);
   if (!accepted) return showPage(context, 403, html`This invitation is for somebody else`);

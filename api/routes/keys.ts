@@ -60,6 +60,12 @@ export const workspaceKeyRoutes = [
     idempotent: true,
     body: ApiKeyInput,
     responses: { 201: CreatedKey },
+    audit: {
+      action: 'key.created',
+      target: 'key',
+      targets: ({ answer }) => [{ id: answer._id }],
+      changes: ['name', 'expiresAt'],
+    },
     handler: ({ db, caller, body }) =>
       create({ db, workspaceId: db.workspaceId }, 'workspace', body, caller.userId),
   }),
@@ -73,6 +79,7 @@ export const workspaceKeyRoutes = [
     role: 'admin',
     params: KeyParams,
     responses: { 200: Done },
+    audit: { action: 'key.revoked', target: 'key' },
     handler: ({ db, params }) => revoke({ db, workspaceId: db.workspaceId }, params.id),
   }),
 ];
@@ -105,6 +112,12 @@ export const agencyKeyRoutes = [
     idempotent: true,
     body: ApiKeyInput,
     responses: { 201: CreatedKey },
+    audit: {
+      action: 'key.created',
+      target: 'key',
+      targets: ({ answer }) => [{ id: answer._id }],
+      changes: ['name', 'expiresAt'],
+    },
     handler: ({ db, caller, body }) =>
       create({ db, agencyId: caller.agency.id }, 'agency', body, caller.userId),
   }),
@@ -118,6 +131,7 @@ export const agencyKeyRoutes = [
     role: 'owner',
     params: KeyParams,
     responses: { 200: Done },
+    audit: { action: 'key.revoked', target: 'key' },
     handler: ({ db, caller, params }) => revoke({ db, agencyId: caller.agency.id }, params.id),
   }),
 ];

@@ -34,6 +34,7 @@ export const knowledgeBaseRoutes = [
     description: 'With the mode `off` no new drafts are made; open ones can still be resolved.',
     body: KnowledgeBase,
     responses: { 200: Answer },
+    audit: { action: 'knowledge_base.updated', target: 'workspace', changes: ['mode', 'debounceSeconds'] },
     async handler({ db, body }) {
       await saveKnowledgeBase(db, body);
       return { status: 200, body: { success: true, ...body } };
@@ -75,6 +76,12 @@ export const knowledgeBaseRoutes = [
       }),
     },
     errors: ['DRAFT_ALREADY_RESOLVED', 'NOT_FOUND', 'NO_ACTIVE_LINE'],
+    audit: {
+      action: 'draft.decided',
+      target: 'draft',
+      targets: ({ body }) => [{ id: body.replyId }],
+      changes: ['replyId', 'action'],
+    },
     async handler({ db, caller, body, now, links }) {
       const channel = caller.via === 'session' ? ('dashboard' as const) : ('api' as const);
       let resolved: Resolved;

@@ -87,7 +87,8 @@ export const lineCarrierRoutes = [
     body: LineConnectionInput,
     responses: { 200: Answer },
     errors: ['NOT_FOUND', 'URL_NOT_ALLOWED', 'INVALID_STATE', 'CONFLICT', 'CARRIER_NOT_USABLE'],
-    async handler({ caller, params: { id }, body, now, ...services }) {
+    audit: { action: 'line.connected', target: 'line', targets: 'handler', changes: ['provider'] },
+    async handler({ caller, params: { id }, body, now, audit, ...services }) {
       const { pools, config, secrets, egress } = services;
       const { id: workspaceId, country } = caller.workspace;
       const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));
@@ -122,6 +123,7 @@ export const lineCarrierRoutes = [
         refuseState(held);
         const inboxPosition = inbox?.read.at(-1)?.position ?? null;
         await connectLine(db, held, { carrier: carrier.name, carrierConfig, address, inboxPosition }, now);
+        await audit(db, [{ id }]);
         return findLine(db, id);
       }).finally(() => releaseLine(pools, workspaceId, id));
       if (!connected) throw lineNotFound();

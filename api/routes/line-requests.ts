@@ -19,6 +19,7 @@ import { NO_CARRIER } from '#domain/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/line-request.ts';
 import type { Channel } from '#domain/channel.ts';
 import { PaymentsUnavailable } from '#domain/payments.ts';
+import type { RecordAudit } from '../http/audit.ts';
 import { ApiError } from '../http/errors.ts';
 import { replayed, requestHash } from '../http/idempotency.ts';
 import type { Answer } from '../http/respond.ts';
@@ -32,7 +33,11 @@ const CHECK_EVERY_MS = 5000;
 
 const LineRequestParams = z.object({ id: z.string() });
 
-type Act = (caller: WorkspaceCaller, id: string, services: Services) => Promise<StoredLineRequest>;
+type Act = (
+  caller: WorkspaceCaller,
+  id: string,
+  services: Services & { audit: RecordAudit },
+) => Promise<StoredLineRequest>;
 
 export const lineRequestRoutes = [
   workspaceRoute({
@@ -48,7 +53,13 @@ export const lineRequestRoutes = [
     body: LineRequestInput,
     responses: { 201: LineRequest },
     errors: ['SUBSCRIPTION_REQUIRED', 'FORBIDDEN_LINE_TYPE', 'PAYMENT_PENDING', 'UNAVAILABLE'],
-    async handler({ caller, body, header, ...services }) {
+    audit: {
+      action: 'line_request.created',
+      target: 'line_request',
+      targets: 'handler',
+      changes: ['channelType', 'lineType', 'country'],
+    },
+    async handler({ caller, body, header, audit, ...services }) {
       const { pools, carriers, secrets } = services;
       const workspaceId = caller.workspace.id;
       const key = header('idempotency-key');
@@ -70,6 +81,7 @@ export const lineRequestRoutes = [
             source,
             grant: granted,
           });
+          await audit(db, [{ id: stored.id }]);
           return { status: 201, body: presentLineRequest(stored) };
         }),
       );
@@ -118,6 +130,12 @@ export const lineRequestRoutes = [
       'READ_ONLY',
     ],
     openWhenReadOnly: true,
+    audit: {
+      action: 'line_request.updated',
+      target: 'line_request',
+      targets: 'handler',
+      changes: ['action'],
+    },
     async handler({ caller, params, body, ...services }) {
       const act = { payment_link: paymentLink, cancel, retry }[body.action];
       return { status: 200, body: presentLineRequest(await act(caller, requestId(params.id), services)) };
@@ -186,8 +204,12 @@ const paymentLink: Act = async (caller, id, services) => {
   return after;
 };
 
-const cancel: Act = async ({ workspace }, id, { pools }) => {
-  const change = await withTenant(pools, workspace.id, (db) => changeLineRequest(db, id, { type: 'cancel' }));
+const cancel: Act = async ({ workspace }, id, { pools, audit }) => {
+  const change = await withTenant(pools, workspace.id, async (db) => {
+    const canceled = await changeLineRequest(db, id, { type: 'cancel' });
+    if (canceled?.possible) await audit(db, [{ id }]);
+    return canceled;
+  });
   if (!change) throw lineRequestNotFound();
   if (!change.possible) throw new ApiError('INVALID_STATE');
   return change.request;
@@ -207,6 +229,7 @@ const retry: Act = async ({ workspace }, id, services) => {
     if (provisioningStatus !== 'failed') throw new ApiError('INVALID_STATE');
     const change = await changeLineRequest(db, id, { type: 'retry', grant: await grantLine(db, channel) });
     if (!change?.possible) throw new ApiError('INVALID_STATE');
+    await services.audit(db, [{ id }]);
   });
   await settle();
   return found(await tenant((db) => findLineRequest(db, id)));

@@ -38,6 +38,19 @@ export const lineRoutes = [
     body: LinePatch,
     responses: { 200: z.object({ success: z.literal(true), line: Line }) },
     errors: ['NOT_FOUND'],
+    audit: {
+      action: 'line.updated',
+      target: 'line',
+      changes: [
+        'isActive',
+        'dailyTotalMessagesLimit',
+        'dailyNewConversationsLimit',
+        'hourlyNewConversationsLimit',
+        'minGapSeconds',
+        'contactGapSeconds',
+        'lineDownNotifications',
+      ],
+    },
     async handler({ db, caller, params, body, now }) {
       const found = await updateLine(db, params.id, body);
       const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;

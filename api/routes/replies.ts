@@ -2,12 +2,8 @@ import { z } from 'zod';
 import { listReplies, presentReplies } from '#db/queries/replies.ts';
 import { Id } from '#domain/ids.ts';
 import { Reply } from '#domain/reply.ts';
-import { NextCursor, page, PageQuery } from '../http/page.ts';
+import { Instant, NextCursor, page, PageQuery } from '../http/page.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
-
-const Instant = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 date and time' })
-  .transform((text) => new Date(text));
 
 export const replyRoutes = [
   workspaceRoute({

@@ -60,6 +60,12 @@ export const teamRoutes = [
       .meta({ id: 'InvitationInput' }),
     responses: { 201: z.object({ success: z.literal(true), invitation: Invitation }) },
     errors: ['CONFLICT'],
+    audit: {
+      action: 'invitation.created',
+      target: 'invitation',
+      targets: ({ answer }) => [{ id: answer.invitation._id }],
+      changes: ['role'],
+    },
     async handler({ db, caller, body, config, secrets, now }) {
       const email = normalizeEmail(body.email);
       if (email === null) throw invalid('email', 'must be an email address');
@@ -124,6 +130,7 @@ export const teamRoutes = [
     summary: 'Withdraw an invitation that was not accepted; its link is void',
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true) }) },
+    audit: { action: 'invitation.deleted', target: 'invitation' },
     async handler({ db, params }) {
       if (!(await deleteInvitation(db, params.id))) throw new ApiError('NOT_FOUND', 'Invitation not found');
       return { status: 200, body: { success: true } };

@@ -60,6 +60,12 @@ export const webhookRoutes = [
     },
     errors: ['URL_NOT_ALLOWED'],
     check: ({ body, egress }) => checkWebhookUrl(body.url, { egress }),
+    audit: {
+      action: 'webhook.created',
+      target: 'webhook',
+      targets: ({ answer }) => [{ id: answer.webhook._id }],
+      changes: ['name', 'events'],
+    },
     async handler({ db, body, secrets }) {
       const webhook = await registerWebhook(db, body, { secrets });
       return { status: 201, body: { success: true, webhook, secret: webhook.secret } };
@@ -98,6 +104,7 @@ export const webhookRoutes = [
     async check({ body, egress }) {
       if (body.url !== undefined) await checkWebhookUrl(body.url, { egress });
     },
+    audit: { action: 'webhook.updated', target: 'webhook', changes: ['name', 'events', 'isActive'] },
     async handler({ db, params, body, now }) {
       const row = await updateWebhook(db, params.id, body);
       if (!row) throw webhookNotFound();
@@ -117,6 +124,7 @@ export const webhookRoutes = [
     params: WebhookParams,
     responses: { 200: z.object({ success: z.literal(true) }) },
     errors: ['NOT_FOUND'],
+    audit: { action: 'webhook.deleted', target: 'webhook' },
     async handler({ db, params }) {
       if (!(await deleteWebhook(db, params.id))) throw webhookNotFound();
       return { status: 200, body: { success: true } };
@@ -141,6 +149,7 @@ export const webhookRoutes = [
       }),
     },
     errors: ['NOT_FOUND'],
+    audit: { action: 'webhook.secret_rotated', target: 'webhook' },
     async handler({ db, params, secrets }) {
       const secret = newWebhookSecret();
       const row = await rotateSecret(

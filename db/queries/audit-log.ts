@@ -1,6 +1,14 @@
 import { sql } from 'slonik';
+import { z } from 'zod';
 import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
-import type { NewAuditEntry } from '#domain/audit.ts';
+import {
+  AuditAction,
+  AuditActor,
+  AuditChanges,
+  AuditEntry,
+  AuditTarget,
+  type NewAuditEntry,
+} from '#domain/audit.ts';
 import { newId } from '#domain/ids.ts';
 
 /** The log of one workspace, or of what an agency changes outside of its workspaces: the same in two tables. */
@@ -18,7 +26,64 @@ export async function insertAuditEntry(
 ): Promise<void> {
   await log.db.query(sql.type(NoRows)`
     insert into ${table(log)}
-      (${owner(log)}, id, channel, actor_type, actor_id, actor_name, action, target_type, target_id, reason, changes)
-    values (${ownerId(log)}, ${newId()}, ${channel}, ${actor.type}, ${actor.id}, ${actor.name}, ${action},
+      (${owner(log)}, id, at, channel, actor_type, actor_id, actor_name, action, target_type, target_id, reason, changes)
+    values (${ownerId(log)}, ${newId()}, date_trunc('milliseconds', now()), ${channel}, ${actor.type}, ${actor.id}, ${actor.name}, ${action},
       ${target.type}, ${target.id}, ${reason}, ${sql.jsonb(changes)})`);
 }
+
+export interface AuditFilter {
+  action?: AuditAction | undefined;
+  channel?: AuditEntry['channel'] | undefined;
+  actorId?: string | undefined;
+  targetType?: AuditTarget['type'] | undefined;
+  targetId?: string | undefined;
+  since?: Date | undefined;
+  until?: Date | undefined;
+}
+
+const EntryRow = z.object({
+  id: z.string(),
+  at: z.date(),
+  channel: AuditEntry.shape.channel,
+  actorType: AuditActor.shape.type,
+  actorId: z.string().nullable(),
+  actorName: z.string().nullable(),
+  action: AuditAction,
+  targetType: AuditTarget.shape.type,
+  targetId: z.string(),
+  reason: z.string().nullable(),
+  changes: AuditChanges,
+});
+export type AuditEntryRow = z.infer<typeof EntryRow>;
+
+/** Newest first, before the id `cursor`. */
+export async function listAuditEntries(
+  log: AuditLog,
+  filter: AuditFilter,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<AuditEntryRow[]> {
+  const rows = await log.db.any(sql.type(EntryRow)`
+    select * from ${table(log)} where ${sql.and([
+      sql.fragment`${owner(log)} = ${ownerId(log)}`,
+      cursor !== undefined && sql.fragment`id < ${cursor}`,
+      filter.action !== undefined && sql.fragment`action = ${filter.action}`,
+      filter.channel !== undefined && sql.fragment`channel = ${filter.channel}`,
+      filter.actorId !== undefined && sql.fragment`actor_id = ${filter.actorId}`,
+      filter.targetType !== undefined && sql.fragment`target_type = ${filter.targetType}`,
+      filter.targetId !== undefined && sql.fragment`target_id = ${filter.targetId}`,
+      filter.since && sql.fragment`at >= ${sql.timestamp(filter.since)}`,
+      filter.until && sql.fragment`at <= ${sql.timestamp(filter.until)}`,
+    ])} order by id desc limit ${limit}`);
+  return [...rows];
+}
+
+export const presentAuditEntry = (row: AuditEntryRow): AuditEntry => ({
+  _id: row.id,
+  at: row.at.toISOString(),
+  actor: { type: row.actorType, id: row.actorId, name: row.actorName },
+  channel: row.channel,
+  action: row.action,
+  target: { type: row.targetType, id: row.targetId },
+  reason: row.reason,
+  changes: row.changes,
+});

@@ -21,31 +21,49 @@ const AgencyRow = z.object({
 });
 const AGENCY = sql.fragment`a.id, a.is_active, a.billing_mode`;
 
+const KeyRow = z.object({ userId: z.string().nullable(), keyId: z.string(), keyName: z.string() });
+const KEY = sql.fragment`k.created_by_user_id user_id, k.id key_id, k.name key_name`;
+
+const UserRow = z.object({ userName: z.string().nullable() });
+/** Whoever has given no name is known by their email. */
+const USER_NAME = sql.fragment`coalesce(nullif(u.name, ''), u.email) user_name`;
+
 const USABLE = sql.fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
 
 /** The caller behind a workspace key, or null when it is unknown, revoked or expired. */
 export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
-  const row = await db.maybeOne(sql.type(WorkspaceRow.extend({ userId: z.string().nullable() }))`
-    select ${WORKSPACE}, k.created_by_user_id user_id
+  const row = await db.maybeOne(sql.type(WorkspaceRow.extend(KeyRow.shape))`
+    select ${WORKSPACE}, ${KEY}
     from workspace_keys k join workspaces w on w.id = k.workspace_id
     where k.hash = ${hash} and ${USABLE}`);
   if (!row) return null;
-  const { userId, ...workspace } = row;
-  return { kind: 'workspace', via: 'key', workspace, userId, role: null };
+  const { userId, keyId, keyName, ...workspace } = row;
+  const actor = { type: 'key', id: keyId, name: keyName } as const;
+  return { kind: 'workspace', via: 'key', actor, workspace, userId, role: null };
 }
 
 export async function agencyByKey(db: SystemDb, hash: string): Promise<AgencyCaller | null> {
-  const row = await db.maybeOne(sql.type(AgencyRow.extend({ userId: z.string().nullable() }))`
-    select ${AGENCY}, k.created_by_user_id user_id
+  const row = await db.maybeOne(sql.type(AgencyRow.extend(KeyRow.shape))`
+    select ${AGENCY}, ${KEY}
     from agency_keys k join agencies a on a.id = k.agency_id
     where k.hash = ${hash} and ${USABLE}`);
   if (!row) return null;
-  const { userId, ...agency } = row;
-  return { kind: 'agency', via: 'key', agency, userId, role: null };
+  const { userId, keyId, keyName, ...agency } = row;
+  const actor = { type: 'key', id: keyId, name: keyName } as const;
+  return { kind: 'agency', via: 'key', actor, agency, userId, role: null };
 }
 
-export async function workspaceById(db: SystemDb, id: string): Promise<CallerWorkspace | null> {
-  return db.maybeOne(sql.type(WorkspaceRow)`select ${WORKSPACE} from workspaces w where w.id = ${id}`);
+/** A workspace, and the name of the user who is signed in to it. */
+export async function workspaceOfSession(
+  db: SystemDb,
+  id: string,
+  userId: string,
+): Promise<{ workspace: CallerWorkspace; userName: string | null } | null> {
+  const row = await db.maybeOne(sql.type(WorkspaceRow.extend(UserRow.shape))`
+    select ${WORKSPACE}, ${USER_NAME} from workspaces w left join users u on u.id = ${userId} where w.id = ${id}`);
+  if (!row) return null;
+  const { userName, ...workspace } = row;
+  return { workspace, userName };
 }
 
 /**
@@ -58,14 +76,16 @@ export async function agencyOfUser(
   userId: string,
   agencyId: string | null,
 ): Promise<AgencyCaller | null> {
-  const row = await db.maybeOne(sql.type(AgencyRow.extend({ role: z.enum(['owner', 'co_admin']) }))`
-    select ${AGENCY}, m.role
-    from agency_members m join agencies a on a.id = m.agency_id
+  const Row = AgencyRow.extend({ role: z.enum(['owner', 'co_admin']), ...UserRow.shape });
+  const row = await db.maybeOne(sql.type(Row)`
+    select ${AGENCY}, m.role, ${USER_NAME}
+    from agency_members m join agencies a on a.id = m.agency_id join users u on u.id = m.user_id
     where m.user_id = ${userId} and (${agencyId}::text is null or a.id = ${agencyId})
     order by m.role = 'owner' desc, m.joined_at, a.created_at, a.id limit 1`);
   if (!row) return null;
-  const { role, ...agency } = row;
-  return { kind: 'agency', via: 'session', agency, userId, role };
+  const { role, userName, ...agency } = row;
+  const actor = { type: 'user', id: userId, name: userName } as const;
+  return { kind: 'agency', via: 'session', actor, agency, userId, role };
 }
 
 /** Writes when a key was last used; at most once a minute, so that reading stays reading. */

@@ -104,21 +104,26 @@ export async function findOffer(db: SystemDb, tokenHash: string, now: Date): Pro
     for update of i`);
 }
 
-/** Makes the invited person a member; a user of that address is that person. Accepting twice changes nothing. */
+/**
+ * Makes the invited person a member; a user of that address is that person. Accepting twice changes nothing.
+ * @returns the user who has become a member, or null.
+ */
 export async function acceptOffer(
   db: SystemDb,
   { workspaceId, id, email, role, acceptedAt }: Offer,
   now: Date,
-): Promise<void> {
-  if (acceptedAt !== null) return;
+): Promise<{ id: string; name: string } | null> {
+  if (acceptedAt !== null) return null;
   await db.query(sql.type(NoRows)`
     insert into users (id, email) values (${newUserId()}, ${email}) on conflict (lower(email)) do nothing`);
+  const user = await db.one(sql.type(z.object({ id: z.string(), name: z.string() }))`
+    select id, coalesce(nullif(name, ''), email) name from users where lower(email) = lower(${email})`);
   await db.query(sql.type(NoRows)`
-    insert into workspace_members (workspace_id, user_id, role)
-    select ${workspaceId}, u.id, ${role} from users u where lower(u.email) = lower(${email})
+    insert into workspace_members (workspace_id, user_id, role) values (${workspaceId}, ${user.id}, ${role})
     on conflict (workspace_id, user_id) do nothing`);
   await db.query(sql.type(NoRows)`
     update invitations set accepted_at = ${sql.timestamp(now)} where workspace_id = ${workspaceId} and id = ${id}`);
+  return user;
 }
 
 export async function workspaceName(db: TenantDb): Promise<string> {

@@ -232,6 +232,10 @@ describe('co-admins', () => {
 
     expect((await casey.as('POST', link)).status).toBe(200);
     expect((await casey.as('POST', link)).status).toBe(200);
+    const joined = await owner('GET', '/api/agency/audit-log?action=agency_admin.joined');
+    expect(joined.body.entries).toMatchObject([
+      { actor: { type: 'user', id: casey.userId }, target: { type: 'agency_admin', id: casey.userId } },
+    ]);
     const admin = { userId: casey.userId, email: casey.email, name: 'Casey', role: 'co_admin' };
     expect((await owner('GET', '/api/agency/admins')).body).toEqual({ success: true, admins: [admin] });
     expect((await owner('GET', '/api/agency/members')).body.members).toMatchObject([

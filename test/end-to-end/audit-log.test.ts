@@ -3,9 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { NoRows, withSystem, withTenant } from '#db/pool.ts';
 import { byOperator, type NewAuditEntry } from '#domain/audit.ts';
-import { newId } from '#domain/ids.ts';
+import { newId, newUserId } from '#domain/ids.ts';
+import { tenantRoutes } from '#test/conformance/requests.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { createAgency, createWorkspace } from '#test/support/factories.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -13,16 +17,308 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const paused = (): NewAuditEntry => ({
-  ...byOperator({ by: 'Ada', reason: 'The carrier asked for it' }),
-  action: 'line.paused',
-  target: { type: 'line', id: newId() },
-});
+interface World {
+  workspace: { id: string; key: string; ownerId: string };
+  agency: { id: string; key: string; ownerId: string };
+  /** Of the workspace: its key, and its owner's session. */
+  api: ApiClient;
+  session: ApiClient;
+  /** The session of the agency's owner. */
+  agent: ApiClient;
+}
+
+async function world(): Promise<World> {
+  const agency = await createAgency(app, { billing_mode: 'invoice' });
+  const workspace = await createWorkspace(app, { agency_id: agency.id });
+  const { ownerId: userId, id: organizationId } = workspace;
+  return {
+    workspace,
+    agency,
+    api: apiClient(app.url, workspace.key),
+    session: apiClient(app.url, await signIn(app, { userId, organizationId, role: 'org:admin' })),
+    agent: apiClient(app.url, await signIn(app, { userId: agency.ownerId })),
+  };
+}
+
+async function ok(answer: ReturnType<ApiClient>) {
+  const { status, body } = await answer;
+  expect(status, JSON.stringify(body)).toBeLessThan(300);
+  return body;
+}
+
+const logOf = async (session: ApiClient, query = '', path = '/api/audit-log') =>
+  (await ok(session('GET', `${path}?limit=200${query}`))).entries;
+
+const endpoint = { url: 'https://hooks.example.com/in?token=secret-of-the-url', events: ['message.sent'] };
+
+async function openDraft({ workspace }: World, address: string): Promise<string> {
+  const replyId = newId();
+  await insertRow(app, 'inbound_messages', {
+    workspace_id: workspace.id,
+    id: replyId,
+    line_id: newId(),
+    address,
+    carrier_message_id: replyId,
+    body: 'Is it still free?',
+    received_at: new Date(),
+  });
+  await insertRow(app, 'ai_drafts', {
+    workspace_id: workspace.id,
+    reply_id: replyId,
+    address,
+    status: 'drafted',
+    draft: 'secret draft',
+    due_at: new Date(),
+  });
+  return replyId;
+}
+
+/** Makes every change once that a route of a workspace records. */
+async function changeEverything(of: World): Promise<void> {
+  const { api, session, workspace } = of;
+  const key = await ok(session('POST', '/api/keys', { name: 'CI' }));
+  await ok(session('DELETE', `/api/keys/${key._id}`));
+  const { webhook } = await ok(api('POST', '/api/webhooks', { ...endpoint, name: 'CRM' }));
+  await ok(api('PATCH', `/api/webhooks/${webhook._id}`, { isActive: false }));
+  await ok(api('POST', `/api/webhooks/${webhook._id}/rotate-secret`));
+  await ok(api('DELETE', `/api/webhooks/${webhook._id}`));
+  await ok(
+    api('PATCH', '/api/workspace/fallback-config', { provider: 'simulated', authToken: 'secret-token' }),
+  );
+  await ok(api('POST', '/api/email-preferences', { preferences: { campaign: { enabled: false } } }));
+  await ok(
+    api('PUT', '/api/knowledge-base', {
+      mode: 'off',
+      instructions: 'secret instructions',
+      documents: [{ title: 'secret title', text: 'secret text' }],
+    }),
+  );
+  await ok(
+    api('POST', '/api/knowledge-base/auto-replies', {
+      replyId: await openDraft(of, phone()),
+      action: 'reject',
+    }),
+  );
+  const { invitation } = await ok(api('POST', '/api/team/invite', { email: 'secret@example.com' }));
+  await ok(api('DELETE', `/api/team/invitations/${invitation._id}`));
+
+  const lineId = await createLine(app, workspace.id);
+  await ok(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));
+  await ok(
+    api('PUT', `/api/lines/${lineId}/carrier`, {
+      provider: 'simulated',
+      address: '+14155550123',
+      config: {},
+    }),
+  );
+  const answered = phone();
+  await openDraft(of, answered);
+  await ok(api('POST', '/api/inbox/send-reply', { phone: answered, message: 'secret answer' }));
+
+  const steps = [{ message: 'secret step', delay: { days: 1 } }];
+  const { campaign } = await ok(api('POST', '/api/campaigns', { name: 'Spring', steps }));
+  const path = `/api/campaigns/${campaign._id}`;
+  await ok(api('PATCH', path, { name: 'Summer' }));
+  for (const action of ['start', 'pause', 'resume', 'archive']) await ok(api('POST', `${path}/${action}`));
+  await ok(api('DELETE', path));
+}
+
+/** Makes every change once that a route of an agency records. */
+async function changeEverythingOfAgency({ agent, agency, workspace }: World): Promise<void> {
+  const key = await ok(agent('POST', '/api/agency/keys', { name: 'CI' }));
+  await ok(agent('DELETE', `/api/agency/keys/${key._id}`));
+  const { subAccount } = await ok(
+    agent('POST', '/api/agency/subaccounts', { name: 'New', legalName: 'New Inc', timezone: 'UTC' }),
+  );
+  await ok(
+    agent('POST', '/api/agency/billing/subscribe', { workspaceId: subAccount.idpOrgId, plan: 'growth' }),
+  );
+  await ok(
+    agent('POST', '/api/agency/billing/card', { returnUrl: 'https://example.com/?token=secret-return' }),
+  );
+  await ok(agent('POST', '/api/agency/email-preferences', { enabled: false }));
+  const { webhooks } = await ok(
+    agent('POST', '/api/agency/webhooks', { ...endpoint, workspaceId: workspace.id }),
+  );
+  await ok(agent('DELETE', `/api/agency/webhooks/${webhooks[0]._id}`));
+  const lineId = await createLine(app, workspace.id);
+  const transfer = { action: 'transfer', lineId, targetWorkspaceId: subAccount.idpOrgId };
+  await ok(agent('POST', '/api/agency/lines', transfer));
+  await ok(agent('POST', '/api/agency/lines', { action: 'delete', lineId }));
+  await ok(agent('POST', '/api/agency/admins', { email: 'secret-admin@example.com' }));
+  const { invitations } = await ok(agent('GET', '/api/agency/invitations'));
+  await ok(agent('DELETE', `/api/agency/invitations/${invitations[0]._id}`));
+  const coAdmin = newUserId();
+  await insertRow(app, 'users', { id: coAdmin, email: `${coAdmin}@example.test` });
+  await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
+  await ok(agent('DELETE', `/api/agency/admins/${coAdmin}`));
+}
+
+const actionsOf = (entries: { action: string }[]): string[] =>
+  [...new Set(entries.map(({ action }) => action))].toSorted();
 
 describe('the audit log', () => {
+  it('has what every route that changes something records, in the log that it concerns, without a secret', async () => {
+    const of = await world();
+    await changeEverything(of);
+    await changeEverythingOfAgency(of);
+    // Billed by card, so that a line is paid for first.
+    const own = await createWorkspace(app);
+    const owner = apiClient(
+      app.url,
+      await signIn(app, { userId: own.ownerId, organizationId: own.id, role: 'org:admin' }),
+    );
+    const request = { channelType: 'email', firstName: 'Ada', lastName: 'Secret' };
+    const { line } = await ok(owner('POST', '/api/line-requests', request));
+    await ok(owner('POST', `/api/line-requests/${line._id}`, { action: 'cancel' }));
+
+    const [workspace, agency, ownLog] = await Promise.all([
+      logOf(of.session),
+      logOf(of.agent, '', '/api/agency/audit-log'),
+      logOf(owner),
+    ]);
+    const { subAccounts } = await ok(of.agent('GET', '/api/agency/subaccounts'));
+    const newId = subAccounts.find(({ name }: { name: string }) => name === 'New').idpOrgId;
+    const client = await logOf(of.agent, `&workspaceId=${newId}`);
+    const declared = tenantRoutes.flatMap(({ audit }) => audit?.action ?? []);
+    expect(actionsOf([...workspace, ...agency, ...ownLog, ...client])).toEqual(
+      [...new Set([...declared, 'line.deleted'])].toSorted(),
+    );
+    expect(actionsOf(client)).toEqual(
+      ['email_preferences.updated', 'line.deleted', 'line.transferred', 'subscription.changed'].toSorted(),
+    );
+    expect(actionsOf(agency)).toEqual(
+      [
+        'agency_admin.invited',
+        'agency_admin.removed',
+        'agency_invitation.deleted',
+        'key.created',
+        'key.revoked',
+        'payment_method.page_opened',
+        'workspace.created',
+      ].toSorted(),
+    );
+    expect(JSON.stringify([workspace, agency, ownLog, client])).not.toMatch(
+      /secret(?!_rotated)|\+1415|@example\.com/i,
+    );
+  });
+
+  it('tells who did what, through which channel, and what is new', async () => {
+    const { api, session, agent, workspace, agency } = await world();
+    const lineId = await createLine(app, workspace.id);
+    await ok(api('PATCH', `/api/lines/${lineId}`, { isActive: false, firstName: 'Ada' }));
+    await ok(session('PATCH', `/api/lines/${lineId}`, { hourlyNewConversationsLimit: null }));
+    await ok(agent('POST', '/api/agency/email-preferences', { enabled: true }));
+    await withTenant(app.pools, workspace.id, (db) =>
+      insertAuditEntry({ db, workspaceId: workspace.id }, paused(lineId)),
+    );
+    const target = { type: 'line', id: lineId };
+    const key = { type: 'key', id: expect.stringMatching(/^[0-9a-f]{24}$/), name: 'Test' };
+    expect(await logOf(session)).toMatchObject([
+      {
+        action: 'line.paused',
+        channel: 'operator',
+        actor: { type: 'operator', id: null, name: 'Ada' },
+        reason: 'The carrier asked for it',
+        target,
+        changes: {},
+      },
+      {
+        action: 'email_preferences.updated',
+        channel: 'session',
+        actor: { type: 'user', id: agency.ownerId, name: 'Agency owner' },
+        target: { type: 'workspace', id: workspace.id },
+        changes: { enabled: true },
+      },
+      {
+        action: 'line.updated',
+        channel: 'session',
+        actor: { type: 'user', id: workspace.ownerId, name: 'Owner' },
+        target,
+        changes: { hourlyNewConversationsLimit: null },
+      },
+      {
+        action: 'line.updated',
+        channel: 'api',
+        actor: key,
+        target,
+        reason: null,
+        changes: { isActive: false, firstName: '••••••••' },
+      },
+    ]);
+  });
+
+  it('has nothing of what was refused, and once what was repeated with its Idempotency-Key', async () => {
+    const { api, session } = await world();
+    const again = { 'idempotency-key': 'once' };
+    const body = { ...endpoint, name: 'CRM' };
+    await ok(api('POST', '/api/webhooks', body, again));
+    await ok(api('POST', '/api/webhooks', body, again));
+    expect((await api('POST', '/api/webhooks', { ...body, name: 'Other' }, again)).status).toBe(409);
+    expect((await api('DELETE', `/api/webhooks/${newId()}`)).status).toBe(404);
+    expect((await api('PATCH', '/api/workspace/fallback-config', { provider: 'twilio' })).status).toBe(400);
+    expect(actionsOf(await logOf(session))).toEqual(['webhook.created']);
+    expect(await logOf(session)).toHaveLength(1);
+  });
+
+  it('is read in pages, newest first, and by what is asked for', async () => {
+    const { session, workspace } = await world();
+    const ids = [newId(), newId(), newId()];
+    for (const id of ids)
+      await withTenant(app.pools, workspace.id, (db) =>
+        insertAuditEntry({ db, workspaceId: workspace.id }, paused(id)),
+      );
+    await ok(session('POST', '/api/keys', { name: 'CI' }));
+    const targets = (entries: { target: { id: string } }[]) => entries.map(({ target }) => target.id);
+    const first = await ok(session('GET', '/api/audit-log?action=line.paused&limit=2'));
+    const second = await ok(
+      session('GET', `/api/audit-log?action=line.paused&limit=2&cursor=${first.nextCursor}`),
+    );
+    expect(targets([...first.entries, ...second.entries])).toEqual(ids.toReversed());
+    expect(second.nextCursor).toBeNull();
+    expect(targets(await logOf(session, `&targetType=line&targetId=${ids[1]}`))).toEqual([ids[1]]);
+    expect(actionsOf(await logOf(session, `&actorId=${workspace.ownerId}`))).toEqual(['key.created']);
+    expect(actionsOf(await logOf(session, '&channel=operator'))).toEqual(['line.paused']);
+    const [newest, , , oldest] = await logOf(session);
+    expect(await logOf(session, `&since=${newest.at}&until=${newest.at}`)).toContainEqual(newest);
+    expect(await logOf(session, `&until=${oldest.at}`)).toContainEqual(oldest);
+    expect(await logOf(session, '&until=2020-01-01T00:00:00Z')).toEqual([]);
+  });
+
+  it('is read by owners and admins, and those of the agency, alone', async () => {
+    const { api, agent, workspace, agency } = await world();
+    const foreign = await world();
+    const answers = async (by: ApiClient, query = '') => {
+      const { status, body } = await by('GET', `/api/audit-log${query}`);
+      return [status, body.code];
+    };
+    const organizationId = workspace.id;
+    const member = await signIn(app, { userId: newUserId(), organizationId, role: 'org:member' });
+    expect(await answers(api)).toEqual([403, 'SESSION_REQUIRED']);
+    expect(await answers(apiClient(app.url, agency.key))).toEqual([403, 'SESSION_REQUIRED']);
+    expect(await answers(apiClient(app.url, member))).toEqual([403, 'ADMIN_REQUIRED']);
+    expect(await answers(agent, `?workspaceId=${workspace.id}`)).toEqual([200, undefined]);
+    const notFound = [404, 'WORKSPACE_NOT_FOUND'];
+    expect(await answers(agent, `?workspaceId=${foreign.workspace.id}`)).toEqual(notFound);
+    expect(await answers(apiClient(app.url, member), `?workspaceId=${foreign.workspace.id}`)).toEqual(
+      notFound,
+    );
+    // A workspace of one agency is not that of another agency that the same person belongs to.
+    await insertRow(app, 'agency_members', {
+      agency_id: foreign.agency.id,
+      user_id: agency.ownerId,
+      role: 'co_admin',
+    });
+    const as = { 'x-agency-id': foreign.agency.id };
+    const named = (id: string) => agent('GET', `/api/audit-log?workspaceId=${id}`, undefined, as);
+    expect((await named(workspace.id)).status).toBe(404);
+    expect((await named(foreign.workspace.id)).status).toBe(200);
+  });
+
   it('is changed by nobody, and a tenant deletes nothing of it', async () => {
     const { id: workspaceId } = await createWorkspace(app);
-    await withTenant(app.pools, workspaceId, (db) => insertAuditEntry({ db, workspaceId }, paused()));
+    const entry = paused(newId());
+    await withTenant(app.pools, workspaceId, (db) => insertAuditEntry({ db, workspaceId }, entry));
     const statements = {
       update: sql.type(NoRows)`update audit_log set actor_name = 'Eve'`,
       delete: sql.type(NoRows)`delete from audit_log`,
@@ -36,17 +332,61 @@ describe('the audit log', () => {
     );
     const other = await createWorkspace(app);
     await expect(
-      withTenant(app.pools, other.id, (db) => insertAuditEntry({ db, workspaceId }, paused())),
+      withTenant(app.pools, other.id, (db) => insertAuditEntry({ db, workspaceId }, entry)),
     ).rejects.toThrow('row-level security');
   });
 
   it('of an agency is changed by nobody either', async () => {
     const { id: agencyId } = await createAgency(app);
-    await withSystem(app.pools, (db) => insertAuditEntry({ db, agencyId }, paused()));
+    await withSystem(app.pools, (db) => insertAuditEntry({ db, agencyId }, paused(newId())));
     await expect(
       withSystem(app.pools, (db) =>
         db.query(sql.type(NoRows)`update agency_audit_log set actor_name = 'Eve'`),
       ),
     ).rejects.toThrow('permission denied');
   });
+});
+
+const paused = (lineId: string): NewAuditEntry => ({
+  ...byOperator({ by: 'Ada', reason: 'The carrier asked for it' }),
+  action: 'line.paused',
+  target: { type: 'line', id: lineId },
+});
+
+/** Requests that change something and are not recorded. */
+const NOT_RECORDED: Record<string, string> = {
+  sendMessage: 'each message is not recorded',
+  cancelMessage: 'each message is not recorded',
+  drip: 'each message is not recorded',
+  sendFallbackSms: 'each message is not recorded',
+  addCampaignLead: 'each lead is not recorded',
+  createLeads: 'each lead is not recorded',
+  updateLead: 'each lead is not recorded',
+  deleteLead: 'each lead is not recorded',
+  createList: 'lists are no settings',
+  updateList: 'lists are no settings',
+  deleteList: 'lists are no settings',
+  importLeads: 'lists are no settings',
+  createOptOut: 'opt-outs are records of their own',
+  deleteOptOut: 'opt-outs are records of their own',
+  deleteNamedOptOut: 'opt-outs are records of their own',
+  tagConversation: 'tags are no settings',
+  uploadAttachment: 'files are no settings',
+  previewCampaign: 'changes nothing',
+  checkAvailability: 'changes nothing',
+  checkAvailabilityRoundRobinPost: 'changes nothing',
+  replayWebhookDelivery: 'is in the delivery log',
+  pingWebhook: 'is in the delivery log',
+};
+
+it('every request that changes something is recorded, or is not for a reason', () => {
+  const changing = tenantRoutes.filter(({ method }) => method !== 'GET');
+  const unrecorded = changing.filter(({ audit }) => !audit).map(({ id }) => id);
+  expect(unrecorded.toSorted()).toEqual(Object.keys(NOT_RECORDED).toSorted());
+});
+
+it('a handler that opens its transactions records what it changes itself', () => {
+  const open = tenantRoutes.filter(({ transaction, audit }) => transaction === false && audit);
+  expect(open.length).toBeGreaterThan(4);
+  expect(open.filter(({ audit }) => audit?.targets !== 'handler').map(({ id }) => id)).toEqual([]);
 });

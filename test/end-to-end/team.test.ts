@@ -75,6 +75,15 @@ describe('an invitation', () => {
       email: 'grace@example.com',
       acceptedAt: expect.any(String),
     });
+    const admin = await signIn(app, {
+      userId: workspace.ownerId,
+      organizationId: workspace.id,
+      role: 'org:admin',
+    });
+    const joined = await apiClient(app.url, admin)('GET', '/api/audit-log?action=member.joined');
+    expect(joined.body.entries).toMatchObject([
+      { actor: { type: 'user', name: 'grace@example.com' }, changes: { role: 'org:admin' } },
+    ]);
     expect(await api('POST', '/api/team/invite', { email: 'grace@example.com' })).toMatchObject({
       status: 409,
       body: { code: 'CONFLICT' },

@@ -73,15 +73,22 @@ export interface Subscribed {
 /**
  * Puts a workspace on a plan: in card billing by charging the saved card, in invoice
  * billing at once, without a subscription.
+ * @param record is called in the transaction that changes the plan.
  * @throws CardDeclined, PaymentsUnavailable, SubscriptionBusy: nothing has changed then.
  */
-export async function subscribe(billing: Billing, workspaceId: string, plan: Plan): Promise<Subscribed> {
+export async function subscribe(
+  billing: Billing,
+  workspaceId: string,
+  plan: Plan,
+  record: (db: TenantDb) => Promise<void>,
+): Promise<Subscribed> {
   const { pools } = billing;
   const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
   const claim = await tenant(async (db) => {
     const { billingMode, plan: before } = await lockBilling(db);
     if (billingMode === 'card') return claimSubscription(db);
     await putOnPlan(db, plan, before);
+    await record(db);
     return null;
   });
   if (!claim) return { subscriptionId: null, billingMode: 'invoice' };
@@ -89,7 +96,9 @@ export async function subscribe(billing: Billing, workspaceId: string, plan: Pla
   const end = (outcome: { subscription?: Subscription; asked: boolean; readAt: Date }): Promise<void> =>
     tenant(async (db) => {
       await releaseSubscription(db, outcome.asked);
-      if (outcome.subscription) await applySubscription(db, outcome.subscription, outcome.readAt, true);
+      if (!outcome.subscription) return;
+      await applySubscription(db, outcome.subscription, outcome.readAt, true);
+      await record(db);
     });
   const readAt = new Date();
   if (claim.subscriptionId !== null && claim.plan === plan && claim.status === 'active') {
