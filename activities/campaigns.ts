@@ -1,6 +1,6 @@
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
 import { clearCampaign, completeCampaign } from '#db/commands/campaigns/campaign-status.ts';
-import { campaignProgress, lockCampaign, setEntered } from '#db/queries/campaigns.ts';
+import { campaignProgress, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
 import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
 import { decide, type TenantDb } from '#db/pool.ts';
 import type { CampaignProgress } from '#domain/campaign.ts';
@@ -57,7 +57,7 @@ async function advance(db: TenantDb, campaignId: string, now: Date): Promise<Loo
   if (!campaign.enteredAll) {
     const leads = await nextLeads(db, campaign, BATCH);
     await enterLeads(db, campaign, leads, now);
-    await setEntered(db, campaignId, leads.at(-1)?.id ?? campaign.enteredTo, leads.length < BATCH);
+    await setEntryProgress(db, campaignId, leads.at(-1)?.id ?? campaign.enteredTo, leads.length < BATCH);
     return more;
   }
   const progress = await campaignProgress(db, campaign);

@@ -2,12 +2,12 @@ import { pipeline, type Readable } from 'node:stream';
 // oxlint-disable-next-line no-restricted-imports -- this is the one place
 import { CsvError, parse } from 'csv-parse';
 import {
-  countBatch,
-  endImport,
+  recordBatch,
+  finishImport,
   findImport,
   type ImportRow,
   lockImport,
-  type Rejected,
+  type RejectedRow,
 } from '#db/queries/lead-imports.ts';
 import { insertLeads } from '#db/queries/leads.ts';
 import { lockList } from '#db/queries/lists.ts';
@@ -91,7 +91,7 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
         if (result === 'more')
           return { nextAt: new Date().toISOString(), reason: 'more rows are to be saved' };
         await decide(pools, workspaceId, leadImportId(importId), async (db) => {
-          await endImport(db, importId, result.error);
+          await finishImport(db, importId, result.error);
           return { nextAt: null, ended: true };
         });
         await storage.delete(row.fileKey);
@@ -146,7 +146,7 @@ async function saveBatch(
   await lockList(db, row.listId);
   if (!(await lockImport(db, row.id, processed))) throw new Error('another worker goes on with this import');
   const home = { country: await workspaceCountry(db), callingCode: row.defaultCountryCode ?? undefined };
-  const rejected: Rejected[] = [];
+  const rejected: RejectedRow[] = [];
   const leads: NormalizedLead[] = [];
   for (const { rowNumber, cells } of rows) {
     const input = readRow(cells, columns);
@@ -165,7 +165,7 @@ async function saveBatch(
   const owned = leads.map((lead) => ({ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }));
   const results = await insertLeads(db, row.listId, owned, { source: 'import', now: new Date() });
   const saved = results.filter(({ isNew }) => isNew).length;
-  await countBatch(db, row.id, {
+  await recordBatch(db, row.id, {
     columns: columns.columns,
     saved,
     duplicates: results.length - saved,

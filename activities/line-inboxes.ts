@@ -1,6 +1,6 @@
 import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
 import { noteUnreadable } from '#db/commands/inbound/unreadable.ts';
-import { advanceInbox, inboxPosition } from '#db/queries/line-inboxes.ts';
+import { advanceInboxPosition, inboxPosition } from '#db/queries/line-inboxes.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { decide, withTenant } from '#db/pool.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -34,7 +34,7 @@ export function createLineInboxActivities(dependencies: Dependencies) {
         events,
         async (db) => {
           if (unreadable) await noteUnreadable(db, lineId, unreadable);
-          return advanceInbox(db, lineId, { from, to });
+          return advanceInboxPosition(db, lineId, { from, to });
         },
       );
       if (!taken) return true;

@@ -3,7 +3,7 @@ import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {
   changeLineRequest,
   findLineRequest,
-  noteRefusal,
+  recordFailureReason,
   setIdentity,
   startLine,
   type StoredLineRequest,
@@ -37,7 +37,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
 
   /** What the carrier says stays out of the history: `failLine` finds it in the database. */
   async function refusal(line: RequestedLine, reason: string): Promise<ApplicationFailure> {
-    await tenant(line, (db) => noteRefusal(db, line.lineId, reason));
+    await tenant(line, (db) => recordFailureReason(db, line.lineId, reason));
     return refused('the carrier refuses the line');
   }
 

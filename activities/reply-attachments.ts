@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   dueAttachments,
-  markNotFetched,
+  markFetchFailed,
   markStored,
   nextAttachmentAt,
   type WaitingAttachment,
 } from '#db/queries/attachments.ts';
-import { storageUse } from '#db/queries/storage-usage.ts';
+import { storageUsage } from '#db/queries/storage-usage.ts';
 import { quotaExceeded } from '#domain/storage-quota.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { decide, type TenantDb, withTenant } from '#db/pool.ts';
@@ -46,7 +46,7 @@ export function createReplyAttachmentActivities({
 }: Dependencies) {
   /** @throws NoRoom in a transaction that would store, or has stored, more than the workspace may. */
   async function refuseBeyondQuota(db: TenantDb, added: number): Promise<void> {
-    const problem = quotaExceeded(await storageUse(db), storageQuota, added);
+    const problem = quotaExceeded(await storageUsage(db), storageQuota, added);
     if (problem !== null) throw new NoRoom(problem);
   }
 
@@ -82,7 +82,7 @@ export function createReplyAttachmentActivities({
         'a file could not be fetched',
       );
       const failure = forGood ? error.message : 'the carrier did not hand it over';
-      await tenant((db) => markNotFetched(db, file.id, { failure, tryAt }));
+      await tenant((db) => markFetchFailed(db, file.id, { failure, tryAt }));
     }
   }
 

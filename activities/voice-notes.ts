@@ -1,6 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type TenantDb, withTenant } from '#db/pool.ts';
-import { audioWithoutNote, insertVoiceNote, voiceNoteId, voiceNoteUrls } from '#db/queries/voice-notes.ts';
+import {
+  findAudioWithoutNote,
+  insertVoiceNote,
+  voiceNoteId,
+  voiceNoteUrls,
+} from '#db/queries/voice-notes.ts';
 import { voiceNoteName } from '#domain/voice-note.ts';
 import { MAX_NOTE_BYTES, UnreadableAudio, VOICE_NOTE_TYPE } from '#providers/audio/voice-note.ts';
 import { storageKey } from '#providers/storage/storage.ts';
@@ -47,7 +52,7 @@ export function createVoiceNotes({
     async prepare({ lineId, workspaceId }: { lineId: string; workspaceId: string }): Promise<void> {
       const missing = await withTenant(pools, workspaceId, async (db: TenantDb) => {
         const urls = await voiceNoteUrls(db, lineId, new Date(Date.now() + AHEAD_MS));
-        return audioWithoutNote(
+        return findAudioWithoutNote(
           db,
           urls.flatMap((url) => ownFile(url, workspaceId, links) ?? []),
         );

@@ -1,6 +1,6 @@
 import { createHash, randomInt } from 'node:crypto';
 import { bufferDrips, claimFingerprints, type DripAcknowledgement } from '#db/queries/drip.ts';
-import { claimIdempotencyKeys, storeAnswers } from '#db/queries/idempotency.ts';
+import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { type Pools, type TenantDb, withTenant } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
@@ -160,7 +160,7 @@ async function acceptBatch(
       outcomes[index] = outcome instanceof Error ? outcome : { ...outcome, replayed: true };
   }
 
-  await storeAnswers(
+  await storeResponses(
     db,
     'drip',
     fresh.flatMap(({ index }) => {

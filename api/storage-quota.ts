@@ -1,4 +1,4 @@
-import { storageUse } from '#db/queries/storage-usage.ts';
+import { storageUsage } from '#db/queries/storage-usage.ts';
 import { type ApiPools, type TenantDb, withTenant } from '#db/pool.ts';
 import { quotaExceeded, type StorageQuota } from '#domain/storage-quota.ts';
 import { ApiError } from './http/errors.ts';
@@ -8,7 +8,7 @@ import { ApiError } from './http/errors.ts';
  * @throws STORAGE_QUOTA_EXCEEDED
  */
 export async function assertWithinQuota(db: TenantDb, quota: StorageQuota, added = 0): Promise<void> {
-  const problem = quotaExceeded(await storageUse(db), quota, added);
+  const problem = quotaExceeded(await storageUsage(db), quota, added);
   if (problem !== null) throw new ApiError('STORAGE_QUOTA_EXCEEDED', problem);
 }
 

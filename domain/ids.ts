@@ -29,7 +29,7 @@ export const newUserId = (): string => `user_${newId()}`;
 export const newAgencyId = (): string => `agency_${newId()}`;
 
 /** A deterministic id: a retried operation gets the same one. */
-export function idFrom(name: string): string {
+export function deterministicId(name: string): string {
   return createHash('sha256').update(name).digest('hex').slice(0, 24);
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { claimAgencyKey, storeAgencyAnswer } from '#db/queries/agency-idempotency.ts';
-import { claimIdempotencyKeys, storeAnswers } from '#db/queries/idempotency.ts';
+import { claimAgencyIdempotencyKey, storeAgencyResponse } from '#db/queries/agency-idempotency.ts';
+import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
 import type { SystemDb, TenantDb } from '#db/pool.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
 import { ApiError, invalid } from './errors.ts';
@@ -45,7 +45,7 @@ export async function replayed(
   }
   const answer = await handle();
   const response = secrets.seal(JSON.stringify(answer.body), context);
-  await storeAnswers(db, route, [{ key, status: answer.status, response }]);
+  await storeResponses(db, route, [{ key, status: answer.status, response }]);
   return answer;
 }
 
@@ -59,7 +59,7 @@ export async function replayedForAgency(
   if (key === '') return handle();
   checkLength(key);
   const context = secretContext('idempotency', agencyId, `${route} ${key}`);
-  const earlier = await claimAgencyKey(db, { agencyId, route, key, hash });
+  const earlier = await claimAgencyIdempotencyKey(db, { agencyId, route, key, hash });
   if (earlier) {
     if (earlier.requestHash !== hash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
     const body: unknown = JSON.parse(secrets.open(earlier.responseSealed, context));
@@ -67,7 +67,7 @@ export async function replayedForAgency(
   }
   const answer = await handle();
   const responseSealed = secrets.seal(JSON.stringify(answer.body), context);
-  await storeAgencyAnswer(db, { agencyId, route, key }, { status: answer.status, responseSealed });
+  await storeAgencyResponse(db, { agencyId, route, key }, { status: answer.status, responseSealed });
   return answer;
 }
 

@@ -5,7 +5,7 @@ import {
   agencyNames,
   deleteAgencyInvitation,
   listAgencyInvitations,
-  putAgencyInvitation,
+  upsertAgencyInvitation,
 } from '#db/queries/agency-invitations.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { BillingMode } from '#domain/agency.ts';
@@ -75,7 +75,7 @@ export const agencyMemberRoutes = [
       if (email === null) throw invalid('email', 'must be an email address');
       const { token, tokenHash } = newToken();
       const { userId } = caller;
-      const { expiresAt, isNewLink } = await putAgencyInvitation(db, agencyId, {
+      const { expiresAt, isNewLink } = await upsertAgencyInvitation(db, agencyId, {
         email,
         tokenHash,
         userId,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { enterLeads, planEntry } from '#db/commands/campaigns/campaign-entry.ts';
 import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns.ts';
-import { findLead, insertLeads, joinList, type LeadRow, presentLead } from '#db/queries/leads.ts';
+import { findLead, insertLeads, addLeadToList, type LeadRow, presentLead } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { dryRun, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
@@ -142,7 +142,7 @@ async function leadOf(
     if (listId !== null) await lockList(db, listId);
     const lead = await findLead(db, leadId);
     if (!lead) throw leadNotFound();
-    if (listId !== null) await joinList(db, lead, listId);
+    if (listId !== null) await addLeadToList(db, lead, listId);
     return lead;
   }
   const { lead, problems } = normalizeLead(input ?? {}, { country, callingCode: defaultCountryCode });

@@ -1,8 +1,8 @@
 import type { Context } from 'koa';
 import { withSystemShare } from '#db/pool.ts';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { acceptAgencyOffer, findAgencyOffer } from '#db/queries/agency-invitations.ts';
-import { acceptOffer, findOffer } from '#db/queries/team.ts';
+import { acceptAgencyInvitation, findAgencyInvitationByToken } from '#db/queries/agency-invitations.ts';
+import { acceptInvitation, findInvitationByToken } from '#db/queries/team.ts';
 import { html } from '#providers/mail/html.ts';
 import { verifySession } from '../auth/authenticate.ts';
 import type { Session } from '../auth/session-token.ts';
@@ -39,8 +39,8 @@ export const invitationRoutes = [
     async respond(context, services) {
       const [tokenHash, now] = [tokenHashOf(context), new Date()];
       const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => ({
-        team: await findOffer(db, tokenHash, now),
-        agency: await findAgencyOffer(db, tokenHash, now),
+        team: await findInvitationByToken(db, tokenHash, now),
+        agency: await findAgencyInvitationByToken(db, tokenHash, now),
       }));
       if (team) {
         if (team.acceptedAt !== null)
@@ -65,8 +65,8 @@ export const invitationRoutes = [
     async respond(context, services) {
       const [tokenHash, now] = [tokenHashOf(context), new Date()];
       const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
-        const offer = await findOffer(db, tokenHash, now);
-        const joined = offer && (await acceptOffer(db, offer, now));
+        const offer = await findInvitationByToken(db, tokenHash, now);
+        const joined = offer && (await acceptInvitation(db, offer, now));
         if (joined) {
           await insertAuditEntry(
             { db, workspaceId: offer.workspaceId },
@@ -79,7 +79,7 @@ export const invitationRoutes = [
             },
           );
         }
-        return { team: offer, agency: await findAgencyOffer(db, tokenHash, now) };
+        return { team: offer, agency: await findAgencyInvitationByToken(db, tokenHash, now) };
       });
       if (team) return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
       if (!agency) return refuseLink(context, services, NOT_VALID);
@@ -98,8 +98,8 @@ async function acceptSignedIn(
   const session = await sessionOf(context, services);
   if (!session) return showPage(context, 401, html`Sign in to accept`, SIGN_IN_AND_ACCEPT);
   const { offer, accepted } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
-    const found = await findAgencyOffer(db, tokenHash, now);
-    const accepted = found !== null && (await acceptAgencyOffer(db, found, session.userId, now));
+    const found = await findAgencyInvitationByToken(db, tokenHash, now);
+    const accepted = found !== null && (await acceptAgencyInvitation(db, found, session.userId, now));
     if (accepted && found.acceptedAt === null) {
       await insertAuditEntry(
         { db, agencyId: found.agencyId },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { freeIdempotencyKey } from '#db/queries/idempotency.ts';
+import { releaseIdempotencyKey } from '#db/queries/idempotency.ts';
 import { awaitedInvoice, lineInvoices } from '#db/commands/billing/line-invoices.ts';
 import {
   changeLineRequest,
@@ -172,7 +172,7 @@ async function firstPaymentUrl(
     const [first] = found(await findLineRequest(db, id)).invoices;
     if (first?.paymentUrl || answered) return first?.paymentUrl;
     await changeLineRequest(db, id, { type: 'cancel' });
-    await freeIdempotencyKey(db, CREATE, key);
+    await releaseIdempotencyKey(db, CREATE, key);
     return null;
   });
   if (paymentUrl) return paymentUrl;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { deleteList } from '#db/commands/contacts/list-deletion.ts';
-import { campaignOfList } from '#db/queries/campaigns.ts';
+import { findSendingCampaign } from '#db/queries/campaigns.ts';
 import { findList, insertList, listLists, lockList, presentList, updateList } from '#db/queries/lists.ts';
 import { Id } from '#domain/ids.ts';
 import { LeadList, LeadListInput, LeadListPatch } from '#domain/lead-list.ts';
@@ -82,7 +82,7 @@ export const listRoutes = [
     async handler({ db, params, now }) {
       if (!(await lockList(db, params.id))) throw listNotFound();
       if ((await findList(db, params.id))?.isQuickSends) throw new ApiError('QUICK_SENDS_STAYS');
-      const campaign = await campaignOfList(db, params.id);
+      const campaign = await findSendingCampaign(db, params.id);
       if (campaign !== null)
         throw new ApiError('CONFLICT', `The campaign ${campaign} sends to this list: archive it first`);
       await deleteList(db, params.id, now);

@@ -5,7 +5,7 @@ import {
   deleteInvitation,
   listInvitations,
   listTeam,
-  putInvitation,
+  upsertInvitation,
   workspaceName,
 } from '#db/queries/team.ts';
 import { normalizeEmail } from '#domain/address.ts';
@@ -74,7 +74,7 @@ export const teamRoutes = [
         throw new ApiError('CONFLICT', 'This person is a member of the workspace');
       }
       const { token, tokenHash } = newToken();
-      const { invitation, isNewLink } = await putInvitation(db, {
+      const { invitation, isNewLink } = await upsertInvitation(db, {
         email,
         role: body.role,
         tokenHash,

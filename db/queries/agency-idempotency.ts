@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { NoRows, type SystemDb } from '#db/pool.ts';
 
 const Row = z.object({ requestHash: z.string(), status: z.int(), responseSealed: z.string() });
-export type SealedAnswer = z.infer<typeof Row>;
+export type SealedResponse = z.infer<typeof Row>;
 
-/** As `claimIdempotencyKeys`, for one request made with an agency's credential; null: the key is this request's. */
-export async function claimAgencyKey(
+/** Like `claimIdempotencyKeys`, for a request with an agency's credential. @returns null if the key was free. */
+export async function claimAgencyIdempotencyKey(
   db: SystemDb,
   { agencyId, route, key, hash }: { agencyId: string; route: string; key: string; hash: string },
-): Promise<SealedAnswer | null> {
+): Promise<SealedResponse | null> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     insert into agency_idempotency_keys (agency_id, route, key, request_hash) values (${agencyId}, ${route}, ${key}, ${hash})
     on conflict (agency_id, route, key) do update
@@ -21,7 +21,7 @@ export async function claimAgencyKey(
     where agency_id = ${agencyId} and route = ${route} and key = ${key}`);
 }
 
-export async function storeAgencyAnswer(
+export async function storeAgencyResponse(
   db: SystemDb,
   { agencyId, route, key }: { agencyId: string; route: string; key: string },
   { status, responseSealed }: { status: number; responseSealed: string },

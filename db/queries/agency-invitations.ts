@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import type { AgencyInvitation } from '#domain/team.ts';
 import { NoRows, type SystemDb } from '#db/pool.ts';
-import { expiry, type NewInvitation, RENEWED } from './team.ts';
+import { expiry, type NewInvitation, RENEW_INVITATION } from './team.ts';
 
 const Row = z.object({ id: z.string(), email: z.string(), expiresAt: z.date(), createdAt: z.date() });
 
-/** Who was invited and has not accepted, newest first. */
+/** Pending invitations, newest first. */
 export async function listAgencyInvitations(db: SystemDb, agencyId: string): Promise<AgencyInvitation[]> {
   const rows = await db.any(sql.type(Row)`
     select id, email, expires_at, created_at from agency_invitations
@@ -21,10 +21,10 @@ export async function listAgencyInvitations(db: SystemDb, agencyId: string): Pro
 }
 
 /**
- * Invites an address to co-administer, as `putInvitation` does to a workspace.
- * @returns until when the link is valid, and whether it is new and has to be sent.
+ * Invites an address to co-administer, like `upsertInvitation` for a workspace.
+ * @returns when the link expires, and whether it is new and must be emailed.
  */
-export async function putAgencyInvitation(
+export async function upsertAgencyInvitation(
   db: SystemDb,
   agencyId: string,
   { email, tokenHash, userId, now }: NewInvitation,
@@ -32,33 +32,33 @@ export async function putAgencyInvitation(
   return db.one(sql.type(z.object({ expiresAt: z.date(), isNewLink: z.boolean() }))`
     insert into agency_invitations as i (agency_id, id, email, token_hash, invited_by_user_id, expires_at, mailed_at)
     values (${agencyId}, ${newId()}, ${email}, ${tokenHash}, ${userId}, ${expiry(now)}, ${sql.timestamp(now)})
-    on conflict (agency_id, email) where accepted_at is null do update set ${RENEWED}
+    on conflict (agency_id, email) where accepted_at is null do update set ${RENEW_INVITATION}
     returning expires_at, token_hash = ${tokenHash} is_new_link`);
 }
 
-/** Withdraws an invitation that was not accepted; its link is void. @returns false when there is none. */
+/** Revokes a pending invitation and its link. @returns false if there is none. */
 export async function deleteAgencyInvitation(db: SystemDb, agencyId: string, id: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from agency_invitations where agency_id = ${agencyId} and id = ${id} and accepted_at is null`);
   return rowCount > 0;
 }
 
-const AgencyOffer = z.object({
+const OpenAgencyInvitation = z.object({
   agencyId: z.string(),
   id: z.string(),
   email: z.string(),
   agencyName: z.string(),
   acceptedAt: z.date().nullable(),
 });
-export type AgencyOffer = z.infer<typeof AgencyOffer>;
+export type OpenAgencyInvitation = z.infer<typeof OpenAgencyInvitation>;
 
-/** The invitation that a link stands for; null when it is unknown, withdrawn or expired. */
-export async function findAgencyOffer(
+/** The invitation of a link; null if it is unknown, revoked or expired. */
+export async function findAgencyInvitationByToken(
   db: SystemDb,
   tokenHash: string,
   now: Date,
-): Promise<AgencyOffer | null> {
-  return db.maybeOne(sql.type(AgencyOffer)`
+): Promise<OpenAgencyInvitation | null> {
+  return db.maybeOne(sql.type(OpenAgencyInvitation)`
     select i.agency_id, i.id, i.email, i.accepted_at, a.name agency_name
     from agency_invitations i join agencies a on a.id = i.agency_id
     where i.token_hash = ${tokenHash} and (i.accepted_at is not null or i.expires_at > ${sql.timestamp(now)})
@@ -66,13 +66,13 @@ export async function findAgencyOffer(
 }
 
 /**
- * Makes the signed-in user a co-admin, when the invitation is for that person. Somebody without an account becomes the
- * user of the invited address: whoever has the link reads its mail. Accepting twice changes nothing.
- * @returns false when it is for somebody else.
+ * Makes the signed-in user a co-admin if the invitation is for their address. A user without an account gets the
+ * invited address, because having the link proves access to its mailbox. Idempotent.
+ * @returns false if the invitation is for another address.
  */
-export async function acceptAgencyOffer(
+export async function acceptAgencyInvitation(
   db: SystemDb,
-  { agencyId, id, email, acceptedAt }: AgencyOffer,
+  { agencyId, id, email, acceptedAt }: OpenAgencyInvitation,
   userId: string,
   now: Date,
 ): Promise<boolean> {
@@ -90,7 +90,7 @@ export async function acceptAgencyOffer(
   return true;
 }
 
-/** Who invites, and to what, as the email says it. */
+/** The names in an invitation email. */
 export async function agencyNames(
   db: SystemDb,
   agencyId: string,

@@ -4,7 +4,7 @@ import { SubAccount, type SubAccountInput } from '#domain/agency.ts';
 import { newWorkspaceId } from '#domain/ids.ts';
 import { NoRows, type SystemDb, type SystemTransaction, type TenantDb } from '#db/pool.ts';
 
-/** A workspace of the agency, as its other endpoints list it. */
+/** A workspace of an agency. */
 export interface Client {
   id: string;
   name: string;
@@ -20,7 +20,7 @@ export async function listClients(db: SystemDb, agencyId: string): Promise<Clien
   return [...rows];
 }
 
-/** One of the agency's workspaces; null when it has no such one, whoever else may. */
+/** One of the agency's workspaces; null if it does not exist or belongs to somebody else. */
 export async function findClient(
   db: SystemDb,
   agencyId: string,
@@ -30,14 +30,14 @@ export async function findClient(
     select id, name, timezone from workspaces where agency_id = ${agencyId} and id = ${workspaceId}`);
 }
 
-/** Holds an agency until the transaction ends: what changes rows of two of its workspaces takes turns. */
+/** Locks an agency until the transaction ends. Serializes changes that span two of its workspaces. */
 export async function lockAgency(db: SystemTransaction, agencyId: string): Promise<void> {
   await db.query(sql.type(NoRows)`select from agencies where id = ${agencyId} for no key update`);
 }
 
 /**
- * Lets an agency's transaction use the queries of one workspace. The client comes from `findClient` or
- * `listClients`, so it is the agency's own: what authentication is elsewhere.
+ * Lets an agency's transaction use the queries of one workspace. `client` must come from `findClient` or `listClients`,
+ * which check that it belongs to the agency.
  */
 export const inWorkspace = (db: SystemTransaction, client: Pick<Client, 'id'>): TenantDb =>
   Object.assign(Object.create(db) as object, { workspaceId: client.id }) as unknown as TenantDb;
@@ -68,7 +68,7 @@ export async function listSubAccounts(
   }));
 }
 
-/** Makes a workspace whose first user is the agency's owner. @returns its id and that user's. */
+/** Creates a workspace whose first user is the agency's owner. */
 export async function insertSubAccount(
   db: SystemDb,
   agencyId: string,
@@ -87,7 +87,7 @@ export async function insertSubAccount(
   return { workspaceId, ownerId };
 }
 
-/** Which of the agency's workspaces a webhook belongs to. */
+/** The agency's workspace that a webhook belongs to. */
 export async function workspaceOfWebhook(
   db: SystemDb,
   agencyId: string,
@@ -113,7 +113,7 @@ export async function listAgencyMembers(db: SystemDb, agencyId: string): Promise
   return [...rows];
 }
 
-/** The owner stays. @returns false when there is no such co-admin. */
+/** @returns false if there is no such co-admin. The owner cannot be removed. */
 export async function removeCoAdmin(db: SystemDb, agencyId: string, userId: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from agency_members where agency_id = ${agencyId} and user_id = ${userId} and role = 'co_admin'`);

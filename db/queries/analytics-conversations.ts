@@ -17,8 +17,8 @@ const Row = z.object({
 });
 
 /**
- * The conversations with a message that left, or came in, on a day; newest activity first.
- * @returns how many there are, and the first `limit` of them.
+ * The conversations with a message sent or received on a day, most recent activity first.
+ * @returns their number, and the first `limit` of them.
  */
 export async function conversationsOfDay(
   db: TenantDb,

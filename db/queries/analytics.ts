@@ -5,13 +5,13 @@ import type { Bounds } from '#domain/calendar.ts';
 import { type Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
 import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
 
-/** The counts of a workspace, exact: from the messages themselves. */
+/** The exact counts of a workspace, computed from its messages. */
 export async function countMessages(db: TenantDb, filter: AnalyticsFilter): Promise<Counts> {
   const counts = await count(db, [db.workspaceId], filter, () => sql.fragment`''`);
   return counts.get('') ?? NO_COUNTS;
 }
 
-/** The same for each of several workspaces; those with nothing to count are left out. */
+/** The counts of several workspaces; those without messages are omitted. */
 export async function countByWorkspace(
   db: SystemDb,
   workspaceIds: readonly string[],
@@ -20,7 +20,7 @@ export async function countByWorkspace(
   return count(db, workspaceIds, filter, ({ workspace }) => workspace);
 }
 
-/** The same for each of the intervals, which follow one another without gaps. */
+/** The counts of each bucket. The buckets must be contiguous. */
 export async function countByBucket(
   db: TenantDb,
   filter: AnalyticsFilter,
@@ -55,14 +55,14 @@ const Inbound = z.object({
   positiveReplied: z.int(),
 });
 
-const LEFT = sql.fragment`m.status in ('sent', 'delivered')`;
+const SENT = sql.fragment`m.status in ('sent', 'delivered')`;
 const FALLEN_BACK = sql.fragment`(m.status = 'fallback' or m.fallback_sms = 'dispatched')`;
-/** All that any metric counts: the condition of the index `messages_counted`, word for word. */
+/** All messages that any metric counts. Must match the predicate of the partial index `messages_counted`. */
 const COUNTED = sql.fragment`(m.status in ('sent', 'delivered', 'fallback', 'failed') or m.fallback_sms = 'dispatched')`;
 
 /**
- * By contact first, which PostgreSQL hashes, where it sorts for `count(distinct)`. Only what the indexes hold is asked
- * for (migrations 0130 to 0132); docs/analytics.md tells what that saves.
+ * Groups by contact first, because PostgreSQL can hash that, whereas `count(distinct)` sorts. Reads only columns of the
+ * covering indexes (migrations 0130 to 0132); see docs/analytics.md for the effect.
  */
 async function count(
   db: CommonQueryMethods,
@@ -71,8 +71,8 @@ async function count(
   groupBy: GroupBy,
 ): Promise<Map<string, Counts>> {
   const ids = sql.array([...workspaceIds], 'text');
-  // For this transaction: room for the contacts of a large workspace, before PostgreSQL goes to the disk; and time, since
-  // all of the time of ten million messages is better answered late than not.
+  // For this transaction only: memory for the contacts of a large workspace, so that the hash does not spill to disk,
+  // and enough time for ten million messages.
   await db.query(sql.type(NoRows)`
     select set_config('work_mem', '64MB', true), set_config('statement_timeout', '120s', true)`);
   const outbound = await db.any(sql.type(Outbound)`
@@ -80,7 +80,7 @@ async function count(
       sum(failed)::bigint failed
     from (
       select ${groupBy({ workspace: sql.fragment`m.workspace_id`, at: sql.fragment`m.created_at` })} "key",
-        count(*) filter (where ${LEFT}) sent, count(*) filter (where ${FALLEN_BACK}) fallback,
+        count(*) filter (where ${SENT}) sent, count(*) filter (where ${FALLEN_BACK}) fallback,
         count(*) filter (where m.status = 'failed') failed
       from messages m
       where ${sql.and([sql.fragment`m.workspace_id = any(${ids})`, COUNTED, ...outboundFilter(filter)])}
@@ -119,10 +119,10 @@ function outboundFilter({ campaignId, lineId, userId, from, to }: AnalyticsFilte
   ];
 }
 
-/** Times are shown in whole milliseconds and stored finer: what is shown as `to` belongs in. */
+/** The API truncates times to milliseconds; a message that it shows at `to` is included. */
 const justAfter = (to: Date) => sql.timestamp(new Date(to.getTime() + 1));
 
-/** A reply counts for the user who created the message that it answers. */
+/** A reply is attributed to the user who created the message that it answers. */
 function inboundFilter({ campaignId, lineId, userId, from, to }: AnalyticsFilter) {
   return [
     campaignId !== undefined && sql.fragment`i.campaign_id = ${campaignId}`,

@@ -16,7 +16,7 @@ const KeyRow = z.object({
   revokedAt: z.date().nullable(),
 });
 
-/** The keys of one owner. Both kinds of key are the same thing in two tables. */
+/** The keys of a workspace or of an agency: two tables with the same columns. */
 export type KeyStore = { db: TenantDb; workspaceId: string } | { db: SystemDb; agencyId: string };
 
 const table = (store: KeyStore) =>
@@ -44,7 +44,7 @@ export async function insertApiKey(
   return present(row);
 }
 
-/** Revokes a key; its next request is refused. @returns false when there is no such key. */
+/** Revokes a key with immediate effect. @returns false if there is no such key. */
 export async function revokeApiKey(store: KeyStore, id: string): Promise<boolean> {
   const { rowCount } = await store.db.query(sql.type(z.unknown())`
     update ${table(store)} set revoked_at = coalesce(revoked_at, now())

@@ -12,7 +12,7 @@ import { newId } from '#domain/ids.ts';
 import type { ReplyAttachments } from '#domain/reply.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 
-/** Notes the files of an inbound message, up to the number that is kept; their bytes are fetched afterwards. */
+/** Records the files of an inbound message, up to `MAX_FILES`; they are fetched later. */
 export async function insertInboundAttachments(
   db: TenantDb,
   inboundMessageId: string,
@@ -37,7 +37,7 @@ export async function insertInboundAttachments(
       select count(*) from attachments where workspace_id = ${db.workspaceId} and inbound_message_id = ${inboundMessageId}))`);
 }
 
-/** Notes an upload whose bytes are in storage. */
+/** Records an upload that is already in storage. */
 export async function insertUpload(
   db: TenantDb,
   { id, name, contentType, size }: { id: string; name: string; contentType: string; size: number },
@@ -58,11 +58,11 @@ const InboundFileRow = z.object({
 
 export interface InboundFiles {
   files: StoredFile[];
-  /** What a reply shows of them; without fields when there are none. */
+  /** The fields of a reply; empty if there are no files. */
   shown: ReplyAttachments;
 }
 
-/** The files of these inbound messages that are in storage, in the order the carrier told of them. */
+/** The stored files of inbound messages, in the order in which the carrier reported them. */
 export async function inboundFiles(
   db: TenantDb,
   inboundMessageIds: readonly string[],
@@ -96,7 +96,6 @@ const StoredAttachmentRow = z.object({
   size: z.int(),
 });
 
-/** A file whose bytes are there. */
 export async function findStoredAttachment(
   db: TenantDb,
   id: string,
@@ -115,7 +114,7 @@ const WaitingAttachmentRow = z.object({
 });
 export type WaitingAttachment = z.infer<typeof WaitingAttachmentRow>;
 
-/** Files to be fetched now, those that have waited longest first. */
+/** Files that are due to be fetched, the longest overdue first. */
 export async function dueAttachments(db: TenantDb, now: Date, limit: number): Promise<WaitingAttachment[]> {
   const rows = await db.any(sql.type(WaitingAttachmentRow)`
     select a.id, coalesce(i.line_id, c.line_id) line_id, a.content_type, a.source_url, a.tries
@@ -127,7 +126,7 @@ export async function dueAttachments(db: TenantDb, now: Date, limit: number): Pr
   return [...rows];
 }
 
-/** When the next file is to be tried again; null when none waits. */
+/** When the next file is due; null if none is waiting. */
 export async function nextAttachmentAt(db: TenantDb): Promise<Date | null> {
   return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
     select min(try_at) "at" from attachments where workspace_id = ${db.workspaceId} and status = 'waiting'`);
@@ -143,8 +142,8 @@ export async function markStored(
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'waiting'`);
 }
 
-/** @param failure why it is not there, should it be given up. @param tryAt null: it is given up. */
-export async function markNotFetched(
+/** @param failure the reason, stored if there is no retry. @param tryAt when to retry; null: never. */
+export async function markFetchFailed(
   db: TenantDb,
   id: string,
   { failure, tryAt }: { failure: string; tryAt: Date | null },

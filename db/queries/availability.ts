@@ -3,33 +3,33 @@ import { z } from 'zod';
 import { DAILY_CHECKS_PER_LINE, AVAILABLE_CACHE_HOURS, type UnverifiedReason } from '#domain/availability.ts';
 import { dayBounds } from '#domain/calendar.ts';
 import { newId } from '#domain/ids.ts';
-import { takeTurns, usableLines } from './lines.ts';
+import { advanceRotation, usableLines } from './lines.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 
-/** Whether an address answered to iMessage within the last day. */
+/** Whether an address was found to have iMessage within the last 24 hours. */
 export async function isKnownAvailable(db: TenantDb, address: string): Promise<boolean> {
   return db.exists(sql.type(NoRows)`
     select 1 from available_addresses where workspace_id = ${db.workspaceId} and address = ${address}
       and checked_at > now() - make_interval(hours => ${AVAILABLE_CACHE_HOURS})`);
 }
 
-export async function rememberAvailable(db: TenantDb, address: string, now: Date): Promise<void> {
+export async function cacheAvailable(db: TenantDb, address: string, now: Date): Promise<void> {
   await db.query(sql.type(NoRows)`
     insert into available_addresses (workspace_id, address, checked_at)
     values (${db.workspaceId}, ${address}, ${sql.timestamp(now)})
     on conflict (workspace_id, address) do update set checked_at = excluded.checked_at`);
 }
 
-/** Takes one of today's checks from the next healthy line that has one left, round-robin. */
-export async function takeCheck(
+/** Reserves one of today's checks on the next healthy line that has any left, round-robin. */
+export async function reserveCheck(
   db: TenantDb,
   timezone: string,
   now: Date,
 ): Promise<{ lineId: string } | UnverifiedReason> {
   const healthy = (await usableLines(db)).filter(({ channel, down }) => channel === 'imessage' && !down);
   if (healthy.length === 0) return 'no_healthy_line';
-  const first = await takeTurns(db, 1);
-  // Until the commit, so that two requests cannot take the same last check.
+  const first = await advanceRotation(db, 1);
+  // Held until the commit, so that two requests cannot both take the last check.
   await db.query(sql.type(NoRows)`
     select pg_advisory_xact_lock(hashtextextended(${`availability checks of ${db.workspaceId}`}, 0))`);
   const used = await db.any(sql.type(z.object({ lineId: z.string(), count: z.int() }))`
@@ -48,7 +48,6 @@ export async function takeCheck(
   return 'daily_quota_exhausted';
 }
 
-/** Writes a result back to the lead. */
 export async function setLeadStatus(
   db: TenantDb,
   leadId: string,
@@ -80,7 +79,7 @@ export async function findJob(db: TenantDb, id: string): Promise<AvailabilityJob
     select * from availability_jobs where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** Counts one lead's result; with the last one the job is completed. */
+/** Counts one result; the last one completes the job. */
 export async function countResult(
   db: TenantDb,
   id: string,
@@ -93,7 +92,7 @@ export async function countResult(
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** The leads of a job: those named that exist, or all of a list. */
+/** The existing leads among `leadIds`, or all leads of a list. */
 export async function leadsToCheck(
   db: TenantDb,
   { leadIds, listId }: { leadIds?: readonly string[] | undefined; listId?: string | undefined },

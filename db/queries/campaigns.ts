@@ -12,7 +12,6 @@ import { newId } from '#domain/ids.ts';
 import type { SendWindow } from '#domain/send-window.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 
-/** A campaign as it is stored. */
 export const CampaignRow = z.object({
   id: z.string(),
   workspaceId: z.string(),
@@ -44,14 +43,14 @@ export async function findCampaign(db: TenantDb, id: string): Promise<CampaignRo
     select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null`);
 }
 
-/** Holds a campaign until the transaction ends: entering, pausing and completing take turns. */
+/** Locks a campaign until the transaction ends. Serializes entering, pausing and completing. */
 export async function lockCampaign(db: TenantDb, id: string): Promise<CampaignRow | null> {
   return db.maybeOne(sql.type(CampaignRow)`
     select * from campaigns
     where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null for no key update`);
 }
 
-/** Newest first, before the id `cursor`. */
+/** Newest first, starting after the id `cursor`. */
 export async function listCampaigns(
   db: TenantDb,
   { status }: { status?: CampaignStatus | undefined },
@@ -67,7 +66,7 @@ export async function listCampaigns(
   return [...rows];
 }
 
-/** Campaigns by id, as the events of their messages name them. */
+/** The names of campaigns, for the events of their messages. */
 export async function campaignNames(
   db: TenantDb,
   ids: readonly string[],
@@ -79,8 +78,8 @@ export async function campaignNames(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The id of a campaign that still sends to a list; null when none does. */
-export async function campaignOfList(db: TenantDb, listId: string): Promise<string | null> {
+/** The id of a campaign that sends to a list, active or paused; null if there is none. */
+export async function findSendingCampaign(db: TenantDb, listId: string): Promise<string | null> {
   return db.maybeOneFirst(sql.type(CampaignRow.pick({ id: true }))`
     select id from campaigns
     where workspace_id = ${db.workspaceId} and list_id = ${listId} and status in ('active', 'paused') limit 1`);
@@ -136,8 +135,8 @@ export async function updateCampaign(
     where workspace_id = ${db.workspaceId} and id = ${id} returning *`);
 }
 
-/** How far its list has been entered: the last lead, and whether that was all. */
-export async function setEntered(db: TenantDb, id: string, to: string, all: boolean): Promise<void> {
+/** Records the last lead of the list that entered, and whether all have. */
+export async function setEntryProgress(db: TenantDb, id: string, to: string, all: boolean): Promise<void> {
   await db.query(sql.type(NoRows)`
     update campaigns set entered_to = ${to}, entered_all = ${all}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id}`);
@@ -166,7 +165,7 @@ export async function campaignProgress(
   return { entered: counts.running + counts.finished + counts.stopped, ...counts, enteredAll };
 }
 
-/** The window in which its messages leave; undefined: at any time. */
+/** The send window of a campaign's messages; undefined if it has none. */
 export function campaignWindow(
   { timezone, windowStart, windowEnd, windowDays }: CampaignRow,
   workspaceTimezone: string,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { normalizeAddress } from '#domain/address.ts';
 import type { TenantDb } from '#db/pool.ts';
 
-/** Who wrote, in the form under which contacts are known; short codes and names are no phone numbers, but they do write. */
+/** The canonical address of a sender. Short codes and alphanumeric senders, which are not phone numbers, are lower-cased. */
 export async function contactAddress(db: TenantDb, from: string): Promise<string> {
   const country = await db.oneFirst(sql.type(z.object({ country: z.string() }))`
     select country from workspaces where id = ${db.workspaceId}`);

@@ -24,12 +24,12 @@ const ConversationRow = z.object({
   lastSentText: z.string().nullable(),
   leadId: z.string().nullable(),
   recipientName: z.string().nullable(),
-  /** What the list is ordered by; a machine's answer does not count. */
+  /** The sort key of the list; automatic replies do not count. */
   activeAt: z.date().nullable(),
 });
 export type ConversationRow = z.infer<typeof ConversationRow>;
 
-/** With the last thing said; a conversation that only has messages waiting has not begun. */
+/** With the last message. Scheduled messages do not count. */
 const CONVERSATIONS = sql.fragment`
   select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at, o.address is not null opted_out,
     last.at last_at, last.direction last_direction, last.body last_body,
@@ -52,16 +52,16 @@ const CONVERSATIONS = sql.fragment`
     ) said order by said.at desc limit 1
   ) last on true`;
 
-const BEGUN = sql.fragment`(c.last_inbound_at is not null or c.last_outbound_at is not null)`;
+const STARTED = sql.fragment`(c.last_inbound_at is not null or c.last_outbound_at is not null)`;
 
-/** By their last activity, newest first, before the position `after`. */
+/** Most recent activity first, starting after the position `after`. */
 export async function listConversations(
   db: TenantDb,
   { limit, after }: { limit: number; after: { at: Date; key: string } | null },
 ): Promise<ConversationRow[]> {
   const rows = await db.any(sql.type(ConversationRow)`${CONVERSATIONS}
     where ${sql.and([
-      sql.fragment`c.workspace_id = ${db.workspaceId} and ${BEGUN}`,
+      sql.fragment`c.workspace_id = ${db.workspaceId} and ${STARTED}`,
       after &&
         sql.fragment`(greatest(c.last_inbound_at, c.last_outbound_at), c.address) < (${sql.timestamp(after.at)}, ${after.key})`,
     ])}
@@ -69,13 +69,13 @@ export async function listConversations(
   return [...rows];
 }
 
-/** Also one that only has messages waiting, or a machine's answer. */
+/** Includes conversations that have only scheduled messages or automatic replies. */
 export async function findConversation(db: TenantDb, address: string): Promise<ConversationRow | null> {
   return db.maybeOne(sql.type(ConversationRow)`
     ${CONVERSATIONS} where c.workspace_id = ${db.workspaceId} and c.address = ${address}`);
 }
 
-/** @returns false when there is no such conversation. */
+/** @returns false if there is no such conversation. */
 export async function setTags(db: TenantDb, address: string, tags: readonly string[]): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(z.unknown())`
     update conversations set tags = ${sql.array([...tags], 'text')}
@@ -137,13 +137,13 @@ const ThreadRow = z.object({
 });
 export type ThreadRow = z.infer<typeof ThreadRow>;
 
-/** Both directions, newest first, before the position `after`; what waits stands where it is to be sent. */
+/** Messages in both directions, newest first, starting after the position `after`; scheduled ones by their scheduled time. */
 export async function listThread(
   db: TenantDb,
   address: string,
   { limit, after }: { limit: number; after: { at: Date; key: string } | null },
 ): Promise<ThreadRow[]> {
-  // Positions are handed out in milliseconds: a finer time would be skipped or come twice.
+  // A cursor has milliseconds: with a finer sort key, rows would be skipped or repeated.
   const sentAt = sql.fragment`date_trunc('milliseconds', coalesce(sent_at, scheduled_at))`;
   const receivedAt = sql.fragment`date_trunc('milliseconds', received_at)`;
   const before = (at: typeof sentAt) =>
@@ -191,7 +191,7 @@ export async function presentThread(
   });
 }
 
-/** The address and line through which one of these addresses wrote last; null when none ever did. */
+/** The address and line of the last inbound message from any of these addresses; null if there is none. */
 export async function lastInbound(
   db: TenantDb,
   addresses: readonly string[],

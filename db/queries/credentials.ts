@@ -30,7 +30,7 @@ const USER_NAME = sql.fragment`coalesce(nullif(u.name, ''), u.email) user_name`;
 
 const USABLE = sql.fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
 
-/** The caller behind a workspace key, or null when it is unknown, revoked or expired. */
+/** The caller of a workspace key; null if the key is unknown, revoked or expired. */
 export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
   const row = await db.maybeOne(sql.type(WorkspaceRow.extend(KeyRow.shape))`
     select ${WORKSPACE}, ${KEY}
@@ -68,8 +68,8 @@ export async function workspaceOfSession(
 
 /**
  * The agency that a signed-in user acts for.
- * @param agencyId which of several; null: the one they own, else the one they have been a co-admin of for longest.
- * @returns null when they belong to no such one.
+ * @param agencyId null: the agency they own, else the one they joined first.
+ * @returns null if they are not a member.
  */
 export async function agencyOfUser(
   db: SystemDb,
@@ -88,7 +88,7 @@ export async function agencyOfUser(
   return { kind: 'agency', via: 'session', actor, agency, userId, role };
 }
 
-/** Writes when a key was last used; at most once a minute, so that reading stays reading. */
+/** Records the last use of a key, at most once a minute, so that most reads cause no write. */
 export async function touchKey(db: SystemDb, hash: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     with touched as (

@@ -15,28 +15,28 @@ export const DripAcknowledgement = z
   .meta({ id: 'DripAcknowledgement' });
 export type DripAcknowledgement = z.infer<typeof DripAcknowledgement>;
 
-/** What makes two drips the same message, and the answer that the first one got. */
+/** Drips with the same fingerprint are duplicates and get the acknowledgement of the first. */
 export interface Fingerprint {
   fingerprint: string;
   acknowledgement: DripAcknowledgement;
 }
 
-/** One message per fingerprint within this time. */
+/** How long a fingerprint is claimed. */
 const DEDUPE_WINDOW = sql.fragment`interval '60 minutes'`;
 
 /**
- * Claims each drip's fingerprint for the next 60 minutes.
- * @returns the acknowledgements of those that were claimed before, by fingerprint: these are duplicates.
+ * Claims each drip's fingerprint for 60 minutes.
+ * @returns the acknowledgements of fingerprints that were claimed before, that is, of duplicates.
  */
 export async function claimFingerprints(
   db: TenantDb,
   drips: readonly Fingerprint[],
 ): Promise<Map<string, DripAcknowledgement>> {
-  // Sorted, so that two batches with the same fingerprints wait for each other instead of deadlocking.
   if (drips.length === 0) return new Map();
   const first = new Map(
     drips.toReversed().map(({ fingerprint, acknowledgement }) => [fingerprint, acknowledgement]),
   );
+  // Sorted, so that two batches with the same fingerprints do not deadlock.
   const rows = [...first]
     .map(([fingerprint, acknowledgement]) => ({ workspaceId: db.workspaceId, fingerprint, acknowledgement }))
     .toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
@@ -72,13 +72,13 @@ export async function bufferDrips(db: TenantDb, drafts: readonly MessageDraft[])
 }
 
 const BufferedDrip = z.object({ id: z.string(), draft: z.unknown() });
-/** A drip as it lies in the buffer: its draft is read when it becomes a message. */
+/** A buffered drip. Its draft is parsed when it becomes a message. */
 export type BufferedDrip = z.infer<typeof BufferedDrip>;
 
-/** Takes the oldest drips out of the buffer; they are there again if the transaction fails. */
+/** Removes the oldest drips from the buffer. */
 export async function takeDrips(db: TenantDb, limit: number): Promise<BufferedDrip[]> {
-  // An array is computed once: a subquery behind `in` may be run again for every row, and take `limit` more each time.
-  // By place, and not by key, each row is found at once whatever the planner takes the table for.
+  // `any(array(…))` is evaluated once; a subquery in `in (…)` may run for every row and take `limit` more each time.
+  // By `ctid`, so that the plan does not depend on statistics, which are stale for a table that fills and empties.
   const drips = await db.any(sql.type(BufferedDrip)`
     with taken as (
       delete from drip_buffer where workspace_id = ${db.workspaceId} and ctid = any(array(

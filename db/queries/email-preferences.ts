@@ -16,7 +16,7 @@ export async function findEmailPreferences(db: TenantDb): Promise<EmailPreferenc
   return mergeEmailPreferences(DEFAULT_EMAIL_PREFERENCES, row?.preferences ?? {});
 }
 
-/** Changes the fields given; two changes at the same moment both stay. @returns all preferences as they are now. */
+/** Merges the given fields; concurrent changes do not overwrite each other. @returns the merged preferences. */
 export async function changeEmailPreferences(
   db: TenantDb,
   patch: EmailPreferencesPatch,

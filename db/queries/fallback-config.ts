@@ -21,7 +21,7 @@ const present = ({ authTokenSealed, ...config }: FallbackRow): FallbackConfig =>
   hasAuthToken: authTokenSealed !== null,
 });
 
-/** With the sealed token, for the sender. */
+/** Includes the encrypted token, for sending. */
 export async function findFallbackAccount(db: TenantDb): Promise<FallbackRow | null> {
   return db.maybeOne(
     sql.type(FallbackRow)`select * from fallback_configs where workspace_id = ${db.workspaceId}`,
@@ -33,7 +33,7 @@ export async function findFallbackConfig(db: TenantDb): Promise<FallbackConfig |
   return row && present(row);
 }
 
-/** Replaces the configuration; the token stays when none is given. */
+/** Replaces the configuration; keeps the token if none is given. */
 export async function saveFallbackConfig(
   db: TenantDb,
   config: Omit<FallbackRow, 'authTokenSealed'> & { authTokenSealed?: string },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 import { recordset } from '#db/recordset.ts';
 
-export interface StoredAnswer {
+export interface StoredResponse {
   requestHash: string;
   status: number;
   response: unknown;
@@ -11,24 +11,24 @@ export interface StoredAnswer {
 
 const Row = z.object({ key: z.string(), requestHash: z.string(), status: z.int(), response: z.unknown() });
 
-/** How long a key is remembered. */
+/** How long a key is kept. */
 const LIFETIME = sql.fragment`interval '24 hours'`;
 
 /**
- * Takes keys for this transaction.
- * @returns the answers of requests that had them before, by key. A request with the same key that is still under
- * way is waited for: its row is locked until it commits.
+ * Claims keys for this transaction. Waits for concurrent requests with the same key, whose rows are locked until they
+ * commit.
+ * @returns the stored responses of keys that were used before, by key.
  */
 export async function claimIdempotencyKeys(
   db: TenantDb,
   route: string,
   keys: readonly { key: string; requestHash: string }[],
-): Promise<Map<string, StoredAnswer>> {
+): Promise<Map<string, StoredResponse>> {
   if (keys.length === 0) return new Map();
   const hashes = new Map(
     keys.map(({ key, requestHash }) => [key, requestHash]).toReversed() as [string, string][],
   );
-  // In one order, so that two batches with the same keys wait for each other instead of deadlocking.
+  // Sorted, so that two batches with the same keys do not deadlock.
   const names = [...hashes.keys()].toSorted();
   const claimed = new Set(
     await db.anyFirst(sql.type(z.object({ key: z.string() }))`
@@ -51,14 +51,14 @@ export async function claimIdempotencyKeys(
   return new Map(rows.map(({ key, ...answer }) => [key, answer]));
 }
 
-/** Forgets the answer to a request whose effect was taken back: its key is free again. */
-export async function freeIdempotencyKey(db: TenantDb, route: string, key: string): Promise<void> {
+/** Releases the key of a request whose effect was undone, so that it can be retried. */
+export async function releaseIdempotencyKey(db: TenantDb, route: string, key: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from idempotency_keys where workspace_id = ${db.workspaceId} and route = ${route} and key = ${key}`);
 }
 
-/** Keeps the answers for those who ask again; a claimed key without one is free again. */
-export async function storeAnswers(
+/** Stores responses for retries. A claimed key without a response can be claimed again. */
+export async function storeResponses(
   db: TenantDb,
   route: string,
   answers: readonly { key: string; status: number; response: unknown }[],

@@ -15,13 +15,13 @@ const LeadRef = z.object({
   emails: z.array(z.string()),
 });
 
-/** What tells whose a file is; needed where requests can name files. */
+/** Used to verify attachment URLs; required if requests can have attachments. */
 export interface Uploads {
   links: Pick<LinkReader, 'open'>;
   now: Date;
 }
 
-/** What the requests of one batch may name, in a fixed number of queries whatever their number. */
+/** Loads what a batch of requests refers to, in a constant number of queries. */
 export async function loadIntakeContext(
   db: TenantDb,
   inputs: readonly MessageInput[],
@@ -50,7 +50,7 @@ export async function loadIntakeContext(
   };
 }
 
-/** The signature says whose a file is: no query is needed. */
+/** The signed link contains the workspace, so no query is required. */
 function ownAttachments(
   workspaceId: string,
   inputs: readonly MessageInput[],

@@ -19,7 +19,7 @@ export async function saveKnowledgeBase(db: TenantDb, base: KnowledgeBase): Prom
 
 const Copilot = z.object({ debounceSeconds: z.int() });
 
-/** How long a draft waits for the contact; null while no drafts are made. */
+/** The pause before a draft is written, in seconds; null if the copilot is off. */
 export async function copilotDebounce(db: TenantDb): Promise<number | null> {
   const found = await db.maybeOne(sql.type(Copilot)`
     select debounce_seconds from knowledge_bases where workspace_id = ${db.workspaceId} and mode = 'copilot'`);

@@ -32,7 +32,7 @@ export async function insertImport(
     fileKey: string;
     defaultCountryCode: string | null;
     userId: string | null;
-    /** Of its file, in bytes. */
+    /** The size of the file, in bytes. */
     size: number;
   },
   now: Date,
@@ -48,24 +48,24 @@ export async function findImport(db: TenantDb, id: string): Promise<ImportRow | 
     select * from lead_imports where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** Holds a running import until the transaction ends; null when it is over, or another worker is further. */
+/** Locks a running import until the transaction ends; null if it has ended or another worker has advanced it. */
 export async function lockImport(db: TenantDb, id: string, processed: number): Promise<ImportRow | null> {
   return db.maybeOne(sql.type(ImportRow)`
     select * from lead_imports
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running' and processed = ${processed} for update`);
 }
 
-export interface Rejected {
+export interface RejectedRow {
   rowNumber: number;
   reason: string;
   fields: string[];
 }
 
-/** Counts a batch of rows, with those refused and why. Under the import's lock. */
-export async function countBatch(
+/** Records the results of a batch of rows. Requires `lockImport`. */
+export async function recordBatch(
   db: TenantDb,
   id: string,
-  batch: { columns: string[]; saved: number; duplicates: number; rejected: readonly Rejected[] },
+  batch: { columns: string[]; saved: number; duplicates: number; rejected: readonly RejectedRow[] },
 ): Promise<void> {
   const { columns, saved, duplicates, rejected } = batch;
   await db.query(sql.type(NoRows)`
@@ -79,20 +79,20 @@ export async function countBatch(
   );
 }
 
-/** The file of the import goes with it. */
-export async function endImport(db: TenantDb, id: string, error: string | null): Promise<void> {
+/** Sets the final status. The file no longer counts against the storage quota. */
+export async function finishImport(db: TenantDb, id: string, error: string | null): Promise<void> {
   await db.query(sql.type(NoRows)`
     update lead_imports set status = ${error === null ? 'completed' : 'failed'}, error = ${error}, stored_bytes = 0, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running'`);
 }
 
-/** The next refused rows of an import, in the order of the file. */
+/** The next rejected rows of an import, in file order. */
 export async function rejectedRows(
   db: TenantDb,
   importId: string,
   after: number,
   limit: number,
-): Promise<Rejected[]> {
+): Promise<RejectedRow[]> {
   const rows = await db.any(sql.type(
     z.object({ rowNumber: z.int(), reason: z.string(), fields: z.array(z.string()) }),
   )`

@@ -26,7 +26,7 @@ export const LeadRow = z.object({
 });
 export type LeadRow = z.infer<typeof LeadRow>;
 
-/** Not of a list that is deleted, unless it is in another list as well. */
+/** Whether a lead is in any list that is not deleted. */
 export const isVisible = (db: TenantDb) => sql.fragment`(
   leads.list_id <> all(${hiddenLists(db)}) or exists (
     select from list_addresses a
@@ -45,7 +45,7 @@ export async function findLead(db: TenantDb, id: string): Promise<LeadRow | null
   return (await findLeads(db, [id])).get(id) ?? null;
 }
 
-/** Whose each address is; of several leads with one address the newest. */
+/** The lead id for each address; the newest lead if several share one. */
 export async function findLeadsByAddress(
   db: TenantDb,
   addresses: readonly string[],
@@ -60,25 +60,25 @@ export async function findLeadsByAddress(
 }
 
 /**
- * Newest first, before the id `cursor`; `search` looks into names, company and addresses: for a part of one, or with one
- * or two letters for a beginning.
+ * Newest first, starting after the id `cursor`. `search` matches any part of names, company and addresses; with one or
+ * two characters, only their beginnings.
  */
 export async function listLeads(
   db: TenantDb,
   { listId, search }: { listId?: string | undefined; search?: string | undefined },
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<LeadRow[]> {
-  const before = cursor ?? AFTER_ALL;
+  const before = cursor ?? MAX_ID;
   const pattern = (search ?? '').replaceAll(/[\\%_]/g, String.raw`\$&`);
-  // Fewer letters than the index has in one entry.
-  const isBeginning = (search ?? '').length < 3;
+  // The trigram index cannot be used for fewer than three characters.
+  const isPrefix = (search ?? '').length < 3;
   const rows = await db.any(sql.type(LeadRow)`
     select * from leads where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId} and id < ${before} and ${isVisible(db)}`,
       search !== undefined &&
         sql.fragment`id in (
-          select search_leads(${pattern}, ${listId ?? null}, ${before}, ${limit}, ${isBeginning}))`,
-      // A page of a list is a page of its members.
+          select search_leads(${pattern}, ${listId ?? null}, ${before}, ${limit}, ${isPrefix}))`,
+      // Limits the members first, so that the page does not need all leads of the list.
       search === undefined &&
         listId !== undefined &&
         sql.fragment`id in (
@@ -90,10 +90,10 @@ export async function listLeads(
   return [...rows];
 }
 
-/** Later than every id. */
-const AFTER_ALL = 'g';
+/** Sorts after every id, because ids are hexadecimal. */
+const MAX_ID = 'g';
 
-/** The names of all custom fields that leads of a list have. */
+/** The names of all custom fields of a list's leads. */
 export async function customFieldNames(db: TenantDb, listId: string): Promise<string[]> {
   const names = await db.anyFirst(sql.type(z.object({ name: z.string() }))`
     select distinct jsonb_object_keys(l.custom_fields) "name" from leads l
@@ -103,16 +103,16 @@ export async function customFieldNames(db: TenantDb, listId: string): Promise<st
   return [...names];
 }
 
-/** What became of one lead that was to be saved: its own id, or the id of the lead that has its address already. */
+/** A saved lead, or, for a duplicate, the existing lead with the same address. */
 export interface SavedLead {
   id: string;
   isNew: boolean;
 }
 
 /**
- * Adds leads to a list whose lock (`lockList`) the caller holds. A lead that shares an email or phone with one of
- * the list, or with an earlier one of this call, is a duplicate and is not stored.
- * @returns one entry for each lead, in their order.
+ * Adds leads to a list. Requires `lockList`. A lead that shares an email or phone with another one of the list, or with
+ * an earlier one of this call, is a duplicate and is not stored.
+ * @returns one entry per lead, in order.
  */
 export async function insertLeads(
   db: TenantDb,
@@ -150,9 +150,9 @@ export async function insertLeads(
 }
 
 /**
- * Takes addresses for the leads that are to have them. The unique index decides, which needs no plan: a growing
- * table is looked up as fast as a known one.
- * @returns whose each address is, the one that had it before or the one it was taken for.
+ * Claims addresses for new leads. `on conflict` always uses the unique index, so a fast-growing table with stale
+ * statistics cannot lead to a bad plan.
+ * @returns the owner of each address: the existing lead, or the one it was claimed for.
  */
 async function claimAddresses(
   db: TenantDb,
@@ -168,7 +168,7 @@ async function claimAddresses(
   return new Map(rows.map(({ address, leadId }) => [address, leadId]));
 }
 
-/** Gives back what was taken for leads that turned out to be duplicates by another of their addresses. */
+/** Releases the addresses claimed for leads that turned out to be duplicates by another address. */
 async function releaseAddresses(db: TenantDb, listId: string, leadIds: readonly string[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from list_addresses
@@ -184,10 +184,10 @@ async function insertEntries(db: TenantDb, entries: readonly string[][]): Promis
 }
 
 /**
- * Puts a lead into one more list, whose lock the caller holds. An address that the list has already, of another
- * lead, stays that lead's.
+ * Adds a lead to another list. Requires `lockList`. Addresses that belong to another lead of the list stay with that
+ * lead.
  */
-export async function joinList(
+export async function addLeadToList(
   db: TenantDb,
   lead: Pick<LeadRow, 'id' | 'emails' | 'phones'>,
   listId: string,
@@ -209,7 +209,7 @@ const addressesOf = ({ emails, phones }: Pick<LeadRow, 'emails' | 'phones'>): st
   ...phones,
 ];
 
-/** The lists a lead is in, locked in one order, so that two changes of the same lists do not deadlock. */
+/** Locks the lists that contain a lead, in id order, so that concurrent changes do not deadlock. */
 export async function lockListsOf(db: TenantDb, lead: LeadRow): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
     select id from lead_lists where workspace_id = ${db.workspaceId} and id in (
@@ -220,8 +220,7 @@ export async function lockListsOf(db: TenantDb, lead: LeadRow): Promise<string[]
 }
 
 /**
- * Stores a changed lead.
- * @returns the changed lead, or the address that another lead of one of its lists has already.
+ * @returns the updated lead, or the address that belongs to another lead of one of its lists.
  */
 export async function updateLead(
   db: TenantDb,
@@ -254,7 +253,7 @@ async function removeEntries(db: TenantDb, lead: LeadRow): Promise<void> {
     where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})`);
 }
 
-/** Deletes a lead and its entries in `lists`, which `lockListsOf` has locked. */
+/** Deletes a lead from all its lists. @param lists as returned by `lockListsOf`. */
 export async function deleteLeadFrom(db: TenantDb, lists: readonly string[], lead: LeadRow): Promise<void> {
   await removeEntries(db, lead);
   await db.query(
@@ -263,7 +262,6 @@ export async function deleteLeadFrom(db: TenantDb, lists: readonly string[], lea
   for (const listId of lists) await countLeads(db, listId, -1);
 }
 
-/** The lead as responses and events carry it. */
 export function presentLead(row: LeadRow): Lead {
   return {
     _id: row.id,

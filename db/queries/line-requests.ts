@@ -43,12 +43,12 @@ const InvoiceRow = z.object({
 });
 export type InvoiceRow = z.infer<typeof InvoiceRow>;
 
-/** A line as a request for it, with the invoices of its rounds, oldest first. */
+/** A line with its request and invoices, oldest first. */
 export interface StoredLineRequest extends z.infer<typeof LineRequestRow> {
   invoices: InvoiceRow[];
 }
 
-/** What decides over a workspace's requests. */
+/** What determines whether a workspace may add a line. */
 export interface WorkspaceBilling {
   plan: Plan | null;
   subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
@@ -63,24 +63,24 @@ const BillingRow = z.object({
   overrides: LineOverrides,
 });
 
-/** Reads it under a lock, so that two requests cannot both take the last included line. */
+/** Locks the workspace's billing, so that two requests cannot both take the last included line. */
 export async function lockBilling(db: TenantDb): Promise<WorkspaceBilling> {
   return db.one(sql.type(BillingRow)`
     select plan, subscription_status, current_billing_mode() billing_mode, line_overrides overrides
     from workspaces where id = ${db.workspaceId} for no key update`);
 }
 
-/** How one more line of this channel would be had; null: its plan never allows it, or there is no plan. */
+/** How another line of this channel would be paid for; null if there is no plan or it does not allow the line. */
 export async function grantFor(
   db: TenantDb,
   { plan, billingMode, overrides }: WorkspaceBilling,
   channel: Channel,
 ): Promise<Grant | null> {
   if (plan === null) return null;
-  return grant(entitlement(plan, channel, await heldLines(db, channel), overrides), billingMode);
+  return grant(entitlement(plan, channel, await countHeldLines(db, channel), overrides), billingMode);
 }
 
-async function heldLines(db: TenantDb, channel: Channel): Promise<HeldLines> {
+async function countHeldLines(db: TenantDb, channel: Channel): Promise<HeldLines> {
   const channels = lineKind(channel) === 'email' ? ['email'] : ['imessage', 'sms'];
   return db.one(sql.type(z.object({ total: z.int(), included: z.int() }))`
     select count(*) total, count(*) filter (where payment_status = 'not_required') included from lines
@@ -88,7 +88,7 @@ async function heldLines(db: TenantDb, channel: Channel): Promise<HeldLines> {
       and channel = any(${sql.array(channels, 'text')})`);
 }
 
-/** The one request that waits for its payment: it blocks the next. */
+/** The request that awaits payment. A workspace has at most one. */
 export async function findAwaitingPayment(db: TenantDb): Promise<StoredLineRequest | null> {
   const id = await db.maybeOneFirst(sql.type(z.object({ id: z.string() }))`
     select id from lines where workspace_id = ${db.workspaceId} and provisioning_status = 'awaiting_payment'`);
@@ -132,26 +132,26 @@ export async function insertLineRequest(db: TenantDb, request: NewLineRequest): 
   await storeInvoices(db, request.id, invoices);
   wake(db, lineRequestId(request.id), new Date());
   const stored = await findLineRequest(db, request.id);
-  if (!stored) throw new Error('the line that was just inserted is not there');
+  if (!stored) throw new Error('the inserted line was not found');
   return stored;
 }
 
 export interface Change {
   request: StoredLineRequest;
-  /** False: the event is not possible in the request's state, and nothing has changed. */
+  /** False: the event is not allowed in the request's state, and nothing has changed. */
   possible: boolean;
 }
 
-/** What the provider calls an invoice: known once it has told. */
+/** The provider's data of an invoice. */
 export interface InvoiceDetails {
   id: string;
   paymentUrl: string | null;
 }
 
 /**
- * The one place where the state of a line request changes: under the line's lock, by the state machine, and with
- * the request's workflow told that there is something to do.
- * @returns null when there is no such line.
+ * Applies an event to a line request. All changes of its state go through here: it locks the line, runs the state
+ * machine and wakes the workflow.
+ * @returns null if there is no such line.
  */
 export async function changeLineRequest(
   db: TenantDb,
@@ -185,8 +185,8 @@ export async function changeLineRequest(
   return changed && { request: changed, possible: true };
 }
 
-/** Keeps why the carrier refuses a line that is being provisioned, until the request has failed. */
-export async function noteRefusal(db: TenantDb, id: string, reason: string): Promise<void> {
+/** Records why the carrier rejects a line that is being provisioned. */
+export async function recordFailureReason(db: TenantDb, id: string, reason: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     update lines set failure_reason = ${reason}
     where workspace_id = ${db.workspaceId} and id = ${id} and provisioning_status = 'provisioning'`);
@@ -206,7 +206,7 @@ async function storeInvoices(
       where line_invoices.status <> excluded.status`);
 }
 
-/** The identity that the carrier gave the line. */
+/** Sets the address and the configuration that the carrier assigned. */
 export async function setIdentity(
   db: TenantDb,
   id: string,
@@ -222,15 +222,15 @@ export async function setIdentity(
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** A new line warms up from the moment it may send; its probe has just found it healthy. */
+/** Activates a line that was just probed successfully, and starts its warm-up. */
 export async function startLine(db: TenantDb, id: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     update lines set is_active = true, warmup_started_at = now(), health_status = 'healthy', health_checked_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** Notes that the provider was asked about an invoice. */
-export async function noteChecked(db: TenantDb, id: string, round: number): Promise<void> {
+/** Records that the invoice was read from the provider. */
+export async function markInvoiceChecked(db: TenantDb, id: string, round: number): Promise<void> {
   await db.query(sql.type(NoRows)`
     update line_invoices set checked_at = now() where workspace_id = ${db.workspaceId} and line_id = ${id} and round = ${round}`);
 }
@@ -251,7 +251,6 @@ function stateOf({
   };
 }
 
-/** A request as the API shows it. */
 export function presentLineRequest(request: StoredLineRequest): LineRequest {
   const { provisioningStatus, paymentStatus, paymentLinkUrl } = request;
   const awaiting = provisioningStatus === 'awaiting_payment';

@@ -13,7 +13,6 @@ import {
 } from '#domain/line.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 
-/** A line as it is stored. */
 export const LineRow = z.object({
   id: z.string(),
   workspaceId: z.string(),
@@ -46,11 +45,11 @@ export const LineRow = z.object({
 });
 export type LineRow = z.infer<typeof LineRow>;
 
-/** Whether a line may carry messages at all; its health is the pacer's concern. */
+/** Whether messages may be assigned to a line. Its health does not matter: messages wait while it is down. */
 const USABLE = sql.fragment`l.is_active and l.provisioning_status = 'active'`;
 export const isUsable = (line: LineRow): boolean => line.isActive && line.provisioningStatus === 'active';
 
-/** What one line has used of today, counted from its attempts: what may have left, and nothing that did not. */
+/** A line's usage since a time: the attempts that were, or may have been, sent. */
 const usageSince = (since: Date) => sql.fragment`
   lateral (
     select count(*) total, count(*) filter (where a.is_new) new
@@ -61,7 +60,7 @@ const usageSince = (since: Date) => sql.fragment`
 
 const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int() });
 
-/** All lines of the workspace with today's usage, oldest first. */
+/** All lines with today's usage, oldest first. */
 export async function listLines(db: TenantDb, timezone: string, now: Date): Promise<Line[]> {
   const rows = await db.any(sql.type(UsedLineRow)`
     select l.*, usage.total, usage.new from lines l, ${usageSince(dayBounds(timezone, now).start)}
@@ -74,7 +73,7 @@ export async function findLine(db: TenantDb, id: string): Promise<LineRow | null
     select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
 }
 
-/** Holds a line until the transaction ends: its rounds, its changes and its moves take turns. */
+/** Locks a line until the transaction ends. Serializes its rounds, updates and moves. */
 export async function lockLine(db: TenantDb, id: string): Promise<LineRow | null> {
   return db.maybeOne(sql.type(LineRow)`
     select l.* from lines l where l.workspace_id = ${db.workspaceId} and l.id = ${id} for no key update`);
@@ -95,7 +94,7 @@ export async function findLineWithUsage(
 const ChoosableLine = LineRow.pick({ id: true, channel: true }).extend({ down: z.boolean() });
 type ChoosableLine = z.infer<typeof ChoosableLine>;
 
-/** The lines that may send, oldest first: what the round-robin goes over. */
+/** The lines that messages may be assigned to, oldest first, which is the order of the round-robin. */
 export async function usableLines(db: TenantDb): Promise<ChoosableLine[]> {
   const lines = await db.any(sql.type(ChoosableLine)`
     select l.id, l.channel, l.health_status = 'down' down from lines l
@@ -104,10 +103,10 @@ export async function usableLines(db: TenantDb): Promise<ChoosableLine[]> {
 }
 
 /**
- * Keeps lines in the workspace until the transaction ends: whoever deletes or transfers one waits.
- * @returns those that are still the workspace's.
+ * Locks lines in share mode until the transaction ends, so that they cannot be deleted or transferred.
+ * @returns those that still belong to the workspace.
  */
-export async function keepLines(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {
+export async function lockLinesShared(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const kept = await db.anyFirst(sql.type(LineRow.pick({ id: true }))`
     select l.id from lines l
@@ -116,8 +115,8 @@ export async function keepLines(db: TenantDb, ids: readonly string[]): Promise<S
   return new Set(kept);
 }
 
-/** Those of these lines that are the workspace's. */
-export async function presentLines(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {
+/** Those of these lines that belong to the workspace. */
+export async function existingLines(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const present = await db.anyFirst(sql.type(LineRow.pick({ id: true }))`
     select l.id from lines l
@@ -125,15 +124,18 @@ export async function presentLines(db: TenantDb, ids: readonly string[]): Promis
   return new Set(present);
 }
 
-/** Takes `count` turns of the workspace's round-robin, whatever becomes of the transaction; the position of the first. */
-export async function takeTurns(db: TenantDb, count: number): Promise<number> {
+/**
+ * Advances the workspace's round-robin by `count`, in a transaction of its own.
+ * @returns the position before.
+ */
+export async function advanceRotation(db: TenantDb, count: number): Promise<number> {
   return db.apart.oneFirst(sql.type(z.object({ first: z.int() }))`
     insert into line_rotation (workspace_id, position) values (${db.workspaceId}, ${count})
     on conflict (workspace_id) do update set position = line_rotation.position + ${count}
     returning position - ${count} "first"`);
 }
 
-/** @returns false when there is no such line. */
+/** @returns false if there is no such line. */
 export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Promise<boolean> {
   const columns: [column: string, value: string | number | boolean | null | undefined][] = [
     ['first_name', patch.firstName],

@@ -17,7 +17,7 @@ const ListRow = z.object({
 });
 export type ListRow = z.infer<typeof ListRow>;
 
-/** All lists of the workspace, newest first. Quick Sends is made when it is missing, so there is always one. */
+/** All lists, newest first. Creates Quick Sends if it does not exist. */
 export async function listLists(db: TenantDb): Promise<ListRow[]> {
   const lists = async () =>
     db.any(sql.type(ListRow)`
@@ -28,7 +28,7 @@ export async function listLists(db: TenantDb): Promise<ListRow[]> {
   return [...(await lists())];
 }
 
-/** The id of the Quick Sends list. Two first calls at the same moment make one list: the second waits for the first. */
+/** The id of the Quick Sends list, which is created on first use. Safe to call concurrently. */
 export async function quickSendsList(db: TenantDb): Promise<string> {
   const find = () =>
     db.maybeOneFirst(sql.type(ListRow.pick({ id: true }))`
@@ -37,12 +37,12 @@ export async function quickSendsList(db: TenantDb): Promise<string> {
   if (found !== null) return found;
   await db.query(sql.type(NoRows)`
     insert into lead_lists (workspace_id, id, name, description, is_quick_sends, created_by_user_id)
-    select w.id, ${newId()}, ${QUICK_SENDS}, 'Leads that came without a list', true, w.created_by_user_id
+    select w.id, ${newId()}, ${QUICK_SENDS}, 'Leads created without a list', true, w.created_by_user_id
     from workspaces w where w.id = ${db.workspaceId}
     on conflict (workspace_id) where is_quick_sends do nothing`);
-  const made = await find();
-  if (made === null) throw new Error('the Quick Sends list was not made');
-  return made;
+  const created = await find();
+  if (created === null) throw new Error('the Quick Sends list was not created');
+  return created;
 }
 
 export async function findList(db: TenantDb, id: string): Promise<ListRow | null> {
@@ -71,8 +71,8 @@ export async function updateList(
 }
 
 /**
- * Holds a list until the transaction ends: whoever adds leads to it or removes it takes turns.
- * @returns false when there is no such list.
+ * Locks a list until the transaction ends. Serializes adding leads and deleting the list.
+ * @returns false if there is no such list.
  */
 export async function lockList(db: TenantDb, id: string): Promise<boolean> {
   const locked = await db.maybeOne(sql.type(ListRow.pick({ id: true }))`
@@ -81,7 +81,7 @@ export async function lockList(db: TenantDb, id: string): Promise<boolean> {
   return locked !== null;
 }
 
-/** Counts leads that came to a list, or left it. Under the list's lock. */
+/** Adjusts a list's number of leads. Requires `lockList`. */
 export async function countLeads(db: TenantDb, listId: string, added: number): Promise<void> {
   await db.query(sql.type(NoRows)`
     update lead_lists set lead_count = lead_count + ${added}, updated_at = now()
@@ -92,7 +92,6 @@ export async function countLeads(db: TenantDb, listId: string, added: number): P
 export const hiddenLists = (db: TenantDb) =>
   sql.fragment`array(select id from lead_lists where workspace_id = ${db.workspaceId} and deleted_at is not null)`;
 
-/** A list as the API shows it. */
 export function presentList(row: ListRow): LeadList {
   return {
     _id: row.id,

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 
-/** Locks the conversation with an address: what is received from it, queued for it and drafted to it takes turns. */
+/** Locks the conversation with an address. Serializes receiving from it, queueing for it and drafting to it. */
 export async function lockConversation(db: TenantDb, address: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     select from conversations where workspace_id = ${db.workspaceId} and address = ${address} for no key update`);
@@ -14,8 +14,8 @@ type Sequence = z.infer<typeof Sequence>;
 const inOrder = sql.fragment`order by campaign_id, lead_id for no key update`;
 
 /**
- * Locks what the end of these messages may change: the sequences they belong to, and of each what is still to leave.
- * Before the first of them is changed, so that the locks are taken in one order (docs/architecture.md, "Lock order").
+ * Locks everything that finishing these messages may change: the messages, the sequences they belong to, and the
+ * remaining messages of those. Call it before changing any of them (docs/architecture.md, "Lock order").
  */
 export async function lockSequences(db: TenantDb, messageIds: readonly string[]): Promise<void> {
   const ids = sql.array([...messageIds], 'text');
@@ -28,8 +28,8 @@ export async function lockSequences(db: TenantDb, messageIds: readonly string[])
 }
 
 /**
- * Locks what a word of this contact may change: its conversation, the sequences under way to it, and what waits to be
- * sent to it or in one of these. Before the first of them is changed.
+ * Locks everything that a reply from this contact may change: its conversation, its running sequences, and the unsent
+ * messages to it and of those sequences. Call it before changing any of them.
  */
 export async function lockContact(
   db: TenantDb,
@@ -54,7 +54,7 @@ export async function lockContact(
   await lockMessages(db, waiting, sequences);
 }
 
-/** In the order of their ids. @param ids selects them; what waits in `sequences` is added. */
+/** Locks messages in id order. @param ids a query for their ids; the unsent messages of `sequences` are added. */
 async function lockMessages(
   db: TenantDb,
   ids: ReturnType<typeof sql.fragment>,

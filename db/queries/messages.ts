@@ -8,7 +8,6 @@ import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import type { TenantDb } from '#db/pool.ts';
 import { recordset, snakeCase } from '#db/recordset.ts';
 
-/** A message as it is stored. */
 export const MessageRow = z.object({
   id: z.string(),
   workspaceId: z.string(),
@@ -24,7 +23,7 @@ export const MessageRow = z.object({
   recipientName: z.string().nullable(),
   leadId: z.string().nullable(),
   body: z.string(),
-  /** As it was sent, where rendering made it differ from the body. */
+  /** The rendered text, if it differs from the body. */
   sentText: z.string().nullable(),
   subject: z.string().nullable(),
   attachmentUrls: z.array(z.string()),
@@ -61,10 +60,10 @@ export const MessageRow = z.object({
 });
 export type MessageRow = z.infer<typeof MessageRow>;
 
-/** A message with the line it will leave through; null while no line of the workspace can carry it. */
+/** `lineId` is null if no line of the workspace can send the message. */
 export type NewMessage = MessageDraft & { lineId: string | null };
 
-/** Inserts messages in the order given; an id that is there already is left as it is. */
+/** Inserts messages in order; messages that exist are skipped. */
 export async function insertMessages(
   db: TenantDb,
   messages: readonly NewMessage[],
@@ -117,7 +116,7 @@ export interface MessageFilter {
   correlationId?: string | undefined;
 }
 
-/** Newest first, before the id `cursor`. */
+/** Newest first, starting after the id `cursor`. */
 export async function listMessages(
   db: TenantDb,
   filter: MessageFilter,
@@ -134,7 +133,7 @@ export async function listMessages(
       cursor !== undefined && sql.fragment`id < ${cursor}`,
     ])}
     order by id desc limit ${limit})`;
-  // One by one: with several statuses at once no index has them in the order of ids.
+  // One query per status: no index has several statuses in id order.
   const statuses = filter.status === undefined ? [null] : storedStatuses(filter.status);
   const rows = await db.any(sql.type(MessageRow)`
     select * from (${sql.join(statuses.map(newest), sql.fragment` union all `)}) found
@@ -142,7 +141,7 @@ export async function listMessages(
   return [...rows];
 }
 
-/** Cancels a message that has not left yet; otherwise tells what it is now. */
+/** Cancels a message that is not being sent yet. @returns the message, and whether it was canceled. */
 export async function cancelMessage(
   db: TenantDb,
   id: string,
@@ -158,7 +157,6 @@ export async function cancelMessage(
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
 
-/** A message as the API shows it. */
 export function presentMessage(row: MessageRow): Message {
   return {
     _id: row.id,

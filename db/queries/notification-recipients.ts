@@ -7,8 +7,8 @@ const Recipient = z.object({ userId: z.string(), email: z.string(), isAdmin: z.b
 export type Recipient = z.infer<typeof Recipient>;
 
 /**
- * Who is told: the owner and the admins, or, of a contact that somebody of the workspace owns, that person alone.
- * Whoever turned this kind of email off is told nothing, and nobody in their place.
+ * The recipients of a notification: the contact's owner if they are a user of the workspace, else the owner and the
+ * admins. Recipients who turned this kind of email off are dropped without a substitute.
  */
 export async function notificationRecipients(
   db: TenantDb,

@@ -6,7 +6,7 @@ import { type InboundFiles, inboundFiles } from './attachments.ts';
 import { findLeads, type LeadRow } from './leads.ts';
 import type { TenantDb } from '#db/pool.ts';
 
-/** What a contact wrote, as it is stored. */
+/** An inbound message. */
 export const InboundRow = z.object({
   id: z.string(),
   workspaceId: z.string(),
@@ -36,7 +36,7 @@ export async function findReply(db: TenantDb, id: string): Promise<InboundRow | 
     select * from inbound_messages where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** The newest reply of each conversation among those that the filter lets through, newest first, before the reply `cursor`. */
+/** The newest matching reply of each conversation, newest first, starting after the reply `cursor`. */
 export async function listReplies(
   db: TenantDb,
   filter: ReplyFilter,
@@ -67,7 +67,7 @@ export async function listReplies(
   return [...rows];
 }
 
-/** A reply with all that is told of it. */
+/** A reply with what the API and the events include about it. */
 export interface ReplyInContext {
   row: InboundRow;
   reply: Reply;
@@ -75,7 +75,7 @@ export interface ReplyInContext {
   files: InboundFiles['files'];
 }
 
-/** Replies as the API and the events show them, in a fixed number of queries. */
+/** Builds replies for the API and events, in a constant number of queries. */
 export async function presentReplies(
   db: TenantDb,
   rows: readonly InboundRow[],
@@ -116,7 +116,7 @@ export async function presentReplies(
   });
 }
 
-/** The lead's name, or the recipient's as it was given, or the address. */
+/** The lead's name, else the message's `recipientName`, else the address. */
 export function contactName(
   lead: Pick<LeadRow, 'firstName' | 'lastName'> | null,
   recipientName: string | null,
@@ -126,7 +126,7 @@ export function contactName(
   return name || recipientName || address;
 }
 
-/** The text of an outbound message: as the contact got it, or as it was written until it is sent. */
+/** The text of an outbound message: rendered once it is sent, the template before. */
 export const shownText = ({ body, sentText }: { body: string; sentText: string | null }): string =>
   sentText ?? body;
 
@@ -146,16 +146,16 @@ const presentParent = ({
   sentAt,
   batchId,
   stepIndex,
-  ...said
+  ...text
 }: z.infer<typeof ParentRow>): ParentMessage => ({
   messageId: id,
-  message: shownText(said),
+  message: shownText(text),
   sentAtUtc: sentAt.toISOString(),
   batchId,
   stepIndex,
 });
 
-/** The last two messages to each address that have left, or are leaving just now: their answer can overtake their receipt. */
+/** The last two messages to each address that were sent or are being sent, because a reply can overtake the receipt. */
 async function lastOutbound(
   db: TenantDb,
   addresses: readonly string[],

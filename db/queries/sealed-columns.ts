@@ -2,14 +2,14 @@ import { type QuerySqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { NoRows, type SystemDb } from '#db/pool.ts';
 
-/** A column that holds sealed texts: alone, as a JSON string, or among the fields of a JSON object. */
+/** A column with encrypted values: plain text, a JSON string, or fields of a JSON object. */
 export interface SealedColumn {
   table: string;
   column: string;
   /** The primary key; its first column is the workspace or the agency. */
   key: readonly string[];
   kind: 'text' | 'json-string' | 'json-object';
-  /** The column that tells which fields of the JSON object are sealed. */
+  /** The column that determines which fields of the JSON object are encrypted. */
   schemaColumn?: string;
 }
 
@@ -39,9 +39,9 @@ function stored(text: string, { kind }: SealedColumn) {
 }
 
 /**
- * The next rows that may hold a text sealed with another key than the current one, in the order of their keys.
- * @param current what a text begins with that is sealed with the current key.
- * @param after the key to go on behind; null: from the beginning.
+ * The next rows that may hold a value encrypted with another key than the current one, in primary key order.
+ * @param current the prefix of values encrypted with the current key.
+ * @param after the primary key of the last row; null: start at the first.
  */
 export async function staleRows(
   db: SystemDb,
@@ -64,7 +64,7 @@ export async function staleRows(
   return [...(await db.any(query))];
 }
 
-/** Puts a text in the place of the one that was read. @returns false when somebody else changed it meanwhile. */
+/** Replaces the value that was read. @returns false if it was changed concurrently. */
 export async function replaceSealed(
   db: SystemDb,
   target: SealedColumn,

@@ -28,7 +28,7 @@ const InvitationRow = z.object({
   createdAt: z.date(),
 });
 
-/** The people of the workspace, its owner first. */
+/** The users of the workspace, the owner first. */
 export async function listTeam(db: TenantDb): Promise<TeamMember[]> {
   const rows = await db.any(sql.type(MemberRow)`
     select * from current_team() order by is_owner desc, joined_at, user_id`);
@@ -41,7 +41,7 @@ export async function listInvitations(db: TenantDb): Promise<Invitation[]> {
   return rows.map(present);
 }
 
-/** What is stored of an invitation, of a workspace or an agency. */
+/** An invitation to a workspace or an agency. */
 export interface NewInvitation {
   email: string;
   tokenHash: string;
@@ -50,11 +50,11 @@ export interface NewInvitation {
 }
 
 /**
- * Invites an address. An invitation of it that is still open gets the new role and time, and a new link unless the
- * last was sent within the hour.
- * @returns whether the link is new, and has to be sent.
+ * Invites an address, or renews its pending invitation: with the new role and expiry, and a new link unless the last
+ * one was emailed within the hour.
+ * @returns whether the link is new and must be emailed.
  */
-export async function putInvitation(
+export async function upsertInvitation(
   db: TenantDb,
   { email, role, tokenHash, userId, now }: NewInvitation & { role: Role },
 ): Promise<{ invitation: Invitation; isNewLink: boolean }> {
@@ -62,7 +62,7 @@ export async function putInvitation(
     insert into invitations as i (workspace_id, id, email, role, token_hash, invited_by_user_id, expires_at, mailed_at)
     values (${db.workspaceId}, ${newId()}, ${email}, ${role}, ${tokenHash}, ${userId}, ${expiry(now)}, ${sql.timestamp(now)})
     on conflict (workspace_id, email) where accepted_at is null do update
-      set role = excluded.role, ${RENEWED}
+      set role = excluded.role, ${RENEW_INVITATION}
     returning *, token_hash = ${tokenHash} is_new_link`);
   return { invitation: present(row), isNewLink };
 }
@@ -71,21 +71,21 @@ export const expiry = (now: Date) => sql.timestamp(new Date(now.getTime() + INVI
 
 const sentLately = sql.fragment`i.mailed_at > excluded.mailed_at - ${INVITATION_EMAIL_INTERVAL_MS} * interval '1 millisecond'`;
 
-/** What a repeated invitation changes of the open one, `i`. */
-export const RENEWED = sql.fragment`
+/** The `on conflict` assignments that renew the pending invitation `i`. */
+export const RENEW_INVITATION = sql.fragment`
   invited_by_user_id = excluded.invited_by_user_id,
   expires_at = excluded.expires_at,
   token_hash = case when ${sentLately} then i.token_hash else excluded.token_hash end,
   mailed_at = case when ${sentLately} then i.mailed_at else excluded.mailed_at end`;
 
-/** Withdraws an invitation that was not accepted; its link is void. @returns false when there is none. */
+/** Revokes a pending invitation and its link. @returns false if there is none. */
 export async function deleteInvitation(db: TenantDb, id: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from invitations where workspace_id = ${db.workspaceId} and id = ${id} and accepted_at is null`);
   return rowCount > 0;
 }
 
-const Offer = z.object({
+const OpenInvitation = z.object({
   workspaceId: z.string(),
   id: z.string(),
   email: z.string(),
@@ -93,11 +93,15 @@ const Offer = z.object({
   workspaceName: z.string(),
   acceptedAt: z.date().nullable(),
 });
-export type Offer = z.infer<typeof Offer>;
+export type OpenInvitation = z.infer<typeof OpenInvitation>;
 
-/** The invitation that a link stands for; null when it is unknown, withdrawn or expired. */
-export async function findOffer(db: SystemDb, tokenHash: string, now: Date): Promise<Offer | null> {
-  return db.maybeOne(sql.type(Offer)`
+/** The invitation of a link; null if it is unknown, revoked or expired. */
+export async function findInvitationByToken(
+  db: SystemDb,
+  tokenHash: string,
+  now: Date,
+): Promise<OpenInvitation | null> {
+  return db.maybeOne(sql.type(OpenInvitation)`
     select i.workspace_id, i.id, i.email, i.role, i.accepted_at, w.name workspace_name
     from invitations i join workspaces w on w.id = i.workspace_id
     where i.token_hash = ${tokenHash} and (i.accepted_at is not null or i.expires_at > ${sql.timestamp(now)})
@@ -108,9 +112,9 @@ export async function findOffer(db: SystemDb, tokenHash: string, now: Date): Pro
  * Makes the invited person a member; a user of that address is that person. Accepting twice changes nothing.
  * @returns the user who has become a member, or null.
  */
-export async function acceptOffer(
+export async function acceptInvitation(
   db: SystemDb,
-  { workspaceId, id, email, role, acceptedAt }: Offer,
+  { workspaceId, id, email, role, acceptedAt }: OpenInvitation,
   now: Date,
 ): Promise<{ id: string; name: string } | null> {
   if (acceptedAt !== null) return null;

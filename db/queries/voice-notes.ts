@@ -1,13 +1,13 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
-import { idFrom } from '#domain/ids.ts';
+import { deterministicId } from '#domain/ids.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 
-/** Messages looked at before each turn of their line. */
+/** The number of upcoming messages to convert ahead of time. */
 const LOOKAHEAD = 20;
 
-/** The links in the messages that a line is to send as voice notes until then. */
+/** The attachment links of a line's voice messages that are due until then. */
 export async function voiceNoteUrls(db: TenantDb, lineId: string, until: Date): Promise<string[]> {
   const urls = await db.anyFirst(sql.type(z.object({ url: z.string() }))`
     select distinct unnest(m.attachment_urls) url from (
@@ -19,8 +19,8 @@ export async function voiceNoteUrls(db: TenantDb, lineId: string, until: Date): 
   return [...urls];
 }
 
-/** The audio files among these that no voice note was made of yet. */
-export async function audioWithoutNote(
+/** Those of these audio files that have no voice note yet. */
+export async function findAudioWithoutNote(
   db: TenantDb,
   ids: readonly string[],
 ): Promise<{ id: string; name: string }[]> {
@@ -40,16 +40,16 @@ const VoiceNote = z.object({
 });
 export type VoiceNote = z.infer<typeof VoiceNote>;
 
-/** The voice note of an audio file; null until it is made, `failed` when the file cannot be read. */
+/** The voice note of an audio file; null until it is created, `failed` if the file cannot be decoded. */
 export async function findVoiceNote(db: TenantDb, audioId: string): Promise<VoiceNote | null> {
   return db.maybeOne(sql.type(VoiceNote)`
     select id, status, content_type from attachments where workspace_id = ${db.workspaceId} and voice_note_of = ${audioId}`);
 }
 
-/** One file has one note, whoever makes it. */
-export const voiceNoteId = (audioId: string): string => idFrom(`voice note of ${audioId}`);
+/** Deterministic, so that concurrent conversions of a file produce one note. */
+export const voiceNoteId = (audioId: string): string => deterministicId(`voice note of ${audioId}`);
 
-/** @param size null: the file cannot be read. */
+/** @param size null if the file cannot be decoded. */
 export async function insertVoiceNote(
   db: TenantDb,
   {

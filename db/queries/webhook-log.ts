@@ -22,7 +22,7 @@ export type DeliveryRow = z.infer<typeof DeliveryRow>;
 const COLUMNS = sql.fragment`
   id, event_id, event, is_replay_of, success, response_status, error, latency_ms, attempt_count, created_at`;
 
-/** Newest first, one more than `limit` if there are more. */
+/** Newest first; returns `limit + 1` rows if there are more. */
 export async function listDeliveries(
   db: TenantDb,
   webhookId: string,
@@ -40,7 +40,7 @@ const StoredDelivery = DeliveryRow.pick({ id: true, eventId: true, event: true, 
   body: z.string(),
 });
 
-/** A past delivery with the exact text that was sent. @returns null as well when that text is past its time. */
+/** A past delivery with the exact body that was sent. @returns null also if the body has been deleted by retention. */
 export async function findStoredDelivery(
   db: TenantDb,
   webhookId: string,
@@ -52,7 +52,7 @@ export async function findStoredDelivery(
     where d.workspace_id = ${db.workspaceId} and d.webhook_id = ${webhookId} and d.id = ${id}`);
 }
 
-/** A delivery that its caller sends at once, as soon as this is committed. @returns its id. */
+/** Inserts a delivery that the caller sends itself after the commit. @returns its id. */
 export async function insertClaimedDelivery(
   db: TenantDb,
   delivery: { webhookId: string; eventId: string; event: DeliveredEvent; isReplayOf: string | null },

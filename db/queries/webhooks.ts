@@ -28,7 +28,7 @@ export async function listWebhooks(db: TenantDb): Promise<WebhookRow[]> {
   return [...rows];
 }
 
-/** Newest first, one more than `limit` if there are more. */
+/** Newest first; returns `limit + 1` rows if there are more. */
 export async function pageOfWebhooks(
   db: TenantDb,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
@@ -56,7 +56,7 @@ export async function insertWebhook(
     returning *`);
 }
 
-/** Changes what the patch names. @returns null: there is no such webhook. */
+/** @returns null if there is no such webhook. */
 export async function updateWebhook(
   db: TenantDb,
   id: string,
@@ -71,7 +71,7 @@ export async function updateWebhook(
     returning *`);
 }
 
-/** The secret until now signs beside the new one for a day; one that was being phased out already ends here. */
+/** Sets a new secret. The previous one keeps signing for `ROTATION_HOURS`; an older one stops. */
 export async function rotateSecret(
   db: TenantDb,
   id: string,
@@ -84,7 +84,7 @@ export async function rotateSecret(
     returning *`);
 }
 
-/** Nothing of it is sent any more; its deliveries are out of sight, and deleted when they have aged. */
+/** Stops all deliveries. Their log is no longer accessible and is deleted by retention. */
 export async function deleteWebhook(db: TenantDb, id: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(z.unknown())`
     delete from webhooks where workspace_id = ${db.workspaceId} and id = ${id}`);

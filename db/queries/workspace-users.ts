@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { TenantDb } from '#db/pool.ts';
 
 /**
- * Who owns a contact: the workspace user with the given email, else the first user of the
- * workspace. One query for any number of contacts.
+ * Resolves contact owners: the workspace user with the given email, else the first user of the workspace. One query
+ * for any number of contacts.
  */
 export async function contactOwners(
   db: TenantDb,

@@ -7,25 +7,25 @@ export async function workspaceTimezone(db: TenantDb): Promise<string> {
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
-/** Nothing is sent until it has paid. */
+/** Whether sending is suspended because the subscription is past due. */
 export async function isPastDue(db: TenantDb): Promise<boolean> {
   return db.oneFirst(sql.type(z.object({ pastDue: z.boolean() }))`
     select subscription_status = 'past_due' past_due from workspaces where id = ${db.workspaceId}`);
 }
 
-/** What its emails tell of a workspace. */
+/** The workspace's data in emails. */
 export async function workspaceProfile(db: TenantDb): Promise<{ name: string; timezone: string }> {
   return db.one(sql.type(z.object({ name: z.string(), timezone: z.string() }))`
     select name, timezone from workspaces where id = ${db.workspaceId}`);
 }
 
-/** ISO 3166-1 alpha-2: where a phone number without a country code belongs. */
+/** ISO 3166-1 alpha-2, assumed for phone numbers without a country code. */
 export async function workspaceCountry(db: TenantDb): Promise<string> {
   return db.oneFirst(sql.type(z.object({ country: z.string() }))`
     select country from workspaces where id = ${db.workspaceId}`);
 }
 
-/** A line may move between workspaces of an agency; its pacer keeps its id and follows it. */
+/** The current workspace of a line, which can be transferred while its pacer keeps its workflow id. */
 export async function findLineOwner(
   db: SystemDb,
   lineId: string,

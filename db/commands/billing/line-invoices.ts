@@ -7,7 +7,7 @@ import {
   grantFor,
   type InvoiceRow,
   lockBilling,
-  noteChecked,
+  markInvoiceChecked,
   type StoredLineRequest,
 } from '#db/queries/line-requests.ts';
 import { type TenantDb, withTenant } from '#db/pool.ts';
@@ -43,7 +43,7 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
       await changeLineRequest(db, lineId, { type: 'invoice_opened', round }, { invoice });
       if (invoice.status !== 'open')
         await changeLineRequest(db, lineId, { type: type[invoice.status], round }, { invoice });
-      await noteChecked(db, lineId, round);
+      await markInvoiceChecked(db, lineId, round);
     });
   }
 

@@ -4,7 +4,7 @@ import { receiveCarrierEvent } from './inbound.ts';
 import { formerOwner } from '#db/commands/lines/line-moves.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import { type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
-import { keepLines } from '#db/queries/lines.ts';
+import { lockLinesShared } from '#db/queries/lines.ts';
 
 interface Reception {
   pools: Pools;
@@ -39,7 +39,7 @@ export async function receiveCarrierEvents(
   }
   try {
     await withTenant(pools, workspaceId, async (db) => {
-      if (!(await keepLines(db, [lineId])).has(lineId)) throw new NotWanted();
+      if (!(await lockLinesShared(db, [lineId])).has(lineId)) throw new NotWanted();
       for (const event of own) await receiveCarrierEvent(db, lineId, event, context());
       if (!(await last(db))) throw new NotWanted();
     });

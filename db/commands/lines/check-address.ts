@@ -1,5 +1,5 @@
 import type { AvailabilityResult, AvailabilityStatus } from '#domain/availability.ts';
-import { isKnownAvailable, rememberAvailable, takeCheck } from '#db/queries/availability.ts';
+import { isKnownAvailable, cacheAvailable, reserveCheck } from '#db/queries/availability.ts';
 import { findLine, type LineRow } from '#db/queries/lines.ts';
 import { type Pools, withTenant } from '#db/pool.ts';
 
@@ -20,13 +20,12 @@ export async function checkAddress(
 ): Promise<AvailabilityResult> {
   const taken = await withTenant(pools, workspace.id, async (db) => {
     if (!fresh && (await isKnownAvailable(db, address))) return 'known';
-    const check = await takeCheck(db, workspace.timezone, now);
+    const check = await reserveCheck(db, workspace.timezone, now);
     return typeof check === 'string' ? check : ((await findLine(db, check.lineId)) ?? 'no_healthy_line');
   });
   if (taken === 'known') return { status: 'available', lineId: null };
   if (typeof taken === 'string') return { status: 'error', lineId: null, unverified: taken };
   const status = await ask(taken, address).catch((): AvailabilityStatus => 'error');
-  if (status === 'available')
-    await withTenant(pools, workspace.id, (db) => rememberAvailable(db, address, now));
+  if (status === 'available') await withTenant(pools, workspace.id, (db) => cacheAvailable(db, address, now));
   return { status, lineId: taken.id };
 }

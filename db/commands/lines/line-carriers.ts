@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import type { Channel } from '#domain/channel.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
 import { recordProbe } from './line-health.ts';
-import { beginInbox } from '#db/queries/line-inboxes.ts';
+import { initInboxPosition } from '#db/queries/line-inboxes.ts';
 import { setIdentity } from '#db/queries/line-requests.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
@@ -28,7 +28,7 @@ export async function connectLine(
   await setIdentity(db, line.id, { ...connection, channel: line.channel });
   await recordProbe(db, line.id, true, now);
   if (connection.inboxPosition !== null) {
-    await beginInbox(db, line.id, connection.inboxPosition);
+    await initInboxPosition(db, line.id, connection.inboxPosition);
     wake(db, mailboxReaderId(line.id), now);
   }
   // A request may wait for the connection; a pacer that waits for the line to recover, or sleeps at another carrier.

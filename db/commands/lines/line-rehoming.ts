@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
-import { keepLines, usableLines } from '#db/queries/lines.ts';
+import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
 
@@ -109,7 +109,7 @@ async function lockAtLine(
   orConversations: FragmentSqlToken = sql.fragment``,
 ): Promise<Unsent[]> {
   const lines = await usableLines(db);
-  await keepLines(
+  await lockLinesShared(
     db,
     lines.map(({ id }) => id),
   );

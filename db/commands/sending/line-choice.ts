@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
-import { keepLines, presentLines, takeTurns, usableLines } from '#db/queries/lines.ts';
+import { lockLinesShared, existingLines, advanceRotation, usableLines } from '#db/queries/lines.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
 
 /** What of a message decides its line. */
@@ -26,7 +26,7 @@ export async function chooseLines<M extends Choosable>(
   for (;;) {
     const messages = await assignLines(db, possible);
     const wanted = messages.flatMap(({ lineId }) => lineId ?? []);
-    const kept = await keepLines(db, wanted);
+    const kept = await lockLinesShared(db, wanted);
     // One that left between the choice and this is not offered a second time.
     if (!wanted.every((lineId) => kept.has(lineId))) continue;
     await rememberLines(db, messages);
@@ -36,13 +36,13 @@ export async function chooseLines<M extends Choosable>(
 
 /** The pinned and the eligible lines of these drafts that are in the workspace; the pinned ones stay there. */
 async function keepNamedLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Set<string>> {
-  const pinned = await keepLines(
+  const pinned = await lockLinesShared(
     db,
     drafts.flatMap(({ pinnedLineId }) => pinnedLineId ?? []),
   );
   // The drafts of a campaign share one array.
   const eligible = [...new Set(drafts.map(({ eligibleLineIds }) => eligibleLineIds ?? []))].flat();
-  return new Set([...pinned, ...(await presentLines(db, eligible))]);
+  return new Set([...pinned, ...(await existingLines(db, eligible))]);
 }
 
 function insistOn<M extends Choosable>(draft: M, present: ReadonlySet<string>): M {
@@ -75,7 +75,7 @@ async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M
     return { draft, lineId: known !== undefined && candidates.includes(known) ? known : null, candidates };
   });
   const open = settled.filter(({ lineId, candidates }) => lineId === null && candidates.length > 0).length;
-  let turn = open === 0 ? 0 : await takeTurns(db, open);
+  let turn = open === 0 ? 0 : await advanceRotation(db, open);
   const chosen = new Map<string, string>();
   return settled.map(({ draft, lineId, candidates }) => {
     if (lineId !== null || candidates.length === 0) return { ...draft, lineId };
