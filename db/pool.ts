@@ -248,13 +248,41 @@ async function transact<T>(
   waker: WakeSignals | null,
   work: (transaction: DatabaseTransactionConnection, wakes: Wakes) => Promise<T>,
 ): Promise<T> {
-  const { result, signals } = await pool.transaction(async (transaction) => {
+  const { result, signals } = await transaction(pool, async (db) => {
     const wakes = new Wakes();
-    const result = await work(transaction, wakes);
-    return { result, signals: await wakes.write(transaction) };
+    const result = await work(db, wakes);
+    return { result, signals: await wakes.write(db) };
   });
   for (const { workflowId, workspaceId } of signals) waker?.wake(workflowId, workspaceId);
   return result;
+}
+
+/**
+ * As slonik's own, which closes the connection when the work throws. A rolled back connection is as good as before, so
+ * the error leaves `connect` as a value: a refused request does not cost the next one a new connection.
+ */
+async function transaction<T>(
+  pool: DatabasePool,
+  work: (db: DatabaseTransactionConnection) => Promise<T>,
+): Promise<T> {
+  const outcome = await pool.connect(async (connection) => {
+    let rolledBack: { error: unknown } | undefined;
+    try {
+      const result = await connection.transaction((db) =>
+        work(db).catch((error: unknown) => {
+          rolledBack = { error };
+          throw error;
+        }),
+      );
+      return { result };
+    } catch (error) {
+      // Any other error is one of beginning, committing or rolling back: nobody knows in which state it left the connection.
+      if (rolledBack?.error === error && !(error instanceof BackendTerminatedError)) return { error };
+      throw error;
+    }
+  });
+  if ('error' in outcome) throw outcome.error;
+  return outcome.result;
 }
 
 /** What a long-lived workflow decides after a look at its tables. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -25,6 +26,22 @@ const failLists = (code: string, times: number): Promise<unknown> =>
       end $$;
       create or replace trigger fail before insert on lead_lists for each row execute function fail_list()`),
   );
+
+describe('a request that is refused within its transaction', () => {
+  it('leaves the connection open for the next one', async () => {
+    const connections = () =>
+      connected(app.ownerUrl, async (client) => {
+        const { rows } = await client.query<{ pid: number }>(`
+          select pid from pg_stat_activity where datname = current_database() and usename = 'linepace_tenant'`);
+        return rows.map(({ pid }) => pid);
+      });
+    const refused = () => api('DELETE', `/api/leads/${newId()}`);
+    expect((await api('GET', '/api/lists')).status).toBe(200);
+    const before = await connections();
+    for (let times = 0; times < 20; times += 1) expect((await refused()).status).toBe(404);
+    expect(await connections()).toEqual(expect.arrayContaining(before));
+  });
+});
 
 describe.each(['40001', '40P01'])('a request that conflicts with another (SQLSTATE %s)', (code) => {
   it('succeeds when it is repeated', async () => {
