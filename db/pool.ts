@@ -19,6 +19,7 @@ import {
 } from 'slonik';
 import { z } from 'zod';
 import { Busy, createFairQueue, type FairQueue } from './fair-queue.ts';
+import { prepareStatements, StalePlanError } from './prepared-statements.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 import { NEVER, parseTimestamp } from './timestamp.ts';
 import { seenWake, Wakes, type WakeSignals } from './wakes.ts';
@@ -184,7 +185,7 @@ async function openPool(
   const pool = await createPool(stringifyDsn({ ...parseDsn(url), applicationName: login }), {
     captureStackTrace: false,
     dangerouslyAllowForeignConnections: withinTransactions,
-    interceptors: [restrictedLogin(login), parseRows],
+    interceptors: [restrictedLogin(login), prepareStatements, parseRows],
     maxPoolSize: size,
     // Nothing here keeps state in a session: settings are transaction-local, so nothing has to be discarded.
     resetConnection: async () => {},
@@ -419,6 +420,7 @@ const OVERLOADS = [
   BackendTerminatedUnexpectedlyError,
   ConnectionError,
   IdleTransactionTimeoutError,
+  StalePlanError,
   StatementCancelledError,
   StatementTimeoutError,
 ];
