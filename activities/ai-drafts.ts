@@ -9,7 +9,7 @@ import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { contactName, findReply, shownText } from '#db/queries/replies.ts';
 import { DraftOutput, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';

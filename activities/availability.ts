@@ -6,7 +6,7 @@ import { workspaceTimezone } from '#db/queries/workspaces.ts';
 import type { AvailabilityResult } from '#domain/availability.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { roundOf } from './round.ts';

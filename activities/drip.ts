@@ -3,7 +3,7 @@ import { acceptDrips } from '#db/commands/sending/accept-drips.ts';
 import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
 import { decide, type TenantDb, withTenant } from '#db/pool.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';

@@ -18,7 +18,7 @@ import { detectDelimiter } from '#domain/csv.ts';
 import { type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
 import { type NormalizedLead, normalizeLead } from '#domain/lead.ts';
 import { leadImportId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 

@@ -4,7 +4,7 @@ import { findLine } from '#db/queries/lines.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { lineQueue } from '#workflows/messages/task-queues.ts';
-import type { LineHome, LineRound, Round } from '#workflows/work-loop.ts';
+import type { LineHome, LineRound, Round } from '#workflows/messages/round.ts';
 import { roundOf } from './round.ts';
 
 export interface LineAtCarrier {

@@ -5,7 +5,7 @@ import { findLine } from '#db/queries/lines.ts';
 import { decide, withTenant } from '#db/pool.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailboxReaderId } from '#workflows/messages/wake.ts';
-import type { LineRound, Round } from '#workflows/work-loop.ts';
+import type { LineRound, Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { type LineAtCarrier, lineRound } from './line-home.ts';

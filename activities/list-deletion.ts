@@ -1,7 +1,7 @@
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
 import { decide } from '#db/pool.ts';
 import { listDeletionId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, roundOf } from './round.ts';

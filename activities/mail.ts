@@ -14,7 +14,7 @@ import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail
 import { mailSeal } from '#providers/mail/seal.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';

@@ -18,7 +18,7 @@ import { Notice, type NotificationKind } from '#domain/notification.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';
 import { notifierId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';

@@ -19,7 +19,7 @@ import {
 } from '#domain/personalization.ts';
 import { renderTemplate } from '#domain/template.ts';
 import { personalizerId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';

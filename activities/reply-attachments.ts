@@ -14,7 +14,7 @@ import { announceReplies } from '#db/commands/inbound/reply-events.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
 import { attachmentFetcherId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';

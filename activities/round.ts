@@ -1,5 +1,5 @@
 import type { Decision } from '#db/pool.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 
 /** What a look at the tables came to, with what it is that the workflow waits for. */
 export interface Look extends Decision {

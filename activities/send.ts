@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { linePacerId } from '#workflows/messages/wake.ts';
-import type { LineRound, Round } from '#workflows/work-loop.ts';
+import type { LineRound, Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { findHome, type LineAtCarrier, lineRound } from './line-home.ts';

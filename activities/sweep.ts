@@ -18,11 +18,14 @@ export function createSweepActivities({ pools, waker, logger }: Dependencies) {
       withHeartbeat(async () => {
         const db = systemDb(pools);
         const overdue = await claimOverdue(db, BATCH);
-        for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId);
+        for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId, 'overdue');
         for (const agencyId of await overdueAgencyOutboxes(db, GRACE_SECONDS))
-          waker.wake(agencyMailSenderId(agencyId), agencyId);
+          waker.wake(agencyMailSenderId(agencyId), agencyId, 'overdue');
         if (overdue.length > 0)
-          logger.info({ workflows: overdue.length }, 'woke workflows that nobody had told');
+          logger.info(
+            { workflows: overdue.length, signals: Object.fromEntries(countBy(overdue)) },
+            'woke workflows that nobody had told',
+          );
         return overdue.length;
       }),
 
@@ -38,3 +41,9 @@ export function createSweepActivities({ pools, waker, logger }: Dependencies) {
       }),
   };
 }
+
+/** How many of each signal they missed; `none`: they were to look by themselves. */
+const countBy = (overdue: readonly { signal: string | null }[]): Map<string, number> =>
+  new Map(
+    [...Map.groupBy(overdue, ({ signal }) => signal ?? 'none')].map(([name, rows]) => [name, rows.length]),
+  );

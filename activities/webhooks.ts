@@ -7,7 +7,7 @@ import {
 } from '#db/queries/webhook-deliveries.ts';
 import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/work-loop.ts';
+import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';

@@ -173,7 +173,7 @@ async function acceptBatch(
   );
   if (buffered.length === 0) return outcomes;
   await bufferDrips(db, buffered);
-  wake(db, dripDrainerId(db.workspaceId), now);
+  wake(db, dripDrainerId(db.workspaceId), now, 'dripsBuffered');
   return outcomes;
 }
 

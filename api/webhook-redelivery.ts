@@ -44,7 +44,7 @@ export async function redeliver(
     if (!webhook.isActive) throw new ApiError('WEBHOOK_INACTIVE');
     const id = await insertClaimedDelivery(db, { webhookId, ...redelivery }, now);
     // The dispatcher looks after what is claimed: should this process end now, it is recorded as interrupted.
-    wake(db, webhookDispatcherId(workspaceId), now);
+    wake(db, webhookDispatcherId(workspaceId), now, 'deliveriesDue');
     return { id, webhook, redelivery };
   });
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { systemDb, withTenant } from '#db/pool.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
-import { createTemporalClient, wakeWorkflow } from '#providers/temporal.ts';
+import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from './actions.ts';
 import { startProduct } from './product.ts';
@@ -177,8 +177,10 @@ async function queue(workspaceId: string, lineIds: readonly string[], perLine: n
 
 async function wakeAll(workspaceId: string, lineIds: readonly string[]): Promise<void> {
   await inParallel(lineIds, 20, async (lineId) => {
-    await withTenant(pools, workspaceId, async (tenant) => wake(tenant, linePacerId(lineId), new Date()));
-    await wakeWorkflow(temporal, linePacerId(lineId), workspaceId);
+    await withTenant(pools, workspaceId, async (tenant) =>
+      wake(tenant, linePacerId(lineId), new Date(), 'messagesDue'),
+    );
+    await signalWorkflow(temporal, linePacerId(lineId), workspaceId, 'messagesDue');
   });
 }
 

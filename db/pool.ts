@@ -254,7 +254,7 @@ async function transact<T>(
     const result = await work(db, wakes);
     return { result, signals: await wakes.write(db) };
   });
-  for (const { workflowId, workspaceId } of signals) waker?.wake(workflowId, workspaceId);
+  for (const { workflowId, workspaceId, signal } of signals) waker?.wake(workflowId, workspaceId, signal);
   return result;
 }
 

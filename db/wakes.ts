@@ -1,19 +1,21 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
+import { isFact, type SignalName } from '#workflows/messages/signals.ts';
 import type { SystemDb, TenantDb } from './pool.ts';
 import { formatTimestamp, NEVER } from './timestamp.ts';
 
 /** Signals long-lived workflows. It returns at once and never throws. */
 export interface WakeSignals {
-  wake(workflowId: string, workspaceId: string): void;
+  wake(workflowId: string, workspaceId: string, signal: SignalName): void;
 }
 
 /**
- * Has a workflow look at its tables at `at`, or earlier. Written at the end of this transaction; once that is committed
- * the workflow is signalled, unless it looks in time by itself.
+ * Has a workflow look at its tables at `at`, or earlier. Written at the end of this transaction, with the signal's name;
+ * once that is committed the workflow gets the signal: a fact always, work that is due only when the workflow does not
+ * look in time by itself.
  */
-export function wake(db: TenantDb, workflowId: string, at: Date): void {
-  db.wakes.request(db.workspaceId, workflowId, at);
+export function wake(db: TenantDb, workflowId: string, at: Date, signal: SignalName): void {
+  db.wakes.request(db.workspaceId, workflowId, at, signal);
 }
 
 /** What a workflow knew of the requests for it when it began to look; opaque. */
@@ -34,11 +36,14 @@ export interface OwnWake {
 interface Signal {
   workflowId: string;
   workspaceId: string;
+  signal: SignalName;
 }
 
 interface Entry {
   workspaceId: string;
   at: Date;
+  /** What it is asked to look for; none where only its row moves along with a line. */
+  signals: Set<SignalName>;
   /** Of a workflow that decides about itself. */
   own?: { seen: Seen; wake: OwnWake };
 }
@@ -52,28 +57,37 @@ export class Wakes {
   readonly #removed = new Set<string>();
   readonly #signals: Signal[] = [];
 
-  request(workspaceId: string, workflowId: string, at: Date): void {
+  request(workspaceId: string, workflowId: string, at: Date, ...signals: SignalName[]): void {
     const entry = this.#entries.get(workflowId);
-    if (!entry) this.#entries.set(workflowId, { workspaceId, at });
-    else if (at < entry.at) entry.at = at;
+    if (!entry) this.#entries.set(workflowId, { workspaceId, at, signals: new Set(signals) });
+    else {
+      if (at < entry.at) entry.at = at;
+      for (const signal of signals) entry.signals.add(signal);
+    }
+  }
+
+  /** Keeps the row of a workflow that follows its line to a workspace. */
+  follow(workspaceId: string, workflowId: string): void {
+    this.request(workspaceId, workflowId, NEVER);
   }
 
   /** The workflow itself has looked, and looks again at `at` unless somebody asks for it. */
   decide(workspaceId: string, workflowId: string, seen: Seen, { at, ended }: OwnWake): OwnWake {
     const requested = this.#entries.get(workflowId)?.at ?? at;
     const wake = { at: requested < at ? requested : at, ended };
-    this.#entries.set(workflowId, { workspaceId, at: wake.at, own: { seen, wake } });
+    this.#entries.set(workflowId, { workspaceId, at: wake.at, signals: new Set(), own: { seen, wake } });
     return wake;
   }
 
   /** Signals a workflow without a row of its own after the commit: it is found by other means if that is lost. */
-  signal(workflowId: string, ownerId: string): void {
-    this.#signals.push({ workflowId, workspaceId: ownerId });
+  signal(workflowId: string, ownerId: string, signal: SignalName): void {
+    this.#signals.push({ workflowId, workspaceId: ownerId, signal });
   }
 
   /** Takes over what a part of the transaction requested. */
   add(part: Wakes): void {
-    for (const [workflowId, { workspaceId, at }] of part.#entries) this.request(workspaceId, workflowId, at);
+    for (const [workflowId, { workspaceId, at, signals }] of part.#entries)
+      this.request(workspaceId, workflowId, at, ...signals);
     for (const workflowId of part.#removed) this.#removed.add(workflowId);
     this.#signals.push(...part.#signals);
   }
@@ -90,9 +104,11 @@ export class Wakes {
     const signals = [...this.#signals];
     const removed = [...this.#removed];
     for (const { workflowId, workspaceId, wakeAt, lowered: isLowered } of await this.#upsert(db)) {
-      const own = this.#entries.get(workflowId)?.own?.wake;
+      const entry = this.#entries.get(workflowId);
+      const own = entry?.own?.wake;
       if (own) own.at = wakeAt;
-      else if (isLowered && !this.#removed.has(workflowId)) signals.push({ workflowId, workspaceId });
+      else if (entry && !this.#removed.has(workflowId))
+        for (const signal of toSend(entry, isLowered)) signals.push({ workflowId, workspaceId, signal });
       if (own?.ended && wakeAt >= NEVER) removed.push(workflowId);
     }
     if (removed.length > 0) {
@@ -107,31 +123,39 @@ export class Wakes {
    * writes down its own decision, which was made without that transaction, and then only lowers the time.
    */
   #upsert(db: CommonQueryMethods) {
-    const rows = [...this.#entries].map(([workflowId, { workspaceId, at, own }]) => [
+    const rows = [...this.#entries].map(([workflowId, { workspaceId, at, signals, own }]) => [
       workspaceId,
       workflowId,
       formatTimestamp(at),
       own?.seen.requestedBy ?? null,
+      [...signals].at(-1) ?? null,
     ]);
     const decides = sql.fragment`excluded.lowered_by = '0'`;
     const replaces = sql.fragment`(${decides} and w.requested_by = excluded.requested_by)`;
     const lowers = sql.fragment`excluded.wake_at < w.wake_at`;
     return orMoved(
       db.any(sql.type(StoredRow)`
-      insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by)
+      insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal)
       select r.workspace_id, r.workflow_id, r.at, r.at + ${GRACE}, coalesce(r.seen, pg_current_xact_id()),
-        case when r.seen is null then pg_current_xact_id() else '0' end
-      from ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'xid8'])} as r (workspace_id, workflow_id, at, seen)
+        case when r.seen is null then pg_current_xact_id() else '0' end, r.signal
+      from ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'xid8', 'text'])} as r (workspace_id, workflow_id, at, seen, signal)
       order by r.workflow_id
       on conflict (workflow_id) do update set
         workspace_id = excluded.workspace_id,
         wake_at = case when ${replaces} or ${lowers} then excluded.wake_at else w.wake_at end,
         sweep_at = case when ${replaces} or ${lowers} then excluded.sweep_at else w.sweep_at end,
         lowered_by = case when ${lowers} and not ${decides} then excluded.lowered_by else w.lowered_by end,
+        signal = case when ${replaces} then null else coalesce(excluded.signal, w.signal) end,
         requested_by = case when ${decides} then w.requested_by else excluded.requested_by end
       returning workspace_id, workflow_id, wake_at, lowered_by = requested_by lowered`),
     );
   }
+}
+
+/** Facts; without any, what makes the workflow look earlier than it would. */
+function toSend({ signals }: Entry, isLowered: boolean): SignalName[] {
+  const facts = [...signals].filter(isFact);
+  return facts.length > 0 || !isLowered ? facts : [...signals].slice(0, 1);
 }
 
 const StoredRow = z.object({
@@ -178,21 +202,26 @@ export async function knownWakes(db: TenantDb, workflowIds: readonly string[]): 
 /** A workflow that is only queued is not signalled every minute: the time between its signals doubles up to this. */
 const LONGEST_PAUSE = sql.fragment`interval '15 minutes'`;
 
+const OverdueRow = StoredRow.pick({ workspaceId: true, workflowId: true }).extend({
+  signal: z.string().nullable(),
+});
+
 /**
  * Claims workflows whose time has passed without their having looked: a crash came between a commit and its signal.
  * Each goes to the end of the queue, so that those which cannot be woken do not keep others waiting.
+ * @returns `signal`: the last one that it was to get; null: its own time has come.
  */
 export async function claimOverdue(
   db: SystemDb,
   limit: number,
-): Promise<{ workspaceId: string; workflowId: string }[]> {
-  const rows = await db.any(sql.type(StoredRow.pick({ workspaceId: true, workflowId: true }))`
+): Promise<{ workspaceId: string; workflowId: string; signal: string | null }[]> {
+  const rows = await db.any(sql.type(OverdueRow)`
     with overdue as materialized (
       select workflow_id from workflow_wakes where sweep_at < now() and sweep_at < 'infinity'
       order by sweep_at limit ${limit} for update skip locked
     )
     update workflow_wakes w set sweep_at = now() + least(now() - wake_at, ${LONGEST_PAUSE})
     from overdue where w.workflow_id = overdue.workflow_id
-    returning w.workspace_id, w.workflow_id`);
+    returning w.workspace_id, w.workflow_id, w.signal`);
   return [...rows];
 }

@@ -37,7 +37,7 @@ describe('waking workflows', () => {
     async (status) => {
       const { attempts, client } = stubClient((id) => (id === BAD ? status : null));
       const waker = createWaker(client, pino({ level: 'silent' }));
-      for (const id of [BAD, ...pacers]) waker.wake(id, 'w1');
+      for (const id of [BAD, ...pacers]) waker.wake(id, 'w1', 'messagesDue');
       // The clock stands still: no retry comes.
       await setImmediate();
       expect(new Set(attempts)).toEqual(new Set([BAD, ...pacers]));
@@ -48,10 +48,10 @@ describe('waking workflows', () => {
   it('drops a wake that can never succeed, and retries one that may', async () => {
     const { attempts, client } = stubClient((id) => (id === BAD ? INVALID_ARGUMENT : UNAVAILABLE));
     const waker = createWaker(client, pino({ level: 'silent' }));
-    for (const id of [BAD, 'line-pacer:later', 'no-such-kind:1']) waker.wake(id, 'w1');
+    for (const id of [BAD, 'line-pacer:later', 'no-such-kind:1']) waker.wake(id, 'w1', 'messagesDue');
     await vi.advanceTimersByTimeAsync(10_000);
-    // With its search attributes, and once more without them.
-    expect(attempts.filter((id) => id === BAD)).toHaveLength(2);
+    // With all search attributes, without the latest, and without any.
+    expect(attempts.filter((id) => id === BAD)).toHaveLength(3);
     expect(attempts.filter((id) => id === 'line-pacer:later').length).toBeGreaterThan(2);
     expect(waker.waiting).toBe(1);
     await waker.close();
@@ -61,7 +61,7 @@ describe('waking workflows', () => {
     let up = false;
     const { client } = stubClient(() => (up ? null : UNAVAILABLE));
     const waker = createWaker(client, pino({ level: 'silent' }));
-    for (const id of pacers) waker.wake(id, 'w1');
+    for (const id of pacers) waker.wake(id, 'w1', 'messagesDue');
     await vi.advanceTimersByTimeAsync(1000);
     expect(waker.waiting).toBe(200);
     up = true;

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Client, Connection, isGrpcServiceError, ServiceError, type TLSConfig } from '@temporalio/client';
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
-import { UnknownWorkflow, WAKE, wakeStart } from '#workflows/messages/wake.ts';
+import type { SignalName } from '#workflows/messages/signals.ts';
+import { UnknownWorkflow, wakeStart } from '#workflows/messages/wake.ts';
 
 export interface TemporalOptions {
   /** host:port */
@@ -50,16 +51,18 @@ export function createTemporalClient(options: TemporalOptions): Client {
 
 /** Signals long-lived workflows that their tables hold something new. */
 export interface Waker {
-  /** Returns at once; the signal follows, again and again until Temporal takes it. Wakes of one workflow are joined. */
-  wake(workflowId: string, workspaceId: string): void;
-  /** How many workflows still wait to be signalled. */
+  /** Returns at once; the signal follows, again and again until Temporal takes it. Equal ones that wait are joined. */
+  wake(workflowId: string, workspaceId: string, signal: SignalName): void;
+  /** How many signals still wait to be sent. */
   readonly waiting: number;
   /** Gives the remaining wakes one last try. */
   close(): Promise<void>;
 }
 
 interface WaitingWake {
+  workflowId: string;
   workspaceId: string;
+  signal: SignalName;
   failures: number;
   /** Runs until the next attempt; undefined while an attempt is due. */
   retry?: NodeJS.Timeout;
@@ -81,29 +84,31 @@ export function createWaker(client: Client, logger: Logger): Waker {
   let failing = false;
   let closed = false;
 
-  async function attempt(workflowId: string, wake: WaitingWake): Promise<void> {
+  async function attempt(key: string, wake: WaitingWake): Promise<void> {
     if (closed && failing) return;
+    const { workflowId, workspaceId, signal } = wake;
     // Taken out first: a wake that comes while this one is under way is one more.
-    waiting.delete(workflowId);
+    waiting.delete(key);
     try {
       await client.withDeadline(Date.now() + ATTEMPT_MS, () =>
-        wakeWorkflow(client, workflowId, wake.workspaceId),
+        signalWorkflow(client, workflowId, workspaceId, signal),
       );
       failing = false;
     } catch (error) {
-      if (isRefused(error)) logger.error({ error, workflowId }, 'Temporal refuses a signal; it is dropped');
-      else if (!waiting.has(workflowId)) retryLater(workflowId, wake, error);
+      if (isRefused(error))
+        logger.error({ error, workflowId, signal }, 'Temporal refuses a signal; it is dropped');
+      else if (!waiting.has(key)) retryLater(key, wake, error);
     }
   }
 
-  function start(workflowId: string, wake: WaitingWake): void {
-    const ended = atOnce(attempt, workflowId, wake).finally(() => attempts.delete(ended));
+  function start(key: string, wake: WaitingWake): void {
+    const ended = atOnce(attempt, key, wake).finally(() => attempts.delete(ended));
     attempts.add(ended);
   }
 
-  function retryLater(workflowId: string, { workspaceId, failures }: WaitingWake, error: unknown): void {
-    const wake: WaitingWake = { workspaceId, failures: failures + 1 };
-    waiting.set(workflowId, wake);
+  function retryLater(key: string, { failures, ...to }: WaitingWake, error: unknown): void {
+    const wake: WaitingWake = { ...to, failures: failures + 1 };
+    waiting.set(key, wake);
     if (!failing)
       logger.warn({ error, waiting: waiting.size }, 'Temporal does not accept a signal; trying again');
     failing = true;
@@ -111,16 +116,17 @@ export function createWaker(client: Client, logger: Logger): Waker {
     const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)];
     wake.retry = setTimeout(() => {
       delete wake.retry;
-      start(workflowId, wake);
+      start(key, wake);
     }, wait);
   }
 
   return {
-    wake(workflowId, workspaceId) {
-      if (waiting.has(workflowId)) return;
-      const wake: WaitingWake = { workspaceId, failures: 0 };
-      waiting.set(workflowId, wake);
-      start(workflowId, wake);
+    wake(workflowId, workspaceId, signal) {
+      const key = `${workflowId} ${signal}`;
+      if (waiting.has(key)) return;
+      const wake: WaitingWake = { workflowId, workspaceId, signal, failures: 0 };
+      waiting.set(key, wake);
+      start(key, wake);
     },
     get waiting() {
       return waiting.size;
@@ -128,10 +134,10 @@ export function createWaker(client: Client, logger: Logger): Waker {
     async close() {
       closed = true;
       failing = false;
-      for (const [workflowId, wake] of waiting) {
+      for (const [key, wake] of waiting) {
         if (!wake.retry) continue;
         clearTimeout(wake.retry);
-        start(workflowId, wake);
+        start(key, wake);
       }
       await Promise.all(attempts);
     },
@@ -151,14 +157,21 @@ function isInvalidArgument(error: unknown): boolean {
 }
 
 /** One signal, which starts the workflow when it does not run. */
-export async function wakeWorkflow(client: Client, workflowId: string, workspaceId: string): Promise<void> {
-  const { type, typedSearchAttributes, ...start } = wakeStart(workflowId, workspaceId);
-  const options = { ...start, workflowId, signal: WAKE, signalArgs: [] };
-  try {
-    await client.workflow.signalWithStart(type, { ...options, typedSearchAttributes });
-  } catch (error) {
-    if (!isInvalidArgument(error)) throw error;
-    // A namespace whose owner has not registered the search attributes refuses a start that has them.
-    await client.workflow.signalWithStart(type, options);
+export async function signalWorkflow(
+  client: Client,
+  workflowId: string,
+  workspaceId: string,
+  signal: SignalName,
+): Promise<void> {
+  const { type, attributes, ...start } = wakeStart(workflowId, workspaceId);
+  for (const [position, typedSearchAttributes] of attributes.entries()) {
+    try {
+      const options = { ...start, workflowId, typedSearchAttributes, signal, signalArgs: [] };
+      await client.workflow.signalWithStart(type, options);
+      return;
+    } catch (error) {
+      // A namespace whose owner has not registered some search attributes refuses a start that has them.
+      if (!isInvalidArgument(error) || position === attributes.length - 1) throw error;
+    }
   }
 }

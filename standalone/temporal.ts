@@ -25,7 +25,7 @@ export interface RunningTemporal extends RunningProcess {
 }
 
 /** The search attributes by which workflows of this product are found. */
-const SEARCH_ATTRIBUTES = ['WorkspaceId', 'LineId', 'Kind'];
+const SEARCH_ATTRIBUTES = ['WorkspaceId', 'LineId', 'State'];
 const NAMESPACE = 'default';
 const READY_TIMEOUT_MS = 60_000;
 

@@ -1,10 +1,10 @@
 import type { ConnectionLike } from '@temporalio/client';
 import type { Logger } from 'pino';
-import { KIND, LINE_ID, WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
+import { LINE_ID, STATE, WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
 
 /** `Keyword` in Temporal's `IndexedValueType`. */
 const KEYWORD = 2;
-const NAMES = [KIND, LINE_ID, WORKSPACE_ID].map(({ name }) => name);
+const NAMES = [LINE_ID, STATE, WORKSPACE_ID].map(({ name }) => name);
 
 /**
  * Registers the search attributes that workflows are started with; those that exist stay. Where only the owner of the

@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
 import { MAIL_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { sendAgencyMails } = proxyActivities<Activities>({
   taskQueue: MAIL_QUEUE,
@@ -13,7 +15,14 @@ const { sendAgencyMails } = proxyActivities<Activities>({
 });
 
 /** One per agency, as `mailSender` for a workspace: sends the invitations of co-admins. */
-export async function agencyMailSender(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() => sendAgencyMails({ agencyId: input.subjectId }));
-  if (!ended) await continueAsNew<typeof agencyMailSender>(input);
+export async function agencyMailSender(input: WakeInput): Promise<string> {
+  const news = listen('mailsDue', 'overdue');
+  const work = () => sendAgencyMails({ agencyId: input.subjectId });
+  const goOn = () => continueAsNew<typeof agencyMailSender>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

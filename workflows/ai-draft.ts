@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { draftReply } = proxyActivities<Activities>({
   taskQueue: MODEL_QUEUE,
@@ -18,9 +20,14 @@ const { draftReply } = proxyActivities<Activities>({
  * One per reply to be answered: waits until the contact has stopped writing, has the model draft, and waits for the
  * review. Who decides about a draft, and who was first, is the database's to say: see docs/ai-drafts.md.
  */
-export async function aiDraft(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() =>
-    draftReply({ workspaceId: input.workspaceId, replyId: input.subjectId }),
-  );
-  if (!ended) await continueAsNew<typeof aiDraft>(input);
+export async function aiDraft(input: WakeInput): Promise<string> {
+  const news = listen('contactWrote', 'approve', 'reject', 'markSent', 'superseded', 'overdue');
+  const work = () => draftReply({ workspaceId: input.workspaceId, replyId: input.subjectId });
+  const goOn = () => continueAsNew<typeof aiDraft>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { checkLeads } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
@@ -13,7 +15,14 @@ const { checkLeads } = proxyActivities<Activities>({
 });
 
 /** One per check of many leads: asks about them, some seconds of work at a time, and ends with the last. */
-export async function availabilityJob(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() => checkLeads({ workspaceId: input.workspaceId, jobId: input.subjectId }));
-  if (!ended) await continueAsNew<typeof availabilityJob>(input);
+export async function availabilityJob(input: WakeInput): Promise<string> {
+  const news = listen('requested', 'overdue');
+  const work = () => checkLeads({ workspaceId: input.workspaceId, jobId: input.subjectId });
+  const goOn = () => continueAsNew<typeof availabilityJob>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -1,7 +1,9 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { runCampaign } = proxyActivities<Activities>({
   summary: 'Enter the next leads of the list, or see how far the campaign is',
@@ -15,9 +17,23 @@ const { runCampaign } = proxyActivities<Activities>({
  * One per running campaign: enters the leads of its list some thousands at a time, and ends when every lead is
  * through. Where each lead is stands in the database; the lines' pacers send.
  */
-export async function campaign(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() =>
-    runCampaign({ workspaceId: input.workspaceId, campaignId: input.subjectId }),
+export async function campaign(input: WakeInput): Promise<string> {
+  const news = listen(
+    'started',
+    'leadsAdded',
+    'progressDue',
+    'paused',
+    'resumed',
+    'archived',
+    'leadsDone',
+    'overdue',
   );
-  if (!ended) await continueAsNew<typeof campaign>(input);
+  const work = () => runCampaign({ workspaceId: input.workspaceId, campaignId: input.subjectId });
+  const goOn = () => continueAsNew<typeof campaign>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

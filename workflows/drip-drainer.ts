@@ -1,7 +1,9 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { drainDrips } = proxyActivities<Activities>({
   summary: 'Turn buffered drips into scheduled messages',
@@ -11,7 +13,14 @@ const { drainDrips } = proxyActivities<Activities>({
 });
 
 /** One per workspace that uses bulk intake: turns what was accepted into messages, in batches. */
-export async function dripDrainer(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() => drainDrips({ workspaceId: input.workspaceId }));
-  if (!ended) await continueAsNew<typeof dripDrainer>(input);
+export async function dripDrainer(input: WakeInput): Promise<string> {
+  const news = listen('dripsBuffered', 'overdue');
+  const work = () => drainDrips({ workspaceId: input.workspaceId });
+  const goOn = () => continueAsNew<typeof dripDrainer>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

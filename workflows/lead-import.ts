@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { importLeads } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
@@ -14,9 +16,14 @@ const { importLeads } = proxyActivities<Activities>({
 });
 
 /** One per CSV file: takes its rows into a list, some seconds of work at a time, and ends with the file. */
-export async function leadImport(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() =>
-    importLeads({ workspaceId: input.workspaceId, importId: input.subjectId }),
-  );
-  if (!ended) await continueAsNew<typeof leadImport>(input);
+export async function leadImport(input: WakeInput): Promise<string> {
+  const news = listen('requested', 'overdue');
+  const work = () => importLeads({ workspaceId: input.workspaceId, importId: input.subjectId });
+  const goOn = () => continueAsNew<typeof leadImport>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { lineWork } from './line-work.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { homeOf, type LineInput, roundAt } from './line-home.ts';
+import { listen } from './listen.ts';
+import type { LineHome, LineRound } from './messages/round.ts';
 import { CARRIER_PATIENCE, lineQueue } from './messages/task-queues.ts';
-import type { WakeInput } from './messages/wake.ts';
 
 const sendingAt = (carrier: string | null) =>
   proxyActivities<Activities>({
@@ -18,12 +20,36 @@ const sendingAt = (carrier: string | null) =>
   });
 
 /**
- * One per line: sends what the line may send, and sleeps until it may send again. What it may is decided in the
- * database, under the line's lock; the workflow holds the line's id and nothing else, so it can be thrown away.
+ * One per line: sends what the line may send, and waits until it may send again. What it may is decided in the
+ * database, under the line's lock; the workflow holds ids and nothing else, so it can be thrown away.
  */
-export async function linePacer(input: WakeInput): Promise<void> {
-  const next = await lineWork(input, ({ workspaceId, carrier }) =>
-    sendingAt(carrier).sendDue({ workspaceId, lineId: input.subjectId }),
-  );
-  if (next) await continueAsNew<typeof linePacer>(next);
+export async function linePacer(input: LineInput): Promise<string> {
+  const news = listen('messagesDue', 'lineChanged', 'connected', 'overdue');
+  const lineId = input.subjectId;
+  const isNew = hasNamedSignals();
+  let home = await homeOf(input);
+  const send = async (): Promise<LineRound> => {
+    const round = await roundAt(home, lineId, ({ workspaceId, carrier }) =>
+      sendingAt(carrier).sendDue({ workspaceId, lineId }),
+    );
+    home = round.home;
+    return round;
+  };
+  const goOn = () => continueAsNew<typeof linePacer>({ ...home, subjectId: lineId });
+  if (!isNew) return formerly(news, send, goOn);
+
+  let round: LineRound;
+  do round = await news.after(send);
+  while (await news.until(round, stateOf(round, home)));
+  return news.isOver ? round.reason : goOn();
+}
+
+/** The gap between two sends of a line is no wait of its own. */
+const LONG_PAUSE_MS = 2 * 60_000;
+
+function stateOf({ nextAt, isPaused }: LineRound, { carrier }: LineHome): string {
+  if (carrier === null) return 'unconnected';
+  if (isPaused) return 'paused';
+  if (nextAt === null) return 'idle';
+  return Date.parse(nextAt) - Date.now() > LONG_PAUSE_MS ? 'waiting' : 'sending';
 }

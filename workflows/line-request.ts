@@ -8,13 +8,15 @@ import {
   patched,
   proxyActivities,
   setCurrentDetails,
+  setDefaultSignalHandler,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { isUnserved } from './line-work.ts';
+import { isUnserved } from './line-home.ts';
 import { CARRIER_PATIENCE, lineQueue, PAYMENTS_QUEUE } from './messages/task-queues.ts';
-import { WAKE, type WakeInput } from './messages/wake.ts';
+import { WAKE } from './messages/signals.ts';
+import type { WakeInput } from './messages/wake.ts';
 
 const untilDone = {
   startToCloseTimeout: '1 minute',
@@ -52,6 +54,7 @@ export async function lineRequest(input: WakeInput): Promise<void> {
   setHandler(wake, () => void (woken = true), {
     description: 'The request, or what was paid for it, has changed.',
   });
+  setDefaultSignalHandler(() => void (woken = true));
   const line = { workspaceId: input.workspaceId, lineId: input.subjectId };
 
   let until: number | null = null;

@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { clearList } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
@@ -14,7 +16,14 @@ const { clearList } = proxyActivities<Activities>({
 });
 
 /** One per list that was deleted and is too large for one request: deletes its leads in chunks, and ends with the last. */
-export async function listDeletion(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() => clearList({ workspaceId: input.workspaceId, listId: input.subjectId }));
-  if (!ended) await continueAsNew<typeof listDeletion>(input);
+export async function listDeletion(input: WakeInput): Promise<string> {
+  const news = listen('requested', 'overdue');
+  const work = () => clearList({ workspaceId: input.workspaceId, listId: input.subjectId });
+  const goOn = () => continueAsNew<typeof listDeletion>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
 import { MAIL_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { sendMails } = proxyActivities<Activities>({
   taskQueue: MAIL_QUEUE,
@@ -14,7 +16,14 @@ const { sendMails } = proxyActivities<Activities>({
 });
 
 /** One per workspace: sends the product's own emails from its outbox, and again until the mail server takes them. */
-export async function mailSender(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() => sendMails({ workspaceId: input.workspaceId }));
-  if (!ended) await continueAsNew<typeof mailSender>(input);
+export async function mailSender(input: WakeInput): Promise<string> {
+  const news = listen('mailsDue', 'overdue');
+  const work = () => sendMails({ workspaceId: input.workspaceId });
+  const goOn = () => continueAsNew<typeof mailSender>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { lineWork } from './line-work.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { homeOf, type LineInput, roundAt } from './line-home.ts';
+import { listen } from './listen.ts';
+import type { LineRound } from './messages/round.ts';
 import { CARRIER_PATIENCE, lineQueue } from './messages/task-queues.ts';
-import type { WakeInput } from './messages/wake.ts';
 
 const readingAt = (carrier: string | null) =>
   proxyActivities<Activities>({
@@ -15,9 +17,23 @@ const readingAt = (carrier: string | null) =>
   });
 
 /** One per line whose provider has to be asked for what came in: reads its inbox, and ends when there is none. */
-export async function mailboxReader(input: WakeInput): Promise<void> {
-  const next = await lineWork(input, ({ workspaceId, carrier }) =>
-    readingAt(carrier).readInbox({ workspaceId, lineId: input.subjectId }),
-  );
-  if (next) await continueAsNew<typeof mailboxReader>(next);
+export async function mailboxReader(input: LineInput): Promise<string> {
+  const news = listen('connected', 'overdue');
+  const lineId = input.subjectId;
+  const isNew = hasNamedSignals();
+  let home = await homeOf(input);
+  const read = async (): Promise<LineRound> => {
+    const round = await roundAt(home, lineId, ({ workspaceId, carrier }) =>
+      readingAt(carrier).readInbox({ workspaceId, lineId }),
+    );
+    home = round.home;
+    return round;
+  };
+  const goOn = () => continueAsNew<typeof mailboxReader>({ ...home, subjectId: lineId });
+  if (!isNew) return formerly(news, read, goOn);
+
+  let round: LineRound;
+  do round = await news.after(read);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -1,7 +1,9 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { writeNotifications } = proxyActivities<Activities>({
   summary: 'Write the notification emails that are due',
@@ -11,7 +13,14 @@ const { writeNotifications } = proxyActivities<Activities>({
 });
 
 /** One per workspace: turns what is due to be told into emails, gathered as its preferences say. */
-export async function notifier(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() => writeNotifications({ workspaceId: input.workspaceId }));
-  if (!ended) await continueAsNew<typeof notifier>(input);
+export async function notifier(input: WakeInput): Promise<string> {
+  const news = listen('notificationsDue', 'overdue');
+  const work = () => writeNotifications({ workspaceId: input.workspaceId });
+  const goOn = () => continueAsNew<typeof notifier>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { writeMessages } = proxyActivities<Activities>({
   taskQueue: MODEL_QUEUE,
@@ -18,9 +20,14 @@ const { writeMessages } = proxyActivities<Activities>({
  * One per campaign that wants its messages written for each lead: many in one activity, some minutes before they are
  * due. A message that the model fails at leaves as its template says.
  */
-export async function personalizer(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() =>
-    writeMessages({ workspaceId: input.workspaceId, campaignId: input.subjectId }),
-  );
-  if (!ended) await continueAsNew<typeof personalizer>(input);
+export async function personalizer(input: WakeInput): Promise<string> {
+  const news = listen('personalizationsDue', 'overdue');
+  const work = () => writeMessages({ workspaceId: input.workspaceId, campaignId: input.subjectId });
+  const goOn = () => continueAsNew<typeof personalizer>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
 import { MEDIA_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { fetchReplyAttachments } = proxyActivities<Activities>({
   taskQueue: MEDIA_QUEUE,
@@ -14,7 +16,14 @@ const { fetchReplyAttachments } = proxyActivities<Activities>({
 });
 
 /** One per workspace whose contacts send files: takes them from the carrier into our own storage, in batches. */
-export async function attachmentFetcher(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() => fetchReplyAttachments({ workspaceId: input.workspaceId }));
-  if (!ended) await continueAsNew<typeof attachmentFetcher>(input);
+export async function attachmentFetcher(input: WakeInput): Promise<string> {
+  const news = listen('filesDue', 'overdue');
+  const work = () => fetchReplyAttachments({ workspaceId: input.workspaceId });
+  const goOn = () => continueAsNew<typeof attachmentFetcher>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -1,8 +1,10 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { formerly, hasNamedSignals } from './formerly.ts';
+import { listen } from './listen.ts';
 import { WEBHOOK_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { workLoop } from './work-loop.ts';
 
 const { deliverWebhooks } = proxyActivities<Activities>({
   taskQueue: WEBHOOK_QUEUE,
@@ -14,7 +16,14 @@ const { deliverWebhooks } = proxyActivities<Activities>({
 });
 
 /** One per workspace with webhooks: delivers its outbox, so that no tenant waits for another's endpoints. */
-export async function webhookDispatcher(input: WakeInput): Promise<void> {
-  const ended = await workLoop(() => deliverWebhooks({ workspaceId: input.workspaceId }));
-  if (!ended) await continueAsNew<typeof webhookDispatcher>(input);
+export async function webhookDispatcher(input: WakeInput): Promise<string> {
+  const news = listen('deliveriesDue', 'overdue');
+  const work = () => deliverWebhooks({ workspaceId: input.workspaceId });
+  const goOn = () => continueAsNew<typeof webhookDispatcher>(input);
+  if (!hasNamedSignals()) return formerly(news, work, goOn);
+
+  let round: Round;
+  do round = await news.after(work);
+  while (await news.until(round));
+  return news.isOver ? round.reason : goOn();
 }

@@ -94,7 +94,7 @@ export const agencyMemberRoutes = [
           mailSeal(secrets, agencyId),
           await invitationMailAt(outbox, email, 'agencyInvitation', now),
         );
-        db.wakes.signal(agencyMailSenderId(agencyId), agencyId);
+        db.wakes.signal(agencyMailSenderId(agencyId), agencyId, 'mailsDue');
       }
       return { status: 202, body: { success: true } };
     },

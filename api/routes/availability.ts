@@ -128,7 +128,7 @@ export const availabilityRoutes = [
         if (leadIds.length === 0)
           throw invalid(body.leadIds ? 'leadIds' : 'listId', 'names no lead of this workspace');
         const job = await insertJob(db, leadIds);
-        wake(db, availabilityJobId(job.id), now);
+        wake(db, availabilityJobId(job.id), now, 'requested');
         return job;
       });
       return { status: 202, body: { success: true, jobId: job.id, total: job.leadIds.length } };

@@ -85,7 +85,7 @@ export const campaignLeadRoutes = [
         throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
       if (again) await reopenCampaign(db, campaign.id);
       if (campaign.status === 'active')
-        wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS));
+        wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS), 'leadsAdded');
       return { status: 201, body: { ...result, message: `${messageCount} messages scheduled` } };
     },
   }),

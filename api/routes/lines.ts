@@ -60,7 +60,7 @@ export const lineRoutes = [
         await rehomeMessages(db, body.isActive ? null : params.id, { keepPinned: true });
       if (CAPS.some((cap) => body[cap] !== undefined)) await rescheduleCapped(db, params.id, now);
       // Its pacer sleeps by the limits it knew.
-      wake(db, linePacerId(params.id), now);
+      wake(db, linePacerId(params.id), now, 'lineChanged');
       return { status: 200, body: { success: true, line } };
     },
   }),

@@ -109,7 +109,7 @@ export const webhookRoutes = [
       const row = await updateWebhook(db, params.id, body);
       if (!row) throw webhookNotFound();
       if (body.isActive && (await hasPendingDeliveries(db)))
-        wake(db, webhookDispatcherId(db.workspaceId), now);
+        wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
       return { status: 200, body: { success: true, webhook: presentWebhook(row) } };
     },
   }),

@@ -40,7 +40,7 @@ export async function insertImport(
   await db.query(sql.type(NoRows)`
     insert into lead_imports (workspace_id, id, list_id, file_key, default_country_code, created_by_user_id, stored_bytes)
     values (${db.workspaceId}, ${row.id}, ${row.listId}, ${row.fileKey}, ${row.defaultCountryCode}, ${row.userId}, ${row.size})`);
-  wake(db, leadImportId(row.id), now);
+  wake(db, leadImportId(row.id), now, 'requested');
 }
 
 export async function findImport(db: TenantDb, id: string): Promise<ImportRow | null> {

@@ -21,6 +21,7 @@ import {
 import type { Channel } from '#domain/channel.ts';
 import { DEFAULT_LIMITS } from '#domain/pacing.ts';
 import type { RequestSource } from '#domain/line.ts';
+import type { SignalName } from '#workflows/messages/signals.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import { LineRow } from './lines.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
@@ -130,7 +131,7 @@ export async function insertLineRequest(db: TenantDb, request: NewLineRequest): 
       ${status}, ${paymentStatus}, ${request.source}, ${request.email ?? null}, ${request.areaCode ?? null}, ${request.country ?? null}, false,
       ${request.carrier}, ${limits.dailyTotal}, ${limits.dailyNew}, null, ${limits.minGapSeconds}, ${limits.contactGapSeconds})`);
   await storeInvoices(db, request.id, invoices);
-  wake(db, lineRequestId(request.id), new Date());
+  wake(db, lineRequestId(request.id), new Date(), 'requested');
   const stored = await findLineRequest(db, request.id);
   if (!stored) throw new Error('the inserted line was not found');
   return stored;
@@ -147,6 +148,20 @@ export interface InvoiceDetails {
   id: string;
   paymentUrl: string | null;
 }
+
+/** What its workflow is told; its own steps, and what the API did in its place, are only work that is due. */
+const TOLD_AS = {
+  invoice_opened: 'stepDue',
+  invoice_paid: 'paymentSettled',
+  invoice_voided: 'paymentSettled',
+  payment_failed: 'paymentSettled',
+  invoice_credited: 'stepDue',
+  included: 'planChanged',
+  cancel: 'cancelRequested',
+  activated: 'stepDue',
+  refused: 'stepDue',
+  retry: 'retryRequested',
+} as const satisfies Record<LineRequestEvent['type'], SignalName>;
 
 /**
  * Applies an event to a line request. All changes of its state go through here: it locks the line, runs the state
@@ -180,7 +195,7 @@ export async function changeLineRequest(
     from (select) one left join line_invoices i
       on i.workspace_id = ${db.workspaceId} and i.line_id = ${id} and i.round = ${after.round}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
-  wake(db, lineRequestId(id), new Date());
+  wake(db, lineRequestId(id), new Date(), TOLD_AS[event.type]);
   const changed = await findLineRequest(db, id);
   return changed && { request: changed, possible: true };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { wakeWorkflow } from '#providers/temporal.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -54,7 +54,7 @@ describe('an activity that an operator pauses', () => {
     expect(before.length).toBeLessThan(MESSAGES);
     // News arrives meanwhile, and the workflow hears it: neither starts another round.
     const { historyLength } = (await describePacer()).workflowExecutionInfo ?? {};
-    await wakeWorkflow(app.temporal, pacer, workspace.id);
+    await signalWorkflow(app.temporal, pacer, workspace.id, 'messagesDue');
     await eventually(async () => {
       const { workflowExecutionInfo, pendingWorkflowTask } = await describePacer();
       return Number(workflowExecutionInfo?.historyLength) > Number(historyLength) && !pendingWorkflowTask;

@@ -202,8 +202,10 @@ describe('a line that is transferred', () => {
   it('is not chosen by what was under way while it left, though it is busy where it is now', async () => {
     const lineId = await createLine(app, a.id);
     const pacer = linePacerId(lineId);
-    await withTenant(app.pools, a.id, async (db) => wake(db, pacer, new Date(Date.now() - 60_000)));
-    const accepting = withTenant(app.pools, b.id, async (db) => wake(db, pacer, new Date()));
+    await withTenant(app.pools, a.id, async (db) =>
+      wake(db, pacer, new Date(Date.now() - 60_000), 'messagesDue'),
+    );
+    const accepting = withTenant(app.pools, b.id, async (db) => wake(db, pacer, new Date(), 'messagesDue'));
     await expect(accepting).rejects.toThrow('the line has moved to another workspace');
   });
 

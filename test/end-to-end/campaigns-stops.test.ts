@@ -10,7 +10,7 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
-import { campaignWorkflowId, WAKE } from '#workflows/messages/wake.ts';
+import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -62,7 +62,7 @@ describe('what stops a lead', () => {
       await stopContact(db, to, 'reply', new Date());
       // The look ends before this is committed: what it saw by then must not be its last word.
       const before = await wakeAt(id);
-      await app.temporal.workflow.getHandle(campaignWorkflowId(id)).signal(WAKE);
+      await app.temporal.workflow.getHandle(campaignWorkflowId(id)).signal('leadsDone');
       await eventually(async () => (await wakeAt(id)) > before);
     });
     await eventually(async () => (await statusOf(id)) === 'completed');

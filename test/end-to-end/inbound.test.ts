@@ -10,7 +10,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
 import { type Endpoint, type Received, startEndpoint, verify } from '#test/support/endpoint.ts';
-import { linePacerId, WAKE } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -76,14 +76,14 @@ it('a conversation that is just being changed holds up neither the line nor the 
     await withSystem(app.pools, (other) =>
       other.query(sql.unsafe`update messages set scheduled_at = now() where id = ${id}`),
     );
-    await app.temporal.workflow.getHandle(pacer).signal(WAKE);
+    await app.temporal.workflow.getHandle(pacer).signal('messagesDue');
     // Rounds go by; none of them waits for this transaction, which asks for the pacer as a reply does.
     const first = await eventually(async () => {
       const at = await wakeAt();
       return at !== 'infinity' && Date.parse(at) < Date.now() + 60_000 && at;
     });
     await eventually(async () => (await wakeAt()) !== first);
-    wake(db, pacer, new Date());
+    wake(db, pacer, new Date(), 'messagesDue');
   });
   await eventually(async () => {
     const { body } = await call('GET', `/api/messages/${id}`);

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/pool.ts';
-import { wakeWorkflow } from '#providers/temporal.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -58,7 +58,8 @@ const setCarrier = (lineId: string, carrier: string) =>
     db.query(sql.type(z.unknown())`update lines set carrier = ${carrier} where id = ${lineId}`),
   );
 const pacer = (lineId: string) => app.temporal.workflow.getHandle(linePacerId(lineId));
-const wake = (lineId: string) => wakeWorkflow(app.temporal, linePacerId(lineId), workspace.id);
+const wake = (lineId: string) =>
+  signalWorkflow(app.temporal, linePacerId(lineId), workspace.id, 'messagesDue');
 /** What an operator reads. */
 const details = async (lineId: string) =>
   JSON.stringify(await pacer(lineId).query('__temporal_workflow_metadata'));

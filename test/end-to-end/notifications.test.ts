@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/pool.ts';
-import { wakeWorkflow } from '#providers/temporal.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -80,7 +80,7 @@ const dueAt = (address: string): Promise<Date | null> =>
 async function comeDue(): Promise<void> {
   await app.pools.system.query(sql.unsafe`
     update notifications set due_at = now() where workspace_id = ${workspace.id}`);
-  await wakeWorkflow(app.temporal, notifierId(workspace.id), workspace.id);
+  await signalWorkflow(app.temporal, notifierId(workspace.id), workspace.id, 'notificationsDue');
 }
 
 const fromNow = (at: Date | null): number => Math.round(((at?.getTime() ?? 0) - Date.now()) / 60_000);
@@ -331,7 +331,7 @@ describe('campaigns under way', () => {
     await prefer({ campaign: { enabled: false } });
     await app.pools.system.query(sql.unsafe`
       update workflow_wakes set wake_at = now() where workflow_id = ${campaignWorkflowId(news.id)}`);
-    await wakeWorkflow(app.temporal, campaignWorkflowId(news.id), workspace.id);
+    await signalWorkflow(app.temporal, campaignWorkflowId(news.id), workspace.id, 'progressDue');
     const looked = async () => {
       const at = await app.pools.system.oneFirst(sql.type(z.object({ at: z.date() }))`
         select wake_at "at" from workflow_wakes where workflow_id = ${campaignWorkflowId(news.id)}`);
@@ -346,7 +346,7 @@ describe('campaigns under way', () => {
     const { id } = await underWay('Short');
     await app.pools.system.query(sql.unsafe`
       update campaign_leads set state = 'finished' where campaign_id = ${id}`);
-    await wakeWorkflow(app.temporal, campaignWorkflowId(id), workspace.id);
+    await signalWorkflow(app.temporal, campaignWorkflowId(id), workspace.id, 'progressDue');
     expect((await firstMailTo(owner)).subject).toBe('Campaign completed: Short (Bits & Pieces)');
     await eventually(async () => (await dueAt(id)) === null);
     expect(await mailsTo(owner)).toHaveLength(1);

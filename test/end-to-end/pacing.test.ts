@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/pool.ts';
 import { lineGapMs } from '#domain/pacing.ts';
-import { wakeWorkflow } from '#providers/temporal.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
@@ -140,7 +140,7 @@ it('begins a new history before the old one is long, and sends on', async () => 
       .getHandle(linePacerId(lineId))
       .describe();
     if (description.runId !== runId) return true;
-    await wakeWorkflow(app.temporal, linePacerId(lineId), workspaceId);
+    await signalWorkflow(app.temporal, linePacerId(lineId), workspaceId, 'messagesDue');
     return historyLength > 1000 && historyLength;
   }, 60_000);
   expect(length).toBe(true);

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { simulatedWebhookSecret } from '#providers/payments/simulated.ts';
-import { wakeWorkflow } from '#providers/temporal.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -363,7 +363,7 @@ describe('subscriptions', () => {
       update campaigns set status = 'active' where id = ${campaign._id}`);
     await app.pools.system.query(sql.unsafe`
       update messages set scheduled_at = ${scheduledDate} where id = ${tomorrow.id}`);
-    await wakeWorkflow(app.temporal, linePacerId(lineId), workspaceId);
+    await signalWorkflow(app.temporal, linePacerId(lineId), workspaceId, 'messagesDue');
 
     const entered = (await api('GET', `/api/messages?campaignId=${campaign._id}`)).body.messages[0]._id;
     const held = [...waiting, { id: entered, to: of }];

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { withSystem } from '#db/pool.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { wakeWorkflow } from '#providers/temporal.ts';
+import { signalWorkflow } from '#providers/temporal.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
@@ -137,7 +137,7 @@ describe('an invitation', () => {
     await eventually(async () => (await mailsTo('dennis@example.com')).count === 1);
     expect((await mailsTo(email)).count).toBe(1);
     await anHourPasses(email);
-    await wakeWorkflow(app.temporal, mailSenderId(workspace.id), workspace.id);
+    await signalWorkflow(app.temporal, mailSenderId(workspace.id), workspace.id, 'mailsDue');
     const second = await eventually(async () => {
       const { count, messages } = await mailsTo(email);
       return count === 2 && messages.map(linkIn).find((other: string) => other !== link);
@@ -237,7 +237,7 @@ it('loses no email while the mail server is down, refuses, or is slow to accept'
       await withSystem(own.pools, (db) =>
         db.query(sql.type(z.unknown())`update mails set next_attempt_at = now() where status = 'pending'`),
       );
-      await wakeWorkflow(own.temporal, mailSenderId(id), id);
+      await signalWorkflow(own.temporal, mailSenderId(id), id, 'mailsDue');
     };
     await ownApi('POST', '/api/team/invite', { email: 'first@example.com' });
     const tries = (): Promise<{ attempts: number; error: string | null }> =>

@@ -18,11 +18,14 @@ import { inWorkspace } from '#db/queries/agency.ts';
 import { claimOverdue, wake } from '#db/wakes.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+import type { SignalName } from '#workflows/messages/signals.ts';
 
 let database: TestDatabase;
 let pools: Pools;
 let workspaceId: string;
 const signals: string[] = [];
+/** With the names of the signals. */
+const named: string[] = [];
 /** What a signal does, beside being noted. */
 let onSignal = (_workflowId: string): void => {};
 
@@ -31,8 +34,9 @@ beforeAll(async () => {
   pools = await createPools(database, {
     size: 8,
     waker: {
-      wake(workflowId) {
+      wake(workflowId, _workspaceId, signal) {
         signals.push(workflowId);
+        named.push(`${workflowId} ${signal}`);
         onSignal(workflowId);
       },
     },
@@ -43,6 +47,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   signals.length = 0;
+  named.length = 0;
   onSignal = () => {};
   await systemDb(pools).query(sql.type(NoRows)`delete from workflow_wakes`);
 });
@@ -52,8 +57,8 @@ afterAll(async () => {
 });
 
 const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
-const request = (workflowId: string, at = new Date()): Promise<void> =>
-  tenant(async (db) => wake(db, workflowId, at));
+const request = (workflowId: string, at = new Date(), signal: SignalName = 'messagesDue'): Promise<void> =>
+  tenant(async (db) => wake(db, workflowId, at, signal));
 const rest = (workflowId: string, nextAt: Date | null, ended = false) =>
   decide(pools, workspaceId, workflowId, async () => ({ nextAt, ended }));
 const stored = async (): Promise<string[]> => [
@@ -68,19 +73,40 @@ describe('a transaction', () => {
     await rest('idle:1', inAnHour());
     signals.length = 0;
     await tenant(async (db) => {
-      wake(db, 'idle:1', new Date());
-      wake(db, 'idle:1', new Date());
-      wake(db, 'busy:1', new Date());
-      wake(db, 'new:1', new Date());
+      wake(db, 'idle:1', new Date(), 'messagesDue');
+      wake(db, 'idle:1', new Date(), 'messagesDue');
+      wake(db, 'busy:1', new Date(), 'messagesDue');
+      wake(db, 'new:1', new Date(), 'messagesDue');
       await pause(20);
       expect(signals).toEqual([]);
     });
     expect(signals.toSorted()).toEqual(['idle:1', 'new:1']);
   });
 
+  it('tells every fact, and of work that is due only whoever would not look in time', async () => {
+    await request('line-pacer:busy');
+    await rest('line-pacer:idle', null);
+    named.length = 0;
+    await tenant(async (db) => {
+      for (const id of ['line-pacer:busy', 'line-pacer:idle']) {
+        wake(db, id, new Date(), 'messagesDue');
+        wake(db, id, new Date(), 'messagesDue');
+      }
+    });
+    expect(named).toEqual(['line-pacer:idle messagesDue']);
+    named.length = 0;
+    await tenant(async (db) => {
+      wake(db, 'line-pacer:busy', new Date(), 'messagesDue');
+      wake(db, 'line-pacer:busy', new Date(), 'lineChanged');
+      wake(db, 'line-pacer:busy', new Date(), 'lineChanged');
+      wake(db, 'line-pacer:busy', new Date(), 'connected');
+    });
+    expect(named).toEqual(['line-pacer:busy lineChanged', 'line-pacer:busy connected']);
+  });
+
   it('wakes nobody when it is rolled back', async () => {
     const failing = tenant(async (db) => {
-      wake(db, 'rolled-back:1', new Date());
+      wake(db, 'rolled-back:1', new Date(), 'messagesDue');
       throw new Error('on purpose');
     });
     await expect(failing).rejects.toThrow('on purpose');
@@ -90,12 +116,12 @@ describe('a transaction', () => {
   it('wakes nobody of a part that is rolled back, and whom the rest of it wakes', async () => {
     await tenant(async (db) => {
       await savepoint(db, async (inner) => {
-        wake(inner, 'undone:1', new Date());
+        wake(inner, 'undone:1', new Date(), 'messagesDue');
         throw new Error('on purpose');
       }).catch(() => {});
-      await dryRun(db, async (inner) => wake(inner, 'tried:1', new Date()));
-      await savepoint(db, async (inner) => wake(inner, 'kept:1', new Date()));
-      wake(db, 'outer:1', new Date());
+      await dryRun(db, async (inner) => wake(inner, 'tried:1', new Date(), 'messagesDue'));
+      await savepoint(db, async (inner) => wake(inner, 'kept:1', new Date(), 'messagesDue'));
+      wake(db, 'outer:1', new Date(), 'messagesDue');
     });
     expect(signals.toSorted()).toEqual(['kept:1', 'outer:1']);
   });
@@ -104,7 +130,7 @@ describe('a transaction', () => {
     let runs = 0;
     await tenant(async (db) => {
       runs += 1;
-      wake(db, `run:${runs}`, new Date());
+      wake(db, `run:${runs}`, new Date(), 'messagesDue');
       if (runs < 3) throw Object.assign(new Error('could not serialize'), { code: '40001' });
     });
     expect(runs).toBe(3);
@@ -117,12 +143,12 @@ describe('a transaction', () => {
       insert into workspaces (id, name, timezone, country) values (${other}, 'Test', 'UTC', 'US')`);
     await rest('line-pacer:1', inAnHour());
     await withSystem(pools, async (db) => {
-      wake(inWorkspace(db, { id: workspaceId }), 'notifier:1', new Date());
-      wake(inWorkspace(db, { id: other }), 'line-pacer:1', new Date());
+      wake(inWorkspace(db, { id: workspaceId }), 'notifier:1', new Date(), 'messagesDue');
+      wake(inWorkspace(db, { id: other }), 'line-pacer:1', new Date(), 'messagesDue');
     });
     expect(signals.toSorted()).toEqual(['line-pacer:1', 'notifier:1']);
     await expect(request('line-pacer:1')).rejects.toThrow('moved to another workspace');
-    await withTenant(pools, other, async (db) => wake(db, 'line-pacer:1', new Date()));
+    await withTenant(pools, other, async (db) => wake(db, 'line-pacer:1', new Date(), 'messagesDue'));
   });
 
   it('never waits for another one that wakes the same workflows in another order', async () => {
@@ -132,7 +158,7 @@ describe('a transaction', () => {
       Array.from({ length: 200 }, (_, index) =>
         tenant(async (db) => {
           const order = index % 2 === 0 ? ids : ids.toReversed();
-          for (const id of order) wake(db, id, new Date());
+          for (const id of order) wake(db, id, new Date(), 'messagesDue');
         }),
       ),
     );
@@ -217,7 +243,7 @@ it('loses no work, whatever is requested while workflows decide, and signals at 
         await pause(Math.random() * 3);
         const workflowId = id(Math.floor(Math.random() * WORKFLOWS));
         await tenant(async (db) => {
-          wake(db, workflowId, new Date());
+          wake(db, workflowId, new Date(), 'messagesDue');
           await db.query(sql.type(NoRows)`
             insert into opt_outs (workspace_id, address, source) values (${workspaceId}, ${newId()}, ${workflowId})`);
           if (Math.random() < 0.2) throw new Error('on purpose');
@@ -248,6 +274,18 @@ describe('the sweep', () => {
     expect(first.toSorted()).toEqual(Array.from({ length: 6 }, (_, n) => `stuck:${n}`));
     expect(await claimed(3)).toEqual(['fresh:1']);
     expect(await claimed(3)).toEqual([]);
+  });
+
+  it('knows which signal was lost, until the workflow has looked', async () => {
+    const lost = async () => {
+      await systemDb(pools).query(sql.type(NoRows)`
+        update workflow_wakes set wake_at = now() - interval '1 minute', sweep_at = now() - interval '1 minute'`);
+      return (await claimOverdue(systemDb(pools), 10)).map(({ signal }) => signal);
+    };
+    await request('line-request:1', new Date(), 'paymentSettled');
+    expect(await lost()).toEqual(['paymentSettled']);
+    await rest('line-request:1', inAnHour());
+    expect(await lost()).toEqual([null]);
   });
 
   it('leaves alone what is idle, what is not due, and what has just been woken', async () => {

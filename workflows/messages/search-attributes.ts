@@ -1,22 +1,24 @@
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
-/** Few, since a SQL visibility store has few columns for them; ids only. */
+/** Few, since a SQL visibility store has few columns for them; ids and states only. */
 export const WORKSPACE_ID = defineSearchAttributeKey('WorkspaceId', 'KEYWORD');
 export const LINE_ID = defineSearchAttributeKey('LineId', 'KEYWORD');
-export const KIND = defineSearchAttributeKey('Kind', 'KEYWORD');
+/** What the workflow is at: `idle`, `waiting`, `paused`, or the status of its subject. */
+export const STATE = defineSearchAttributeKey('State', 'KEYWORD');
 
-export function searchAttributes({
-  kind,
+/** What a start is tried with, in this order: a namespace may not have every search attribute, or none of them. */
+export function startAttributes({
+  state,
   workspaceId,
   lineId,
 }: {
-  kind: string;
+  state: string;
   workspaceId: string;
   lineId?: string;
-}) {
-  return new TypedSearchAttributes([
-    { key: KIND, value: kind },
+}): TypedSearchAttributes[] {
+  const ids = [
     { key: WORKSPACE_ID, value: workspaceId },
     ...(lineId === undefined ? [] : [{ key: LINE_ID, value: lineId }]),
-  ]);
+  ];
+  return [[...ids, { key: STATE, value: state }], ids, []].map((pairs) => new TypedSearchAttributes(pairs));
 }

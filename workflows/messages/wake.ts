@@ -1,8 +1,5 @@
-import { searchAttributes } from './search-attributes.ts';
+import { startAttributes } from './search-attributes.ts';
 import { MAIN_QUEUE } from './task-queues.ts';
-
-/** The signal of every long-lived workflow that works off a table: something is due earlier than you know. */
-export const WAKE = 'wake';
 
 /** What such a workflow is started with; it carries ids only. */
 export interface WakeInput {
@@ -79,6 +76,10 @@ export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 /** Those whose subject is a line. */
 const LINE_WORKFLOWS = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
 
+/** Its state until its first look. */
+const startsAs = (kind: string): string =>
+  ({ campaign: 'active', 'line-request': 'provisioning', 'ai-draft': 'waiting' })[kind] ?? 'idle';
+
 /** An id that names no kind of workflow that is woken. */
 export class UnknownWorkflow extends Error {}
 
@@ -95,8 +96,8 @@ export function wakeStart(workflowId: string, workspaceId: string) {
     // Its activities inherit it: where the server has fairness, no workspace waits for the backlog of another.
     priority: { fairnessKey: workspaceId },
     staticSummary: summary,
-    typedSearchAttributes: searchAttributes({
-      kind: type,
+    attributes: startAttributes({
+      state: startsAs(kind),
       workspaceId,
       ...(LINE_WORKFLOWS.has(kind) && { lineId: subjectId }),
     }),

@@ -204,7 +204,7 @@ async function applySubscription(
 /** A request that waits for its payment may be part of the new plan. */
 async function wakeAwaiting(db: TenantDb): Promise<void> {
   const awaiting = await findAwaitingPayment(db);
-  if (awaiting) wake(db, lineRequestId(awaiting.id), new Date());
+  if (awaiting) wake(db, lineRequestId(awaiting.id), new Date(), 'planChanged');
 }
 
 /**

@@ -213,6 +213,6 @@ async function insertStepMessages(
 /** Asks the pacers of these lines to look in time. */
 export function wakeLines(db: TenantDb, due: readonly { lineId: string | null; scheduledAt: Date }[]): void {
   for (const { lineId, scheduledAt } of due) {
-    if (lineId !== null) wake(db, linePacerId(lineId), scheduledAt);
+    if (lineId !== null) wake(db, linePacerId(lineId), scheduledAt, 'messagesDue');
   }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import type { CampaignStatus } from '#domain/campaign.ts';
+import type { SignalName } from '#workflows/messages/signals.ts';
 import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts';
 import { wakeLines } from './campaign-entry.ts';
 import { CampaignRow } from '#db/queries/campaigns.ts';
@@ -15,6 +16,14 @@ const FROM = {
   archive: ['draft', 'active', 'paused', 'completed'],
 } as const satisfies Record<string, readonly CampaignStatus[]>;
 export type CampaignAction = keyof typeof FROM;
+
+/** What its workflow is told. */
+const TOLD_AS = {
+  start: 'started',
+  pause: 'paused',
+  resume: 'resumed',
+  archive: 'archived',
+} as const satisfies Record<CampaignAction, SignalName>;
 
 export const canTake = (action: CampaignAction, status: CampaignStatus): boolean =>
   (FROM[action] as readonly CampaignStatus[]).includes(status);
@@ -40,8 +49,8 @@ export async function changeCampaignStatus(
   await setStatus(db, id, change);
   const runs = action === 'start' || action === 'resume';
   if (runs) await wakeCampaignLines(db, id);
-  if (runs && needsAiPersonalization) wake(db, personalizerId(id), now);
-  wake(db, campaignWorkflowId(id), now);
+  if (runs && needsAiPersonalization) wake(db, personalizerId(id), now, 'personalizationsDue');
+  wake(db, campaignWorkflowId(id), now, TOLD_AS[action]);
   return db.one(sql.type(CampaignRow)`
     select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
@@ -134,5 +143,5 @@ async function deleteRows(
  */
 export async function deleteCampaign(db: TenantDb, id: string, now: Date): Promise<void> {
   await setStatus(db, id, sql.fragment`status = 'archived', deleted_at = now()`);
-  wake(db, campaignWorkflowId(id), now);
+  wake(db, campaignWorkflowId(id), now, TOLD_AS.archive);
 }

@@ -102,6 +102,8 @@ export async function wakeWhenDone(db: TenantDb, campaignIds: readonly string[],
         where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and state = 'running' limit ${FEW}
       ) few`);
     if (running === FEW) continue;
-    wake(db, campaignWorkflowId(campaignId), running === 0 ? now : new Date(now.getTime() + LOOK_AGAIN_MS));
+    const workflowId = campaignWorkflowId(campaignId);
+    if (running === 0) wake(db, workflowId, now, 'leadsDone');
+    else wake(db, workflowId, new Date(now.getTime() + LOOK_AGAIN_MS), 'progressDue');
   }
 }

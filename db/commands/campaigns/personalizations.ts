@@ -32,7 +32,8 @@ export async function personalize(
       on conflict do nothing returning due_at
     )
     select min(due_at) due_at from added`);
-  if (first && campaign.status === 'active') wake(db, personalizerId(campaign.id), first);
+  if (first && campaign.status === 'active')
+    wake(db, personalizerId(campaign.id), first, 'personalizationsDue');
 }
 
 const DueRow = MessageRow.pick({ id: true, leadId: true, body: true });

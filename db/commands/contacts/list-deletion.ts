@@ -21,7 +21,7 @@ export async function deleteList(db: TenantDb, id: string, now: Date): Promise<v
     update lead_imports set status = 'failed', error = 'the list was deleted', updated_at = now()
     where workspace_id = ${db.workspaceId} and list_id = ${id} and status = 'running'`);
   const isDone = await deleteChunk(db, id, now);
-  if (!isDone) wake(db, listDeletionId(id), now);
+  if (!isDone) wake(db, listDeletionId(id), now, 'requested');
 }
 
 /**

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type AutoReply, DraftStatus, DraftTag, Sentiment, StoredDraftStatus } from '#domain/ai-draft.ts';
 import type { DraftOutput } from '#domain/draft-prompt.ts';
 import { ApprovalChannel } from '#domain/events/ai-draft.ts';
+import type { SignalName } from '#workflows/messages/signals.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
 import { copilotDebounce } from '#db/queries/knowledge-base.ts';
 import { NoRows, type TenantDb } from '#db/pool.ts';
@@ -47,9 +48,9 @@ export async function draftForReply(
   const superseded = await supersedeOpen(db, reply.address, now);
   const started =
     reply.keyword === 'stop' || reply.body.trim() === '' ? null : await insertDraft(db, reply, now);
-  if (superseded !== null) wakeDraft(db, superseded, now);
+  if (superseded !== null) wakeDraft(db, superseded, now, 'superseded');
   // The workflow is started now: it sleeps until the draft is due, and an operator sees it from the beginning.
-  if (started !== null) wakeDraft(db, started, now);
+  if (started !== null) wakeDraft(db, started, now, 'contactWrote');
 }
 
 async function supersedeOpen(db: TenantDb, address: string, now: Date): Promise<string | null> {
@@ -73,9 +74,11 @@ async function insertDraft(
   return id;
 }
 
+type DraftSignal = Extract<SignalName, 'contactWrote' | 'approve' | 'reject' | 'markSent' | 'superseded'>;
+
 /** Has a draft's workflow look again. */
-export const wakeDraft = (db: TenantDb, replyId: string, now: Date): void =>
-  wake(db, aiDraftId(replyId), now);
+export const wakeDraft = (db: TenantDb, replyId: string, now: Date, signal: DraftSignal): void =>
+  wake(db, aiDraftId(replyId), now, signal);
 
 /** What a call of the model cost, also when its draft is not used. */
 export interface ModelUse {

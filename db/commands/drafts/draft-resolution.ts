@@ -33,6 +33,9 @@ export interface ResolutionContext {
   now: Date;
 }
 
+/** What the draft's workflow is told. */
+const TOLD_AS = { approve: 'approve', reject: 'reject', mark_sent: 'markSent' } as const;
+
 export type Resolved =
   | { kind: 'resolved'; status: DraftStatus; messageId: string | null }
   /** Somebody was first: what they made of it, and through which channel; null where no person did. */
@@ -68,7 +71,7 @@ export async function resolveDraft(
   if (messageId !== null) await queue(db, settled, { id: messageId, text, userId }, context);
   const rejection = { replyId, message: settled.draft ?? '', approvalChannel: channel };
   if (action === 'reject') await announceResolved(db, 'message.ai_draft_rejected', rejection, now);
-  wakeDraft(db, replyId, now);
+  wakeDraft(db, replyId, now, TOLD_AS[action]);
   return { kind: 'resolved', status: RESOLVED_AS[action], messageId };
 }
 
@@ -111,7 +114,7 @@ export async function announceAnswered(db: TenantDb, resolved: DraftRow | null, 
     const approval = { replyId, message: draft ?? '', approvalChannel };
     await announceResolved(db, 'message.ai_draft_approved', approval, now);
   }
-  wakeDraft(db, replyId, now);
+  wakeDraft(db, replyId, now, approvalChannel === null ? 'superseded' : 'approve');
 }
 
 /** The one statement that decides who is first; null when somebody was. */

@@ -94,7 +94,7 @@ async function noteRecording(db: TenantDb, callId: string, url: string, now: Dat
     values (${db.workspaceId}, ${newId(now)}, ${name}, 'waiting', ${callId}, ${sql.timestamp(now)}, ${url}, ${sql.timestamp(now)},
       ${sql.timestamp(now)})
     on conflict (workspace_id, call_id) where call_id is not null do nothing`);
-  wake(db, attachmentFetcherId(db.workspaceId), now);
+  wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
 }
 
 /** The calls from or to a number, newest first. @param number in E.164. */

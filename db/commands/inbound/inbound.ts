@@ -83,7 +83,7 @@ async function receiveReply(
     files += early.attachments.length;
   }
   // Its event tells of the first files: whoever fetches them announces it.
-  if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now);
+  if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
   await announceReplies(db, { replyId: reply.id, links, now });
   if (!reply.autoReply) await followReply(db, reply, event.at, now);
 }
@@ -114,7 +114,7 @@ async function receiveAttachments(
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
   if (!reply) return keepWaiting(db, lineId, event.carrierMessageId, event);
   await insertInboundAttachments(db, reply.id, event, now);
-  wake(db, attachmentFetcherId(db.workspaceId), now);
+  wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
 }
 
 /** An address that wrote to a line opens no new conversation of that line, even if a machine wrote for it. */
@@ -196,5 +196,5 @@ async function answersFirst(db: TenantDb, address: string, at: Date, now: Date):
       scheduled_at = case when hold_reason in ('hourly_new_cap', 'daily_new_cap') then ${sql.timestamp(now)} else scheduled_at end
     where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled')
     returning line_id`);
-  for (const lineId of lineIds) if (lineId !== null) wake(db, linePacerId(lineId), now);
+  for (const lineId of lineIds) if (lineId !== null) wake(db, linePacerId(lineId), now, 'messagesDue');
 }

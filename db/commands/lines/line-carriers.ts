@@ -29,9 +29,9 @@ export async function connectLine(
   await recordProbe(db, line.id, true, now);
   if (connection.inboxPosition !== null) {
     await initInboxPosition(db, line.id, connection.inboxPosition);
-    wake(db, mailboxReaderId(line.id), now);
+    wake(db, mailboxReaderId(line.id), now, 'connected');
   }
   // A request may wait for the connection; a pacer that waits for the line to recover, or sleeps at another carrier.
-  wake(db, lineRequestId(line.id), now);
-  wake(db, linePacerId(line.id), now);
+  wake(db, lineRequestId(line.id), now, 'connected');
+  wake(db, linePacerId(line.id), now, 'connected');
 }

@@ -5,7 +5,7 @@ import { newId } from '#domain/ids.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { LineRow } from '#db/queries/lines.ts';
-import { NEVER, NoRows, type Pools, type SystemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { NoRows, type Pools, type SystemDb, type TenantDb, withTenant } from '#db/pool.ts';
 import { knownWakes, wake } from '#db/wakes.ts';
 
 /** Calls to a carrier are over within seconds; a line that is still sending after this is tried again by the caller. */
@@ -43,7 +43,7 @@ export async function releaseLine(pools: Pools, workspaceId: string, lineId: str
   await withTenant(pools, workspaceId, async (db) => {
     const { rowCount } = await db.query(sql.type(NoRows)`
       update lines set held_until = null where workspace_id = ${workspaceId} and id = ${lineId}`);
-    if (rowCount > 0) wake(db, linePacerId(lineId), new Date());
+    if (rowCount > 0) wake(db, linePacerId(lineId), new Date(), 'lineChanged');
   });
 }
 
@@ -113,9 +113,10 @@ export async function moveLine(
   await abandonLine(from, lineId);
   await rehomeMessages(to, null);
   // Its workflows follow it: a row that is written from its new workspace is that workspace's.
-  for (const workflowId of await knownWakes(from, workflowsOf(lineId))) wake(to, workflowId, NEVER);
+  for (const workflowId of await knownWakes(from, workflowsOf(lineId)))
+    to.wakes.follow(to.workspaceId, workflowId);
   // Its pacer sleeps by the caps and the queue of the other workspace.
-  wake(to, linePacerId(lineId), new Date());
+  wake(to, linePacerId(lineId), new Date(), 'lineChanged');
 }
 
 const workflowsOf = (lineId: string): string[] => [

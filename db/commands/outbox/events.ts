@@ -37,7 +37,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     -- A webhook that is just being deleted drops out here; without the lock it would fail its foreign key, and with it
     -- the transaction that the event tells of.
     for key share of h`);
-  if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now);
+  if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }
 
 /** Writes the one event of a delivery that no subscription asked for. @returns its id. */

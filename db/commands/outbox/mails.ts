@@ -58,7 +58,7 @@ export async function queueMail(
   dueAt: Date,
 ): Promise<void> {
   const isNew = await insertMail(workspaceOutbox(db), mail, seal, dueAt);
-  if (isNew) wake(db, mailSenderId(db.workspaceId), dueAt);
+  if (isNew) wake(db, mailSenderId(db.workspaceId), dueAt, 'mailsDue');
 }
 
 /** @returns false when an email with the same `dedupeKey` was written before. */

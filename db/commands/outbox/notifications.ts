@@ -83,7 +83,8 @@ export async function notifyPositive(db: TenantDb, address: string, now: Date): 
   wakeNotifier(db, now);
 }
 
-const wakeNotifier = (db: TenantDb, at: Date): void => wake(db, notifierId(db.workspaceId), at);
+const wakeNotifier = (db: TenantDb, at: Date): void =>
+  wake(db, notifierId(db.workspaceId), at, 'notificationsDue');
 
 const Mood = z.object({ tags: z.array(z.string()), sentiment: z.string().nullable() });
 

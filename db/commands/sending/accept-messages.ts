@@ -19,7 +19,7 @@ export async function acceptMessages(
 ): Promise<MessageRow[]> {
   const messages = await insertMessages(db, await chooseLines(db, await ensureLeads(db, drafts, now)), now);
   for (const { lineId, scheduledAt } of messages) {
-    if (lineId !== null) wake(db, linePacerId(lineId), scheduledAt);
+    if (lineId !== null) wake(db, linePacerId(lineId), scheduledAt, 'messagesDue');
   }
   const failed = await failOptedOut(db, [...new Set(messages.map(({ address }) => address))], now);
   const byId = new Map(failed.map((message) => [message.id, message]));
