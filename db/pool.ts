@@ -24,8 +24,6 @@ import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 import { NEVER, parseTimestamp } from './timestamp.ts';
 import { seenWake, Wakes, type WakeSignals } from './wakes.ts';
 
-export { NEVER } from './timestamp.ts';
-
 /** Where the processes log in: two logins of one database, which own nothing (db/restricted-login.ts). */
 export interface DatabaseUrls {
   /** As linepace_tenant, which sees one workspace at a time by row-level security. */
