@@ -34,6 +34,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: NEVER,
           globalSetup: ['test/setup/global.ts'],
+          setupFiles: ['test/setup/temporal-log.ts'],
           hookTimeout: 60_000,
           // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
           retry: process.env['CI'] ? 1 : 0,
