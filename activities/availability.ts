@@ -1,7 +1,8 @@
 import { countResult, findJob, setLeadStatus } from '#db/queries/availability.ts';
 import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
-import { decide, withTenant } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import { withTenant } from '#db/transactions.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 import type { AvailabilityResult } from '#domain/availability.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';

@@ -1,5 +1,5 @@
 import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/commands/billing/line-invoices.ts';
-import { type Decision, decide } from '#db/pool.ts';
+import { type Decision, decide } from '#db/decisions.ts';
 import { findLineRequest, type StoredLineRequest } from '#db/queries/line-requests.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import type { LineRequestView } from '#workflows/messages/line-request.ts';

@@ -2,7 +2,8 @@ import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts'
 import { clearCampaign, completeCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { campaignProgress, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
 import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
-import { decide, type TenantDb } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import type { CampaignProgress } from '#domain/campaign.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';

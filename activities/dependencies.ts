@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { Pools } from '#db/pool.ts';
+import type { Pools } from '#db/pools.ts';
 import type { StorageQuota } from '#domain/storage-quota.ts';
 import type { PaymentProvider } from '#domain/payments.ts';
 import type { MakeVoiceNote } from '#providers/audio/voice-note.ts';

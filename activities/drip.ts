@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { acceptDrips } from '#db/commands/sending/accept-drips.ts';
 import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
-import { decide, type TenantDb, withTenant } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';

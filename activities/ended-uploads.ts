@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import {
   type EndedUpload,
   endedUploads,

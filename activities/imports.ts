@@ -11,7 +11,8 @@ import {
 } from '#db/queries/lead-imports.ts';
 import { insertLeads } from '#db/queries/leads.ts';
 import { lockList } from '#db/queries/lists.ts';
-import { decide, type TenantDb, withTenant } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { workspaceCountry } from '#db/queries/workspaces.ts';
 import { detectDelimiter } from '#domain/csv.ts';

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import { notifyLineDown } from '#db/commands/lines/line-down.ts';
 import { carriersToProbe, linesToProbe } from '#db/commands/lines/line-health.ts';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import { probeLine } from '#db/commands/lines/probe-line.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';

@@ -1,5 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
-import { decide, type Pools, systemDb } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import type { Pools } from '#db/pools.ts';
+import { systemDb } from '#db/transactions.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { NO_CARRIER } from '#domain/line.ts';

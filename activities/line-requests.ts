@@ -9,7 +9,7 @@ import {
   type StoredLineRequest,
 } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { type Carrier, LineRefused } from '#providers/carriers/carrier.ts';
 import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';

@@ -1,5 +1,5 @@
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
-import { decide } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
 import { listDeletionId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';

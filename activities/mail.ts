@@ -9,7 +9,8 @@ import {
   type Outbox,
   workspaceOutbox,
 } from '#db/commands/outbox/mails.ts';
-import { decide, withSystem, withTenant } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import { withSystem, withTenant } from '#db/transactions.ts';
 import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail/mailer.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';

@@ -9,7 +9,8 @@ import {
   type NotificationRow,
   takeDue,
 } from '#db/commands/outbox/notifications.ts';
-import { decide, type TenantDb, withTenant } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { type ReplyAlert, replyAlerts } from '#db/commands/outbox/reply-alerts.ts';
 import { workspaceProfile } from '#db/queries/workspaces.ts';
 import { toZoned } from '#domain/calendar.ts';

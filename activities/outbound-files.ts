@@ -1,6 +1,6 @@
 import { findStoredAttachment } from '#db/queries/attachments.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { findVoiceNote } from '#db/queries/voice-notes.ts';
 import { CARRIER_LINK_DAYS, type LinkReader, linkName } from '#domain/attachment.ts';
 import { isAudio } from '#domain/attachment-type.ts';

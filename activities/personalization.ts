@@ -10,7 +10,8 @@ import {
   personalizationProgress,
   releasePersonalized,
 } from '#db/commands/campaigns/personalizations.ts';
-import { decide, type TenantDb, withTenant } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import {
   personalizationProblem,
   personalizationPrompt,

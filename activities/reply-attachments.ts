@@ -9,7 +9,8 @@ import {
 import { storageUsage } from '#db/queries/storage-usage.ts';
 import { quotaExceeded } from '#domain/storage-quota.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { decide, type TenantDb, withTenant } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { announceReplies } from '#db/commands/inbound/reply-events.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';

@@ -1,5 +1,5 @@
 import { keepEventPartitions, trimAged } from '#db/queries/retention.ts';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import type { Dependencies } from './dependencies.ts';
 import { deleteEndedUploads } from './ended-uploads.ts';
 import { withHeartbeat } from './heartbeat.ts';

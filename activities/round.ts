@@ -1,4 +1,4 @@
-import type { Decision } from '#db/pool.ts';
+import type { Decision } from '#db/decisions.ts';
 import type { Round } from '#workflows/messages/round.ts';
 
 /** What a look at the tables came to, with what it is that the workflow waits for. */

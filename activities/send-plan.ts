@@ -5,7 +5,7 @@ import { findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import {
   dueForcedFallbacks,
   dueMessages,

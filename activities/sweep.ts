@@ -1,6 +1,6 @@
 import { overdueAgencyOutboxes } from '#db/commands/outbox/mails.ts';
 import { rehomeMessages, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
-import { systemDb, withTenant } from '#db/pool.ts';
+import { systemDb, withTenant } from '#db/transactions.ts';
 import { claimOverdue } from '#db/wakes.ts';
 import { agencyMailSenderId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Pools, withTenant } from '#db/pool.ts';
+import type { Pools } from '#db/pools.ts';
+import { withTenant } from '#db/transactions.ts';
 import { alarmFailingWebhooks } from '#db/commands/outbox/webhook-alarms.ts';
 import {
   type ClaimedDelivery,

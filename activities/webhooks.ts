@@ -1,4 +1,5 @@
-import { decide, type TenantDb, withTenant } from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import {
   claimDeliveries,
   failInterrupted,

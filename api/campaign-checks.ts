@@ -2,7 +2,7 @@ import type { CampaignRow } from '#db/queries/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/intake.ts';
 import { usableLines } from '#db/queries/lines.ts';
 import { findList } from '#db/queries/lists.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import type { CampaignPatch } from '#domain/campaign.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import { ApiError, invalidFields } from './http/errors.ts';

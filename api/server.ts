@@ -1,6 +1,6 @@
 import type { JWK } from 'jose';
 import pg from 'pg';
-import { createApiPools } from '#db/pool.ts';
+import { createApiPools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ApiPools } from '#db/pool.ts';
+import type { ApiPools } from '#db/pools.ts';
 import type { Config } from '#domain/config.ts';
 import type { PaymentProvider } from '#domain/payments.ts';
 import type { Egress } from '#providers/egress.ts';

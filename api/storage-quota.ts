@@ -1,5 +1,6 @@
 import { storageUsage } from '#db/queries/storage-usage.ts';
-import { type ApiPools, type TenantDb, withTenant } from '#db/pool.ts';
+import type { ApiPools } from '#db/pools.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { quotaExceeded, type StorageQuota } from '#domain/storage-quota.ts';
 import { ApiError } from './http/errors.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type TenantDb, withTenant } from '#db/pool.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { finishDeliveries } from '#db/queries/webhook-deliveries.ts';
 import { insertClaimedDelivery } from '#db/queries/webhook-log.ts';

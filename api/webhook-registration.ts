@@ -1,4 +1,4 @@
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { insertWebhook, presentWebhook } from '#db/queries/webhooks.ts';
 import { newId } from '#domain/ids.ts';
 import { newWebhookSecret } from '#domain/webhook-signature.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { withSystem } from '#db/transactions.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { newId } from '#domain/ids.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';

@@ -13,7 +13,7 @@ import {
 } from '#db/queries/campaigns.ts';
 import { insertLeads } from '#db/queries/leads.ts';
 import { insertList, lockList } from '#db/queries/lists.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { dueMessages } from '#db/queries/queue.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { normalizeLead } from '#domain/lead.ts';

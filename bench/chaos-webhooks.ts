@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startServers } from './servers.ts';
 import { until } from './waiting.ts';

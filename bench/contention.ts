@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { withSystem } from '#db/transactions.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { newAgencyId, newId, newUserId } from '#domain/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb, withTenant } from '#db/pool.ts';
+import { systemDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 import { startListener, startProduct } from './product.ts';

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { createPools, systemDb, withSystem } from '#db/pool.ts';
+import { createPools } from '#db/pools.ts';
+import { systemDb, withSystem } from '#db/transactions.ts';
 import { claimOverdue } from '#db/wakes.ts';
 import { startServers } from './servers.ts';
 

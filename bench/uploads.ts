@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { createPools } from '#db/pool.ts';
+import { createPools } from '#db/pools.ts';
 import { freePort } from '#standalone/ports.ts';
 import { startProcess } from '#test/support/process.ts';
 import { watchMemory } from './memory.ts';

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startServers } from './servers.ts';
 import { createWebhookLoad, quantile, type WebhookLoad } from './webhook-load.ts';

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { type Pools, withSystem } from '#db/pool.ts';
+import type { Pools } from '#db/pools.ts';
+import { withSystem } from '#db/transactions.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 

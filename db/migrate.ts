@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { readMigrationConfig } from '#domain/config.ts';
-import type { DatabaseUrls } from './pool.ts';
+import type { DatabaseUrls } from './pools.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 /** Any constant: whoever holds this advisory lock is the one that migrates. */

@@ -1,7 +1,7 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import { isFact, type SignalName } from '#workflows/messages/signals.ts';
-import type { SystemDb, TenantDb } from './pool.ts';
+import type { SystemDb, TenantDb } from './transactions.ts';
 import { formatTimestamp, NEVER } from './timestamp.ts';
 
 /** Signals long-lived workflows. It returns at once and never throws. */

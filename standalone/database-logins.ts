@@ -1,5 +1,5 @@
 import { scryptSync } from 'node:crypto';
-import type { DatabaseUrls } from '#db/pool.ts';
+import type { DatabaseUrls } from '#db/pools.ts';
 
 /**
  * The URLs of the processes' logins on one machine, where only the owner's is known: their passwords follow from the

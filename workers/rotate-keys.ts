@@ -1,4 +1,5 @@
-import { createPools, type SystemDb, systemDb } from '#db/pool.ts';
+import { createPools } from '#db/pools.ts';
+import { type SystemDb, systemDb } from '#db/transactions.ts';
 import { replaceSealed, type SealedColumn, type SealedRow, staleRows } from '#db/queries/sealed-columns.ts';
 import { readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';

@@ -10,7 +10,7 @@ import {
 } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
-import { createPools } from '#db/pool.ts';
+import { createPools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
 import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';

@@ -5,7 +5,7 @@ import {
   workspaceOfSession,
   workspaceByKey,
 } from '#db/queries/credentials.ts';
-import { withAuth } from '#db/pool.ts';
+import { withAuth } from '#db/transactions.ts';
 import { apiKeyKind, hashApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, WorkspaceCaller } from '#domain/caller.ts';
 import { ApiError } from '../http/errors.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
-import { isOverload } from '#db/pool.ts';
+import { isOverload } from '#db/overload.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
 import { TooMuchToRead } from '#providers/untrusted/turns.ts';

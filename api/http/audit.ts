@@ -1,6 +1,6 @@
 import { inWorkspace } from '#db/queries/agency.ts';
 import { type AuditLog, insertAuditEntry } from '#db/queries/audit-log.ts';
-import type { SystemTransaction, TenantDb } from '#db/pool.ts';
+import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import type { AuditAction, AuditChanges, AuditTarget } from '#domain/audit.ts';
 import type { Caller } from '#domain/caller.ts';
 import { MASK } from '#providers/carriers/secret-config.ts';

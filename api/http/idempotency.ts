@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { claimAgencyIdempotencyKey, storeAgencyResponse } from '#db/queries/agency-idempotency.ts';
 import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
-import type { SystemDb, TenantDb } from '#db/pool.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
 import { ApiError, invalid } from './errors.ts';
 import type { Answer } from './respond.ts';

@@ -6,7 +6,7 @@ import {
   withSystemShare,
   withTenant,
   withTenantReads,
-} from '#db/pool.ts';
+} from '#db/transactions.ts';
 import type { Caller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import { ApiError, fromZod, invalidFields } from './errors.ts';

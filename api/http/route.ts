@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context as KoaContext } from 'koa';
 import { z } from 'zod';
-import type { SystemTransaction, TenantDb } from '#db/pool.ts';
+import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import type { AgencyCaller, WorkspaceCaller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import type { Audit, RecordAudit } from './audit.ts';

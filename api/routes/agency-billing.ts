@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { findClient } from '#db/queries/agency.ts';
 import { agencyCustomer, subscribe, SubscriptionBusy } from '#db/commands/billing/billing.ts';
-import { systemDb, withSystemShare } from '#db/pool.ts';
+import { systemDb, withSystemShare } from '#db/transactions.ts';
 import { Plan } from '#domain/entitlement.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { CardDeclined, PaymentsUnavailable } from '#domain/payments.ts';

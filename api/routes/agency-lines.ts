@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Client, findClient, inWorkspace, listClients, lockAgency } from '#db/queries/agency.ts';
 import { deleteLine, holdLine, lockHeldLine, moveLine, releaseLine } from '#db/commands/lines/line-moves.ts';
 import { findLineWithUsage, type LineRow, listLines } from '#db/queries/lines.ts';
-import { type SystemDb, systemDb, type TenantDb, withSystemShare } from '#db/pool.ts';
+import { type SystemDb, systemDb, type TenantDb, withSystemShare } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import type { AgencyCaller } from '#domain/caller.ts';
 import { Id, isId, WorkspaceId } from '#domain/ids.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
 import { countByBucket, countMessages } from '#db/queries/analytics.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import {
   AnalyticsQuery,
   analyticsFilter,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findStoredAttachment, insertUpload } from '#db/queries/attachments.ts';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import { parseRange } from '#domain/byte-range.ts';
 import { linkExpiry, linkName, UPLOAD_LINK_DAYS } from '#domain/attachment.ts';
 import { ALLOWED_EXTENSIONS } from '#domain/attachment-type.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findJob, insertJob, leadsToCheck, setLeadStatus } from '#db/queries/availability.ts';
 import { type AskCarrier, checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import {

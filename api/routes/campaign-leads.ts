@@ -4,7 +4,7 @@ import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns.ts';
 import { findLead, insertLeads, addLeadToList, type LeadRow, presentLead } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
-import { dryRun, type TenantDb } from '#db/pool.ts';
+import { dryRun, type TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { Channel } from '#domain/channel.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { systemDb, type TenantDb, withAuth, withTenant } from '#db/pool.ts';
+import { systemDb, type TenantDb, withAuth, withTenant } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { isId } from '#domain/ids.ts';

@@ -8,7 +8,7 @@ import {
   setTags,
 } from '#db/queries/conversations.ts';
 import { notifyPositive } from '#db/commands/outbox/notifications.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Conversation, TagsInput, ThreadItem } from '#domain/conversation.ts';

@@ -7,7 +7,7 @@ import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLead } from '#db/queries/leads.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
 import { presentMessage } from '#db/queries/messages.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import type { Channel } from '#domain/channel.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { withSystemShare } from '#db/pool.ts';
+import { withSystemShare } from '#db/transactions.ts';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { acceptAgencyInvitation, findAgencyInvitationByToken } from '#db/queries/agency-invitations.ts';
 import { acceptInvitation, findInvitationByToken } from '#db/queries/team.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { connectLine } from '#db/commands/lines/line-carriers.ts';
 import { holdLine, lockHeldLine, releaseLine } from '#db/commands/lines/line-moves.ts';
 import { findLine, type LineRow } from '#db/queries/lines.ts';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import { isPhoneChannel } from '#domain/channel.ts';
 import { Id } from '#domain/ids.ts';

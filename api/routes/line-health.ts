@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { notifyLineDown } from '#db/commands/lines/line-down.ts';
 import { findLine } from '#db/queries/lines.ts';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import { probeLine } from '#db/commands/lines/probe-line.ts';
 import { HealthStatus } from '#domain/line.ts';
 import { Id } from '#domain/ids.ts';

@@ -11,7 +11,7 @@ import {
   presentLineRequest,
   type StoredLineRequest,
 } from '#db/queries/line-requests.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import type { Grant } from '#domain/entitlement.ts';
 import { isId, newId } from '#domain/ids.ts';

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { isMuted, setMuted } from '#db/commands/outbox/notifications.ts';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import type { NotificationKind } from '#domain/notification.ts';
 import { html } from '#providers/mail/html.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';

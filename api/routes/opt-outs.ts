@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isOptedOut, listOptOuts, optIn, optOut, presentOptOut } from '#db/commands/sending/opt-outs.ts';
 import { normalizeAddress } from '#domain/address.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { OptOut } from '#domain/opt-out.ts';
 import { pageBy, PositionQuery } from '../http/cursor.ts';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Context } from 'koa';
 import { refreshSubscription } from '#db/commands/billing/billing.ts';
 import { applyInvoiceEvent, notePaymentEvent } from '#db/commands/billing/payment-events.ts';
-import { withAuth, withTenant } from '#db/pool.ts';
+import { withAuth, withTenant } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import {
   BadPaymentSignature,

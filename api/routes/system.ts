@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { newestMigration } from '#db/migrate.ts';
 import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import { publicRoute } from '../http/route.ts';
 
 export const systemRoutes = [

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { findMessage } from '#db/queries/messages.ts';
 import { isOptedOut, optOut } from '#db/commands/sending/opt-outs.ts';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import { html } from '#providers/mail/html.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import { publicRoute } from '../http/route.ts';

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows, type SystemDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb } from '#db/transactions.ts';
 
 const Row = z.object({ requestHash: z.string(), status: z.int(), responseSealed: z.string() });
 export type SealedResponse = z.infer<typeof Row>;

@@ -2,7 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import type { AgencyInvitation } from '#domain/team.ts';
-import { NoRows, type SystemDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb } from '#db/transactions.ts';
 import { expiry, type NewInvitation, RENEW_INVITATION } from './team.ts';
 
 const Row = z.object({ id: z.string(), email: z.string(), expiresAt: z.date(), createdAt: z.date() });

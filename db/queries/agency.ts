@@ -2,7 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { SubAccount, type SubAccountInput } from '#domain/agency.ts';
 import { newWorkspaceId } from '#domain/ids.ts';
-import { NoRows, type SystemDb, type SystemTransaction, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, SystemTransaction, TenantDb } from '#db/transactions.ts';
 
 /** A workspace of an agency. */
 export interface Client {

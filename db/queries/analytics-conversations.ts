@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { type DayConversation, inboxHref } from '#domain/analytics-conversation.ts';
 import type { Bounds } from '#domain/calendar.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 const Row = z.object({
   address: z.string(),

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { AnalyticsFilter } from '#domain/analytics.ts';
 import type { Bounds } from '#domain/calendar.ts';
 import { type Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
-import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 /** The exact counts of a workspace, computed from its messages. */
 export async function countMessages(db: TenantDb, filter: AnalyticsFilter): Promise<Counts> {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApiKeyRecord } from '#domain/api-key-record.ts';
 import type { NewApiKey } from '#domain/api-key.ts';
 import { newId } from '#domain/ids.ts';
-import type { SystemDb, TenantDb } from '#db/pool.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 const KeyRow = z.object({
   id: z.string(),

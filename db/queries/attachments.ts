@@ -10,7 +10,8 @@ import {
 import { type InboundAttachment, MAX_FILES } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
 import type { ReplyAttachments } from '#domain/reply.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** Records the files of an inbound message, up to `MAX_FILES`; they are fetched later. */
 export async function insertInboundAttachments(

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { Channel } from '#domain/channel.ts';
 import type { LineHistory } from '#domain/pacing.ts';
 import type { CallHistory } from '#domain/circuit.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { recordset } from '#db/recordset.ts';
 
 export const AttemptRow = z.object({

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import {
   AuditAction,
   AuditActor,

@@ -4,7 +4,8 @@ import { DAILY_CHECKS_PER_LINE, AVAILABLE_CACHE_HOURS, type UnverifiedReason } f
 import { dayBounds } from '#domain/calendar.ts';
 import { newId } from '#domain/ids.ts';
 import { advanceRotation, usableLines } from './lines.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** Whether an address was found to have iMessage within the last 24 hours. */
 export async function isKnownAvailable(db: TenantDb, address: string): Promise<boolean> {

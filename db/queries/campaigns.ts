@@ -10,7 +10,8 @@ import {
 } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
 import type { SendWindow } from '#domain/send-window.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 export const CampaignRow = z.object({
   id: z.string(),

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { normalizeAddress } from '#domain/address.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** The canonical address of a sender. Short codes and alphanumeric senders, which are not phone numbers, are lower-cased. */
 export async function contactAddress(db: TenantDb, from: string): Promise<string> {

@@ -8,7 +8,7 @@ import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
 import { inboundFiles } from './attachments.ts';
 import { findLeads, findLeadsByAddress } from './leads.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { contactName, shownText } from './replies.ts';
 
 const ConversationRow = z.object({

@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
-import { NoRows, type SystemDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb } from '#db/transactions.ts';
 
 const SUBSCRIPTION = z.enum(['none', 'active', 'past_due', 'canceled']);
 

@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { MessageDraft } from '#domain/message-draft.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { recordset } from '#db/recordset.ts';
 
 /** What the caller of `POST /api/drip` is told. */

@@ -6,7 +6,8 @@ import {
   EmailPreferencesPatch,
   mergeEmailPreferences,
 } from '#domain/email-preferences.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 const Row = z.object({ preferences: EmailPreferencesPatch });
 

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { recordset } from '#db/recordset.ts';
 
 export interface StoredResponse {

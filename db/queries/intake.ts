@@ -5,7 +5,7 @@ import { Channel } from '#domain/channel.ts';
 import type { IntakeContext } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
 import { isVisible } from './leads.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 const LineRef = z.object({ id: z.string(), channel: Channel, usable: z.boolean() });
 const LeadRef = z.object({

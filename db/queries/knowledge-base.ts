@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { DEFAULT_KNOWLEDGE_BASE, KnowledgeBase } from '#domain/knowledge-base.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 export async function findKnowledgeBase(db: TenantDb): Promise<KnowledgeBase> {
   const found = await db.maybeOne(sql.type(KnowledgeBase)`

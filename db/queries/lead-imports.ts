@@ -2,7 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { LeadImport } from '#domain/lead-import.ts';
 import { leadImportId } from '#workflows/messages/wake.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { recordset } from '#db/recordset.ts';
 import { wake } from '#db/wakes.ts';
 

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
 import { countLeads, hiddenLists } from './lists.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { recordset } from '#db/recordset.ts';
 
 export const LeadRow = z.object({

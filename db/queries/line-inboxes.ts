@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** The position up to which the inbox was read, in the carrier's format; null if it never was. */
 export async function inboxPosition(db: TenantDb, lineId: string): Promise<string | null> {

@@ -24,7 +24,8 @@ import type { RequestSource } from '#domain/line.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import { LineRow } from './lines.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 const LineRequestRow = LineRow.extend({

@@ -11,7 +11,8 @@ import {
   ProvisioningStatus,
   RequestSource,
 } from '#domain/line.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 export const LineRow = z.object({
   id: z.string(),

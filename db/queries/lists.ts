@@ -2,7 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type LeadList, type LeadListPatch, QUICK_SENDS } from '#domain/lead-list.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 const ListRow = z.object({
   id: z.string(),

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** Locks the conversation with an address. Serializes receiving from it, queueing for it and drafting to it. */
 export async function lockConversation(db: TenantDb, address: string): Promise<void> {

@@ -5,7 +5,7 @@ import { CrmIds, type Message } from '#domain/message.ts';
 import { type MessageStatus, shownStatus, StoredStatus, storedStatuses } from '#domain/message-status.ts';
 import type { MessageDraft } from '#domain/message-draft.ts';
 import { shownReactions, StoredReaction } from '#domain/reaction.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { recordset, snakeCase } from '#db/recordset.ts';
 
 export const MessageRow = z.object({

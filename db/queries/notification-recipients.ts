@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { NotificationKind } from '#domain/notification.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 const Recipient = z.object({ userId: z.string(), email: z.string(), isAdmin: z.boolean() });
 export type Recipient = z.infer<typeof Recipient>;

@@ -4,7 +4,7 @@ import type { FileLinks } from '#domain/attachment.ts';
 import { type ParentMessage, type RecentReply, type Reply, SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
 import { type InboundFiles, inboundFiles } from './attachments.ts';
 import { findLeads, type LeadRow } from './leads.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** An inbound message. */
 export const InboundRow = z.object({

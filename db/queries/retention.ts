@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
-import { NoRows, type SystemDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb } from '#db/transactions.ts';
 
 /** The partitions of events: made so many days ahead, and dropped when all in them is so old. */
 const EVENT_DAYS = { ahead: 7, kept: 30 };

@@ -1,6 +1,7 @@
 import { type QuerySqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows, type SystemDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb } from '#db/transactions.ts';
 
 /** A column with encrypted values: plain text, a JSON string, or fields of a JSON object. */
 export interface SealedColumn {

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
 import { MessageRow } from './messages.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { free, campaignAllowsSending } from './queue.ts';
 
 /** Takes messages to `sending`; those that were canceled or paused meanwhile, or are just being changed, are left out. */

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { StorageUsage } from '#domain/storage-quota.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /**
  * The workspace's storage usage. After a transaction has stored a file, the usage row is locked, so the result cannot

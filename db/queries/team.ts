@@ -8,7 +8,8 @@ import {
   Role,
   type TeamMember,
 } from '#domain/team.ts';
-import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 const MemberRow = z.object({
   userId: z.string(),

@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { CARRIER_LINK_DAYS } from '#domain/attachment.ts';
-import { NoRows, type SystemDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb } from '#db/transactions.ts';
 
 const EndedUpload = z.object({ workspaceId: z.string(), id: z.string(), noteId: z.string().nullable() });
 /** An upload past its time, and the voice note that was made of it. */

@@ -2,7 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
 import { deterministicId } from '#domain/ids.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** The number of upcoming messages to convert ahead of time. */
 const LOOKAHEAD = 20;

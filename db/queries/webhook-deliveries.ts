@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { DeliveredEvent } from '#domain/event.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** A delivery that was taken to be sent, with all that sending it needs. */
 export const ClaimedDelivery = z.object({

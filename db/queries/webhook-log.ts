@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { DeliveredEvent } from '#domain/event.ts';
 import { newId } from '#domain/ids.ts';
 import type { WebhookDelivery } from '#domain/webhook.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 const DeliveryRow = z.object({
   id: z.string(),

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { EventName } from '#domain/event.ts';
 import { ROTATION_HOURS, type Webhook, type WebhookPatch } from '#domain/webhook.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 export const WebhookRow = z.object({
   id: z.string(),

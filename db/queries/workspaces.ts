@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { SystemDb, TenantDb } from '#db/pool.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 export async function workspaceTimezone(db: TenantDb): Promise<string> {
   return db.oneFirst(sql.type(z.object({ timezone: z.string() }))`

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem, withTenant } from '#db/pool.ts';
+import { withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { secretContext, createSecretBox } from '#providers/secret-box.ts';

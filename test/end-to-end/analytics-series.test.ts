@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
 import { countMessages } from '#db/queries/analytics.ts';
-import { withSystem, withTenant } from '#db/pool.ts';
+import { withSystem, withTenant } from '#db/transactions.ts';
 import { connected } from '#test/setup/database.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { NoRows, withSystem } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';

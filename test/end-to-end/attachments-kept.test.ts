@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';

@@ -1,7 +1,8 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { NoRows, withSystem, withTenant } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import { withSystem, withTenant } from '#db/transactions.ts';
 import { byOperator, type NewAuditEntry } from '#domain/audit.ts';
 import { newId, newUserId } from '#domain/ids.ts';
 import { tenantRoutes } from '#test/conformance/requests.ts';

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
-import { withSystem, withTenant } from '#db/pool.ts';
+import { withSystem, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { campaignWorld, now } from '#test/support/campaigns.ts';

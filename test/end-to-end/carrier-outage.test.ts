@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { withSystem } from '#db/transactions.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

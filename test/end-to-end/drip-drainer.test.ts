@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { clearMessages } from '#db/commands/campaigns/campaign-status.ts';
 import { takeDue } from '#db/commands/outbox/notifications.ts';
-import { systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { takeDrips } from '#db/queries/drip.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';

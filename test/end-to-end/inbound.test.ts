@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type SystemDb, withSystem, withTenant } from '#db/pool.ts';
+import { type SystemDb, withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { withSystem } from '#db/transactions.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';

@@ -1,7 +1,10 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { createPools, isOverload, NoRows, type Pools, systemDb } from '#db/pool.ts';
+import { isOverload } from '#db/overload.ts';
+import { createPools, type Pools } from '#db/pools.ts';
+import { NoRows } from '#db/rows.ts';
+import { systemDb } from '#db/transactions.ts';
 import { newWorkspaceId } from '#domain/ids.ts';
 import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import { dueForcedFallbacks } from '#db/queries/queue.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';

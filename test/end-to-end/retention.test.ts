@@ -4,7 +4,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrate } from '#db/migrate.ts';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { connected, createTestDatabase } from '#test/setup/database.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { withTenant } from '#db/pool.ts';
+import { withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';

@@ -2,18 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import {
-  createPools,
-  decide,
-  dryRun,
-  NoRows,
-  type Pools,
-  savepoint,
-  systemDb,
-  type TenantDb,
-  withSystem,
-  withTenant,
-} from '#db/pool.ts';
+import { decide } from '#db/decisions.ts';
+import { createPools, type Pools } from '#db/pools.ts';
+import { NoRows } from '#db/rows.ts';
+import { dryRun, savepoint, systemDb, type TenantDb, withSystem, withTenant } from '#db/transactions.ts';
 import { inWorkspace } from '#db/queries/agency.ts';
 import { claimOverdue, wake } from '#db/wakes.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';

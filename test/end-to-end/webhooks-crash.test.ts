@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import { freePort } from '#standalone/ports.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import pg from 'pg';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import { trimAged } from '#db/queries/retention.ts';
 import { EVENT_NAMES } from '#domain/event.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { systemDb } from '#db/pool.ts';
+import { systemDb } from '#db/transactions.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint, verify } from '#test/support/endpoint.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import type { DatabaseUrls } from '#db/pool.ts';
+import type { DatabaseUrls } from '#db/pools.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 
 /** The migrated database that all test databases are copies of; made once for each run. */

@@ -6,7 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { exportJWK, generateKeyPair } from 'jose';
 import { inject } from 'vitest';
 import { type RunningApi, startApi } from '#api/server.ts';
-import { createPools, type Pools } from '#db/pool.ts';
+import { createPools, type Pools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createLogger } from '#providers/log.ts';
 import { createWaker } from '#providers/temporal.ts';

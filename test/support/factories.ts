@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { type SystemDb, withSystem } from '#db/pool.ts';
+import { type SystemDb, withSystem } from '#db/transactions.ts';
 import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import type { Channel } from '#domain/channel.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';

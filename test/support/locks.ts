@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { withSystem } from '#db/pool.ts';
+import { withSystem } from '#db/transactions.ts';
 import { eventually, type TestApp } from './app.ts';
 
 /** Keeps a row locked until `release` is called. */

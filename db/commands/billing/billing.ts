@@ -10,7 +10,9 @@ import {
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import { findAwaitingPayment, lockBilling } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
-import { NoRows, type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import type { Pools } from '#db/pools.ts';
+import { NoRows } from '#db/rows.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { resumeSending } from '#db/commands/sending/resume-sending.ts';
 

@@ -10,7 +10,7 @@ import {
   markInvoiceChecked,
   type StoredLineRequest,
 } from '#db/queries/line-requests.ts';
-import { type TenantDb, withTenant } from '#db/pool.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 
 const OWED: readonly InvoiceStatus[] = ['opening', 'void_due', 'credit_due'];
 

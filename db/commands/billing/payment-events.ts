@@ -4,7 +4,7 @@ import type { LineRequestEvent } from '#domain/line-request-state.ts';
 import type { PaymentEvent } from '#domain/payments.ts';
 import { changeLineRequest } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /**
  * Notes that an event arrived, before it is applied in the same transaction.

@@ -7,7 +7,8 @@ import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { LeadRow } from '#db/queries/leads.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 

@@ -5,7 +5,8 @@ import { campaignWorkflowId, personalizerId } from '#workflows/messages/wake.ts'
 import { wakeLines } from './campaign-entry.ts';
 import { CampaignRow } from '#db/queries/campaigns.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /** The ways between a campaign's states; every one of them under the campaign's lock (`lockCampaign`). */

@@ -6,7 +6,8 @@ import { wakeWhenDone } from './campaign-stops.ts';
 import { campaignWindow, findCampaign } from '#db/queries/campaigns.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
 const Step = MessageRow.pick({ id: true, status: true, sentAt: true }).extend({

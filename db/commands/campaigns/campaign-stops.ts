@@ -2,7 +2,8 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /** Why a lead goes no further in its campaigns. */

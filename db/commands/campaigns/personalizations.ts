@@ -4,7 +4,8 @@ import type { PersonalizationProgress } from '#domain/personalization.ts';
 import { personalizerId } from '#workflows/messages/wake.ts';
 import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /** What callers see as the `holdReason` of a message that the model is to write. */

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { deleteLeadFrom, type LeadRow, lockListsOf } from '#db/queries/leads.ts';
 
 /** Deletes a lead, and cancels what waits to be sent to it. */

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { listDeletionId } from '#workflows/messages/wake.ts';
 import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import { hiddenLists } from '#db/queries/lists.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /** Rows of each table deleted in one transaction. */

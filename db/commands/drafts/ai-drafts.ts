@@ -6,7 +6,8 @@ import { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
 import { copilotDebounce } from '#db/queries/knowledge-base.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import type { InboundRow } from '#db/queries/replies.ts';
 import { wake } from '#db/wakes.ts';
 

@@ -6,7 +6,7 @@ import { CrmIds } from '#domain/message.ts';
 import { DraftRow } from './ai-drafts.ts';
 import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** The source of messages that are approved drafts. */
 export const DRAFT_SOURCE = 'ai-draft';

@@ -13,7 +13,7 @@ import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { lockConversation } from '#db/queries/message-locks.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { findReply } from '#db/queries/replies.ts';
 
 export interface DraftDecision {

@@ -7,7 +7,8 @@ import { newId } from '#domain/ids.ts';
 import { attachmentFetcherId } from '#workflows/messages/wake.ts';
 import { keepWaiting, lockCarrierMessage, takeWaitingEvents } from './carrier-events.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 const CallRow = z.object({

@@ -5,7 +5,8 @@ import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, MessageRow } from '#db/queries/messages.ts';
 import { carrierOptOut, fail, fallBack } from '#db/commands/sending/outcomes.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { applyReaction } from './reactions.ts';
 import { advanceMessage } from '#db/queries/sends.ts';
 

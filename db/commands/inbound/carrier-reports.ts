@@ -3,7 +3,8 @@ import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { receiveCarrierEvent } from './inbound.ts';
 import { formerOwner } from '#db/commands/lines/line-moves.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
-import { type Pools, systemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import type { Pools } from '#db/pools.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { lockLinesShared } from '#db/queries/lines.ts';
 
 interface Reception {

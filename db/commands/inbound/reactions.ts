@@ -7,7 +7,8 @@ import { contactAddress } from '#db/queries/contact-address.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 type ReactionEvent = Extract<CarrierEvent, { kind: 'reaction' }>;
 

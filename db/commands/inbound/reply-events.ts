@@ -7,7 +7,8 @@ import { CrmIds } from '#domain/message.ts';
 import { shownReply } from '#domain/reply.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { presentLead } from '#db/queries/leads.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { InboundRow, presentReplies, type ReplyInContext, shownText } from '#db/queries/replies.ts';
 
 /** A reply with files is announced with the first of them, and after this long without. */

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 /** Records a message that is passed over because it cannot be read; recorded before, it changes nothing. */
 export async function noteUnreadable(

@@ -1,7 +1,8 @@
 import type { AvailabilityResult, AvailabilityStatus } from '#domain/availability.ts';
 import { isKnownAvailable, cacheAvailable, reserveCheck } from '#db/queries/availability.ts';
 import { findLine, type LineRow } from '#db/queries/lines.ts';
-import { type Pools, withTenant } from '#db/pool.ts';
+import type { Pools } from '#db/pools.ts';
+import { withTenant } from '#db/transactions.ts';
 
 /** Asks a line's carrier about an address; whatever goes wrong is `error`. */
 export type AskCarrier = (line: LineRow, address: string) => Promise<AvailabilityStatus>;

@@ -4,7 +4,8 @@ import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages
 import { recordProbe } from './line-health.ts';
 import { initInboxPosition } from '#db/queries/line-inboxes.ts';
 import { setIdentity } from '#db/queries/line-requests.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /**

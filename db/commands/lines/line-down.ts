@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { LineRow } from '#db/queries/lines.ts';
 import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /**
  * Tells the owner and the admins once that a line went down, unless the line's notifications are off.

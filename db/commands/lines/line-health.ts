@@ -4,7 +4,8 @@ import { afterProbe } from '#domain/line-health.ts';
 import { HealthStatus } from '#domain/line.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { rehomeMessages } from './line-rehoming.ts';
-import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 export interface ProbeEffect {

@@ -5,7 +5,9 @@ import { newId } from '#domain/ids.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { LineRow } from '#db/queries/lines.ts';
-import { NoRows, type Pools, type SystemDb, type TenantDb, withTenant } from '#db/pool.ts';
+import type { Pools } from '#db/pools.ts';
+import { NoRows } from '#db/rows.ts';
+import { type SystemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { knownWakes, wake } from '#db/wakes.ts';
 
 /** Calls to a carrier are over within seconds; a line that is still sending after this is tried again by the caller. */

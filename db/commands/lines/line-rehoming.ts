@@ -5,7 +5,8 @@ import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
   arrival: z.int(),

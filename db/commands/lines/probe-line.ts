@@ -1,6 +1,7 @@
 import { findLine, type LineRow } from '#db/queries/lines.ts';
 import { type ProbeEffect, recordProbe } from './line-health.ts';
-import { type Pools, type TenantDb, withTenant } from '#db/pool.ts';
+import type { Pools } from '#db/pools.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 
 export interface Probed extends ProbeEffect {
   line: LineRow;

@@ -3,7 +3,8 @@ import type { DeliveredEvent, EventName } from '#domain/event.ts';
 import type { EventPayload } from '#domain/events/payloads.ts';
 import { newId } from '#domain/ids.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /** An event with the whole JSON body that subscribers receive. */

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { MailData, MailTemplate, type NewMail } from '#domain/mail.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
-import { NoRows, type SystemDb, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /** The emails of one workspace, or of one agency. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Notice } from '#domain/notification.ts';
 import { campaignProgress, findCampaign } from '#db/queries/campaigns.ts';
 import { findLine } from '#db/queries/lines.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { findWebhook } from '#db/queries/webhooks.ts';
 
 /** What a notice says; the frame of its email is its template's. */

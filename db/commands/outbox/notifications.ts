@@ -10,7 +10,8 @@ import {
 } from '#domain/notification.ts';
 import { notifierId } from '#workflows/messages/wake.ts';
 import { findEmailPreferences } from '#db/queries/email-preferences.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 

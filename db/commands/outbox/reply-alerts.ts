@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { contactName } from '#db/queries/replies.ts';
 
 /** What one contact wrote since nobody was told. */

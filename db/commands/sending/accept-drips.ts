@@ -5,7 +5,7 @@ import { acceptMessages } from './accept-messages.ts';
 import { emitMessageEvents } from './message-events.ts';
 import type { BufferedDrip } from '#db/queries/drip.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { savepoint, type TenantDb } from '#db/pool.ts';
+import { savepoint, type TenantDb } from '#db/transactions.ts';
 
 /** A drip that ended as a failed message, and why. */
 export interface RefusedDrip {

@@ -4,7 +4,7 @@ import { ensureLeads } from './intake-leads.ts';
 import { chooseLines } from './line-choice.ts';
 import { insertMessages, type MessageRow } from '#db/queries/messages.ts';
 import { failOptedOut } from './opt-outs.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /**

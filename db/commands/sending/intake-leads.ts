@@ -2,7 +2,7 @@ import type { NormalizedLead } from '#domain/lead.ts';
 import type { MessageDraft } from '#domain/message-draft.ts';
 import { findLeadsByAddress, insertLeads } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 
 /**

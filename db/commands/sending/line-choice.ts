@@ -2,7 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
 import { lockLinesShared, existingLines, advanceRotation, usableLines } from '#db/queries/lines.ts';
-import { NoRows, type TenantDb } from '#db/pool.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** What of a message decides its line. */
 export type Choosable = Pick<

@@ -4,7 +4,7 @@ import { campaignNames } from '#db/queries/campaigns.ts';
 import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
 import { findLeads, presentLead } from '#db/queries/leads.ts';
 import { type MessageRow, presentMessage } from '#db/queries/messages.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** A message as it is now, and what its event adds to it. */
 export type MessageChange = {

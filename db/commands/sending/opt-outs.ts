@@ -5,7 +5,7 @@ import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
 export type OptOutRow = z.infer<typeof OptOutRow>;

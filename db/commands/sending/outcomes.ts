@@ -10,7 +10,7 @@ import { emitMessageEvents } from './message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { isOptedOut, optOut } from './opt-outs.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { advanceMessage, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
-import type { TenantDb } from '#db/pool.ts';
+import type { TenantDb } from '#db/transactions.ts';
 
 /** Has every line of the workspace look again at what waits: its subscription is no longer past due. */
 export async function resumeSending(db: TenantDb, now: Date): Promise<void> {

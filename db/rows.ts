@@ -1,0 +1,54 @@
+import {
+  createTypeParserPreset,
+  type DriverTypeParser,
+  type Interceptor,
+  SchemaValidationError,
+} from 'slonik';
+import { z } from 'zod';
+import { parseTimestamp } from './timestamp.ts';
+
+/** For statements whose rows nobody reads. */
+export const NoRows = z.unknown();
+
+/**
+ * Every row is parsed by the schema it was asked for with: a column that changed its type fails here and not later.
+ * Columns arrive in snake_case and are named in camelCase from here on.
+ */
+export const parseRows: Interceptor = {
+  name: 'parse-rows',
+  transformRow: ({ resultParser }, query, row) => {
+    if (!resultParser) return row;
+    const named: Record<string, unknown> = {};
+    for (const column in row) named[camelCase(column)] = row[column];
+    const result = resultParser['~standard'].validate(named);
+    if (result instanceof Promise) throw new Error('row schemas are synchronous');
+    if (result.issues) throw new SchemaValidationError(query, row, result.issues);
+    return result.value as typeof row;
+  },
+};
+
+const camelNames = new Map<string, string>();
+
+function camelCase(column: string): string {
+  let name = camelNames.get(column);
+  if (name === undefined) {
+    name = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+    camelNames.set(column, name);
+  }
+  return name;
+}
+
+/** slonik's own set turns bigint into BigInt and numeric into a float: counts become safe numbers, money stays text. */
+export const typeParsers: DriverTypeParser[] = [
+  ...createTypeParserPreset().filter(
+    ({ name }) => !['int8', 'numeric', 'timestamptz', 'timestamp'].includes(name),
+  ),
+  { name: 'int8', parse: safeInteger },
+  { name: 'timestamptz', parse: parseTimestamp },
+];
+
+function safeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`);
+  return value;
+}

@@ -1,0 +1,202 @@
+import {
+  BackendTerminatedError,
+  type CommonQueryMethods,
+  type DatabasePool,
+  type DatabaseTransactionConnection,
+  sql,
+} from 'slonik';
+import type { ApiPools, Pools, TenantPool } from './pools.ts';
+import { NoRows } from './rows.ts';
+import { Wakes, type WakeSignals } from './wakes.ts';
+
+declare const tenantBrand: unique symbol;
+declare const systemBrand: unique symbol;
+
+/**
+ * One workspace's transaction. The only type that tenant queries take: without a workspace that came from
+ * authentication there is no way to make one, and the database refuses what it does not own.
+ */
+export interface TenantDb extends DatabaseTransactionConnection {
+  readonly [tenantBrand]: true;
+  readonly workspaceId: string;
+  readonly wakes: Wakes;
+  /**
+   * Single statements that commit at once, whatever becomes of the transaction: for a row that everybody needs and
+   * nobody may hold. They see every workspace.
+   */
+  readonly apart: CommonQueryMethods;
+}
+
+/** Queries across workspaces: authentication, sweeps, agency views. Review sees them by this name. */
+export interface SystemDb extends CommonQueryMethods {
+  readonly [systemBrand]: true;
+}
+
+/** A transaction across workspaces. */
+export interface SystemTransaction extends SystemDb {
+  readonly wakes: Wakes;
+  readonly apart: CommonQueryMethods;
+}
+
+/** Runs work in a transaction of one workspace. @throws Busy in an API process where no connection comes free. */
+export async function withTenant<T>(
+  pools: Pools,
+  workspaceId: string,
+  work: (db: TenantDb) => Promise<T>,
+): Promise<T> {
+  return tenantTransaction(pools, pools.tenant, workspaceId, work);
+}
+
+/** As `withTenant`, for reads that may take long: the workspace's other requests do not wait for them. */
+export async function withTenantReads<T>(
+  pools: ApiPools,
+  workspaceId: string,
+  work: (db: TenantDb) => Promise<T>,
+): Promise<T> {
+  return tenantTransaction(pools, pools.reads, workspaceId, work);
+}
+
+async function tenantTransaction<T>(
+  { waker, apart }: Pools,
+  { pool, queue }: TenantPool,
+  workspaceId: string,
+  work: (db: TenantDb) => Promise<T>,
+): Promise<T> {
+  const run = (): Promise<T> =>
+    transact(pool, waker, async (transaction, wakes) => {
+      await transaction.query(
+        sql.type(NoRows)`select set_config('app.workspace_id', ${workspaceId}, true), ${LIMITED_LOCKS}`,
+      );
+      return work(tenantDb(transaction, { workspaceId, wakes, apart }));
+    });
+  return queue ? queue.run(workspaceId, run) : run();
+}
+
+const tenantDb = (
+  transaction: DatabaseTransactionConnection,
+  own: Pick<TenantDb, 'workspaceId' | 'wakes' | 'apart'>,
+): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
+
+/** Locks are held for milliseconds: whoever waits longer fails instead, and gives its connection to others. */
+const LIMITED_LOCKS = sql.fragment`set_config('lock_timeout', '2000', true)`;
+
+/** slonik repeats a transaction after a serialization failure: each run collects its own wakes. */
+async function transact<T>(
+  pool: DatabasePool,
+  waker: WakeSignals | null,
+  work: (transaction: DatabaseTransactionConnection, wakes: Wakes) => Promise<T>,
+): Promise<T> {
+  const { result, signals } = await transaction(pool, async (db) => {
+    const wakes = new Wakes();
+    const result = await work(db, wakes);
+    return { result, signals: await wakes.write(db) };
+  });
+  for (const { workflowId, workspaceId, signal } of signals) waker?.wake(workflowId, workspaceId, signal);
+  return result;
+}
+
+/**
+ * As slonik's own, which closes the connection when the work throws. A rolled back connection is as good as before, so
+ * the error leaves `connect` as a value: a refused request does not cost the next one a new connection.
+ */
+async function transaction<T>(
+  pool: DatabasePool,
+  work: (db: DatabaseTransactionConnection) => Promise<T>,
+): Promise<T> {
+  const outcome = await pool.connect(async (connection) => {
+    let rolledBack: { error: unknown } | undefined;
+    try {
+      const result = await connection.transaction((db) =>
+        work(db).catch((error: unknown) => {
+          rolledBack = { error };
+          throw error;
+        }),
+      );
+      return { result };
+    } catch (error) {
+      // Any other error is one of beginning, committing or rolling back: nobody knows in which state it left the connection.
+      if (rolledBack?.error === error && !(error instanceof BackendTerminatedError)) return { error };
+      throw error;
+    }
+  });
+  if ('error' in outcome) throw outcome.error;
+  return outcome.result;
+}
+
+/** Runs work within a transaction so that an error rolls back what the work stored and whom it woke, and nothing else. */
+export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
+  const wakes = new Wakes();
+  const { workspaceId, apart } = db;
+  const result = await db.transaction((inner) => work(tenantDb(inner, { workspaceId, wakes, apart })));
+  db.wakes.add(wakes);
+  return result;
+}
+
+/** Ends the inner transaction of `dryRun`. */
+class Rollback extends Error {}
+
+/** Runs work within a transaction and rolls all of it back, its statements `apart` too. @returns what it came to. */
+export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
+  let result: { value: T } | undefined;
+  try {
+    await savepoint(db, async (inner) => {
+      result = { value: await work(Object.assign(inner, { apart: inner })) };
+      throw new Rollback();
+    });
+  } catch (error) {
+    if (!(error instanceof Rollback)) throw error;
+  }
+  if (!result) throw new Error('the work came to no result');
+  return result.value;
+}
+
+export async function withSystem<T>(pools: Pools, work: (db: SystemTransaction) => Promise<T>): Promise<T> {
+  return transact(pools.system, pools.waker, async (transaction, wakes) => {
+    await transaction.query(sql.type(NoRows)`select ${LIMITED_LOCKS}`);
+    return work(Object.assign(transaction, { wakes, apart: pools.apart }) as unknown as SystemTransaction);
+  });
+}
+
+/**
+ * As `withSystem`, for requests, which share the connections fairly.
+ * @param payer an agency's id, or the address of a client who has yet to prove who they are.
+ * @throws Busy
+ */
+export async function withSystemShare<T>(
+  pools: ApiPools,
+  payer: string,
+  work: (db: SystemTransaction) => Promise<T>,
+): Promise<T> {
+  return pools.systemQueue.run(payer, () => withSystem(pools, work));
+}
+
+/**
+ * Looks up a credential on connections that do nothing else. A burst of requests with one key waits for one lookup; a
+ * lookup that has begun is not shared with later requests, since the key may have been revoked after it read.
+ * @param client the address it came from.
+ * @param name what is looked up.
+ * @throws Busy
+ */
+export async function withAuth<T>(
+  { auth }: ApiPools,
+  client: string,
+  name: string,
+  lookUp: (db: SystemDb) => Promise<T>,
+): Promise<T> {
+  const key = `${client} ${name}`;
+  const waiting = auth.waiting.get(key) as Promise<T> | undefined;
+  if (waiting) return waiting;
+  const result = auth.queue.run(client, () => {
+    auth.waiting.delete(key);
+    return lookUp(auth.pool as unknown as SystemDb);
+  });
+  auth.waiting.set(key, result);
+  try {
+    return await result;
+  } finally {
+    if (auth.waiting.get(key) === result) auth.waiting.delete(key);
+  }
+}
+
+/** Single statements across workspaces, without a transaction's round trips. */
+export const systemDb = (pools: Pools): SystemDb => pools.system as unknown as SystemDb;
