@@ -1,10 +1,11 @@
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import {
+  beginClaims,
   claimDeliveries,
   failInterrupted,
-  hasPendingDeliveries,
   oldestClaim,
+  oldestPending,
 } from '#db/queries/webhook-deliveries.ts';
 import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
@@ -38,24 +39,30 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
         withTenant(pools, workspaceId, work);
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
-        let lastClaim = 0;
+        let lastFound = 0;
         let poll = POLL_MS;
         await tenant((db) => failInterrupted(db, INTERRUPTED_AFTER_MS));
+        let claims = await tenant(beginClaims);
         while (Date.now() < end && !canceled.aborted) {
           const lane = deliverer.lane(workspaceId);
           const limit = Math.min(CLAIM_AT_ONCE, PER_WORKSPACE - lane.underWay);
           const claimed = await tenant((db) =>
-            claimDeliveries(db, { perWebhook: PER_WEBHOOK, busy: lane.busy, limit }),
+            claimDeliveries(db, { claims, perWebhook: PER_WEBHOOK, busy: lane.busy, limit }),
           );
-          for (const delivery of claimed) lane.start(delivery);
+          for (const delivery of claimed) {
+            lane.start(delivery);
+            claims.last.set(delivery.webhookId, delivery.id);
+          }
           if (claimed.length > 0) {
-            lastClaim = Date.now();
+            lastFound = Date.now();
             poll = POLL_MS;
             // As many as were asked for: there may be more that have room.
             if (claimed.length === limit) continue;
-          } else if (Date.now() - lastClaim >= LINGER_MS) {
+          } else if (Date.now() - lastFound >= LINGER_MS) {
             const look = await decide(pools, workspaceId, webhookDispatcherId(workspaceId), lookAtDeliveries);
             if (!isDue(look)) return roundOf(look);
+            claims = await tenant(beginClaims);
+            lastFound = Date.now();
           }
           await lane.progress(poll);
           poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
@@ -68,7 +75,7 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
 
 /** While deliveries are under way it looks again when they would have been interrupted. */
 async function lookAtDeliveries(db: TenantDb): Promise<Look> {
-  if (await hasPendingDeliveries(db)) return { nextAt: new Date(), reason: 'more is to be delivered' };
+  if (await oldestPending(db)) return { nextAt: new Date(), reason: 'more is to be delivered' };
   const claimedAt = await oldestClaim(db);
   if (claimedAt === null) return { nextAt: null, reason: 'every event is delivered' };
   const nextAt = new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { wake } from '#db/wakes.ts';
-import { hasPendingDeliveries } from '#db/queries/webhook-deliveries.ts';
+import { oldestPending } from '#db/queries/webhook-deliveries.ts';
 import {
   deleteWebhook,
   findWebhook,
@@ -108,7 +108,7 @@ export const webhookRoutes = [
     async handler({ db, params, body, now }) {
       const row = await updateWebhook(db, params.id, body);
       if (!row) throw webhookNotFound();
-      if (body.isActive && (await hasPendingDeliveries(db)))
+      if (body.isActive && (await oldestPending(db)))
         wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
       return { status: 200, body: { success: true, webhook: presentWebhook(row) } };
     },

@@ -2,13 +2,13 @@ import { sql } from 'slonik';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 
-/** The partitions of events: made so many days ahead, and dropped when all in them is so old. */
-const EVENT_DAYS = { ahead: 7, kept: 30 };
+/** The tables with a partition for each day: as many days are made ahead, and kept when they are over. */
+const DAILY = { tables: ['events', 'webhook_deliveries', 'carrier_events'], ahead: 7, kept: 30 };
 
 /** Makes the partitions of the next days, and drops those that are past their time, whatever they hold. */
-export async function keepEventPartitions(db: SystemDb): Promise<void> {
-  await db.query(sql.type(NoRows)`
-    select keep_event_partitions(${EVENT_DAYS.ahead}, ${EVENT_DAYS.kept})`);
+export async function keepPartitions(db: SystemDb): Promise<void> {
+  for (const table of DAILY.tables)
+    await db.query(sql.type(NoRows)`select keep_partitions(${table}, ${DAILY.ahead}, ${DAILY.kept})`);
 }
 
 /** A table of which rows are deleted when they are older than that, by the column that tells their age. */
@@ -27,10 +27,8 @@ const KEPT: readonly Aged[] = [
   { table: 'idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'agency_idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'drip_fingerprints', column: 'created_at', age: '60 minutes' },
-  { table: 'carrier_events', column: 'received_at', age: '30 days' },
   { table: 'unreadable_inbound', column: 'created_at', age: '30 days' },
   { table: 'payment_events', column: 'received_at', age: '30 days' },
-  { table: 'webhook_deliveries', column: 'created_at', age: '30 days' },
   { table: 'mails', column: 'created_at', age: '30 days' },
   { table: 'agency_mails', column: 'created_at', age: '30 days' },
   { table: 'audit_log', column: 'at', age: '400 days', appendOnly: true },

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { DeliveredEvent } from '#domain/event.ts';
+import { firstId } from '#domain/ids.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -18,6 +19,42 @@ export const ClaimedDelivery = z.object({
 export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>;
 
 /**
+ * How far a dispatcher has come. Whoever claims from the beginning each time passes over all that is done already and
+ * cannot be vacuumed yet, because some transaction is older.
+ */
+export interface Claims {
+  /** No delivery before this one was pending when the claims began. */
+  readonly from: string;
+  /** The last one claimed since, by webhook. */
+  readonly last: Map<string, string>;
+}
+
+/** Deliveries appear when their transaction is committed, which takes less than this. */
+const STRAGGLER_MS = 5000;
+/** No clock is ahead by more. */
+const AHEAD_MS = 3_600_000;
+
+const inMs = (ms: number): Date => new Date(Date.now() + ms);
+const earlier = (a: string, b: string): string => (a < b ? a : b);
+
+/** Looks from the beginning, and so finds what was committed late, and what webhooks have that were inactive. */
+export async function beginClaims(db: TenantDb): Promise<Claims> {
+  const recent = firstId(inMs(-STRAGGLER_MS));
+  return { from: earlier((await oldestPending(db)) ?? recent, recent), last: new Map() };
+}
+
+/** The oldest delivery that waits for an active webhook. */
+export async function oldestPending(db: TenantDb): Promise<string | null> {
+  return db.oneFirst(sql.type(z.object({ id: z.string().nullable() }))`
+    select min(d.id) id from webhooks h cross join lateral (
+      select id from webhook_deliveries
+      where workspace_id = ${db.workspaceId} and webhook_id = h.id and status = 'pending'
+      order by id limit 1
+    ) d
+    where h.workspace_id = ${db.workspaceId} and h.is_active`);
+}
+
+/**
  * Takes the oldest pending deliveries of each webhook, as many as it has room for: a slow endpoint keeps its own
  * deliveries waiting and nobody else's, and those with the fewest under way come first. Committed before the first
  * byte is sent, so nothing is ever sent twice.
@@ -25,23 +62,37 @@ export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>;
  */
 export async function claimDeliveries(
   db: TenantDb,
-  { perWebhook, busy, limit }: { perWebhook: number; busy: ReadonlyMap<string, number>; limit: number },
+  {
+    claims: { from, last },
+    perWebhook,
+    busy,
+    limit,
+  }: { claims: Claims; perWebhook: number; busy: ReadonlyMap<string, number>; limit: number },
 ): Promise<ClaimedDelivery[]> {
-  const taken = [...busy].map(([webhookId, count]) => [webhookId, count]);
+  const recent = firstId(inMs(-STRAGGLER_MS));
+  const known = [...new Set([...busy.keys(), ...last.keys()])].map((webhookId) => [
+    webhookId,
+    busy.get(webhookId) ?? 0,
+    earlier(last.get(webhookId) ?? from, recent),
+  ]);
+  // Constants say which days these are of: the partitions of all others are not even opened.
+  const until = firstId(inMs(AHEAD_MS));
+  const inDays = sql.fragment`id >= ${from} and id < ${until}`;
   const rows = await db.any(sql.type(ClaimedDelivery)`
     with room as (
-      select h.id, ${perWebhook} - coalesce(b.count, 0) free from webhooks h
-      left join ${sql.unnest(taken, ['text', 'int4'])} as b (webhook_id, count) on b.webhook_id = h.id
-      where h.workspace_id = ${db.workspaceId} and h.is_active and coalesce(b.count, 0) < ${perWebhook}
+      select h.id, ${perWebhook} - coalesce(k.count, 0) free, coalesce(k.after, ${from}) "after" from webhooks h
+      left join ${sql.unnest(known, ['text', 'int4', 'text'])} as k (webhook_id, count, after) on k.webhook_id = h.id
+      where h.workspace_id = ${db.workspaceId} and h.is_active and coalesce(k.count, 0) < ${perWebhook}
     ), chosen as (
       select d.id from room r cross join lateral (
         select id from webhook_deliveries
         where workspace_id = ${db.workspaceId} and webhook_id = r.id and status = 'pending'
+          and id >= r.after and ${inDays}
         order by id limit r.free for update skip locked
       ) d order by r.free desc limit ${limit}
     ), claimed as (
       update webhook_deliveries set status = 'sending', claimed_at = now()
-      where workspace_id = ${db.workspaceId} and id = any(array(select id from chosen))
+      where workspace_id = ${db.workspaceId} and id = any(array(select id from chosen)) and ${inDays}
       returning id, webhook_id, event_id, event
     )
     select c.*, h.url, e.body, h.secret_sealed,
@@ -49,15 +100,9 @@ export async function claimDeliveries(
     from claimed c
     join webhooks h on h.workspace_id = ${db.workspaceId} and h.id = c.webhook_id
     join events e on e.workspace_id = ${db.workspaceId} and e.id = c.event_id
+      and e.id >= ${from.slice(0, 8)} and e.id < ${until} -- made in the same second as the delivery
     order by c.id`);
   return [...rows];
-}
-
-/** Whether an active webhook has deliveries waiting. */
-export async function hasPendingDeliveries(db: TenantDb): Promise<boolean> {
-  return db.exists(sql.type(NoRows)`
-    select 1 from webhooks h where h.workspace_id = ${db.workspaceId} and h.is_active and exists (
-      select from webhook_deliveries where workspace_id = h.workspace_id and webhook_id = h.id and status = 'pending')`);
 }
 
 /** When the delivery that has been under way longest was claimed, whoever did. */
@@ -87,7 +132,7 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
   // Webhooks first and in order, as deleting one does: otherwise two of these could wait for each other.
   await db.query(sql.type(NoRows)`
     select from webhooks where workspace_id = ${db.workspaceId} and id in (
-      select webhook_id from webhook_deliveries where workspace_id = ${db.workspaceId} and id = any (${ids}))
+      select webhook_id from webhook_deliveries where workspace_id = ${db.workspaceId} and id = any(${ids}))
     order by id for no key update`);
   const rows = results.map((result) => [
     result.id,
@@ -104,6 +149,7 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
       from ${sql.unnest(rows, ['text', 'bool', 'int4', 'text', 'int4', 'int4'])}
         as r (id, success, response_status, error, latency_ms, attempt_count)
       where d.workspace_id = ${db.workspaceId} and d.id = r.id and d.status = 'sending'
+        and d.id = any(${ids}) -- says which days they are of
       returning d.webhook_id, r.success
     )
     update webhooks h set failure_count = h.failure_count + f.failures,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import type pg from 'pg';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,6 +12,7 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
+import { problemsOf } from '#test/support/catalog.ts';
 import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
@@ -22,13 +24,33 @@ afterAll(() => app.stop());
 
 const run = (query: ReturnType<typeof sql.fragment>) =>
   systemDb(app.pools).query(sql.type(z.unknown())`${query}`);
-const ids = (table: string, workspaceId: string) =>
+const ids = (table: string, workspaceId: string, key = 'id') =>
   systemDb(app.pools).anyFirst(sql.type(z.object({ id: z.string() }))`
-    select id from ${sql.identifier([table])} where workspace_id = ${workspaceId} order by id`);
+    select ${sql.identifier([key])} id from ${sql.identifier([table])} where workspace_id = ${workspaceId} order by 1`);
 const retention = () =>
   app.temporal.workflow.execute('retention', { taskQueue: MAIN_QUEUE, workflowId: `retention-${newId()}` });
 const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+
+/** The tables with a partition for each day, and a row of each. */
+const DAILY = [
+  { table: 'events', key: 'id', row: (id: string) => ({ id, event: 'message.sent', body: '{}' }) },
+  {
+    table: 'webhook_deliveries',
+    key: 'id',
+    row: (id: string) => ({ id, webhook_id: newId(), event_id: id, event: 'message.sent' }),
+  },
+  {
+    table: 'carrier_events',
+    key: 'event_id',
+    row: (id: string, at: Date) => ({
+      line_id: newId(),
+      event_id: id,
+      received_at: at,
+      received_on: at.toISOString().slice(0, 10),
+    }),
+  },
+];
 
 describe('retention', () => {
   it('goes on until nothing is left that has aged, and keeps what is still needed', async () => {
@@ -65,15 +87,11 @@ describe('retention', () => {
     await attempt(open, left, inDays(-401), null);
     await attempt(ofWaiting, waiting, inDays(-401), 'transient');
     await attempt(young, left, inDays(-399), 'accepted');
-    // More of each than one statement deletes.
+    // More than one statement deletes.
     await run(sql.fragment`
       insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome)
       select ${workspaceId}, lpad(to_hex(n), 24, '0'), ${left}, ${newId()}, 'primary', 'imessage', 'simulated', '+14155550100', false,
         now() - interval '401 days', now() - interval '401 days', 'accepted' from generate_series(1, 12000) n`);
-    await run(sql.fragment`
-      insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event, status, created_at)
-      select ${workspaceId}, lpad(to_hex(n), 24, '0'), ${newId()}, ${newId()}, 'message.sent', 'done', now() - interval '31 days'
-      from generate_series(1, 12000) n`);
     const entry = (id: string, at: Date) =>
       insertRow(app, 'audit_log', {
         workspace_id: workspaceId,
@@ -91,27 +109,65 @@ describe('retention', () => {
     await retention();
     expect(await ids('audit_log', workspaceId)).toEqual([keptEntry]);
     expect(await ids('attempts', workspaceId)).toEqual([open, ofWaiting, young].toSorted());
-    expect(await ids('webhook_deliveries', workspaceId)).toEqual([]);
   });
 
-  it('drops a day of events as a whole, when all of it is past its time', async () => {
+  it('does not wait for rows in use, and deletes them the next time', async () => {
     const { id: workspaceId } = await createWorkspace(app);
-    const [today, later, beyond] = [newId(), newId(inDays(5)), newId(inDays(60))];
-    for (const id of [today, later, beyond])
-      await insertRow(app, 'events', { workspace_id: workspaceId, id, event: 'message.sent', body: '{}' });
+    const used = newId();
+    for (const id of [used, newId()])
+      await insertRow(app, 'unreadable_inbound', {
+        workspace_id: workspaceId,
+        line_id: newId(),
+        reference: id,
+        reason: 'none',
+        created_at: inDays(-31),
+      });
+    await connected(app.ownerUrl, async (other) => {
+      await other.query(`begin; set local app.migrating = 'on'`);
+      await other.query('select from unreadable_inbound where reference = $1 for update', [used]);
+      await retention();
+      expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([used]);
+      await other.query('rollback');
+    });
     await retention();
-    expect(await ids('events', workspaceId)).toEqual([today, later, beyond]);
-    // As it will be in 34 days: what is kept for 30 is then of the fourth day from now and later.
-    await run(sql.fragment`select keep_event_partitions(7, -4)`);
-    expect(await ids('events', workspaceId)).toEqual([later, beyond]);
+    expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([]);
+  });
+
+  it.each(DAILY)('drops a day of $table as a whole, when all of it is past its time', async (daily) => {
+    const { table, key, row } = daily;
+    const { id: workspaceId } = await createWorkspace(app);
+    await run(sql.fragment`select keep_partitions(${table}, 12, 30)`);
+    const rows = [inDays(0), inDays(10), inDays(60)].map((at) => ({ id: newId(at), at }));
+    for (const { id, at } of rows) await insertRow(app, table, { workspace_id: workspaceId, ...row(id, at) });
+    const [today, later, beyond] = rows.map(({ id }) => id);
+    await retention();
+    expect(await ids(table, workspaceId, key)).toEqual([today, later, beyond]);
+    // As it will be in 39 days: what is kept for 30 is then of the ninth day from now and later.
+    await run(sql.fragment`select keep_partitions(${table}, 12, -9)`);
+    expect(await ids(table, workspaceId, key)).toEqual([later, beyond]);
+  });
+
+  it('makes the partitions of the next days, which only their table leads to', async () => {
+    for (const { table } of DAILY) await run(sql.fragment`select keep_partitions(${table}, 20, 30)`);
+    await connected(app.ownerUrl, async (owner) => {
+      for (const { table } of DAILY) {
+        const last = `${table}_${inDays(20).toISOString().slice(0, 10).replaceAll('-', '')}`;
+        const { rows } = await owner.query('select to_regclass($1) as made', [last]);
+        expect(rows).toEqual([{ made: last }]);
+      }
+      expect(await problemsOf(owner)).toEqual([]);
+    });
   });
 
   it('lets nothing fail while no partition is made', async () => {
     await connected(app.ownerUrl, async (owner) => {
-      const { rows } = await owner.query<{ name: string }>(
-        `select inhrelid::regclass::text name from pg_inherits where inhparent = 'events'::regclass and inhrelid <> 'events_rest'::regclass`,
-      );
-      for (const { name } of rows) await owner.query(`drop table ${name}`);
+      for (const { table } of DAILY) {
+        const { rows } = await owner.query<{ name: string }>(
+          `select name from partitions_of($1) where name <> $1 || '_rest'`,
+          [table],
+        );
+        for (const { name } of rows) await owner.query(`drop table ${name}`);
+      }
     });
     const workspace = await createWorkspace(app);
     await createLine(app, workspace.id);
@@ -123,16 +179,45 @@ describe('retention', () => {
       await eventually(async () => receiver.received.length === count);
     };
     await send(1);
-    // Made again around the day that has events already.
+    // Made again around the day that has rows already.
     await retention();
     await send(2);
-    expect(await ids('events', workspace.id)).toHaveLength(2);
+    for (const { table, key } of DAILY)
+      await eventually(async () => (await ids(table, workspace.id, key)).length === 2);
     await receiver.close();
   });
 });
 
-describe('an installation from before events were partitioned', () => {
-  it('keeps every event, and the new ones beside them', async () => {
+describe('the events of a carrier', () => {
+  const insert = `insert into carrier_events (workspace_id, line_id, event_id, received_on) values ($1, $2, $3, $4) on conflict do nothing`;
+  const day = (days: number) => inDays(days).toISOString().slice(0, 10);
+
+  it('are stored once over midnight, also when two of them come at once', async () => {
+    const { id: workspaceId } = await createWorkspace(app);
+    const values = (days: number) => [workspaceId, newLine, 'event', day(days)];
+    const newLine = newId();
+    await connected(app.ownerUrl, (first) =>
+      connected(app.ownerUrl, async (second) => {
+        for (const client of [first, second]) await client.query(`begin; set local app.migrating = 'on'`);
+        expect((await first.query(insert, values(-1))).rowCount).toBe(1);
+        const repeated = second.query(insert, values(0));
+        await eventually(async () => isBlocked(first));
+        await first.query('commit');
+        expect((await repeated).rowCount).toBe(0);
+        await second.query('commit');
+      }),
+    );
+    expect(await ids('carrier_events', workspaceId, 'event_id')).toEqual(['event']);
+  });
+
+  /** Whether another session waits for this one. */
+  const isBlocked = async (client: pg.Client): Promise<boolean> =>
+    (await client.query('select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'))
+      .rowCount === 1;
+});
+
+describe('an installation from before its tables were partitioned', () => {
+  it('keeps every row, and the new ones beside them', async () => {
     const database = await createTestDatabase('template1');
     const folder = new URL('../../db/migrations/', import.meta.url);
     await connected(database.ownerUrl, async (owner) => {
@@ -146,27 +231,66 @@ describe('an installation from before events were partitioned', () => {
         const checksum = createHash('sha256').update(text).digest('hex');
         await owner.query('insert into migrations (name, checksum) values ($1, $2)', [name, checksum]);
       }
+      const webhookId = newId();
       await owner.query(`insert into workspaces (id, name) values ('org_1', 'One')`);
       await owner.query(
-        `insert into events (workspace_id, id, event, body, created_at)
-         select 'org_1', lpad(to_hex(extract(epoch from made_at)::bigint), 8, '0') || lpad(to_hex(n), 16, '0'), 'message.sent', n::text, made_at
-         from generate_series(1, 5000) n, lateral (select now() - n * interval '10 minutes' as made_at) t`,
+        `insert into webhooks (workspace_id, id, name, url, events, secret_sealed) values ('org_1', $1, '', '', '{}', '')`,
+        [webhookId],
       );
-      const told = 'select id, event, body, created_at from events order by id';
-      const before = (await owner.query(told)).rows;
-      await migrate(database.ownerUrl, database, { log: () => {} });
-      expect((await owner.query(told)).rows).toEqual(before);
+      const rows = `generate_series(1, 5000) n, lateral (select now() - n * interval '10 minutes' as made_at) t,
+        lateral (select lpad(to_hex(extract(epoch from made_at)::bigint), 8, '0') || lpad(to_hex(n), 16, '0') as id) i`;
       await owner.query(
-        `insert into events (workspace_id, id, event, body) values ('org_1', $1, 'message.sent', ''), ('org_1', $2, 'message.sent', '')`,
-        [newId(), newId(inDays(4))],
+        `insert into events (workspace_id, id, event, body, created_at) select 'org_1', id, 'message.sent', n::text, made_at from ${rows}`,
       );
-      const { rows } = await owner.query(
-        'select tableoid::regclass::text "table", count(*)::int count from events group by 1 order by 2',
+      await owner.query(
+        `insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event, status, success, created_at)
+         select 'org_1', id, $1, id, 'message.sent', case n when 1 then 'pending' when 2 then 'sending' else 'done' end, n % 2 = 0, made_at from ${rows}`,
+        [webhookId],
       );
-      expect(rows).toEqual([
-        { table: expect.stringMatching(/^events_\d{8}$/), count: 1 },
-        { table: 'events_before', count: 5001 },
-      ]);
+      await owner.query(
+        `insert into carrier_events (workspace_id, line_id, event_id, carrier_message_id, waiting, received_at)
+         select 'org_1', $1, id, id, case when n % 7 = 0 then '{}'::jsonb end, made_at from ${rows}`,
+        [webhookId],
+      );
+      const stored = async () => {
+        const all = [
+          'select * from events order by id',
+          'select * from webhook_deliveries order by id',
+          'select workspace_id, line_id, event_id, carrier_message_id, waiting, received_at from carrier_events order by event_id',
+        ];
+        const results = [];
+        for (const query of all) results.push((await owner.query(query)).rows);
+        return results;
+      };
+      const before = await stored();
+      await migrate(database.ownerUrl, database, { log: () => {} });
+      expect(await stored()).toEqual(before);
+      expect(await problemsOf(owner)).toEqual([]);
+
+      for (const { table, row } of DAILY) {
+        for (const at of [inDays(0), inDays(7)]) {
+          const values = { workspace_id: 'org_1', ...row(newId(at), at) };
+          const places = Object.keys(values).map((_, index) => `$${index + 1}`);
+          await owner.query(
+            `insert into ${table} (${Object.keys(values).join()}) values (${places.join()})`,
+            Object.values(values),
+          );
+        }
+        const { rows: counts } = await owner.query(
+          `select tableoid::regclass::text "table", count(*)::int count from ${table} group by 1 order by 2`,
+        );
+        expect(counts).toEqual([
+          { table: expect.stringMatching(String.raw`^${table}_\d{8}$`), count: 1 },
+          { table: `${table}_before`, count: 5001 },
+        ]);
+      }
+      // What came before is still known.
+      const repeated = await owner.query(
+        `insert into carrier_events (workspace_id, line_id, event_id, received_on)
+         select workspace_id, line_id, event_id, $1 from carrier_events order by event_id limit 10 on conflict do nothing`,
+        [inDays(7).toISOString().slice(0, 10)],
+      );
+      expect(repeated.rowCount).toBe(0);
     });
     await database.drop();
   });

@@ -1,9 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import pg from 'pg';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
-import { trimAged } from '#db/queries/retention.ts';
 import { EVENT_NAMES } from '#domain/event.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
@@ -326,35 +324,5 @@ describe('hanging endpoints', () => {
     expect(entry).toMatchObject({ success: false, responseStatus: null, error: 'timeout', attemptCount: 1 });
     expect(entry.latencyMs).toBeGreaterThanOrEqual(10_000);
     expect(entry.latencyMs).toBeLessThan(11_000);
-  });
-});
-
-describe('the log', () => {
-  it('is trimmed by age without waiting for rows in use', async () => {
-    const { id, call, send } = await tenant();
-    const target = await endpoint();
-    const hook = await register(call, target.url);
-    for (let index = 0; index < 4; index += 1) await send();
-    await eventually(
-      async () =>
-        (await log(call, hook.path)).filter(({ success }: { success: boolean }) => success).length === 4,
-    );
-    const [kept, held] = await log(call, hook.path);
-    const db = systemDb(app.pools);
-    await db.query(sql.type(z.unknown())`
-      update webhook_deliveries set created_at = now() - interval '31 days' where workspace_id = ${id} and id <> ${kept.id}`);
-    const other = new pg.Client({ connectionString: app.ownerUrl });
-    await other.connect();
-    await other.query('begin');
-    await other.query('select from webhook_deliveries where workspace_id = $1 and id = $2 for update', [
-      id,
-      held.id,
-    ]);
-    await trimAged(db, () => true);
-    expect((await log(call, hook.path)).map((entry: { id: string }) => entry.id)).toEqual([kept.id, held.id]);
-    await other.query('rollback');
-    await other.end();
-    await trimAged(db, () => true);
-    expect((await log(call, hook.path)).map((entry: { id: string }) => entry.id)).toEqual([kept.id]);
   });
 });

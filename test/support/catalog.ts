@@ -29,7 +29,7 @@ const TENANT_VIEWS = ['workspace_users'];
 
 /** Functions that run with the rights of the owner, and why. */
 const OWNERS_FUNCTIONS: Record<string, string> = {
-  keep_event_partitions: 'only the owner of a table makes and drops its partitions',
+  keep_partitions: 'only the owner of a table makes and drops its partitions',
 };
 
 /** What the functions read that tell a tenant more than its own rows; and where one counts what tenants store. */
@@ -86,7 +86,7 @@ function problemsOfRelation(relation: Relation): string[] {
     );
   }
   // Its parent's policies do not hold for a partition that is named itself.
-  if (relation.kind === 'partition') return grantProblems(relation, {});
+  if (relation.kind === 'partition') return [...forceProblems(relation), ...grantProblems(relation, {})];
   if (Object.hasOwn(SYSTEM_TABLES, relation.name)) {
     return grantProblems(relation, {
       linepace_system: systemPrivileges(relation),
@@ -123,7 +123,13 @@ function keyProblems(relation: Relation): string[] {
   return [`has a primary key that does not begin with ${column}`];
 }
 
-function securityProblems({ name, secured, forced, policies }: Relation): string[] {
+const forceProblems = ({ secured, forced }: Relation): string[] => [
+  ...(secured ? [] : ['has no row-level security']),
+  ...(forced ? [] : ['does not force row-level security on its owner']),
+];
+
+function securityProblems(relation: Relation): string[] {
+  const { name, policies } = relation;
   const own = `(${workspaceColumn({ name } as Relation)} = current_workspace())`;
   const wanted = new Set([
     `tenant linepace_tenant ALL ${own} ${own}`,
@@ -132,8 +138,7 @@ function securityProblems({ name, secured, forced, policies }: Relation): string
   ]);
   const definer = `definer linepace_definer ${name === DEFINER_COUNTS ? 'ALL true true' : 'SELECT true -'}`;
   return [
-    ...(secured ? [] : ['has no row-level security']),
-    ...(forced ? [] : ['does not force row-level security on its owner']),
+    ...forceProblems(relation),
     ...[...wanted]
       .filter((policy) => !policies.includes(policy))
       .map((policy) => `lacks the policy ${policy}`),

@@ -64,6 +64,16 @@ export async function lockCarrierMessage(
     select pg_advisory_xact_lock(hashtextextended(${`${lineId} ${carrierMessageId}`}, 0))`);
 }
 
+const DAY_MS = 86_400_000;
+/** Within this time carriers tell all that there is to tell of a reply or a call. */
+const REPORTED_WITHIN_MS = 7 * DAY_MS;
+
+/** Says which days' partitions are looked at, whatever the clock and the zone of the database. */
+const receivedSince = (since: Date) => {
+  const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  return sql.fragment`received_on between ${day(since.getTime() - DAY_MS)}::date and ${day(Date.now() + DAY_MS)}::date`;
+};
+
 /** Keeps an event until what it is about is known. @param carrierId the carrier's id of that message or call. */
 export async function keepWaiting(
   db: TenantDb,
@@ -73,23 +83,30 @@ export async function keepWaiting(
 ): Promise<void> {
   await db.query(sql.type(NoRows)`
     update carrier_events set carrier_message_id = ${carrierId}, waiting = ${sql.jsonb({ ...event, at: event.at.toISOString() })}
-    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and event_id = ${event.eventId}`);
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and event_id = ${event.eventId}
+      and ${receivedSince(new Date())}`);
 }
 
-/** Takes the events that waited for a message or a call, in the order in which they happened. */
+/**
+ * Takes the events that waited for a message or a call, in the order in which they happened.
+ * @param since when the carrier can have told of it first.
+ */
 export async function takeWaitingEvents(
   db: TenantDb,
   lineId: string,
   carrierMessageId: string,
+  since: Date = new Date(Date.now() - REPORTED_WITHIN_MS),
 ): Promise<CarrierEvent[]> {
   const waiting = await db.anyFirst(sql.type(z.object({ waiting: CarrierEvent }))`
     with taken as (
       update carrier_events c set waiting = null from (
         select event_id, waiting from carrier_events
         where workspace_id = ${db.workspaceId} and line_id = ${lineId}
-          and carrier_message_id = ${carrierMessageId} and waiting is not null for update
+          and carrier_message_id = ${carrierMessageId} and waiting is not null and ${receivedSince(since)}
+        for update
       ) w
       where c.workspace_id = ${db.workspaceId} and c.line_id = ${lineId} and c.event_id = w.event_id
+        and ${receivedSince(since)}
       returning w.waiting
     )
     select waiting from taken order by waiting ->> 'at'`);

@@ -106,8 +106,8 @@ export async function moveLine(
     where workspace_id = ${a} and line_id = ${lineId} and kind = 'primary' and started_at > now() - ${USAGE_MEMORY}
     on conflict do nothing`);
   await db.query(sql.type(NoRows)`
-    insert into carrier_events (workspace_id, line_id, event_id, received_at)
-    select ${b}, line_id, event_id, received_at from carrier_events
+    insert into carrier_events (workspace_id, line_id, event_id, received_at, received_on)
+    select ${b}, line_id, event_id, received_at, received_on from carrier_events
     where workspace_id = ${a} and line_id = ${lineId} and received_at > now() - ${EVENT_MEMORY}
     on conflict do nothing`);
   await db.query(sql.type(NoRows)`
