@@ -7,11 +7,10 @@ import { Unreadable } from '#providers/untrusted/processes.ts';
 import { ApiError, invalid } from './http/errors.ts';
 import { discardRest, type IncomingFile, readUpload } from './http/upload.ts';
 
-/** The largest file that is accepted, in bytes. */
 export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
-/** What a form needs around its file, at the most. */
+/** The most that a multipart form adds to its file. */
 const FORM_OVERHEAD = 64 * 1024;
-/** `file-type` tells by this much of a file's beginning. */
+/** How much of a file `file-type` needs to detect its type. */
 const HEAD_BYTES = 4100;
 
 export interface ReceivedFile {
@@ -19,16 +18,15 @@ export interface ReceivedFile {
   size: number;
   /** As the client reported it. */
   reportedType: string | null;
-  /** What the file is, by its name. */
+  /** By the extension of its name. */
   contentType: string;
-  /** Of the name and the content. */
+  /** SHA-256 of the name and the content. */
   fingerprint: string;
 }
 
-/** What the beginning of a file is. */
+/** Detects the type of a file from its first bytes. */
 type TypeOf = (head: Uint8Array) => Promise<{ ext: string; mime: string } | null>;
 
-/** Where a file goes, and how it is looked at. */
 interface Destination {
   storage: Storage;
   key: string;
@@ -36,8 +34,8 @@ interface Destination {
 }
 
 /**
- * Streams the file of an upload form into storage; a file that is refused is not kept there.
- * @throws ApiError for a file that is too large, or of a type that is not accepted.
+ * Streams the file of an upload form into storage. A file that is refused is deleted again.
+ * @throws ApiError if the file is too large or its type is not allowed.
  */
 export async function receiveFile(
   raw: IncomingMessage,
@@ -70,7 +68,7 @@ async function store(
   if (name === '') throw invalid('file', 'no file was provided');
   const contentType = mediaTypeOf(name);
   if (contentType === null)
-    throw invalid('file', `this type of file is not allowed; allowed are: ${ALLOWED_EXTENSIONS.join(', ')}`);
+    throw invalid('file', `this file type is not allowed; use one of: ${ALLOWED_EXTENSIONS.join(', ')}`);
 
   const hash = createHash('sha256').update(`${name}\n`);
   const content = Readable.from(checked(file.content, { name, hash, typeOf }), { objectMode: false });
@@ -78,14 +76,14 @@ async function store(
     throw error instanceof FileTooLarge ? tooLarge(declared) : error;
   });
   if (size === 0) throw new ApiError('VALIDATION_ERROR', 'File is empty.');
-  // The parser's default: of a part that has no Content-Type of its own.
+  // `text/plain` is the parser's default for a part without a Content-Type.
   const reportedType = file.contentType === 'text/plain' ? null : file.contentType;
   return { name, size, reportedType, contentType, fingerprint: hash.digest('hex') };
 }
 
 /**
- * Passes a file on, unless its beginning shows that it is something else than its name says. Content that nothing is
- * recognized in passes: files are saved, never shown, under our own origin.
+ * Passes a file through, or throws if its content does not match its name. Content of an unknown type passes, because
+ * files are only ever downloaded from our origin, never displayed.
  */
 async function* checked(
   source: Readable,
@@ -111,10 +109,10 @@ async function* checked(
 
 async function checkContent(head: Buffer, name: string, typeOf: TypeOf): Promise<void> {
   const found = await typeOf(head).catch((error: unknown) => {
-    throw error instanceof Unreadable ? invalid('file', 'its content cannot be read') : error;
+    throw error instanceof Unreadable ? invalid('file', 'the content cannot be read') : error;
   });
   if (found && !contentMatchesName(name, found.ext)) {
-    throw invalid('file', `its content is ${found.mime}, which is not what its name says`);
+    throw invalid('file', `the content is ${found.mime}, which does not match the file name`);
   }
 }
 
@@ -123,7 +121,7 @@ function tooLarge(declared: number | null): ApiError {
   return new ApiError('BODY_TOO_LARGE', `The file is ${size} MB; attachments must be under 25 MB`);
 }
 
-/** Of the whole body, which is hardly more than its file; null when the caller did not tell. */
+/** The `Content-Length`, which is slightly more than the size of the file; null if it was not sent. */
 function declaredSize(raw: IncomingMessage): number | null {
   const length = raw.headers['content-length'];
   return length === undefined ? null : Number(length);

@@ -7,7 +7,7 @@ import type { CampaignPatch } from '#domain/campaign.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import { ApiError, invalidFields } from './http/errors.ts';
 
-/** @throws when a campaign names what the workspace does not have. */
+/** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to anything that is not the workspace's. */
 export async function checkCampaign(
   db: TenantDb,
   { listId, eligibleLineIds, steps = [] }: CampaignPatch,
@@ -34,7 +34,7 @@ export async function checkCampaign(
   if (issues.length > 0) throw invalidFields(issues);
 }
 
-/** @throws NO_ACTIVE_LINE when no active line could carry one of the steps. */
+/** @throws NO_ACTIVE_LINE if no active line can send one of the steps. */
 export async function requireLines(db: TenantDb, { steps, eligibleLineIds }: CampaignRow): Promise<void> {
   const lines = (await usableLines(db)).filter(({ id }) => eligibleLineIds?.includes(id) ?? true);
   const stranded = steps.find(

@@ -42,69 +42,69 @@ import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 
-/** Routes below the paths given, so that this list shows the whole API. @throws for a route below none of them. */
-function at(paths: string | readonly string[], routes: readonly Route[]): readonly Route[] {
+/** Asserts that routes are below the given paths, so that the list below shows the whole API. */
+function under(paths: string | readonly string[], routes: readonly Route[]): readonly Route[] {
   const stray = routes.find((route) => ![paths].flat().some((path) => route.path.startsWith(path)));
-  if (stray) throw new Error(`${stray.path} is below none of ${[paths].flat().join(', ')}`);
+  if (stray) throw new Error(`${stray.path} is not below ${[paths].flat().join(' or ')}`);
   return routes;
 }
 
 /** The whole API. A new resource is one file in `routes/` and one line here. */
 export const routes: readonly Route[] = [
-  ...at('/api/messages', messageRoutes),
-  ...at('/api/drip', dripRoutes),
+  ...under('/api/messages', messageRoutes),
+  ...under('/api/drip', dripRoutes),
 
-  ...at('/api/replies', replyRoutes),
-  ...at('/api/conversations', conversationRoutes),
-  ...at('/api/inbox', inboxRoutes),
-  ...at('/api/knowledge-base', knowledgeBaseRoutes),
-  ...at('/api/opt-outs', optOutRoutes),
-  ...at('/api/voice', callRoutes),
-  ...at(['/api/attachments', '/attachments'], attachmentRoutes),
+  ...under('/api/replies', replyRoutes),
+  ...under('/api/conversations', conversationRoutes),
+  ...under('/api/inbox', inboxRoutes),
+  ...under('/api/knowledge-base', knowledgeBaseRoutes),
+  ...under('/api/opt-outs', optOutRoutes),
+  ...under('/api/voice', callRoutes),
+  ...under(['/api/attachments', '/attachments'], attachmentRoutes),
 
-  ...at('/api/lines', lineRoutes),
-  ...at('/api/lines', lineHealthRoutes),
-  ...at('/api/lines', lineCarrierRoutes),
-  ...at('/api/line-requests', lineRequestRoutes),
+  ...under('/api/lines', lineRoutes),
+  ...under('/api/lines', lineHealthRoutes),
+  ...under('/api/lines', lineCarrierRoutes),
+  ...under('/api/line-requests', lineRequestRoutes),
 
-  ...at(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
-  ...at('/api/leads', leadRoutes),
-  ...at('/api/lists', listRoutes),
-  ...at('/api/lists', importRoutes),
-  ...at('/api/campaigns', campaignRoutes),
-  ...at('/api/campaigns', campaignLeadRoutes),
+  ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
+  ...under('/api/leads', leadRoutes),
+  ...under('/api/lists', listRoutes),
+  ...under('/api/lists', importRoutes),
+  ...under('/api/campaigns', campaignRoutes),
+  ...under('/api/campaigns', campaignLeadRoutes),
 
-  ...at('/api/webhooks', webhookRoutes),
-  ...at('/api/webhooks', webhookDeliveryRoutes),
-  ...at('/api/workspace/fallback-config', fallbackConfigRoutes),
-  ...at('/api/fallback-sms', fallbackSmsRoutes),
-  ...at('/api/analytics', analyticsRoutes),
-  ...at('/api/email-preferences', emailPreferenceRoutes),
-  ...at('/api/team', teamRoutes),
-  ...at('/invitations', invitationRoutes),
-  ...at('/api/keys', workspaceKeyRoutes),
-  ...at('/api/audit-log', auditLogRoutes),
+  ...under('/api/webhooks', webhookRoutes),
+  ...under('/api/webhooks', webhookDeliveryRoutes),
+  ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
+  ...under('/api/fallback-sms', fallbackSmsRoutes),
+  ...under('/api/analytics', analyticsRoutes),
+  ...under('/api/email-preferences', emailPreferenceRoutes),
+  ...under('/api/team', teamRoutes),
+  ...under('/invitations', invitationRoutes),
+  ...under('/api/keys', workspaceKeyRoutes),
+  ...under('/api/audit-log', auditLogRoutes),
 
-  ...at('/api/agency/keys', agencyKeyRoutes),
-  ...at('/api/agency/audit-log', agencyAuditLogRoutes),
-  ...at(['/api/agency/subaccounts', '/api/agency/email-preferences'], agencyClientRoutes),
-  ...at('/api/agency/lines', agencyLineRoutes),
-  ...at('/api/agency/overview', agencyOverviewRoutes),
-  ...at('/api/agency/webhooks', agencyWebhookRoutes),
-  ...at('/api/agency/billing', agencyBillingRoutes),
-  ...at(
+  ...under('/api/agency/keys', agencyKeyRoutes),
+  ...under('/api/agency/audit-log', agencyAuditLogRoutes),
+  ...under(['/api/agency/subaccounts', '/api/agency/email-preferences'], agencyClientRoutes),
+  ...under('/api/agency/lines', agencyLineRoutes),
+  ...under('/api/agency/overview', agencyOverviewRoutes),
+  ...under('/api/agency/webhooks', agencyWebhookRoutes),
+  ...under('/api/agency/billing', agencyBillingRoutes),
+  ...under(
     ['/api/agency/members', '/api/agency/admins', '/api/agency/invitations', '/api/agency/billing'],
     agencyMemberRoutes,
   ),
 
-  ...at('/unsubscribe', unsubscribeRoutes),
-  ...at('/notifications', notificationLinkRoutes),
-  ...at('/callbacks/carriers', carrierCallbackRoutes),
-  ...at('/callbacks/payments', paymentCallbackRoutes),
-  ...at('/simulated', simulatedRoutes),
+  ...under('/unsubscribe', unsubscribeRoutes),
+  ...under('/notifications', notificationLinkRoutes),
+  ...under('/callbacks/carriers', carrierCallbackRoutes),
+  ...under('/callbacks/payments', paymentCallbackRoutes),
+  ...under('/simulated', simulatedRoutes),
 
-  ...at(['/healthz', '/readyz', '/metrics'], systemRoutes),
-  ...at(
+  ...under(['/healthz', '/readyz', '/metrics'], systemRoutes),
+  ...under(
     ['/openapi.json', '/docs'],
     referenceRoutes(() => routes),
   ),

@@ -27,7 +27,7 @@ export interface RunningApi {
   stop(): Promise<void>;
 }
 
-/** Starts one API process; any number of them may run side by side. */
+/** Starts an API process; any number can run concurrently. */
 export async function startApi(config: Config): Promise<RunningApi> {
   const logger = createLogger('api', config.logLevel);
   const temporal = createTemporalClient(config.temporal);
@@ -69,7 +69,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     intake: createDripIntake(pools, links, metrics),
     rateLimits: createRateLimits(rateLimitPool, config.failedAttemptsPerMinute),
   };
-  // Metrics with a port of their own are not on the public one.
+  // With METRICS_PORT, metrics are not served on the public port.
   const published = config.metricsPort === null ? routes : routes.filter(({ id }) => id !== 'metrics');
   const { host } = config;
   const server = await listen(createApp(published, services), { host, port: config.port });
@@ -84,7 +84,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
           { host, port: config.metricsPort },
         );
   const { port } = server;
-  logger.info({ port }, 'the API listens');
+  logger.info({ port }, 'the API is listening');
 
   return {
     url: `http://localhost:${port}`,

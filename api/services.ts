@@ -16,7 +16,7 @@ import type { DripIntake } from './drip-intake.ts';
 import type { RateLimits } from './http/rate-limits.ts';
 import type { Metrics } from './http/metrics.ts';
 
-/** What the process gives to every request. */
+/** The dependencies of request handlers, created once per process. */
 export interface Services {
   readonly config: Config;
   readonly logger: Logger;

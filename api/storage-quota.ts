@@ -5,7 +5,7 @@ import { quotaExceeded, type StorageQuota } from '#domain/storage-quota.ts';
 import { ApiError } from './http/errors.ts';
 
 /**
- * Refuses what a transaction has just stored beyond the quota.
+ * Called after a transaction has recorded what it stores, to roll it back if the quota is exceeded.
  * @throws STORAGE_QUOTA_EXCEEDED
  */
 export async function assertWithinQuota(db: TenantDb, quota: StorageQuota, added = 0): Promise<void> {
@@ -14,8 +14,8 @@ export async function assertWithinQuota(db: TenantDb, quota: StorageQuota, added
 }
 
 /**
- * Refuses a file before it is read, where there is no room for a single byte. A request that is repeated is not refused:
- * its file may be stored already.
+ * Refuses a file before it is read if the quota is used up. Requests with an idempotency key are let through, because a
+ * retry must get the response of the first request.
  */
 export async function assertRoom(
   pools: ApiPools,

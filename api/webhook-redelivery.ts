@@ -11,7 +11,7 @@ import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { ApiError } from './http/errors.ts';
 import type { Services } from './services.ts';
 
-/** What is to be sent now, while its caller waits. */
+/** A delivery to send while the caller waits. */
 export interface Redelivery {
   eventId: string;
   event: DeliveredEvent;
@@ -20,14 +20,14 @@ export interface Redelivery {
   isReplayOf: string | null;
 }
 
-/** Long enough for an endpoint that is just restarting, short beside the time the caller waits anyway. */
+/** Long enough for an endpoint that is restarting. */
 const RETRY_PAUSE_MS = 500;
 
 /**
- * Sends one delivery to a webhook and waits for the answer: a replay or a test ping. Claimed
- * before it is sent, like every delivery; recorded afterwards; no transaction is open in between.
- * @param find what to send, out of the same transaction that claims it.
- * @throws NOT_FOUND, WEBHOOK_INACTIVE.
+ * Sends a replay or a test ping and waits for the response. Like every delivery, it is claimed before it is sent and
+ * recorded afterwards; no transaction is open in between.
+ * @param find returns what to send; runs in the transaction that claims the delivery.
+ * @throws NOT_FOUND, WEBHOOK_INACTIVE
  */
 export async function redeliver(
   services: Services,
@@ -54,7 +54,7 @@ export async function redeliver(
   return { deliveryId: id, isReplayOf: redelivery.isReplayOf, ...result };
 }
 
-/** A second attempt follows only a first that certainly was not received, within the time one delivery has. */
+/** Retries once, only if the first attempt certainly was not received, and within the timeout of one delivery. */
 async function postWithRetry(
   services: Services,
   id: string,

@@ -7,12 +7,12 @@ import { secretContext } from '#providers/secret-box.ts';
 import { allowedAddress } from './http/allowed-address.ts';
 import type { Services } from './services.ts';
 
-/** @throws URL_NOT_ALLOWED for an address that deliveries must not go to. */
+/** @throws URL_NOT_ALLOWED */
 export async function checkWebhookUrl(url: string, { egress }: Pick<Services, 'egress'>): Promise<void> {
   await allowedAddress('url', egress.guard.checkUrl(url));
 }
 
-/** Registers a URL that was checked, with a signing secret of its own: shown in this answer and never again. */
+/** Registers a URL that passed `checkWebhookUrl`, with a new signing secret, which is returned only here. */
 export async function registerWebhook(
   db: TenantDb,
   { name, url, events }: WebhookInput,

@@ -13,7 +13,7 @@ import type { TenantRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 import { type Session, SessionKeysUnavailable } from './session-token.ts';
 
-/** What an agency key works on, as a refused request lists it. */
+/** The endpoints that accept agency keys, listed in the response to a refused request. */
 export const AGENCY_ENDPOINTS = [
   'GET /api/agency/subaccounts',
   'POST /api/agency/subaccounts',
@@ -28,7 +28,7 @@ export const AGENCY_ENDPOINTS = [
   'POST /api/agency/billing/subscribe',
 ] as const;
 
-/** What a route says of who may call it. */
+/** The access rules of a route. */
 type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role' | 'ofClients'>;
 
 interface Credential {
@@ -36,23 +36,23 @@ interface Credential {
   token: string;
 }
 
-/** What of a request tells who asks. */
+/** The parts of a request that determine its caller. */
 interface CredentialedRequest {
   authorization: string;
   path: string;
-  /** The address it came from, as `clientAddress` gives it. */
+  /** The result of `clientAddress`. */
   client: string;
-  /** The header `X-Agency-Id`: which agency of several; '' for none. */
+  /** The header `X-Agency-Id`, which selects one of several agencies; '' if not sent. */
   agencyId: string;
-  /** `workspaceId` of the query: which client, for somebody of an agency; '' for none. */
+  /** The query parameter `workspaceId`, with which a user of an agency selects a client; '' if not sent. */
   workspaceId: string;
 }
 
 type Attempt = Credential & CredentialedRequest;
 
 /**
- * The caller a route lets in.
- * @throws UNAUTHORIZED, or the refusal for the kind of credential that came.
+ * Authenticates a request and checks that the route accepts its kind of credential.
+ * @throws UNAUTHORIZED, or the error for a credential that the route does not accept.
  */
 export async function authenticate(
   route: Guarded,
@@ -60,7 +60,7 @@ export async function authenticate(
   services: Services,
 ): Promise<Caller> {
   const credential = readCredential(request.authorization);
-  // A request without a credential tries none, and is not counted as a failed attempt.
+  // A request without a credential is not a guess, so it does not count as a failed attempt.
   if (!credential) throw new ApiError('UNAUTHORIZED');
   const keyKind = apiKeyKind(credential.token);
   const attempt = { ...credential, ...request };
@@ -69,7 +69,7 @@ export async function authenticate(
   return withSession(route, attempt, services);
 }
 
-/** Counts an attempt that failed. @throws UNAUTHORIZED, or RATE_LIMITED after too many of this client's. */
+/** Counts a failed attempt. @throws UNAUTHORIZED, or RATE_LIMITED after too many from this client. */
 async function unauthorized(client: string, { rateLimits }: Services): Promise<never> {
   await rateLimits.countFailure(client);
   throw new ApiError('UNAUTHORIZED');
@@ -120,7 +120,7 @@ async function withWorkspaceKey(
   return caller;
 }
 
-/** Keys used within the last minute by this process: their `lastUsedAt` needs no writing. */
+/** When this process last recorded the use of a key, to skip the write within a minute. */
 const recentlyUsed = new Map<string, number>();
 
 function recordUse(hash: string, client: string, pools: Services['pools']): void {
@@ -162,7 +162,7 @@ async function withSession(
     return { kind: 'workspace', via: 'session', actor: caller.actor, workspace, userId, role: null };
   }
   const found = organizationId === null ? null : await workspaceOf(organizationId);
-  // The token is valid, so nothing was guessed.
+  // The token is valid, so this does not count as a failed attempt.
   if (!found) throw new ApiError('UNAUTHORIZED');
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   const actor = { type: 'user', id: userId, name: found.userName } as const;
@@ -170,8 +170,8 @@ async function withSession(
 }
 
 /**
- * Who a session token belongs to, whatever it is used for.
- * @param client the address it came from: attempts that fail are counted.
+ * Verifies a session token.
+ * @param client the client's address, for counting failed attempts.
  * @throws UNAUTHORIZED, RATE_LIMITED, UNAVAILABLE
  */
 export async function verifySession(token: string, client: string, services: Services): Promise<Session> {

@@ -10,7 +10,7 @@ import {
 } from 'jose';
 import { z } from 'zod';
 
-/** Who is signed in, and in which organization (our workspace); null of both for a personal account. */
+/** The signed-in user and their organization (our workspace), which is null for a personal account. */
 export interface Session {
   userId: string;
   organizationId: string | null;
@@ -18,23 +18,23 @@ export interface Session {
   role: string | null;
 }
 
-/** The token is not a valid session here. The message is for logs, not for the caller. */
+/** The token is not valid. The message is for logs, not for the caller. */
 export class SessionRefused extends Error {
   override readonly name = 'SessionRefused';
 }
 
-/** The identity provider's keys cannot be read just now: this says nothing about the token. */
+/** The identity provider's keys cannot be fetched, so the token can be neither accepted nor rejected. */
 export class SessionKeysUnavailable extends Error {
   override readonly name = 'SessionKeysUnavailable';
 }
 
 export interface SessionVerifier {
-  /** @throws SessionRefused, or SessionKeysUnavailable when the provider cannot be reached. */
+  /** @throws SessionRefused, SessionKeysUnavailable */
   verify(token: string): Promise<Session>;
 }
 
 export interface SessionVerifierOptions {
-  /** `AUTH_JWKS_URL`; without it `localKey` verifies. */
+  /** `AUTH_JWKS_URL`; null: `localKey` is used. */
   jwksUrl: string | null;
   /** Compared with `iss`: `AUTH_ISSUER`, or `PUBLIC_URL` for the local issuer. */
   issuer: string;
@@ -46,16 +46,14 @@ export interface SessionVerifierOptions {
   localKey?: JWK | null;
 }
 
-/** Never `none`, and never a symmetric one: the public key would be its secret. */
+/** Not `none`, and no symmetric algorithm, for which the public key would be the secret. */
 const ALGORITHMS = ['RS256', 'ES256'];
 const CLOCK_SKEW_SECONDS = 5;
 const KEYS_KEPT_MS = 5 * 60_000;
-/**
- * An unknown key id fetches the keys anew, and no oftener than this: tokens with invented ids cost nothing.
- */
+/** The minimum interval between fetches caused by unknown key ids, so that forged ids cause no load. */
 const KEYS_REFETCH_MS = 30_000;
 
-/** Both shapes of Clerk's session tokens: `org_id`/`org_role`, and since version 2 the compact `o`. */
+/** Clerk's session tokens: version 1 has `org_id` and `org_role`, version 2 the compact `o`. */
 const Claims = z.object({
   sub: z.string().min(1),
   azp: z.string().nullish(),
@@ -67,7 +65,7 @@ const Claims = z.object({
 });
 type Claims = z.infer<typeof Claims>;
 
-/** Verifies session tokens: signature first, then `iss`, `aud`, `exp`, `nbf`, then what the claims say. */
+/** Verifies the signature first, then `iss`, `aud`, `exp` and `nbf`, then the other claims. */
 export function createSessionVerifier(options: SessionVerifierOptions): SessionVerifier {
   const { issuer, audience, authorizedParties } = options;
   const key = keySource(options);
@@ -83,11 +81,11 @@ export function createSessionVerifier(options: SessionVerifierOptions): SessionV
       }).catch((error: unknown) => {
         if (error instanceof SessionKeysUnavailable) throw error;
         throw new SessionRefused(
-          error instanceof errors.JOSEError ? error.message : 'the key does not fit the token',
+          error instanceof errors.JOSEError ? error.message : 'the key does not match the token',
         );
       });
       const parsed = Claims.safeParse(payload);
-      if (!parsed.success) throw new SessionRefused('a claim is of the wrong type');
+      if (!parsed.success) throw new SessionRefused('a claim has the wrong type');
       const claims = parsed.data;
       if (claims.sts === 'pending') throw new SessionRefused('the session is pending');
       if (authorizedParties && !(claims.azp && authorizedParties.includes(claims.azp))) {
@@ -104,10 +102,10 @@ function organization({ v, o, org_id, org_role }: Claims): Omit<Session, 'userId
   return { organizationId: org_id, role: org_role ?? null };
 }
 
-/** Each verifier has its own cache of keys: a key id alone does not tell one issuer's key from another's. */
+/** Each verifier has its own key cache, because key ids are unique per issuer only. */
 function keySource({ jwksUrl, localKey }: SessionVerifierOptions): JWTVerifyGetKey {
   if (jwksUrl === null) {
-    if (!localKey) throw new Error('session tokens need AUTH_JWKS_URL or AUTH_LOCAL_JWK to be verified');
+    if (!localKey) throw new Error('AUTH_JWKS_URL or AUTH_LOCAL_JWK is required to verify session tokens');
     const publicKey = createPublicKey({ key: localKey, format: 'jwk' });
     return async () => publicKey;
   }
@@ -122,14 +120,14 @@ function keySource({ jwksUrl, localKey }: SessionVerifierOptions): JWTVerifyGetK
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
         throw error;
       if (error instanceof errors.JOSENotSupported) throw error;
-      throw new SessionKeysUnavailable('the keys of AUTH_JWKS_URL cannot be read', { cause: error });
+      throw new SessionKeysUnavailable('the keys at AUTH_JWKS_URL cannot be fetched', { cause: error });
     }
   };
 }
 
 /**
- * A session token of the local issuer, for the console and the demo.
- * @param expiresIn a span such as `'12h'` or `'30 days'`.
+ * Signs a session token of the local issuer, for the demo and tests.
+ * @param expiresIn a duration such as `'12h'` or `'30 days'`.
  */
 export async function signLocalSession(
   localKey: JWK,

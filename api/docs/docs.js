@@ -1,4 +1,4 @@
-// A file of its own because the page's Content-Security-Policy allows no inline script.
+// Not inline, because the page's Content-Security-Policy does not allow inline scripts.
 SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',
@@ -7,8 +7,8 @@ SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   filter: true,
-  // Swagger's public validator would be sent the document.
+  // Do not send the document to Swagger's public validator.
   validatorUrl: null,
-  // The page's own address may not choose another document.
+  // Do not let the query string select another document.
   queryConfigEnabled: false,
 });

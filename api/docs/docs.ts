@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * For `/docs` and its assets. Nothing but this server is spoken to. Swagger UI sets inline styles and carries
- * its icons as `data:` images; it needs no inline script.
+ * For `/docs` and its assets: connections to this server only. Swagger UI requires inline styles and `data:` images,
+ * but no inline scripts.
  */
 export const DOCS_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -32,8 +32,7 @@ const ASSETS = new Map([
 ]);
 
 /**
- * The file behind `/docs/assets/{name}`, or null: only the files listed here exist, whatever the name looks
- * like.
+ * The file for `/docs/assets/{name}`. Only the files listed above are served, so a name cannot traverse directories.
  */
 export function docsAsset(name: string): { path: string; contentType: string } | null {
   return ASSETS.get(name) ?? null;

@@ -2,7 +2,7 @@ import { UrlNotAllowed } from '#providers/egress-guard.ts';
 import { ApiError } from './errors.ts';
 
 /**
- * Waits for the check of an address that a tenant gave in the field `path`.
+ * Translates the result of checking the address in the field `path`.
  * @throws URL_NOT_ALLOWED
  */
 export async function allowedAddress(path: string, check: Promise<void>): Promise<void> {

@@ -12,7 +12,7 @@ import { RateLimited } from './rate-limits.ts';
 import { respond } from './respond.ts';
 import type { PublicRoute, Route, TenantRoute } from './route.ts';
 
-/** The HTTP application: every declared route behind the same few steps, in this order. */
+/** The HTTP application: all declared routes behind the same middleware. */
 export function createApp(routes: readonly Route[], services: Services): Koa {
   const app = new Koa(proxySettings(services.config.trustedProxies));
   const router = new Router({ sensitive: true });
@@ -44,7 +44,7 @@ async function publicRoute(route: PublicRoute, context: Koa.Context, services: S
 }
 
 async function tenantRoute(route: TenantRoute, context: Koa.Context, services: Services): Promise<void> {
-  // Some responses hold a key or a secret that is shown once, and nearly all of them personal data.
+  // Nearly all responses contain personal data, and some a key or secret that is shown only once.
   context.set('Cache-Control', 'no-store');
   const caller = await authenticate(
     route,
@@ -76,19 +76,18 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   if (route.produces !== undefined) context.type = route.produces;
 }
 
-/** Endpoints that declare none. */
 const DEFAULT_LIMIT = { requests: 120, seconds: 60 };
 
 async function requestId(context: Koa.Context, next: Koa.Next): Promise<void> {
   const given = context.get('x-request-id');
-  // Any visible ASCII: base64 and paths are ids to somebody.
+  // Any visible ASCII, because some callers use base64 or paths as ids.
   const id = /^[!-~]{1,200}$/.test(given) ? given : randomUUID();
   context.state['requestId'] = id;
   context.set({ 'X-Request-Id': id, 'X-Content-Type-Options': 'nosniff' });
   await next();
 }
 
-/** One line per request, by the route's pattern: a path may carry a phone number, and a query anything. */
+/** Logs the route instead of the URL, which can contain phone numbers and other personal data. */
 function accessLog({ logger, metrics }: Services): Koa.Middleware {
   return async (context, next) => {
     const started = performance.now();
@@ -109,13 +108,13 @@ function accessLog({ logger, metrics }: Services): Koa.Middleware {
   };
 }
 
-/** With the id that logs and `X-Request-Id` have: people report the body, seldom the headers. */
+/** Includes the request id, because bug reports quote the body rather than the headers. */
 const errorBody = (error: ApiError, context: Koa.Context): Record<string, unknown> => ({
   ...error.body,
   requestId: context.state['requestId'],
 });
 
-/** Of a response that says: not now. */
+/** Sent with 503. */
 const RETRY_AFTER_SECONDS = 5;
 
 function errors({ logger }: Services): Koa.Middleware {
@@ -131,7 +130,7 @@ function errors({ logger }: Services): Koa.Middleware {
           'overloaded',
         );
       if (error instanceof RateLimited) context.set(error.headers);
-      // The rest of a body that nobody reads would block the connection.
+      // The unread rest of a request body would block the next request on the connection.
       if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
       if (error instanceof ApiError) {
         context.status = error.status;

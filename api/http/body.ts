@@ -7,7 +7,7 @@ export const BODY_LIMIT = 1024 * 1024;
 const parseJson = koaBody({
   json: true,
   jsonLimit: BODY_LIMIT,
-  // Scalars are JSON as well; the route's schema refuses them with a better text.
+  // Accept scalars, which the route's schema refuses with a better message.
   jsonStrict: false,
   multipart: false,
   urlencoded: false,
@@ -16,7 +16,7 @@ const parseJson = koaBody({
 });
 
 /**
- * The JSON body of a request; `{}` when there is none.
+ * Reads the JSON body of a request; `{}` if there is none.
  * @throws UNSUPPORTED_MEDIA_TYPE, INVALID_JSON, BODY_TOO_LARGE.
  */
 export async function readBody(context: Koa.Context): Promise<unknown> {
@@ -32,21 +32,21 @@ export async function readBody(context: Koa.Context): Promise<unknown> {
   return (context.request as { body?: unknown }).body;
 }
 
-/** What the parser threw: all but its own defects is about the body. */
+/** Translates an error of the parser; defects of the parser itself are passed on. */
 function refusedBody(error: unknown): unknown {
   const { status, errno, type } = error as { status?: number; errno?: number; type?: string };
   if (status === 413) return new ApiError('BODY_TOO_LARGE');
   if (status === 415)
     return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body is in an unknown Content-Encoding');
-  // zlib's errors have a number of their own instead of a status: the body is not in the encoding it names.
-  // A caller who hung up in the middle leaves a stream that nothing can be read from.
+  // zlib errors, for a body that is not in the declared encoding, have an `errno` and no `status`.
+  // A client that disconnects mid-request leaves a stream that cannot be read.
   const hungUp = type === 'stream.not.readable';
   const unreadable = status === 400 || errno !== undefined || hungUp || error instanceof SyntaxError;
   return unreadable ? new ApiError('INVALID_JSON') : error;
 }
 
 /**
- * The body as it came, for signatures over it.
+ * Reads the raw body, for verifying signatures.
  * @param limit in bytes.
  * @throws BODY_TOO_LARGE.
  */
@@ -61,7 +61,7 @@ export async function readRawBytes(context: Koa.Context, limit = BODY_LIMIT): Pr
   return Buffer.concat(chunks);
 }
 
-/** The same as text; bytes that are no UTF-8 are replaced. */
+/** Like `readRawBytes`, decoded as UTF-8; invalid bytes are replaced. */
 export async function readRawBody(context: Koa.Context, limit?: number): Promise<string> {
   return (await readRawBytes(context, limit)).toString('utf8');
 }

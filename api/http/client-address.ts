@@ -2,8 +2,8 @@ import ipaddr from 'ipaddr.js';
 import type { Context } from 'koa';
 
 /**
- * Whose failed attempts are counted together: an IPv4 address, or the /64 network of an IPv6 one, which a single
- * customer has. The address is the one that the outermost trusted proxy saw (`TRUSTED_PROXIES`).
+ * The key under which failed attempts are counted: an IPv4 address, or the /64 network of an IPv6 address, which is
+ * what a provider assigns to one customer. It is the address seen by the outermost trusted proxy (`TRUSTED_PROXIES`).
  */
 export function clientAddress({ ip, req }: Pick<Context, 'ip' | 'req'>): string {
   const given = ipaddr.isValid(ip) ? ip : (req.socket.remoteAddress ?? '');
@@ -16,7 +16,7 @@ export function clientAddress({ ip, req }: Pick<Context, 'ip' | 'req'>): string 
     .join(':');
 }
 
-/** Each proxy appends whom it saw to `X-Forwarded-For`: only the last entries, one for each trusted proxy, count. */
+/** Each proxy appends the address of its client to `X-Forwarded-For`, so only the last `trustedProxies` entries count. */
 export const proxySettings = (trustedProxies: number) => ({
   proxy: trustedProxies > 0,
   maxIpsCount: trustedProxies,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { unstorable } from './unstorable.ts';
 
-/** Where a list ordered by a time and a key went on to; opaque to callers. */
+/** The position of the last item in a list ordered by time and key. Opaque to callers. */
 export interface Position {
   at: Date;
   key: string;
@@ -10,7 +10,7 @@ export interface Position {
 export const encodeCursor = ({ at, key }: Position): string =>
   Buffer.from(JSON.stringify([at.getTime(), key])).toString('base64url');
 
-/** The `limit` and `cursor` of lists whose items have no id of their own to go on from. */
+/** Pagination for lists whose items have no id. */
 export const PositionQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: z
@@ -18,10 +18,10 @@ export const PositionQuery = z.object({
     .max(1000)
     .transform(decode)
     .optional()
-    .meta({ description: '`nextCursor` of the page before.' }),
+    .meta({ description: '`nextCursor` of the previous page.' }),
 });
 
-/** Times and keys that the database can compare with: a cursor is whatever a caller sends. */
+/** Bounds what a caller can send as a cursor to values that the database accepts. */
 const Encoded = z.tuple([
   z
     .int()
@@ -40,7 +40,7 @@ function decode(cursor: string, context: z.RefinementCtx): Position {
   }
 }
 
-/** A page out of one row more than asked for, as `page` does for lists by id. */
+/** Like `page`, for lists ordered by time and key. */
 export function pageBy<T>(
   rows: readonly T[],
   limit: number,

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Every error the API answers with: code, status and the text a person reads. */
+/** All errors of the API: status and default message by code. */
 export const ERRORS = {
   VALIDATION_ERROR: [400, 'The request is not valid'],
   INVALID_JSON: [400, 'The body is not valid JSON'],
@@ -62,7 +62,7 @@ export interface Issue {
   message: string;
 }
 
-/** An answer that is not a success. `text` replaces the table's; `fields` stand in the body beside `error` and `code`. */
+/** An error response. `text` replaces the default message; `fields` are added to the body. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -81,7 +81,7 @@ export class ApiError extends Error {
   }
 }
 
-/** One refused field: `error` reads `recipientPhone: must be …`. */
+/** A validation error of one field: `recipientPhone: must be …`. */
 export const invalid = (path: string, message: string): ApiError => invalidFields([{ path, message }]);
 
 export function invalidFields(issues: Issue[]): ApiError {
@@ -92,7 +92,7 @@ export function invalidFields(issues: Issue[]): ApiError {
 
 export const fromZod = (error: z.ZodError): ApiError => invalidFields(error.issues.flatMap(issuesOf));
 
-/** One per field: those that are not known are named, and not what they stand in. */
+/** One issue per field; unrecognized fields are reported by name, not as one issue of their object. */
 function issuesOf(issue: z.core.$ZodIssue): Issue[] {
   const at = (...more: string[]): string => [...issue.path, ...more].join('.');
   if (issue.code !== 'unrecognized_keys') return [{ path: at(), message: issue.message }];

@@ -5,11 +5,11 @@ import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
 import { ApiError, invalid } from './errors.ts';
-import type { Answer } from './respond.ts';
+import type { HandlerResult } from './respond.ts';
 
 export const MAX_KEY_LENGTH = 255;
 
-/** The same text for the same JSON value, whatever the order of its fields. */
+/** A hash of a JSON value that does not depend on the order of its fields. */
 export function requestHash(body: unknown): string {
   return createHash('sha256').update(canonical(body)).digest('hex');
 }
@@ -24,16 +24,16 @@ function canonical(value: unknown): string {
 }
 
 /**
- * Runs a handler once per `Idempotency-Key`: the key, the effect and the answer are one commit,
- * so a crash at any moment leaves either all of them or none. An error answer is not kept: the key is free again.
- * Answers are kept sealed: some carry a key or a signing secret that is shown once.
+ * Runs a handler once per `Idempotency-Key`. The key, the effect and the response are committed together. Error
+ * responses are not stored, so the key can be used again. Stored responses are encrypted, because some contain a key or
+ * a signing secret.
  */
-export async function replayed(
+export async function withIdempotencyKey(
   db: TenantDb,
   { route, key, hash }: { route: string; key: string; hash: string },
   secrets: SecretBox,
-  handle: () => Promise<Answer>,
-): Promise<Answer> {
+  handle: () => Promise<HandlerResult>,
+): Promise<HandlerResult> {
   if (key === '') return handle();
   checkLength(key);
   const context = secretContext('idempotency', db.workspaceId, `${route} ${key}`);
@@ -49,13 +49,13 @@ export async function replayed(
   return answer;
 }
 
-/** The same for an agency's requests. */
-export async function replayedForAgency(
+/** Like `withIdempotencyKey`, for requests of an agency. */
+export async function withAgencyIdempotencyKey(
   db: SystemDb,
   { agencyId, route, key, hash }: { agencyId: string; route: string; key: string; hash: string },
   secrets: SecretBox,
-  handle: () => Promise<Answer>,
-): Promise<Answer> {
+  handle: () => Promise<HandlerResult>,
+): Promise<HandlerResult> {
   if (key === '') return handle();
   checkLength(key);
   const context = secretContext('idempotency', agencyId, `${route} ${key}`);

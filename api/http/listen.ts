@@ -4,33 +4,33 @@ import type Koa from 'koa';
 
 export interface Listening {
   port: number;
-  /** Answers what has arrived, for a few seconds at most, and takes nothing new. */
+  /** Stops accepting connections and finishes requests in progress, for a few seconds at most. */
   close(): Promise<void>;
 }
 
-/** How long a client may take to send, in milliseconds; whoever is slower is answered 408 and disconnected. */
-export interface Patience {
+/** How long a client may take to send a request, in milliseconds; slower ones get 408 and are disconnected. */
+export interface RequestTimeouts {
   headersMs: number;
-  /** The whole request: the largest, an import of 100 MB, needs 3 Mbit/s. */
+  /** For the whole request: the largest one, an import of 100 MB, requires 3 Mbit/s. */
   requestMs: number;
-  /** How often connections are looked at. */
+  /** The interval at which timeouts are checked. */
   checkEveryMs: number;
 }
 
-const PATIENCE: Patience = { headersMs: 20_000, requestMs: 300_000, checkEveryMs: 5000 };
+const TIMEOUTS: RequestTimeouts = { headersMs: 20_000, requestMs: 300_000, checkEveryMs: 5000 };
 const CLOSE_MS = 5000;
 
 export async function listen(
   app: Koa,
   { host, port }: { host: string; port: number },
-  { headersMs, requestMs, checkEveryMs }: Patience = PATIENCE,
+  { headersMs, requestMs, checkEveryMs }: RequestTimeouts = TIMEOUTS,
 ): Promise<Listening> {
   const server = createServer(
     {
       headersTimeout: headersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkEveryMs,
-      // Longer than the idle time of usual load balancers, so that they close first.
+      // Longer than the idle timeout of common load balancers, so that they close connections first.
       keepAliveTimeout: 75_000,
     },
     app.callback(),

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What `/metrics` shows of the API process (Prometheus). */
+/** The Prometheus metrics of an API process. */
 export interface Metrics {
   registry: Registry;
   requests: Counter<'route' | 'method' | 'status'>;
@@ -18,31 +18,31 @@ export function createMetrics(): Metrics {
     registry,
     requests: new Counter({
       name: 'linepace_http_requests_total',
-      help: 'Requests answered, by route and status',
+      help: 'Completed requests by route and status',
       labelNames: ['route', 'method', 'status'],
       registers,
     }),
     duration: new Histogram({
       name: 'linepace_http_request_duration_seconds',
-      help: 'Time from a request to its answer',
+      help: 'Request duration',
       labelNames: ['route', 'method'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers,
     }),
     intakeBatch: new Histogram({
       name: 'linepace_intake_batch_size',
-      help: 'Requests of bulk intake that shared one commit',
+      help: 'Bulk intake requests per commit',
       buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
       registers,
     }),
     unreadableInbound: new Gauge({
       name: 'linepace_unreadable_inbound_messages',
-      help: 'Inbound messages of the last 30 days that were passed over because they could not be read',
+      help: 'Inbound messages of the last 30 days that were skipped because they could not be parsed',
       registers,
     }),
     waitingWakes: new Gauge({
       name: 'linepace_waiting_wakes',
-      help: 'Workflows that could not be signalled yet because Temporal did not answer',
+      help: 'Workflows that are still to be signaled because Temporal did not respond',
       registers,
     }),
   };

@@ -5,8 +5,8 @@ import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
 
 const SUMMARIES: Record<DeliveredEvent, string> = {
-  'message.sent': 'A message was sent: accepted by the service, not confirmed on the device',
-  'message.failed': 'A message failed, after all retries or for good',
+  'message.sent': 'A message was sent: accepted by the carrier, not yet confirmed by the device',
+  'message.failed': 'A message failed permanently',
   'message.fallback': 'The recipient has no iMessage, or the primary channel is unavailable',
   'message.opened': 'The recipient read a message, where read receipts are supported',
   'message.reply': 'A lead or contact replied',
@@ -17,17 +17,19 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'webhook.ping': 'A test ping of POST /api/webhooks/{id}/health-check',
 };
 
-/** What every delivery carries beside its body. */
+/** The headers of every delivery. */
 const DeliveryHeaders = z.object({
   'X-Svc-Event': z.string().meta({ description: "The event's name." }),
   'X-Svc-Event-Id': z.string().meta({ description: 'The same for a replay.' }),
   'X-Svc-Delivery-Id': z.string().meta({ description: 'New for every delivery.' }),
   'X-Svc-Timestamp': z
     .string()
-    .meta({ description: 'Unix seconds of this delivery. Refuse what is older than 5 minutes.' }),
+    .meta({
+      description: 'The time of this delivery in Unix seconds. Reject deliveries older than 5 minutes.',
+    }),
   'X-Svc-Signature': z.string().meta({
     description:
-      '`v1,` and the base64 of HMAC-SHA256 over `{event id}.{timestamp}.{raw body}`; the key is the base64 after `whsec_`. Several, separated by spaces, for 24 hours after a rotation.',
+      '`v1,` and the base64 of HMAC-SHA256 over `{event id}.{timestamp}.{raw body}`; the key is the base64 after `whsec_`. For 24 hours after a rotation there are several signatures, separated by spaces.',
   }),
   'X-Svc-Replay': z.literal('true').optional().meta({ description: 'Only on a replay.' }),
   'webhook-id': z
@@ -58,7 +60,7 @@ export const openApiWebhooks = (): Record<string, ZodOpenApiPathItemObject> =>
             responses: {
               '2XX': {
                 description:
-                  'Received, within 10 seconds. Anything else is a failure, and is not tried again.',
+                  'Received. Anything else, or no response within 10 seconds, is a failure, which is not retried.',
               },
             },
           },

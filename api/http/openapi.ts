@@ -8,10 +8,10 @@ import type { PublicRoute, Route, TenantRoute } from './route.ts';
 
 const ErrorBody = z
   .object({
-    error: z.string().meta({ description: 'For people; may change.' }),
-    code: z.string().optional().meta({ description: 'For programs; does not change.' }),
+    error: z.string().meta({ description: 'A human-readable message, which may change.' }),
+    code: z.string().optional().meta({ description: 'A stable code for programs.' }),
     issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-    requestId: z.string().meta({ description: 'As in `X-Request-Id` and in the logs.' }),
+    requestId: z.string().meta({ description: 'The same as in `X-Request-Id` and in the logs.' }),
   })
   .meta({ id: 'Error' });
 
@@ -20,22 +20,22 @@ const WhereAgencyKeysWork = {
   requestedPath: z.string().optional(),
 };
 
-/** What the errors of some codes hold beside the fields of all. */
+/** Additional fields of some errors. */
 const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   AGENCY_KEY_WRONG_ENDPOINT: WhereAgencyKeysWork,
   SESSION_REQUIRED: WhereAgencyKeysWork,
   DRAFT_ALREADY_RESOLVED: {
     status: DraftStatus.optional(),
-    approvalChannel: z.string().nullish().meta({ description: 'Through which the draft was resolved.' }),
+    approvalChannel: z.string().nullish().meta({ description: 'Where the draft was resolved.' }),
   },
   PAYMENT_PENDING: {
-    lineId: Id.optional().meta({ description: 'The line request that waits for its payment.' }),
+    lineId: Id.optional().meta({ description: 'The line request that awaits payment.' }),
     paymentUrl: z.string().nullish(),
   },
   READ_ONLY: { reason: z.literal('past_due').optional() },
 };
 
-/** The OpenAPI 3.1 document, made from the declarations of the routes and of the events, and nothing else. */
+/** Generates the OpenAPI 3.1 document from the declarations of routes and events. */
 export function openApiDocument(routes: readonly Route[]) {
   const paths: ZodOpenApiPathsObject = {};
   for (const route of routes) {
@@ -51,7 +51,7 @@ export function openApiDocument(routes: readonly Route[]) {
       description:
         'Send iMessage, SMS and email through lines that are never banned for sending too fast. Authenticate with `Authorization: Bearer <key>`.',
     },
-    // The page's own origin: what the reference page may call.
+    // The reference page may call its own origin only.
     servers: [{ url: '/' }],
     components: {
       securitySchemes: {
@@ -63,7 +63,7 @@ export function openApiDocument(routes: readonly Route[]) {
         workspaceKeyBasic: {
           type: 'http',
           scheme: 'basic',
-          description: 'A workspace key as user name, no password.',
+          description: 'A workspace key as the user name, with an empty password.',
         },
         agencyKey: { type: 'http', scheme: 'bearer', description: 'An agency key (`svcagency_…`).' },
         session: {
@@ -86,7 +86,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
       ...described,
       security: [],
       requestParams: { path: pathParams(route.path), ...(route.query && { query: route.query }) },
-      responses: { ...failures(publicErrorCodes(route)), ...publicAnswers(route), ...UNROUTED },
+      responses: { ...failures(publicErrorCodes(route)), ...publicResponses(route), ...UNROUTED },
     };
   }
   return {
@@ -115,17 +115,17 @@ function requestHeaders({ idempotent, caller }: TenantRoute) {
     ...(caller === 'agency' && {
       'X-Agency-Id': z.string().optional().meta({
         description:
-          'Which agency, for a signed-in user of several. Default: the one they own, else the one they have been a co-admin of for longest.',
+          'Selects the agency of a signed-in user who belongs to several. Default: the one they own, else the one they joined first.',
       }),
     }),
   };
   return Object.keys(headers).length === 0 ? {} : { header: z.object(headers) };
 }
 
-/** What Node's HTTP server responds by itself, before any route is found. */
+/** Responses of Node's HTTP server before routing. */
 const UNROUTED = { 431: { description: 'The request line and the headers exceed 16 KB. Without a body.' } };
 
-/** A document whose path names a parameter that is not described is not valid. */
+/** OpenAPI requires a description of every parameter in a path. */
 const pathParams = (path: string) =>
   z.object(Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, z.string()])));
 
@@ -175,11 +175,11 @@ const successes = (route: TenantRoute) =>
     ]),
   );
 
-/** Every error code a route can answer with: its own and those of its kind. */
+/** All error codes of a route: declared and implied. */
 export function errorCodes(route: TenantRoute): ErrorCode[] {
   const codes = new Set<ErrorCode>([
     'UNAUTHORIZED',
-    // Failed attempts are limited even where requests are not.
+    // Failed authentication attempts are limited on every route.
     'RATE_LIMITED',
     'INTERNAL_ERROR',
     'UNAVAILABLE',
@@ -204,14 +204,14 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   return [...codes];
 }
 
-/** Wrong links and signatures are counted, whatever they were for. */
+/** Invalid links and signatures are rate-limited on every public route. */
 export const publicErrorCodes = ({ errors }: PublicRoute): ErrorCode[] => [
   ...new Set<ErrorCode>(['RATE_LIMITED', 'INTERNAL_ERROR', 'UNAVAILABLE', ...(errors ?? [])]),
 ];
 
-const publicAnswers = ({ answers }: PublicRoute) =>
+const publicResponses = ({ contentTypes }: PublicRoute) =>
   Object.fromEntries(
-    Object.entries(answers).map(([status, type]) => [
+    Object.entries(contentTypes).map(([status, type]) => [
       status,
       type === null
         ? { description: 'Success, without a body' }

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { Id } from '#domain/ids.ts';
 
-/** How lists that can grow are asked for and answered. */
+/** Pagination by id. */
 export const PageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
-  cursor: Id.optional().meta({ description: '`nextCursor` of the page before.' }),
+  cursor: Id.optional().meta({ description: '`nextCursor` of the previous page.' }),
 });
 
-/** A bound of the time of what is listed. */
+/** A time filter. */
 export const Instant = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 date and time' })
   .transform((text) => new Date(text));
 
 export const NextCursor = z.string().nullable().meta({ description: 'null on the last page.' });
 
-/** A page out of one row more than asked for: the row too many says that there is a next page. */
+/** Builds a page from `limit + 1` rows; the extra row means that there is a next page. */
 export function page<T extends { id: string }>(
   rows: readonly T[],
   limit: number,

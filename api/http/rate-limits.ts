@@ -8,17 +8,17 @@ import {
 import { ApiError } from './errors.ts';
 import { perMinute, type RateLimit } from './route.ts';
 
-/** Every limit of the API, counted per endpoint and workspace. */
+/** Rate limits, counted per endpoint and workspace. */
 export interface RateLimits {
   /**
    * Counts one request.
-   * @returns the headers that tell where the caller stands.
-   * @throws RATE_LIMITED, with `Retry-After` among its headers.
+   * @returns the `RateLimit-*` headers.
+   * @throws RATE_LIMITED with a `Retry-After` header.
    */
   consume(routeId: string, caller: string, limit: RateLimit): Promise<Record<string, string>>;
-  /** Counts a credential, a link or a signature that was wrong. @throws RATE_LIMITED after too many of one client. */
+  /** Counts an invalid credential, link or signature. @throws RATE_LIMITED after too many from one client. */
   countFailure(client: string): Promise<void>;
-  /** The backstop of bulk intake: 1,000 a second sustained, 10,000 in a burst; of this process alone. */
+  /** The backstop of bulk intake: 1,000 per second sustained, 10,000 in a burst; counted per process. */
   consumeIntake(caller: string): Promise<void>;
 }
 
@@ -34,9 +34,9 @@ export function createRateLimits(pool: pg.Pool, failuresPerMinute: number): Rate
         keyPrefix: routeId,
         points: requests,
         duration: seconds,
-        // What is over its limit stays so without asking the database.
+        // A caller over its limit is refused without querying the database.
         inMemoryBlockOnConsumed: requests,
-        // The database out of reach is no reason to refuse: each process counts for itself meanwhile.
+        // If the database is unreachable, each process counts in memory instead of refusing.
         insuranceLimiter: new RateLimiterMemory({ points: requests, duration: seconds }),
       });
       limiters.set(routeId, limiter);
@@ -78,7 +78,7 @@ function standing(limit: RateLimit, result: unknown): Record<string, string> {
   };
 }
 
-/** A refusal with what the caller needs to come back in time; anything else the limiter threw stays what it is. */
+/** Adds `Retry-After` to a refusal; other errors are returned unchanged. */
 function refused(refusal: unknown, headers: Record<string, string>): unknown {
   if (!(refusal instanceof RateLimiterRes)) return refusal;
   const retryAfter = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));

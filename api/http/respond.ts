@@ -11,24 +11,24 @@ import type { Caller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import { ApiError, fromZod, invalidFields } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';
-import { replayed, replayedForAgency, requestHash } from './idempotency.ts';
+import { withIdempotencyKey, withAgencyIdempotencyKey, requestHash } from './idempotency.ts';
 import type { TenantRoute } from './route.ts';
 import { unstorable } from './unstorable.ts';
 
-export interface Answer {
+export interface HandlerResult {
   status: number;
   body: unknown;
   headers?: Record<string, string>;
 }
 
-/** Validates a request, runs its handler in the caller's transaction, and parses the answer as strictly. */
+/** Validates a request, runs its handler in the caller's transaction, and validates the response. */
 export async function respond(
   route: TenantRoute,
   caller: Caller,
   koa: KoaContext,
   body: unknown,
   services: Services,
-): Promise<Answer> {
+): Promise<HandlerResult> {
   const parsed = {
     params: parse(route.params, koa['params'], () => new ApiError('NOT_FOUND')),
     query: parse(route.query, { ...koa.query }),
@@ -44,7 +44,7 @@ export async function respond(
     header: (name: string) => koa.get(name),
     raw: koa.req,
   };
-  const handle = async (db?: TenantDb | SystemTransaction): Promise<Answer> => {
+  const handle = async (db?: TenantDb | SystemTransaction): Promise<HandlerResult> => {
     const answer = await (route.handler as unknown as Handler)({ ...request, db });
     if (route.audit && db)
       await audit(db, auditedTargets(route.audit, caller, { ...parsed, answer: answer.body }));
@@ -66,8 +66,8 @@ export async function respond(
   return { ...answer, body: parseAnswer(route, answer) };
 }
 
-/** What every handler is once its route's own schemas have done their work. */
-type Handler = (context: object) => Promise<Answer>;
+/** A handler without the types of its route's schemas. */
+type Handler = (context: object) => Promise<HandlerResult>;
 type Check = (context: object) => Promise<void>;
 
 async function inTransaction(
@@ -77,20 +77,20 @@ async function inTransaction(
   idempotencyKey: string,
   body: unknown,
   { pools, secrets }: Services,
-  handle: (db?: TenantDb | SystemTransaction) => Promise<Answer>,
-): Promise<Answer> {
+  handle: (db?: TenantDb | SystemTransaction) => Promise<HandlerResult>,
+): Promise<HandlerResult> {
   if (route.transaction === false) return handle();
   const key = route.idempotent ? idempotencyKey : '';
   const hash = key === '' ? '' : requestHash(body);
   if (caller.kind === 'agency') {
     const request = { agencyId: caller.agency.id, route: target, key, hash };
     return withSystemShare(pools, request.agencyId, (db) =>
-      replayedForAgency(db, request, secrets, () => handle(db)),
+      withAgencyIdempotencyKey(db, request, secrets, () => handle(db)),
     );
   }
   const transaction = route.heavy ? withTenantReads : withTenant;
   return transaction(pools, caller.workspace.id, (db) =>
-    replayed(db, { route: target, key, hash }, secrets, () => handle(db)),
+    withIdempotencyKey(db, { route: target, key, hash }, secrets, () => handle(db)),
   );
 }
 
@@ -103,9 +103,9 @@ function parse(schema: z.ZodType | undefined, value: unknown, refusal?: () => Ap
   throw refusal?.() ?? fromZod(parsed.error);
 }
 
-/** Undeclared fields never leave, and an undeclared status is a defect. */
-function parseAnswer(route: TenantRoute, { status, body }: Answer): unknown {
+/** Drops undeclared fields. An undeclared status is a bug. */
+function parseAnswer(route: TenantRoute, { status, body }: HandlerResult): unknown {
   const schema = (route.responses as Record<number, z.ZodType | undefined>)[status];
-  if (!schema) throw new Error(`${route.id} answered ${status}, which it does not declare`);
+  if (!schema) throw new Error(`${route.id} responded ${status}, which it does not declare`);
   return schema.parse(body);
 }

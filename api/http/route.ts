@@ -8,7 +8,7 @@ import type { Services } from '../services.ts';
 import type { Audit, RecordAudit } from './audit.ts';
 import type { ErrorCode } from './errors.ts';
 
-/** Requests allowed per workspace (or agency) and endpoint; shared by all API processes. */
+/** Requests per workspace (or agency) and endpoint, counted across all API processes. */
 export interface RateLimit {
   requests: number;
   seconds: number;
@@ -18,17 +18,17 @@ export const perMinute = (requests: number): RateLimit => ({ requests, seconds: 
 type Schema = z.ZodType;
 type Parsed<S extends Schema | undefined> = S extends Schema ? z.output<S> : undefined;
 
-/** A route as data: the middleware, the OpenAPI document and the conformance tests are derived from it. */
+/** A route as data. The middleware, the OpenAPI document and the conformance tests derive from it. */
 interface Declaration<
   P extends Schema | undefined,
   Q extends Schema | undefined,
   B extends Schema | undefined,
   R extends Responses,
 > {
-  /** The operation's name in the OpenAPI document, the metrics and the logs. */
+  /** The operation id in the OpenAPI document, metrics and logs. */
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** In OpenAPI's form: `/api/messages/{id}`. */
+  /** In OpenAPI syntax: `/api/messages/{id}`. */
   path: string;
   tag: string;
   summary: string;
@@ -37,26 +37,26 @@ interface Declaration<
   query?: Q;
   body?: B;
   responses: R;
-  /** Beyond those every route of its kind can answer with. */
+  /** In addition to the errors that `errorCodes` derives from the other fields. */
   errors?: readonly ErrorCode[];
   /** Default: 120 per minute; null: none. */
   limit?: RateLimit | null;
-  /** Stays open when the workspace is read-only. Reads always do. */
+  /** Allowed while the workspace is read-only. Reads always are. */
   openWhenReadOnly?: boolean;
-  /** A `POST` that creates takes an `Idempotency-Key`. */
+  /** Accepts an `Idempotency-Key`. */
   idempotent?: boolean;
-  /** A read that may take long: it uses connections that other requests do not wait for. */
+  /** A slow read, which runs on a separate connection pool. */
   heavy?: boolean;
   /** What the audit log records of it, in the transaction that changes something. */
   audit?: Audit<Parsed<P>, Parsed<B>, z.input<R[keyof R & number]>>;
-  /** The media types of a body that the handler reads from `raw` itself, as a stream. */
+  /** The media types of a body that the handler reads from `raw` as a stream. */
   consumes?: readonly string[];
-  /** The media type of an answer that is a stream: its schema is `AnswerStream`. */
+  /** The media type of a response other than JSON, for example a stream (`ResponseStream`). */
   produces?: string;
 }
 
-/** An answer that is written as it is read. */
-export const AnswerStream = z.instanceof(Readable);
+/** The schema of a streamed response. */
+export const ResponseStream = z.instanceof(Readable);
 
 export type Responses = Record<number, Schema>;
 export type Reply<R extends Responses> = {
@@ -69,20 +69,20 @@ export interface RequestContext<P, Q, B> extends Services {
   body: B;
   now: Date;
   header(name: string): string;
-  /** The request itself, for a body that is read as a stream. */
+  /** The request, for a body that is read as a stream. */
   raw: IncomingMessage;
   /** Records what changed, where `audit.targets` leaves that to the handler. */
   audit: RecordAudit;
 }
 
-/** Who calls an endpoint, and the transaction that its handler runs in. */
+/** The caller of an endpoint and the transaction of its handler. */
 interface Kinds {
   workspace: { caller: WorkspaceCaller; db: TenantDb };
   agency: { caller: AgencyCaller; db: SystemTransaction };
 }
 type Kind = keyof Kinds;
 
-/** An endpoint of one workspace, or of an agency. */
+/** An endpoint of a workspace or an agency. */
 export interface TenantRouteOf<
   K extends Kind,
   P extends Schema | undefined = undefined,
@@ -93,18 +93,18 @@ export interface TenantRouteOf<
   T extends boolean = true,
 > extends Declaration<P, Q, B, R> {
   caller: K;
-  /** `session`: only somebody who is signed in; keys are refused. Default: a key or a session. */
+  /** `session`: API keys are refused. Default: a key or a session. */
   credential?: 'session';
-  /** What somebody who is signed in must be; a key acts for the whole workspace or agency. */
+  /** The required role of a signed-in user; keys act for the whole workspace or agency. */
   role?: K extends 'workspace' ? 'admin' : 'owner';
   /** Somebody who is signed in and belongs to an agency may name one of its workspaces as `workspaceId` of the query. */
   ofClients?: boolean;
   /**
-   * false: the handler opens transactions itself, because requests share one commit or because it waits for something
-   * other than the database, during which no transaction may stay open. Default: it runs in one transaction.
+   * false: the handler opens its own transactions, because it waits for something other than the database (no
+   * transaction may be open meanwhile) or shares a commit with other requests. Default: it runs in one transaction.
    */
   transaction?: T;
-  /** Waits for something other than the database, such as a name server, before the transaction begins. */
+  /** Runs before the transaction, for checks that wait for something other than the database, such as DNS. */
   check?(context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> & Pick<Kinds[K], 'caller'>): Promise<void>;
   handler(
     context: RequestContext<Parsed<P>, Parsed<Q>, Parsed<B>> &
@@ -112,7 +112,7 @@ export interface TenantRouteOf<
   ): Promise<A>;
 }
 
-/** No credential: health, documents, callbacks (which verify a signature) and the proxy to the simulators. */
+/** An endpoint without a credential: health, documentation, callbacks (which verify a signature), signed links. */
 export interface PublicRoute {
   caller: 'anyone';
   id: string;
@@ -121,16 +121,16 @@ export interface PublicRoute {
   tag: string;
   summary: string;
   query?: z.ZodObject;
-  /** The media type of each status it answers with beside `errors`; null: without a body. */
-  answers: Record<number, string | null>;
-  /** Beyond those that every public route can answer with. */
+  /** The media type by status, apart from `errors`; null: no body. */
+  contentTypes: Record<number, string | null>;
+  /** In addition to the errors of every public route. */
   errors?: readonly ErrorCode[];
   /** Kept out of the OpenAPI document. */
   hidden?: boolean;
   respond(context: KoaContext, services: Services): Promise<void>;
 }
 
-// The list of routes holds every kind at once; within it a route's own schemas are no longer told apart.
+// The list of routes contains routes with different schemas, so their types are erased there.
 // oxlint-disable-next-line no-explicit-any
 type AnyRouteOf<K extends Kind> = TenantRouteOf<K, any, any, any, any, any, any>;
 export type TenantRoute = AnyRouteOf<'workspace'> | AnyRouteOf<'agency'>;

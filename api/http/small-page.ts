@@ -3,10 +3,10 @@ import { html, type Html } from '#providers/mail/html.ts';
 import type { Services } from '../services.ts';
 import { clientAddress } from './client-address.ts';
 
-/** What routes that show a page answer with: 404 for a link that is not valid. */
-export const PAGE_ANSWERS = { 200: 'text/html', 404: 'text/html' };
+/** The responses of routes that show a page; 404 for an invalid link. */
+export const PAGE_RESPONSES = { 200: 'text/html', 404: 'text/html' };
 
-/** A page for a person who followed a link out of an email: a title, and a form with a button where one is needed. */
+/** Shows a page to a person who followed a link in an email: a title and, if required, a form. */
 export function showPage(context: Context, status: number, title: Html, form = html``): void {
   context.status = status;
   context.type = 'html';
@@ -38,7 +38,7 @@ export function showPage(context: Context, status: number, title: Html, form = h
     </html>`.text;
 }
 
-/** Shows that a link stands for nothing. @throws RATE_LIMITED after too many of one client, so that none is guessed. */
+/** Shows that a link is not valid. @throws RATE_LIMITED after too many from one client, to prevent guessing. */
 export async function refuseLink(
   context: Context,
   { rateLimits }: Pick<Services, 'rateLimits'>,

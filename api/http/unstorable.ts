@@ -1,12 +1,12 @@
 import { textProblem } from '#domain/text.ts';
 import type { Issue } from './errors.ts';
 
-/** Deeper than any field that is read; each level is a stack frame of whoever walks over it. */
+/** Deeper than any field of the API. Bounds the recursion of everything that traverses the value. */
 const MAX_DEPTH = 100;
 
 /**
- * PostgreSQL keeps neither NUL nor half of a surrogate pair in a text.
- * @returns the path of the first value or name that holds one or is nested too deeply; null when there is none.
+ * Finds text that PostgreSQL cannot store: NUL and lone surrogates.
+ * @returns the first value or name that has any, or is nested too deeply; null if there is none.
  */
 export function unstorable(value: unknown, path: string[] = []): Issue | null {
   if (typeof value === 'string') {

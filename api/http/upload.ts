@@ -4,20 +4,20 @@ import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { FileTooLarge } from '#providers/storage/storage.ts';
 import { ApiError, invalid } from './errors.ts';
 
-/** A file as it arrives: nothing of it is in memory but what is on its way. */
+/** A streamed file, which is never in memory as a whole. */
 export interface IncomingFile {
   content: Readable;
-  /** Of a part of a form; null for a body. */
+  /** The file name of a form part; null for a plain body. */
   name: string | null;
   contentType: string | null;
 }
 
-/** How long a caller whose file was refused may go on sending before the connection is closed. */
+/** How long a caller whose file was refused may keep sending before the connection is closed. */
 const DRAIN_MS = 10_000;
 
 /**
- * Hands the file of a request to `store`: the body itself when it is of `bodyType`, or the part `file` of a form.
- * @throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, VALIDATION_ERROR without a file.
+ * Passes the file of a request to `store`: the body if it is of `bodyType`, or the part `file` of a form.
+ * @throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, or VALIDATION_ERROR if there is no file.
  */
 export async function readUpload<T>(
   raw: IncomingMessage,
@@ -41,7 +41,7 @@ export async function readUpload<T>(
   }
 }
 
-/** Whoever gives up on the file must not close the caller's connection: the refusal is still to be sent over it. */
+/** Destroying the returned stream does not close the caller's connection, over which the error is still to be sent. */
 function detached(raw: IncomingMessage): Readable {
   const content = new PassThrough();
   raw.on('close', () => {
@@ -91,7 +91,7 @@ function parser(raw: IncomingMessage) {
   }
 }
 
-/** Most callers read the answer only once they have sent everything: what still comes is thrown away. */
+/** Discards the rest of the body, because most clients read the response only after they have sent everything. */
 export function discardRest(raw: IncomingMessage): void {
   if (raw.complete || raw.destroyed) return;
   const timer = setTimeout(() => raw.socket.destroy(), DRAIN_MS);

@@ -15,9 +15,9 @@ export const agencyBillingRoutes = [
     path: '/api/agency/billing/subscribe',
     tag: 'Agency',
     transaction: false,
-    summary: 'Put a client on a plan, without a checkout page',
+    summary: 'Subscribe a client to a plan without a checkout page',
     description:
-      'Card billing charges the saved card; in invoice billing there is no subscription at the payment provider.',
+      'Card billing charges the saved card. Invoice billing creates no subscription at the payment provider.',
     body: z.object({ workspaceId: z.string(), plan: Plan }),
     responses: {
       200: z.object({
@@ -42,7 +42,7 @@ export const agencyBillingRoutes = [
         audit(db, [{ id: workspaceId, workspaceId }]),
       ).catch((error: unknown) => {
         if (error instanceof PaymentsUnavailable)
-          logger.warn({ workspaceId, error }, 'the payment provider does not answer');
+          logger.warn({ workspaceId, error }, 'the payment provider is unavailable');
         throw refusalOf(error);
       });
       return { status: 200, body: { success: true, workspaceId, plan, subscriptionId, billingMode } };
@@ -55,12 +55,12 @@ export const agencyBillingRoutes = [
     path: '/api/agency/billing/card',
     tag: 'Agency',
     transaction: false,
-    summary: "Save or change the agency's card, on a page of the payment provider",
-    description: 'Plans and add-on lines of all its clients are charged to the card that was saved last.',
+    summary: "Save or change the agency's card on a page of the payment provider",
+    description: 'The plans and add-on lines of all clients are charged to the card that was saved last.',
     credential: 'session',
     role: 'owner',
     body: z.object({
-      /** Where the page leads once the card is saved. */
+      /** Where the page redirects after the card is saved. */
       returnUrl: z.url({ protocol: /^https?$/ }).max(2000),
     }),
     responses: { 200: z.object({ success: z.literal(true), url: z.string() }) },
@@ -82,8 +82,8 @@ export const agencyBillingRoutes = [
 function refusalOf(error: unknown): unknown {
   if (error instanceof CardDeclined) return new ApiError('CARD_DECLINED');
   if (error instanceof SubscriptionBusy)
-    return new ApiError('CONFLICT', "Another change of the client's plan is under way");
+    return new ApiError('CONFLICT', "Another change of the client's plan is in progress");
   if (error instanceof PaymentsUnavailable)
-    return new ApiError('UNAVAILABLE', 'The payment provider does not answer; nothing has changed');
+    return new ApiError('UNAVAILABLE', 'The payment provider is unavailable; nothing has changed');
   return error;
 }

@@ -21,7 +21,7 @@ export const agencyClientRoutes = [
     method: 'GET',
     path: '/api/agency/subaccounts',
     tag: 'Agency',
-    summary: 'The workspaces of the agency',
+    summary: "List the agency's workspaces",
     responses: { 200: z.object({ success: z.literal(true), subAccounts: z.array(SubAccount) }) },
     async handler({ db, caller }) {
       return {
@@ -36,16 +36,14 @@ export const agencyClientRoutes = [
     method: 'POST',
     path: '/api/agency/subaccounts',
     tag: 'Agency',
-    summary: 'Create a workspace; its first key is in this answer only',
+    summary: 'Create a workspace; its first key is returned only here',
     idempotent: true,
     body: SubAccountInput,
     responses: {
       201: z.object({
         success: z.literal(true),
         subAccount: SubAccount,
-        workspaceApiKey: z
-          .string()
-          .meta({ description: 'A key of the new workspace: shown now and never again.' }),
+        workspaceApiKey: z.string().meta({ description: 'A key of the new workspace, returned only here.' }),
       }),
     },
     audit: {
@@ -60,7 +58,7 @@ export const agencyClientRoutes = [
       const store = { db: inWorkspace(db, { id: workspaceId }), workspaceId };
       await insertApiKey(store, stored, { name: 'First key', expiresAt: null, userId: ownerId });
       const [subAccount] = await listSubAccounts(db, caller.agency.id, workspaceId);
-      if (!subAccount) throw new Error('the workspace that was just made is not there');
+      if (!subAccount) throw new Error('the inserted workspace was not found');
       return { status: 201, body: { success: true, subAccount, workspaceApiKey: key } };
     },
   }),
@@ -70,7 +68,7 @@ export const agencyClientRoutes = [
     method: 'GET',
     path: '/api/agency/email-preferences',
     tag: 'Agency',
-    summary: 'Which service emails each workspace receives',
+    summary: 'Get the email preferences of all workspaces',
     responses: { 200: PreferencesByWorkspace },
     async handler({ db, caller }) {
       const workspaces = [];
@@ -87,7 +85,7 @@ export const agencyClientRoutes = [
     method: 'POST',
     path: '/api/agency/email-preferences',
     tag: 'Agency',
-    summary: 'Turn all service emails off, or on, in every workspace',
+    summary: 'Turn all emails on or off in every workspace',
     body: z.object({ enabled: z.boolean() }),
     responses: { 200: PreferencesByWorkspace },
     audit: {

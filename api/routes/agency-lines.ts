@@ -19,12 +19,12 @@ const LineAction = z
   .object({
     action: z
       .enum(['transfer', 'delete'])
-      .meta({ description: '`delete` needs the session of the agency owner.' }),
+      .meta({ description: '`delete` requires a session of the agency owner.' }),
     lineId: z
       .unknown()
       .optional()
       .meta({ description: 'Required: a line of the agency.', override: { type: 'string' } }),
-    targetWorkspaceId: z.string().optional().meta({ description: 'Of a transfer.' }),
+    targetWorkspaceId: z.string().optional().meta({ description: 'Required for a transfer.' }),
   })
   .meta({ id: 'AgencyLineAction' });
 
@@ -43,7 +43,7 @@ export const agencyLineRoutes = [
     method: 'GET',
     path: '/api/agency/lines',
     tag: 'Agency',
-    summary: "Every line of the agency's workspaces, with today's usage",
+    summary: "List the lines of the agency's workspaces with today's usage",
     responses: { 200: z.object({ success: z.literal(true), lines: z.array(Line) }) },
     async handler({ db, caller, now }) {
       const lines: Line[] = [];
@@ -60,9 +60,9 @@ export const agencyLineRoutes = [
     path: '/api/agency/lines',
     tag: 'Agency',
     transaction: false,
-    summary: "Move a line between the agency's workspaces",
+    summary: "Transfer a line between the agency's workspaces, or delete it",
     description:
-      'The line keeps what it has used of today, and its contacts. Messages that it has not sent stay behind and leave through another line of their workspace. One more transfer brings it back. `delete` is refused with an API key.',
+      "The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. `delete` is not allowed with an API key.",
     body: LineAction,
     responses: { 200: z.union([Transferred, Deleted]) },
     errors: [
@@ -76,7 +76,7 @@ export const agencyLineRoutes = [
     async handler({ caller, body, now, audit, ...services }) {
       if (body.action === 'delete') {
         refuseDelete(caller);
-        return { status: 200, body: await remove(caller, named(body.lineId), audit, services) };
+        return { status: 200, body: await remove(caller, requireLineId(body.lineId), audit, services) };
       }
       const { targetWorkspaceId } = body;
       if (targetWorkspaceId === undefined) throw invalid('targetWorkspaceId', 'is required for a transfer');
@@ -84,7 +84,7 @@ export const agencyLineRoutes = [
       if (!target) throw new ApiError('WORKSPACE_NOT_FOUND');
       return {
         status: 200,
-        body: await transfer(caller, named(body.lineId), target, { now, audit }, services),
+        body: await transfer(caller, requireLineId(body.lineId), target, { now, audit }, services),
       };
     },
   }),
@@ -116,7 +116,7 @@ async function transfer(
   const move = () =>
     withSystemShare(pools, caller.agency.id, async (db) => {
       await lockAgency(db, caller.agency.id);
-      // Somebody else may have moved it meanwhile; the same transfer again changes nothing.
+      // The line may have been moved concurrently; if it is already in the target, nothing changes.
       const home = await homeOf(db, caller, lineId);
       const to = inWorkspace(db, target);
       if (home.id !== target.id) {
@@ -124,7 +124,7 @@ async function transfer(
         const line = await lockLine(from, lineId);
         if (line.provisioningStatus !== 'active')
           throw new ApiError('CONFLICT', 'Only a line that is set up can be moved');
-        await moveLine(db, { line, from, to, carrierConfig: sealAnew(line, target.id, services) });
+        await moveLine(db, { line, from, to, carrierConfig: resealConfig(line, target.id, services) });
         const changes = { fromWorkspaceId: home.id, toWorkspaceId: target.id };
         await audit(
           db,
@@ -144,13 +144,13 @@ async function transfer(
   return home.id === target.id ? move() : atRest(pools, home, lineId, move);
 }
 
-/** Asked for only of those who may act: a refusal of the credential goes before one of the fields. */
-function named(lineId: unknown): string {
+/** Validated by the handler and not by the schema, because a caller without permission gets 403 first. */
+function requireLineId(lineId: unknown): string {
   if (typeof lineId === 'string' && isId(lineId)) return lineId;
   throw invalid('lineId', lineId === undefined ? 'is required' : 'must be the id of a line');
 }
 
-/** The signed-in owner of the agency deletes lines; a key or a co-admin does not. */
+/** Only the signed-in owner of the agency may delete lines. */
 function refuseDelete({ via, role }: AgencyCaller): void {
   if (via === 'key') throw new ApiError('AGENCY_DELETE_SESSION_ONLY');
   if (role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');
@@ -158,7 +158,7 @@ function refuseDelete({ via, role }: AgencyCaller): void {
 
 const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
 
-/** The workspace of the agency that has the line. */
+/** The agency's workspace that owns the line. */
 async function homeOf(db: SystemDb, caller: AgencyCaller, lineId: string): Promise<Client> {
   const at = await findLineOwner(db, lineId);
   const home = at && (await findClient(db, caller.agency.id, at.workspaceId));
@@ -166,7 +166,7 @@ async function homeOf(db: SystemDb, caller: AgencyCaller, lineId: string): Promi
   return home;
 }
 
-/** Runs work while nothing is sent by the line. Waiting for that, no transaction is open. */
+/** Runs work while the line sends nothing. No transaction is open while it waits for that. */
 async function atRest<T>(
   pools: Services['pools'],
   home: Client,
@@ -185,12 +185,12 @@ async function lockLine(db: TenantDb, lineId: string): Promise<LineRow> {
   const line = await lockHeldLine(db, lineId);
   if (!line) throw lineNotFound();
   if (line === 'sending')
-    throw new ApiError('CONFLICT', 'The line is in the middle of a send; try again in a moment');
+    throw new ApiError('CONFLICT', 'The line is sending a message; try again in a moment');
   return line;
 }
 
-/** A sealed secret opens in its own workspace only. */
-function sealAnew(
+/** Encrypts the line's secrets for another workspace: they are bound to the one they were encrypted for. */
+function resealConfig(
   line: LineRow,
   targetId: string,
   services: Pick<Services, 'carriers' | 'secrets'>,

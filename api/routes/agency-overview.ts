@@ -11,13 +11,13 @@ export const agencyOverviewRoutes = [
     method: 'GET',
     path: '/api/agency/overview',
     tag: 'Agency',
-    summary: 'Statistics of the last days, in total and for each workspace',
+    summary: 'Get the metrics of the last days, in total and per workspace',
     query: z.object({ days: z.coerce.number().int().min(1).max(365).default(30) }),
     responses: {
       200: z.object({
         success: z.literal(true),
         days: z.int(),
-        totals: Metrics.meta({ description: 'A contact of two workspaces counts in each.' }),
+        totals: Metrics.meta({ description: 'A contact of two workspaces counts twice.' }),
         workspaces: z.array(z.object({ workspaceId: WorkspaceId, name: z.string(), metrics: Metrics })),
       }),
     },

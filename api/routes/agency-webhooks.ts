@@ -18,7 +18,7 @@ export const agencyWebhookRoutes = [
     method: 'GET',
     path: '/api/agency/webhooks',
     tag: 'Agency',
-    summary: 'Every client webhook, and which workspaces have none',
+    summary: 'List the webhooks of all clients, and the clients without one',
     responses: {
       200: z.object({
         success: z.literal(true),
@@ -44,7 +44,7 @@ export const agencyWebhookRoutes = [
     path: '/api/agency/webhooks',
     tag: 'Agency',
     summary: 'Register a webhook for one client, or for all',
-    description: 'Each webhook has a signing secret of its own, shown in this answer only.',
+    description: 'Each webhook has its own signing secret, which is returned only here.',
     idempotent: true,
     body: AgencyWebhookInput,
     responses: {
@@ -64,7 +64,7 @@ export const agencyWebhookRoutes = [
       if (allWorkspaces === true || workspaceId === 'all') {
         clients = await listClients(db, caller.agency.id);
       } else {
-        if (workspaceId === undefined) throw invalid('workspaceId', 'name a workspace, or "all"');
+        if (workspaceId === undefined) throw invalid('workspaceId', 'is required: a workspace, or "all"');
         const client = await findClient(db, caller.agency.id, workspaceId);
         if (!client) throw new ApiError('WORKSPACE_NOT_FOUND');
         clients = [client];
@@ -81,7 +81,7 @@ export const agencyWebhookRoutes = [
     method: 'DELETE',
     path: '/api/agency/webhooks/{id}',
     tag: 'Agency',
-    summary: 'Remove one webhook of a client',
+    summary: 'Delete a webhook of a client',
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true) }) },
     audit: { action: 'webhook.deleted', target: 'webhook', targets: 'handler' },

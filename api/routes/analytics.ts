@@ -22,14 +22,14 @@ const Explainer = z.record(z.string(), z.string()).meta({ description: 'What eac
 
 const Zone = z.string().refine(isTimeZone, 'must be an IANA time zone');
 
-const AgencyId = z.string().optional().meta({ description: 'Reserved: answers 501.' });
+const AgencyId = z.string().optional().meta({ description: 'Reserved; responds 501.' });
 
 function ofWorkspace<T extends { agencyId?: string | undefined }>({ agencyId, ...query }: T) {
   if (agencyId !== undefined) throw new ApiError('AGENCY_NOT_AVAILABLE');
   return query;
 }
 
-/** At most so many conversations of a day are listed. */
+/** The most conversations listed for a day. */
 const MAX_CONVERSATIONS = 60;
 
 const SeriesQuery = AnalyticsQuery.extend({
@@ -39,7 +39,7 @@ const SeriesQuery = AnalyticsQuery.extend({
   tz: Zone.optional().meta({ description: 'Short for `timezone`.' }),
 });
 
-/** How far back a series goes unless `dateFrom` says. */
+/** The length of a series without `dateFrom`. */
 const DEFAULT_SPAN_DAYS = { hour: 1, day: 30, week: 84 } as const;
 
 const Point = z
@@ -53,7 +53,7 @@ export const analyticsRoutes = [
     path: '/api/analytics',
     tag: 'Analytics',
     heavy: true,
-    summary: 'Reached, sent, replied and positive replies, for all that the filters let through',
+    summary: 'Get the metrics of all messages that match the filters',
     query: AnalyticsQuery.extend({ agencyId: AgencyId }),
     responses: {
       200: z.object({
@@ -80,7 +80,7 @@ export const analyticsRoutes = [
     path: '/api/analytics/conversations',
     tag: 'Analytics',
     heavy: true,
-    summary: 'The conversations of one calendar day, newest activity first',
+    summary: 'List the conversations of a calendar day, most recent activity first',
     query: z.object({
       date: z.iso.date(),
       lineId: Id.optional(),
@@ -121,8 +121,8 @@ export const analyticsRoutes = [
     path: '/api/analytics/timeseries',
     tag: 'Analytics',
     heavy: true,
-    summary: 'The metrics for each hour, day or week',
-    description: 'A contact counts once in each interval. Intervals without messages are there, with zeros.',
+    summary: 'Get the metrics per hour, day or week',
+    description: 'A contact counts once per interval. Intervals without messages are included with zeros.',
     query: SeriesQuery,
     responses: {
       200: z.object({
@@ -146,7 +146,7 @@ export const analyticsRoutes = [
     path: '/api/analytics/export',
     tag: 'Analytics',
     heavy: true,
-    summary: 'The same series as CSV (`text/csv`), one line per interval',
+    summary: 'Export the metrics per interval as CSV',
     query: SeriesQuery,
     produces: 'text/csv',
     responses: { 200: z.string() },
@@ -154,7 +154,7 @@ export const analyticsRoutes = [
     async handler({ db, caller, query, now }) {
       const { points } = await series(db, query, caller.workspace.timezone, now);
       const columns = Object.keys(Point.shape) as (keyof z.output<typeof Point>)[];
-      // Dates and numbers only: there is nothing to quote.
+      // Dates and numbers require no quoting.
       const lines = [
         columns.join(','),
         ...points.map((point) => columns.map((name) => point[name]).join(',')),
@@ -181,7 +181,7 @@ async function series(db: TenantDb, query: z.output<typeof SeriesQuery>, workspa
   }
   const parts = buckets(interval, timezone, { from, to });
   if (parts.length > MAX_BUCKETS)
-    throw invalid('interval', `more than ${MAX_BUCKETS} of them are asked for: take a longer one`);
+    throw invalid('interval', `gives more than ${MAX_BUCKETS} points: choose a longer interval`);
   const counts = parts.length === 0 ? [] : await countByBucket(db, { ...bounds, from, to }, parts);
   const points = parts.map(({ start, end }, index) => ({
     start: start.toISOString(),

@@ -10,24 +10,23 @@ import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
 import { receiveFile } from '../attachment-upload.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
-import { replayed } from '../http/idempotency.ts';
+import { withIdempotencyKey } from '../http/idempotency.ts';
 import { publicRoute, workspaceRoute } from '../http/route.ts';
 
 const Upload = z.object({
-  url: z.url().meta({ description: 'A signed link, valid for a year; it needs no other credential.' }),
+  url: z.url().meta({ description: 'A signed link, valid for a year, that requires no other credential.' }),
   name: z.string(),
   size: z.int().meta({ description: 'Bytes.' }),
   contentType: z
     .string()
     .nullable()
-    .meta({ description: 'As the client reported it; null when it did not.' }),
+    .meta({ description: 'The type reported by the client; null if it reported none.' }),
   workspaceId: WorkspaceId,
 });
 
 const CACHED_SECONDS = 86_400;
 
 export const attachmentRoutes = [
-  /** The file is the part `file` of a multipart body; the response has the signed link to it. */
   workspaceRoute({
     id: 'uploadAttachment',
     method: 'POST',
@@ -35,7 +34,7 @@ export const attachmentRoutes = [
     tag: 'Attachments',
     transaction: false,
     summary: 'Upload a file of up to 25 MB for use in attachmentUrls',
-    description: `Allowed are ${ALLOWED_EXTENSIONS.join(', ')}. Audio of a message with \`voiceNote: true\` is made into a voice note when it is sent.`,
+    description: `Allowed types: ${ALLOWED_EXTENSIONS.join(', ')}. Audio in a message with \`voiceNote: true\` is converted to a voice note.`,
     consumes: ['multipart/form-data'],
     idempotent: true,
     responses: { 200: Upload },
@@ -54,7 +53,7 @@ export const attachmentRoutes = [
       let fresh = false;
       try {
         const { body } = await withTenant(pools, workspaceId, (db) =>
-          replayed(db, request, secrets, async () => {
+          withIdempotencyKey(db, request, secrets, async () => {
             fresh = true;
             await insertUpload(db, { id, name, contentType, size }, now);
             await assertWithinQuota(db, quota);
@@ -78,15 +77,15 @@ export const attachmentRoutes = [
     },
   }),
 
-  /** The signature is the credential, and where the tenant comes from. */
+  /** The tenant comes from the signed link. */
   publicRoute({
     id: 'downloadAttachment',
     method: 'GET',
     path: '/attachments/{workspaceId}/{attachmentId}/{name}',
     tag: 'Attachments',
-    summary: 'A file, or with `Range` a part of it, by its signed link; no Authorization header',
+    summary: 'Download a file, or a range of it, by its signed link; no Authorization header',
     query: z.object({ expires: z.string().optional(), signature: z.string().optional() }),
-    answers: {
+    contentTypes: {
       200: 'application/octet-stream',
       206: 'application/octet-stream',
       304: null,
@@ -103,7 +102,7 @@ export const attachmentRoutes = [
       if (!WorkspaceId.safeParse(workspaceId).success || !isId(attachmentId)) throw new ApiError('NOT_FOUND');
       const file = await withTenant(pools, workspaceId, (db) => findStoredAttachment(db, attachmentId));
       if (!file) throw new ApiError('NOT_FOUND', 'The file is no longer there');
-      // What is stored under an id never changes.
+      // The content stored under an id never changes.
       const etag = `"${attachmentId}"`;
       const seconds = Number(expires) - Math.floor(Date.now() / 1000);
       context.set({
@@ -129,7 +128,7 @@ export const attachmentRoutes = [
         context.status = 206;
         context.set('Content-Range', `bytes ${range.start}-${range.end}/${file.size}`);
       }
-      // Whatever a stranger sent is saved, never shown, under our own origin.
+      // As an attachment, so that content sent by strangers is never displayed on our origin.
       context.attachment(file.name);
       context.type = file.contentType ?? 'application/octet-stream';
       context.length = range ? range.end - range.start + 1 : file.size;

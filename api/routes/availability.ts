@@ -21,7 +21,6 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
-/** Availability checks have a limit of their own. */
 const CHECKS = perMinute(200);
 
 const askCarrier =
@@ -39,7 +38,7 @@ function readAddress(text: string | undefined, caller: WorkspaceCaller): string 
   return address;
 }
 
-const RoundRobinAnswer = AvailabilityResponse.extend({ address: z.string(), lineId: Id.nullable() });
+const RoundRobinResponse = AvailabilityResponse.extend({ address: z.string(), lineId: Id.nullable() });
 
 const checkRoundRobinRoutes = [
   workspaceRoute({
@@ -48,10 +47,10 @@ const checkRoundRobinRoutes = [
     path: '/api/check-availability-rr',
     tag: 'Availability',
     transaction: false,
-    summary: 'Whether an address can be reached by iMessage, asked through the next line in turn',
+    summary: 'Check whether an address has iMessage, through the next line in turn',
     limit: CHECKS,
     query: z.object({ address: z.string().max(320).optional() }),
-    responses: { 200: RoundRobinAnswer },
+    responses: { 200: RoundRobinResponse },
     handler: ({ query, ...context }) => checkRoundRobin(query.address, context),
   }),
   workspaceRoute({
@@ -60,10 +59,10 @@ const checkRoundRobinRoutes = [
     path: '/api/check-availability-rr',
     tag: 'Availability',
     transaction: false,
-    summary: 'Whether an address can be reached by iMessage, asked through the next line in turn',
+    summary: 'Check whether an address has iMessage, through the next line in turn',
     limit: CHECKS,
     body: z.object({ address: z.string().max(320).optional() }),
-    responses: { 200: RoundRobinAnswer },
+    responses: { 200: RoundRobinResponse },
     handler: ({ body, ...context }) => checkRoundRobin(body.address, context),
   }),
 ];
@@ -75,7 +74,7 @@ export const availabilityRoutes = [
     path: '/api/leads/check-availability',
     tag: 'Availability',
     transaction: false,
-    summary: 'Whether a lead can be reached by iMessage; the result is kept with the lead',
+    summary: "Check whether a lead has iMessage, and store the result in the lead's status",
     limit: CHECKS,
     query: z.object({ id: z.string().min(1, 'is required') }),
     responses: { 200: AvailabilityResponse.extend({ leadId: Id, status: AvailabilityStatus }) },
@@ -109,7 +108,7 @@ export const availabilityRoutes = [
     tag: 'Availability',
     transaction: false,
     summary:
-      'Whether an address can be reached by iMessage; with leadIds or listId, many leads in the background',
+      'Check whether an address has iMessage; with leadIds or listId, check many leads in the background',
     limit: CHECKS,
     body: AvailabilityBatch,
     responses: {
@@ -126,7 +125,7 @@ export const availabilityRoutes = [
       const job = await withTenant(pools, caller.workspace.id, async (db) => {
         const leadIds = await leadsToCheck(db, body);
         if (leadIds.length === 0)
-          throw invalid(body.leadIds ? 'leadIds' : 'listId', 'names no lead of this workspace');
+          throw invalid(body.leadIds ? 'leadIds' : 'listId', 'matches no lead of this workspace');
         const job = await insertJob(db, leadIds);
         wake(db, availabilityJobId(job.id), now, 'requested');
         return job;
@@ -140,7 +139,7 @@ export const availabilityRoutes = [
     method: 'GET',
     path: '/api/leads/check-availability/jobs/{jobId}',
     tag: 'Availability',
-    summary: 'How far a check of many leads has come',
+    summary: 'Get the progress of a background check',
     params: z.object({ jobId: Id }),
     responses: { 200: AvailabilityJob },
     errors: ['NOT_FOUND'],

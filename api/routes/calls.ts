@@ -13,18 +13,17 @@ const YesNo = z
   .transform((text) => text === 'true' || text === '1');
 
 export const callRoutes = [
-  /** A caller may name the number as `number` or as `to`. */
   workspaceRoute({
     id: 'listCallRecordings',
     method: 'GET',
     path: '/api/voice/recordings',
     tag: 'Calls',
-    summary: 'The calls from or to a number, newest first, with their recordings',
+    summary: 'List the calls from or to a number with their recordings, newest first',
     query: z.object({
       number: Number.meta({ description: 'Required, in E.164.' }),
       to: Number.meta({ description: 'The same as `number`.' }),
       latest: YesNo.meta({ description: 'Only the most recent call; `limit` is ignored.' }),
-      withRecordingOnly: YesNo.meta({ description: 'Only calls with a recording that can be fetched.' }),
+      withRecordingOnly: YesNo.meta({ description: 'Only calls with an available recording.' }),
       limit: z.coerce.number().int().default(20).meta({ description: 'From 1 to 100.' }),
     }),
     responses: { 200: z.object({ number: z.string(), count: z.int(), calls: z.array(Call) }) },

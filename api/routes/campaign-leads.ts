@@ -20,9 +20,9 @@ import { leadNotFound } from './leads.ts';
 
 const CampaignLeadInput = z
   .object({
-    leadId: Id.optional().meta({ description: 'An existing lead …' }),
+    leadId: Id.optional().meta({ description: 'An existing lead. Either `leadId` or `lead` is required.' }),
     lead: LeadInput.optional().meta({
-      description: '… or a new one; one whose email or phone the list has is taken as that lead.',
+      description: 'A new lead. If the list has a lead with the same email or phone, that one is used.',
     }),
     defaultCountryCode: DefaultCountryCode.optional(),
   })
@@ -40,7 +40,7 @@ const CampaignLeadResult = z.object({
   message: z.string(),
 });
 
-/** When a campaign whose workflow rests looks again after a lead was added: soon enough for an operator's numbers. */
+/** When the campaign's workflow checks its progress after a lead was added. */
 const LOOK_AFTER_MS = 5 * 60_000;
 
 const StepPreview = z.object({
@@ -60,9 +60,9 @@ export const campaignLeadRoutes = [
     method: 'POST',
     path: '/api/campaigns/{id}/leads',
     tag: 'Campaigns',
-    summary: 'Add a lead to a campaign: it joins its list, and the messages of all steps are scheduled',
+    summary: "Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps",
     description:
-      'Entering twice answers with `messageCount` 0. Until the campaign is started, and while it is paused, its messages wait.',
+      'If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait.',
     limit: perMinute(200),
     idempotent: true,
     params: CampaignParams,
@@ -80,7 +80,7 @@ export const campaignLeadRoutes = [
       const { admitted, messageCount } = await enterLeads(db, campaign, [lead], now);
       const result = { success: true, leadId: lead.id, campaignId: campaign.id, messageCount } as const;
       if (admitted === 0)
-        return { status: 200, body: { ...result, message: 'The lead is in this campaign already' } };
+        return { status: 200, body: { ...result, message: 'The lead is already in this campaign' } };
       if (messageCount === 0)
         throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
       if (again) await reopenCampaign(db, campaign.id);
@@ -96,7 +96,7 @@ export const campaignLeadRoutes = [
     path: '/api/campaigns/{id}/preview',
     tag: 'Campaigns',
     summary:
-      'What a lead would get if it entered now: every step rendered, with its planned time and line; nothing is sent',
+      'Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent',
     openWhenReadOnly: true,
     params: CampaignParams,
     body: z.object({ leadId: Id }),
@@ -130,7 +130,7 @@ export const campaignLeadRoutes = [
   }),
 ];
 
-/** The lead of a request, in the campaign's list afterwards; a campaign without one takes new leads into Quick Sends. */
+/** Finds or creates the lead and adds it to the campaign's list, or to Quick Sends if the campaign has no list. */
 async function leadOf(
   db: TenantDb,
   { listId }: CampaignRow,

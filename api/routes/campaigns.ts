@@ -33,17 +33,17 @@ const OneCampaign = z.object({ success: z.literal(true), campaign: Campaign });
 export const campaignNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Campaign not found');
 
 const ACTIONS = [
-  { action: 'start', recorded: 'campaign.started', summary: 'Start a campaign: the leads of its list enter' },
+  { action: 'start', recorded: 'campaign.started', summary: 'Start a campaign; the leads of its list enter' },
   {
     action: 'pause',
     recorded: 'campaign.paused',
-    summary: 'Pause a campaign: nothing of it leaves, and every message keeps its place',
+    summary: 'Pause a campaign; its messages wait and keep their order',
   },
-  { action: 'resume', recorded: 'campaign.resumed', summary: 'Let a paused campaign go on' },
+  { action: 'resume', recorded: 'campaign.resumed', summary: 'Resume a paused campaign' },
   {
     action: 'archive',
     recorded: 'campaign.archived',
-    summary: 'End a campaign for good; what has not left is canceled',
+    summary: 'Archive a campaign and cancel its unsent messages',
   },
 ] as const;
 
@@ -76,9 +76,9 @@ export const campaignRoutes = [
     method: 'POST',
     path: '/api/campaigns',
     tag: 'Campaigns',
-    summary: 'Make a campaign, and start it if asked to',
+    summary: 'Create a campaign, and start it if `start` is true',
     description:
-      "A step's `delay` counts from the step before it, the first from entering. Steps are Liquid templates over the lead, rendered when sent.",
+      "A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent.",
     limit: perMinute(200),
     idempotent: true,
     body: CampaignInput,
@@ -105,7 +105,7 @@ export const campaignRoutes = [
     method: 'GET',
     path: '/api/campaigns',
     tag: 'Campaigns',
-    summary: 'Campaigns of the workspace, newest first',
+    summary: 'List campaigns, newest first',
     query: PageQuery.extend({ status: CampaignStatus.optional() }),
     responses: {
       200: z.object({ success: z.literal(true), campaigns: z.array(Campaign), nextCursor: NextCursor }),
@@ -124,13 +124,13 @@ export const campaignRoutes = [
     method: 'GET',
     path: '/api/campaigns/{id}',
     tag: 'Campaigns',
-    summary: 'One campaign, and how many leads are where in it',
+    summary: 'Get a campaign and its progress',
     params: CampaignParams,
     responses: {
       200: OneCampaign.extend({
         progress: CampaignProgress,
         personalization: PersonalizationProgress.nullable().meta({
-          description: 'null for a campaign without `needsAiPersonalization`.',
+          description: 'null if `needsAiPersonalization` is false.',
         }),
       }),
     },
@@ -152,7 +152,7 @@ export const campaignRoutes = [
     method: 'PATCH',
     path: '/api/campaigns/{id}',
     tag: 'Campaigns',
-    summary: 'Change a campaign; once it has started or a lead has entered, only its name and description',
+    summary: 'Update a campaign; once it has started or a lead has entered, only its name and description',
     params: CampaignParams,
     body: CampaignPatch,
     responses: { 200: OneCampaign },
@@ -166,7 +166,7 @@ export const campaignRoutes = [
       if (changesSequence && (row.status !== 'draft' || (await hasEntered(db, row.id)))) {
         throw new ApiError(
           'INVALID_STATE',
-          'The messages of this campaign are made already: only its name and description can change',
+          'The campaign already has messages: only its name and description can be changed',
         );
       }
       await checkCampaign(db, body, caller.workspace, { links, now });
@@ -181,7 +181,7 @@ export const campaignRoutes = [
     method: 'DELETE',
     path: '/api/campaigns/{id}',
     tag: 'Campaigns',
-    summary: 'Delete a campaign; what has not left is canceled',
+    summary: 'Delete a campaign and cancel its unsent messages',
     params: CampaignParams,
     responses: { 200: z.object({ success: z.literal(true) }) },
     errors: ['NOT_FOUND'],

@@ -17,21 +17,21 @@ import { ApiError, fromZod, invalid, invalidFields } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
-/** A carrier may report an instant that is none. */
+/** Validates what an adapter parsed: a carrier can report an invalid time. */
 const Events = z.array(CarrierEvent);
 
-/** Bodies of many megabytes are held in memory: a few of each workspace. */
+/** Limits how many large bodies of a workspace are in memory at once. */
 const largeBodies = createTurns({ atOnce: 4, waiting: 200 });
 
 export const carrierCallbackRoutes = [
-  /** Delivery receipts, reads, replies, reactions and calls, as each carrier signs them. */
+  /** Receipts, reads, replies, reactions and calls, each verified by the carrier's own signature. */
   publicRoute({
     id: 'carrierCallback',
     method: 'POST',
     path: '/callbacks/carriers/{carrier}/{lineId}',
     tag: 'Callbacks',
-    summary: "A carrier's callback about one line; verified as that carrier signs",
-    answers: { 200: '*/*' },
+    summary: "Receive a carrier's callback about a line, verified by the carrier's signature",
+    contentTypes: { 200: '*/*' },
     errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'BODY_TOO_LARGE'],
     async respond(context, services) {
       const { pools, carriers, config, links } = services;
@@ -56,7 +56,7 @@ export const carrierCallbackRoutes = [
       const isLarge = carrier.callbackLimit !== undefined;
       const events = await (isLarge ? largeBodies.take(home.workspaceId, read) : read());
       if (!events) return refuse('UNAUTHORIZED', client, services);
-      // One commit each: when one cannot be taken in, the carrier repeats them all, and the others were seen by then.
+      // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
       for (const event of events) await takeIn(event, lineId, home.workspaceId, { pools, links });
       context.body = carrier.callbackAnswer?.body ?? { success: true };
       if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
@@ -64,7 +64,7 @@ export const carrierCallbackRoutes = [
   }),
 ];
 
-/** A line may move while it is reported of: what its former workspace does not take in is for the next. */
+/** If the line is transferred in the meantime, the event is received again in its new workspace. */
 async function takeIn(
   event: CarrierEvent,
   lineId: string,
@@ -79,7 +79,7 @@ async function takeIn(
   throw new ApiError('NOT_FOUND');
 }
 
-/** Who may have sent by this carrier through the line: the line itself, and the workspace's account for fallback SMS. */
+/** The accounts whose secret may have signed the callback: the line's own, and the workspace's fallback account. */
 async function sendersAt(
   db: TenantDb,
   lineId: string,
@@ -107,7 +107,7 @@ function isTrusted(check: () => void): boolean {
   }
 }
 
-/** Read by the first of the senders whose secret it bears; null when it bears that of none. */
+/** Parses a callback with the first account whose secret matches; null if none does. */
 async function readEvents(
   carrier: Carrier,
   senders: unknown[],
@@ -126,7 +126,7 @@ async function readEvents(
   return null;
 }
 
-/** Counts the attempt, so that neither lines nor their secrets are guessed. @throws RATE_LIMITED, or `code`. */
+/** Counts the failed attempt, to prevent guessing of lines and secrets. @throws RATE_LIMITED or `code`. */
 async function refuse(
   code: 'NOT_FOUND' | 'UNAUTHORIZED',
   client: string,

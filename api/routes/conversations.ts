@@ -27,7 +27,7 @@ export const conversationRoutes = [
     method: 'GET',
     path: '/api/conversations',
     tag: 'Conversations',
-    summary: 'Conversations by their last activity, newest first',
+    summary: 'List conversations, most recent activity first',
     query: PositionQuery,
     responses: {
       200: z.object({
@@ -54,7 +54,7 @@ export const conversationRoutes = [
     method: 'GET',
     path: '/api/conversations/{address}',
     tag: 'Conversations',
-    summary: 'One conversation with its messages of both directions, newest first',
+    summary: 'Get a conversation with its messages, newest first',
     params: ConversationParams,
     query: PositionQuery,
     responses: {
@@ -87,7 +87,7 @@ export const conversationRoutes = [
     method: 'POST',
     path: '/api/conversations/{address}/tags',
     tag: 'Conversations',
-    summary: 'Set the tags of a conversation; those not named are removed',
+    summary: 'Replace the tags of a conversation',
     params: ConversationParams,
     body: TagsInput,
     responses: { 200: z.object({ success: z.literal(true), conversation: Conversation }) },
@@ -101,7 +101,7 @@ export const conversationRoutes = [
   }),
 ];
 
-/** @throws NOT_FOUND when nothing was ever exchanged with the address, nor is waiting for it. */
+/** @throws NOT_FOUND if there are no messages, sent or scheduled, from or to the address. */
 async function conversationWith(db: TenantDb, caller: WorkspaceCaller, text: string): Promise<Conversation> {
   const address = normalizeAddress(text, caller.workspace.country) ?? text.trim().toLowerCase();
   const row = await findConversation(db, address);

@@ -3,7 +3,7 @@ import { DripAcknowledgement } from '#db/queries/drip.ts';
 import { DripInput } from '#domain/message.ts';
 import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
-import { refused } from '../http/refusal.ts';
+import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 export const dripRoutes = [
@@ -13,9 +13,9 @@ export const dripRoutes = [
     path: '/api/drip',
     tag: 'Messages',
     transaction: false,
-    summary: 'Bulk intake: hand over a message, to be sent when its line may',
+    summary: 'Bulk intake: queue a message, to be sent when its line permits',
     description:
-      'Takes bursts without a rate limit (a backstop of 1,000 a second sustained, 10,000 at once, per workspace). The message is scheduled 30 seconds ahead plus a jitter of up to 5 minutes; the same recipient and body within 60 minutes is one message. With `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
+      'Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
     limit: null,
     body: DripInput,
     responses: { 202: DripAcknowledgement, 200: DripAcknowledgement },
@@ -45,7 +45,7 @@ export const dripRoutes = [
           ? { status: 200, body: acknowledgement, headers: { 'Idempotent-Replayed': 'true' } }
           : { status: 202, body: acknowledgement };
       } catch (error) {
-        throw refused(error);
+        throw toApiError(error);
       }
     },
   }),

@@ -3,7 +3,7 @@ import { changeEmailPreferences, findEmailPreferences } from '#db/queries/email-
 import { EmailPreferences, EmailPreferencesPatch } from '#domain/email-preferences.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-const Answer = z.object({ success: z.literal(true), preferences: EmailPreferences });
+const ResponseBody = z.object({ success: z.literal(true), preferences: EmailPreferences });
 
 export const emailPreferenceRoutes = [
   workspaceRoute({
@@ -11,8 +11,8 @@ export const emailPreferenceRoutes = [
     method: 'GET',
     path: '/api/email-preferences',
     tag: 'Email preferences',
-    summary: 'Which notification emails the workspace receives',
-    responses: { 200: Answer },
+    summary: 'Get the email preferences of the workspace',
+    responses: { 200: ResponseBody },
     async handler({ db }) {
       return { status: 200, body: { success: true, preferences: await findEmailPreferences(db) } };
     },
@@ -23,9 +23,9 @@ export const emailPreferenceRoutes = [
     method: 'POST',
     path: '/api/email-preferences',
     tag: 'Email preferences',
-    summary: 'Change some of the preferences; what is not sent stays as it is',
+    summary: 'Update email preferences; omitted fields do not change',
     body: z.object({ preferences: EmailPreferencesPatch }).meta({ id: 'EmailPreferencesInput' }),
-    responses: { 200: Answer },
+    responses: { 200: ResponseBody },
     audit: { action: 'email_preferences.updated', target: 'workspace', changes: ['preferences'] },
     async handler({ db, body }) {
       return {

@@ -5,7 +5,7 @@ import { secretContext } from '#providers/secret-box.ts';
 import { invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-/** The workspace's own SMS account; the token is never returned. */
+/** The workspace's SMS account. The token is never returned. */
 const FallbackConfig = z
   .object({
     enabled: z.boolean(),
@@ -30,7 +30,7 @@ const FallbackConfigPatch = z
   .partial()
   .meta({ id: 'FallbackConfigPatch' });
 
-const Answer = z.object({ success: z.literal(true), config: FallbackConfig.nullable() });
+const ResponseBody = z.object({ success: z.literal(true), config: FallbackConfig.nullable() });
 
 export const fallbackConfigRoutes = [
   workspaceRoute({
@@ -38,8 +38,8 @@ export const fallbackConfigRoutes = [
     method: 'GET',
     path: '/api/workspace/fallback-config',
     tag: 'Workspace',
-    summary: 'The SMS fallback of the workspace; null until it is configured',
-    responses: { 200: Answer },
+    summary: 'Get the SMS fallback of the workspace; null until it is configured',
+    responses: { 200: ResponseBody },
     async handler({ db }) {
       return { status: 200, body: { success: true, config: await findFallbackConfig(db) } };
     },
@@ -51,16 +51,16 @@ export const fallbackConfigRoutes = [
     path: '/api/workspace/fallback-config',
     tag: 'Workspace',
     role: 'admin',
-    summary: 'Configure the SMS fallback; only the fields sent change',
+    summary: 'Configure the SMS fallback; omitted fields do not change',
     body: FallbackConfigPatch,
-    responses: { 200: Answer },
+    responses: { 200: ResponseBody },
     audit: { action: 'fallback.updated', target: 'workspace', changes: ['enabled', 'provider'] },
     async handler({ db, body: { authToken, ...patch }, secrets, config: { production } }) {
       const before = await findFallbackConfig(db);
       const provider = patch.provider ?? before?.provider;
       if (!provider) throw invalid('provider', 'is required');
       if (provider === 'simulated' && production)
-        throw invalid('provider', 'there are no simulated providers in production');
+        throw invalid('provider', 'simulated is not available in production');
       const config = await saveFallbackConfig(db, {
         enabled: patch.enabled ?? before?.enabled ?? true,
         provider,

@@ -7,7 +7,7 @@ import { findMessage, presentMessage } from '#db/queries/messages.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { refused } from '../http/refusal.ts';
+import { toApiError } from '../http/refusal.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
 
 export const fallbackSmsRoutes = [
@@ -18,7 +18,7 @@ export const fallbackSmsRoutes = [
     tag: 'Messages',
     summary: "Send an SMS to a message's recipient through the workspace's fallback account",
     description:
-      "The text is `message`, else the message's own fallback text, else the workspace's default, else the message. Answers with a message of its own, whose outcome is `fallback` with `fallbackSmsDispatched` once the SMS is accepted.",
+      "The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted.",
     limit: perMinute(200),
     idempotent: true,
     body: z.object({
@@ -56,7 +56,7 @@ export const fallbackSmsRoutes = [
           userId: caller.userId,
         });
       } catch (error) {
-        throw refused(error);
+        throw toApiError(error);
       }
       const [message] = await acceptMessages(db, [draft], now);
       if (!message) throw new Error('the message was not inserted');

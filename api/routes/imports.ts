@@ -12,8 +12,8 @@ import { LeadImport } from '#domain/lead-import.ts';
 import { DefaultCountryCode } from '#domain/lead.ts';
 import { storageKey } from '#providers/storage/storage.ts';
 import { ApiError } from '../http/errors.ts';
-import { replayed } from '../http/idempotency.ts';
-import { AnswerStream, workspaceRoute } from '../http/route.ts';
+import { withIdempotencyKey } from '../http/idempotency.ts';
+import { ResponseStream, workspaceRoute } from '../http/route.ts';
 import { readUpload } from '../http/upload.ts';
 import { assertRoom, assertWithinQuota } from '../storage-quota.ts';
 import { listNotFound } from './lists.ts';
@@ -26,7 +26,6 @@ const importNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Import not fou
 
 const ImportStarted = z.object({ success: z.literal(true), importId: Id });
 
-/** Larger files are refused before they are stored. */
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
 const PAGE = 1000;
@@ -53,7 +52,7 @@ export const importRoutes = [
     transaction: false,
     summary: 'Import leads from a CSV file of up to 100 MB, in the background',
     description:
-      'The file is the body (`text/csv`) or the part `file` of a form. Its first row names the columns; those that are no field of a lead become custom fields.',
+      'The file is the body (`text/csv`) or the part `file` of a form. Its first row is the header; unknown columns become custom fields.',
     params: ListParams,
     query: z.object({ defaultCountryCode: DefaultCountryCode.optional() }),
     consumes: ['text/csv', 'multipart/form-data'],
@@ -76,7 +75,7 @@ export const importRoutes = [
       const request = { route: 'importLeads', key: idempotencyKey, hash: hash.digest('hex') };
       try {
         const { body } = await withTenant(pools, workspace.id, (db) =>
-          replayed(db, request, secrets, async () => {
+          withIdempotencyKey(db, request, secrets, async () => {
             if (!(await exists(db))) throw listNotFound();
             const { id: listId } = params;
             await insertImport(
@@ -114,7 +113,7 @@ export const importRoutes = [
     method: 'GET',
     path: '/api/lists/{id}/imports/{importId}',
     tag: 'Contacts',
-    summary: 'How far an import is',
+    summary: 'Get the progress of an import',
     params: ImportParams,
     responses: { 200: LeadImport.extend({ success: z.literal(true) }) },
     errors: ['NOT_FOUND'],
@@ -131,10 +130,10 @@ export const importRoutes = [
     path: '/api/lists/{id}/imports/{importId}/rejected',
     tag: 'Contacts',
     transaction: false,
-    summary: 'The refused rows of an import as CSV, each with its number in the file and the reason',
+    summary: 'Export the rejected rows of an import as CSV, with row number and reason',
     params: ImportParams,
     produces: 'text/csv',
-    responses: { 200: AnswerStream },
+    responses: { 200: ResponseStream },
     errors: ['NOT_FOUND'],
     async handler({ caller, params, pools }) {
       const row = await withTenantReads(pools, caller.workspace.id, (db) => findImport(db, params.importId));
@@ -163,12 +162,12 @@ export const importRoutes = [
     path: '/api/lists/{id}/export',
     tag: 'Contacts',
     transaction: false,
-    summary: 'The leads of a list as CSV, newest first',
+    summary: 'Export the leads of a list as CSV, newest first',
     description:
-      'Cells that a spreadsheet would run as a formula begin with an apostrophe. The file can be imported again.',
+      'Cells that a spreadsheet would run as a formula are prefixed with an apostrophe. The file can be imported again.',
     params: ListParams,
     produces: 'text/csv',
-    responses: { 200: AnswerStream },
+    responses: { 200: ResponseStream },
     errors: ['NOT_FOUND'],
     async handler({ caller, params, pools }) {
       const list = await withTenantReads(pools, caller.workspace.id, (db) => findList(db, params.id));
@@ -182,7 +181,7 @@ export const importRoutes = [
   }),
 ];
 
-/** Passes a file on and takes its fingerprint: the same `Idempotency-Key` with another file is refused. */
+/** Passes a file through and hashes it, to detect an `Idempotency-Key` that is reused with another file. */
 function hashing(source: Readable, hash: ReturnType<typeof createHash>): Transform {
   const transform = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -210,7 +209,7 @@ async function* exported(pools: ApiPools, workspaceId: string, listId: string) {
   }
 }
 
-/** A field called `constructor` is one like any other. */
+/** `hasOwn`, because a custom field may be called `constructor`. */
 const own = (fields: Record<string, string>, name: string): string =>
   Object.hasOwn(fields, name) ? (fields[name] ?? '') : '';
 

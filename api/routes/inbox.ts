@@ -14,10 +14,9 @@ import type { Channel } from '#domain/channel.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage, type MessageDraft } from '#domain/message-draft.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { refused } from '../http/refusal.ts';
+import { toApiError } from '../http/refusal.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
 
-/** An answer written by a person. */
 const InboxReplyInput = z
   .object({
     leadId: z.string().max(100).optional(),
@@ -37,9 +36,9 @@ export const inboxRoutes = [
     method: 'POST',
     path: '/api/inbox/send-reply',
     tag: 'Conversations',
-    summary: 'Answer a contact, from the line they wrote to',
+    summary: 'Reply to a contact from the line they wrote to',
     description:
-      "Names the contact by `leadId`, `phone` or `email`. Of a lead's addresses the one that wrote last is answered; without a `fromLineId` from the line it wrote to, or, when that line can no longer send, from the contact's own. It resolves an open draft of the conversation as approved.",
+      "Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved.",
     limit: perMinute(30),
     idempotent: true,
     body: InboxReplyInput,
@@ -53,9 +52,9 @@ export const inboxRoutes = [
       try {
         draft = draftMessage(input, context, { now, source: 'inbox', schedule: now, userId: caller.userId });
       } catch (error) {
-        throw refused(error);
+        throw toApiError(error);
       }
-      // The contact's lead before the conversation: lists are locked before conversations.
+      // Before the conversation is locked, because the lock order is lists before conversations.
       const drafts = await ensureLeads(db, [draft], now);
       const resolved = await resolveByAnswer(
         db,
@@ -72,7 +71,7 @@ export const inboxRoutes = [
   }),
 ];
 
-/** The message that an answer is: to which address, through which line and channel. */
+/** Chooses the address, line and channel of a reply. */
 async function answer(db: TenantDb, caller: WorkspaceCaller, body: InboxReplyInput): Promise<MessageInput> {
   const addresses = await addressesOf(db, caller, body);
   const last = await lastInbound(db, addresses);

@@ -10,7 +10,7 @@ import { readRawBody } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
-import { PAGE_ANSWERS, refuseLink, showPage } from '../http/small-page.ts';
+import { PAGE_RESPONSES, refuseLink, showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
 import { hashToken } from './team.ts';
 
@@ -28,14 +28,14 @@ const SIGN_IN_AND_ACCEPT = html`<form method="post">
 </form>`;
 
 export const invitationRoutes = [
-  /** For a person: mail scanners fetch every link, so the page only asks. */
+  /** The page only asks for confirmation, because mail scanners open every link. */
   publicRoute({
     id: 'invitationPage',
     method: 'GET',
     path: '/invitations/{token}',
     tag: 'Team',
-    summary: 'A page that asks whether to accept an invitation; opening it changes nothing',
-    answers: PAGE_ANSWERS,
+    summary: 'Show a page that asks whether to accept an invitation',
+    contentTypes: PAGE_RESPONSES,
     async respond(context, services) {
       const [tokenHash, now] = [tokenHashOf(context), new Date()];
       const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => ({
@@ -59,8 +59,8 @@ export const invitationRoutes = [
     path: '/invitations/{token}',
     tag: 'Team',
     summary:
-      'Accept an invitation: to a workspace by its link alone, to an agency with the session token of the person invited, as `Authorization: Bearer` or as the form field `sessionToken`',
-    answers: { ...PAGE_ANSWERS, 401: 'text/html', 403: 'text/html' },
+      "Accept an invitation. An agency's invitation also requires the invited user's session token, as `Authorization: Bearer` or in the form field `sessionToken`",
+    contentTypes: { ...PAGE_RESPONSES, 401: 'text/html', 403: 'text/html' },
     errors: ['BODY_TOO_LARGE'],
     async respond(context, services) {
       const [tokenHash, now] = [tokenHashOf(context), new Date()];
@@ -88,7 +88,7 @@ export const invitationRoutes = [
   }),
 ];
 
-/** A leaked link makes nobody a co-admin: whoever accepts is signed in as the person who was invited. */
+/** Requires the session of the invited user, so that a leaked link is not enough to become a co-admin. */
 async function acceptSignedIn(
   context: Context,
   services: Services,

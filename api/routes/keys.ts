@@ -10,7 +10,7 @@ const KeyParams = z.object({ id: Id });
 const KeyList = z.object({ success: z.literal(true), keys: z.array(ApiKeyRecord) });
 const CreatedKey = ApiKeyRecord.extend({
   success: z.literal(true),
-  key: z.string().meta({ description: 'The key itself: shown now and never again.' }),
+  key: z.string().meta({ description: 'The key itself, returned only here.' }),
 });
 const Done = z.object({ success: z.literal(true) });
 
@@ -31,14 +31,14 @@ async function revoke(store: KeyStore, id: string) {
   return { status: 200, body: { success: true } } as const;
 }
 
-/** Keys are managed by people who are signed in, never by another key. */
+/** Keys are managed by signed-in users, never with another key. */
 export const workspaceKeyRoutes = [
   workspaceRoute({
     id: 'listKeys',
     method: 'GET',
     path: '/api/keys',
     tag: 'Keys',
-    summary: 'The API keys of the workspace',
+    summary: 'List the API keys of the workspace',
     credential: 'session',
     role: 'admin',
     responses: { 200: KeyList },
@@ -54,7 +54,7 @@ export const workspaceKeyRoutes = [
     method: 'POST',
     path: '/api/keys',
     tag: 'Keys',
-    summary: 'Make an API key; it is shown in this answer only',
+    summary: 'Create an API key, which is returned only here',
     credential: 'session',
     role: 'admin',
     idempotent: true,
@@ -74,7 +74,7 @@ export const workspaceKeyRoutes = [
     method: 'DELETE',
     path: '/api/keys/{id}',
     tag: 'Keys',
-    summary: 'Revoke an API key; its next request is refused',
+    summary: 'Revoke an API key with immediate effect',
     credential: 'session',
     role: 'admin',
     params: KeyParams,
@@ -90,7 +90,7 @@ export const agencyKeyRoutes = [
     method: 'GET',
     path: '/api/agency/keys',
     tag: 'Keys',
-    summary: 'The API keys of the agency',
+    summary: 'List the API keys of the agency',
     credential: 'session',
     role: 'owner',
     responses: { 200: KeyList },
@@ -106,7 +106,7 @@ export const agencyKeyRoutes = [
     method: 'POST',
     path: '/api/agency/keys',
     tag: 'Keys',
-    summary: 'Make an agency API key; it is shown in this answer only',
+    summary: 'Create an agency API key, which is returned only here',
     credential: 'session',
     role: 'owner',
     idempotent: true,
@@ -126,7 +126,7 @@ export const agencyKeyRoutes = [
     method: 'DELETE',
     path: '/api/agency/keys/{id}',
     tag: 'Keys',
-    summary: 'Revoke an agency API key; its next request is refused',
+    summary: 'Revoke an agency API key with immediate effect',
     credential: 'session',
     role: 'owner',
     params: KeyParams,

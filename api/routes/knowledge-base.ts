@@ -7,10 +7,10 @@ import { Id } from '#domain/ids.ts';
 import { KnowledgeBase } from '#domain/knowledge-base.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
-import { refused } from '../http/refusal.ts';
+import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-const Answer = KnowledgeBase.extend({ success: z.literal(true) });
+const ResponseBody = KnowledgeBase.extend({ success: z.literal(true) });
 
 export const knowledgeBaseRoutes = [
   workspaceRoute({
@@ -18,8 +18,8 @@ export const knowledgeBaseRoutes = [
     method: 'GET',
     path: '/api/knowledge-base',
     tag: 'AI drafts',
-    summary: 'What the AI copilot drafts from',
-    responses: { 200: Answer },
+    summary: 'Get the knowledge base of the AI copilot',
+    responses: { 200: ResponseBody },
     async handler({ db }) {
       return { status: 200, body: { success: true, ...(await findKnowledgeBase(db)) } };
     },
@@ -30,10 +30,10 @@ export const knowledgeBaseRoutes = [
     method: 'PUT',
     path: '/api/knowledge-base',
     tag: 'AI drafts',
-    summary: 'Replace what the AI copilot drafts from, and switch it on or off',
-    description: 'With the mode `off` no new drafts are made; open ones can still be resolved.',
+    summary: 'Replace the knowledge base of the AI copilot, and turn it on or off',
+    description: 'With the mode `off` no new drafts are written; open ones can still be resolved.',
     body: KnowledgeBase,
-    responses: { 200: Answer },
+    responses: { 200: ResponseBody },
     audit: { action: 'knowledge_base.updated', target: 'workspace', changes: ['mode', 'debounceSeconds'] },
     async handler({ db, body }) {
       await saveKnowledgeBase(db, body);
@@ -46,7 +46,7 @@ export const knowledgeBaseRoutes = [
     method: 'GET',
     path: '/api/knowledge-base/auto-replies',
     tag: 'AI drafts',
-    summary: 'The drafts of the AI copilot, newest first',
+    summary: 'List the drafts of the AI copilot, newest first',
     query: PageQuery.extend({ status: DraftStatus.optional() }),
     responses: {
       200: z.object({ success: z.literal(true), autoReplies: z.array(AutoReply), nextCursor: NextCursor }),
@@ -62,9 +62,9 @@ export const knowledgeBaseRoutes = [
     method: 'POST',
     path: '/api/knowledge-base/auto-replies',
     tag: 'AI drafts',
-    summary: 'Approve, reject or claim a draft: the first action wins',
+    summary: 'Approve, reject or claim a draft; the first action wins',
     description:
-      '`approve` sends the draft, or `message` in its place, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event fired. A `409` names what the first action made of the draft (`status`) and through which channel (`approvalChannel`).',
+      '`approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`.',
     idempotent: true,
     body: DraftResolution,
     responses: {
@@ -72,7 +72,7 @@ export const knowledgeBaseRoutes = [
         success: z.literal(true),
         replyId: Id,
         status: DraftStatus,
-        messageId: Id.optional().meta({ description: 'Of the message that is sent.' }),
+        messageId: Id.optional().meta({ description: 'The id of the message that is sent.' }),
       }),
     },
     errors: ['DRAFT_ALREADY_RESOLVED', 'NOT_FOUND', 'NO_ACTIVE_LINE'],
@@ -89,7 +89,7 @@ export const knowledgeBaseRoutes = [
         const decision = { ...body, channel, userId: caller.userId };
         resolved = await resolveDraft(db, decision, { workspace: caller.workspace, links, now });
       } catch (error) {
-        throw refused(error);
+        throw toApiError(error);
       }
       if (resolved.kind === 'unknown')
         throw new ApiError('NOT_FOUND', 'replyId: no such draft in this workspace');

@@ -25,7 +25,6 @@ const OneLead = z.object({ success: z.literal(true), lead: Lead });
 
 export const leadNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Lead not found');
 
-/** More complaints than a person reads help nobody. */
 const MAX_ISSUES = 100;
 
 const LeadsInput = z
@@ -49,9 +48,9 @@ export const leadRoutes = [
     method: 'POST',
     path: '/api/leads',
     tag: 'Contacts',
-    summary: 'Save one or more leads',
+    summary: 'Create one or more leads',
     description:
-      'A lead that shares an email or phone with one of the list is skipped and counted. A failed call changes nothing.',
+      'A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created.',
     idempotent: true,
     body: LeadsInput,
     responses: {
@@ -62,17 +61,16 @@ export const leadRoutes = [
         totalProcessed: z.int(),
         listId: Id,
         leadIds: z.array(Id).meta({
-          description:
-            'One for each lead of the request, in its order; of a duplicate the id of the lead that is there.',
+          description: 'One per lead of the request, in order; for a duplicate, the id of the existing lead.',
         }),
       }),
     },
     errors: ['NOT_FOUND'],
     async handler({ db, caller, body, now }) {
-      const home = { country: caller.workspace.country, callingCode: body.defaultCountryCode };
+      const phoneDefaults = { country: caller.workspace.country, callingCode: body.defaultCountryCode };
       const issues: Issue[] = [];
       const leads = body.leads.map((input, index) => {
-        const { lead, problems } = normalizeLead(input, home);
+        const { lead, problems } = normalizeLead(input, phoneDefaults);
         for (const { field, message } of problems) issues.push({ path: `leads.${index}.${field}`, message });
         return lead;
       });
@@ -109,13 +107,13 @@ export const leadRoutes = [
     method: 'GET',
     path: '/api/leads',
     tag: 'Contacts',
-    summary: 'Leads of the workspace, newest first',
+    summary: 'List leads, newest first',
     heavy: true,
     query: PageQuery.extend({
       listId: Id.optional(),
       search: z.string().trim().min(1).max(200).optional().meta({
         description:
-          'Part of a name, company, email or phone; one or two letters: the beginning of a word in one.',
+          'Matches any part of a name, company, email or phone; one or two characters match the beginning of a word only.',
       }),
     }),
     responses: { 200: z.object({ success: z.literal(true), leads: z.array(Lead), nextCursor: NextCursor }) },
@@ -130,7 +128,7 @@ export const leadRoutes = [
     method: 'GET',
     path: '/api/leads/{id}',
     tag: 'Contacts',
-    summary: 'One lead',
+    summary: 'Get a lead',
     params: LeadParams,
     responses: { 200: OneLead },
     errors: ['NOT_FOUND'],
@@ -146,9 +144,9 @@ export const leadRoutes = [
     method: 'PATCH',
     path: '/api/leads/{id}',
     tag: 'Contacts',
-    summary: "Change a lead's fields",
+    summary: 'Update a lead',
     description:
-      '`email` and `phone` replace the first address of their kind, `emails` and `phones` all of them; `customFields` are replaced as a whole.',
+      '`email` and `phone` replace the first address of their kind, `emails` and `phones` replace all of them. `customFields` is replaced as a whole.',
     params: LeadParams,
     body: LeadPatch,
     responses: { 200: OneLead },
@@ -179,7 +177,7 @@ export const leadRoutes = [
     method: 'DELETE',
     path: '/api/leads/{id}',
     tag: 'Contacts',
-    summary: 'Delete a lead; what waits to be sent to it is canceled',
+    summary: 'Delete a lead and cancel its unsent messages',
     params: LeadParams,
     responses: { 200: z.object({ success: z.literal(true) }) },
     errors: ['NOT_FOUND'],

@@ -22,14 +22,15 @@ const LineConnection = z
   .object({
     lineId: Id,
     provider: z.string(),
-    address: z.string().nullable().meta({ description: 'What the line sends from.' }),
-    config: Settings.meta({ description: `Secrets that are set read \`${MASK}\`.` }),
+    address: z.string().nullable().meta({ description: "The line's sender address." }),
+    config: Settings.meta({ description: `Secrets are shown as \`${MASK}\`.` }),
     callbackUrl: z.url().meta({
       description:
-        'Where the provider reports replies and receipts, with its secret where the provider signs nothing.',
+        'The URL for replies and receipts. It contains a secret if the provider does not sign its callbacks.',
     }),
     callbackRegistered: z.boolean().meta({
-      description: 'The provider was told of `callbackUrl`. Otherwise it is to be entered there by hand.',
+      description:
+        'Whether `callbackUrl` was registered at the provider. If not, register it there yourself.',
     }),
   })
   .meta({ id: 'LineConnection' });
@@ -38,21 +39,21 @@ const LineConnectionInput = z
   .object({
     provider: z.string().max(50).meta({ description: '`twilio`, `bluebubbles` or `smtp`.' }),
     address: z.string().max(320).optional().meta({
-      description: 'What the line sends from: a phone number or an email address. Default: unchanged.',
+      description: "The line's sender address: a phone number or an email address. Default: unchanged.",
     }),
     config: Settings.meta({
       description:
-        '`twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` where it is not the address; `baseUrl` for a server that speaks its API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`. Secrets of callbacks that are not given are made.',
+        '`twilio`: `accountSid`, `authToken`, and `from` or `messagingServiceSid` if it is not the address; `baseUrl` for a server with the same API. `bluebubbles`: `url`, `password`, `method` (`apple-script` or `private-api`), `callbackSecret`. `smtp`: `url` (`smtps://user:password@host`), or `host`, `port`, `secure`, `user`, `password`; `imapUrl` (`imaps://user:password@host`) to read replies and bounces from; `inboundSecret`. Callback secrets that are omitted are generated.',
     }),
   })
   .meta({ id: 'LineConnectionInput' });
 
 const params = z.object({ id: Id });
 
-const Answer = z.object({ success: z.literal(true), connection: LineConnection });
+const ResponseBody = z.object({ success: z.literal(true), connection: LineConnection });
 
-/** The caller waits for servers that nobody knows yet. */
-const TRY_OUT_MS = 6000;
+/** How long to wait for the carrier when its settings are tested. */
+const CONNECTION_TEST_TIMEOUT_MS = 6000;
 
 export const lineCarrierRoutes = [
   workspaceRoute({
@@ -62,9 +63,9 @@ export const lineCarrierRoutes = [
     tag: 'Lines',
     transaction: false,
     role: 'admin',
-    summary: 'How a line is connected to its carrier',
+    summary: "Get a line's carrier connection",
     params,
-    responses: { 200: Answer },
+    responses: { 200: ResponseBody },
     errors: ['NOT_FOUND'],
     async handler({ caller, params: { id }, ...services }) {
       const line = await withTenant(services.pools, caller.workspace.id, (db) => findLine(db, id));
@@ -82,10 +83,10 @@ export const lineCarrierRoutes = [
     role: 'admin',
     summary: 'Connect a line to a carrier',
     description:
-      'The carrier is told where to report, and probed, before anything changes: settings that do not work are refused. What waits then leaves by the new carrier; receipts of what left by another one before are no longer taken. The settings replace those there were; a secret must be re-entered each time.',
+      'Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time.',
     params,
     body: LineConnectionInput,
-    responses: { 200: Answer },
+    responses: { 200: ResponseBody },
     errors: ['NOT_FOUND', 'URL_NOT_ALLOWED', 'INVALID_STATE', 'CONFLICT', 'CARRIER_NOT_USABLE'],
     audit: { action: 'line.connected', target: 'line', targets: 'handler', changes: ['provider'] },
     async handler({ caller, params: { id }, body, now, audit, ...services }) {
@@ -93,7 +94,7 @@ export const lineCarrierRoutes = [
       const { id: workspaceId, country } = caller.workspace;
       const line = await withTenant(pools, workspaceId, (db) => findLine(db, id));
       if (!line) throw lineNotFound();
-      refuseState(line);
+      assertConnectable(line);
       const carrier = carrierFor(line, body.provider, services);
       const settings = readSettings(carrier, withCallbackSecret(carrier, line, body.config, services));
       const address = addressOf(line, body.address, country);
@@ -105,7 +106,7 @@ export const lineCarrierRoutes = [
           return allowedAddress(`config.${name}`, checked);
         }),
       );
-      const inbox = await usable(async () => {
+      const inbox = await testConnection(async () => {
         await carrier.configureInbound?.(settings, id, callbackAddress(config.publicUrl, carrier, id));
         await carrier.probe(settings, id);
         return carrier.readInbox?.(settings, null, workspaceId);
@@ -117,10 +118,10 @@ export const lineCarrierRoutes = [
       const connected = await withTenant(pools, workspaceId, async (db) => {
         const held = await lockHeldLine(db, id);
         if (!held) throw lineNotFound();
-        // Nobody but the carrier that was asked to send them could tell what became of these messages.
+        // Only the current carrier can report the outcome of these messages.
         if (held === 'sending')
-          throw new ApiError('CONFLICT', 'The outcome of a send is still open; try again in a moment');
-        refuseState(held);
+          throw new ApiError('CONFLICT', 'The line is sending a message; try again in a moment');
+        assertConnectable(held);
         const inboxPosition = inbox?.read.at(-1)?.position ?? null;
         await connectLine(db, held, { carrier: carrier.name, carrierConfig, address, inboxPosition }, now);
         await audit(db, [{ id }]);
@@ -134,11 +135,11 @@ export const lineCarrierRoutes = [
 
 const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
 
-/** A line that is set up, or one of the workspace's own that is about to be. */
-function refuseState({ provisioningStatus: status, lineType }: LineRow): void {
+/** Active lines can be connected, and lines of the customer's own (`byo`) also before they are active. */
+function assertConnectable({ provisioningStatus: status, lineType }: LineRow): void {
   if (status === 'active' || (lineType === 'byo' && (status === 'provisioning' || status === 'failed')))
     return;
-  throw new ApiError('INVALID_STATE', 'Only a line that is set up can be connected');
+  throw new ApiError('INVALID_STATE', 'Only an active line can be connected');
 }
 
 function carrierFor(line: LineRow, provider: string, { carriers }: Services): Carrier {
@@ -148,12 +149,12 @@ function carrierFor(line: LineRow, provider: string, { carriers }: Services): Ca
   if (!carrier.channels.includes(line.channel))
     throw invalid(
       'provider',
-      `${provider} carries ${carrier.channels.join(' and ')}, and the line is for ${line.channel}`,
+      `${provider} supports ${carrier.channels.join(' and ')}, but the line is for ${line.channel}`,
     );
   return carrier;
 }
 
-/** One that was made before stays, so that what was entered at the provider goes on working. */
+/** Keeps a secret that was generated before, so that the URL registered at the provider stays valid. */
 function withCallbackSecret(
   carrier: Carrier,
   line: LineRow,
@@ -187,7 +188,7 @@ function addressOf(line: LineRow, given: string | undefined, country: string): s
   const isPhone = isPhoneChannel(line.channel);
   const known = isPhone ? line.phone : line.email;
   if (given === undefined) {
-    if (known === null) throw invalid('address', 'is required: the line has none yet');
+    if (known === null) throw invalid('address', 'is required: the line has no address yet');
     return known;
   }
   const address = given.includes('@') === isPhone ? null : normalizeAddress(given, country);
@@ -196,13 +197,16 @@ function addressOf(line: LineRow, given: string | undefined, country: string): s
   return address;
 }
 
-async function usable<T>(attempt: () => Promise<T>): Promise<T> {
-  const { promise: tooLate, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error('no answer within 6 seconds')), TRY_OUT_MS);
+async function testConnection<T>(test: () => Promise<T>): Promise<T> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new Error('no response within 6 seconds')),
+    CONNECTION_TEST_TIMEOUT_MS,
+  );
   try {
-    return await Promise.race([attempt(), tooLate]);
+    return await Promise.race([test(), timeout]);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'no reason';
+    const reason = error instanceof Error ? error.message : 'unknown error';
     throw new ApiError('CARRIER_NOT_USABLE', `The carrier does not work with these settings: ${reason}`);
   } finally {
     clearTimeout(timer);

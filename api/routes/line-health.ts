@@ -11,14 +11,13 @@ import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 export const lineHealthRoutes = [
-  /** A fresh probe of one line. */
   workspaceRoute({
     id: 'checkLineAvailability',
     method: 'GET',
     path: '/api/lines/check-availability',
     tag: 'Lines',
     transaction: false,
-    summary: 'Probe a line now and keep the result as its healthCheck',
+    summary: 'Probe a line now and store the result as its healthCheck',
     query: z.object({ id: z.string({ error: 'is required' }).min(1, 'is required') }),
     responses: {
       200: z.object({
@@ -39,14 +38,14 @@ export const lineHealthRoutes = [
       if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
       if (!line.isActive || line.provisioningStatus !== 'active')
         throw invalid('id', 'the line is not active');
-      const settings = configured(() => lineCarrier(services, line));
-      let told = false;
+      const settings = openSettings(() => lineCarrier(services, line));
+      let notified = false;
       const probed = await probeLine(
         pools,
         { workspaceId, lineId: line.id },
         () => settings.carrier.probe(settings.config, line.id),
         async (db, current, { wentDown }, at) => {
-          if (wentDown) told = await notifyLineDown(db, current, mailSeal(secrets, workspaceId), at);
+          if (wentDown) notified = await notifyLineDown(db, current, mailSeal(secrets, workspaceId), at);
         },
       );
       if (!probed) throw new ApiError('NOT_FOUND', 'Line not found');
@@ -59,17 +58,17 @@ export const lineHealthRoutes = [
           failures: probed.failure === null ? [] : [{ check: 'probe', error: probed.failure }],
           checkedAt: probed.checkedAt.toISOString(),
           shouldNotify: probed.wentDown && probed.lineDownNotifications,
-          notificationSent: told,
+          notificationSent: notified,
         },
       };
     },
   }),
 ];
 
-function configured<T>(open: () => T): T {
+function openSettings<T>(open: () => T): T {
   try {
     return open();
   } catch {
-    throw invalid('id', 'the line lacks the configuration to be probed');
+    throw invalid('id', 'the line is not configured');
   }
 }

@@ -21,8 +21,8 @@ import type { Channel } from '#domain/channel.ts';
 import { PaymentsUnavailable } from '#domain/payments.ts';
 import type { RecordAudit } from '../http/audit.ts';
 import { ApiError } from '../http/errors.ts';
-import { replayed, requestHash } from '../http/idempotency.ts';
-import type { Answer } from '../http/respond.ts';
+import { withIdempotencyKey, requestHash } from '../http/idempotency.ts';
+import type { HandlerResult } from '../http/respond.ts';
 import { workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
@@ -69,21 +69,26 @@ export const lineRequestRoutes = [
 
       // The request is on record before the provider is asked: a crash in between is repaired by the request's workflow.
       const answer = await withTenant(pools, workspaceId, (db) =>
-        replayed(db, { route: CREATE, key, hash: requestHash(body) }, secrets, async (): Promise<Answer> => {
-          const granted = await grantLine(db, body.channelType);
-          const country = body.country ?? caller.workspace.country;
-          const source = caller.via === 'key' ? 'api' : 'dashboard';
-          const stored = await insertLineRequest(db, {
-            ...body,
-            country,
-            id: newId(),
-            carrier: carrier?.name ?? NO_CARRIER,
-            source,
-            grant: granted,
-          });
-          await audit(db, [{ id: stored.id }]);
-          return { status: 201, body: presentLineRequest(stored) };
-        }),
+        withIdempotencyKey(
+          db,
+          { route: CREATE, key, hash: requestHash(body) },
+          secrets,
+          async (): Promise<HandlerResult> => {
+            const granted = await grantLine(db, body.channelType);
+            const country = body.country ?? caller.workspace.country;
+            const source = caller.via === 'key' ? 'api' : 'dashboard';
+            const stored = await insertLineRequest(db, {
+              ...body,
+              country,
+              id: newId(),
+              carrier: carrier?.name ?? NO_CARRIER,
+              source,
+              grant: granted,
+            });
+            await audit(db, [{ id: stored.id }]);
+            return { status: 201, body: presentLineRequest(stored) };
+          },
+        ),
       );
       const request = LineRequest.parse(answer.body);
       const id = request.line._id;

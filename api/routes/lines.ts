@@ -21,7 +21,7 @@ export const lineRoutes = [
     method: 'GET',
     path: '/api/lines/by-user',
     tag: 'Lines',
-    summary: "The workspace's lines with today's usage",
+    summary: "List lines with today's usage",
     responses: { 200: z.object({ lines: z.array(Line) }) },
     async handler({ db, caller, now }) {
       return { status: 200, body: { lines: await listLines(db, caller.workspace.timezone, now) } };
@@ -33,7 +33,7 @@ export const lineRoutes = [
     method: 'PATCH',
     path: '/api/lines/{id}',
     tag: 'Lines',
-    summary: "Change a line's names, limits, gaps or whether it sends",
+    summary: "Update a line's name, limits, gaps or status",
     params: z.object({ id: Id }),
     body: LinePatch,
     responses: { 200: z.object({ success: z.literal(true), line: Line }) },
@@ -55,7 +55,7 @@ export const lineRoutes = [
       const found = await updateLine(db, params.id, body);
       const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;
       if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
-      // A line that stops sending hands over what does not insist on it; one that starts takes what waited for any.
+      // An inactive line gives up the messages that are not pinned to it; an active one takes those without a line.
       if (body.isActive !== undefined)
         await rehomeMessages(db, body.isActive ? null : params.id, { keepPinned: true });
       if (CAPS.some((cap) => body[cap] !== undefined)) await rescheduleCapped(db, params.id, now);

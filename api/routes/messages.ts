@@ -9,7 +9,7 @@ import { MessageStatus } from '#domain/message-status.ts';
 import { Message, MessageInput } from '#domain/message.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
-import { refused } from '../http/refusal.ts';
+import { toApiError } from '../http/refusal.ts';
 import { perMinute, workspaceRoute } from '../http/route.ts';
 
 const MessageParams = z.object({ id: Id });
@@ -22,7 +22,7 @@ export const messageRoutes = [
     tag: 'Messages',
     summary: 'Send or schedule one message',
     description:
-      'Answers `201` once the message is stored; it leaves when its line may send. Limits, windows and gaps are never an error: they show in `status`, `scheduledDate` and `holdReason`.',
+      'Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`.',
     limit: perMinute(60),
     idempotent: true,
     body: MessageInput,
@@ -35,7 +35,7 @@ export const messageRoutes = [
         const schedule = body.scheduledDate === undefined ? now : new Date(body.scheduledDate);
         draft = draftMessage(body, context, { now, source: 'api', schedule, userId: caller.userId });
       } catch (error) {
-        throw refused(error);
+        throw toApiError(error);
       }
       const [message] = await acceptMessages(db, [draft], now);
       if (!message) throw new Error('the message was not inserted');
@@ -48,7 +48,7 @@ export const messageRoutes = [
     method: 'GET',
     path: '/api/messages',
     tag: 'Messages',
-    summary: 'Messages of the workspace, newest first',
+    summary: 'List messages, newest first',
     query: PageQuery.extend({
       leadId: Id.optional(),
       lineId: Id.optional(),
@@ -70,7 +70,7 @@ export const messageRoutes = [
     method: 'GET',
     path: '/api/messages/{id}',
     tag: 'Messages',
-    summary: 'One message',
+    summary: 'Get a message',
     params: MessageParams,
     responses: { 200: Message },
     errors: ['NOT_FOUND'],
@@ -86,7 +86,7 @@ export const messageRoutes = [
     method: 'POST',
     path: '/api/messages/{id}/cancel',
     tag: 'Messages',
-    summary: 'Cancel a message that has not left yet',
+    summary: 'Cancel a message that has not been sent yet',
     params: MessageParams,
     responses: { 200: Message },
     errors: ['NOT_FOUND', 'MESSAGE_NOT_CANCELABLE'],

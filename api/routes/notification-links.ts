@@ -6,7 +6,7 @@ import { html } from '#providers/mail/html.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';
 import { readRawBody } from '../http/body.ts';
 import { publicRoute } from '../http/route.ts';
-import { PAGE_ANSWERS, refuseLink, showPage } from '../http/small-page.ts';
+import { PAGE_RESPONSES, refuseLink, showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
 
 const NAMES: Record<NotificationKind, string> = {
@@ -17,14 +17,14 @@ const NAMES: Record<NotificationKind, string> = {
 };
 
 export const notificationLinkRoutes = [
-  /** For a person: mail scanners fetch every link, so the page only asks (RFC 8058 §3.2). */
+  /** The page only asks for confirmation, because mail scanners open every link (RFC 8058, section 3.2). */
   publicRoute({
     id: 'notificationPage',
     method: 'GET',
     path: '/notifications/{token}',
     tag: 'Email preferences',
-    summary: 'A page that asks whether to turn a kind of notification email off; opening it changes nothing',
-    answers: PAGE_ANSWERS,
+    summary: 'Show a page that asks whether to turn off a kind of notification email',
+    contentTypes: PAGE_RESPONSES,
     async respond(context, services) {
       const target = targetOf(context, services);
       if (!target) return refuseLink(context, services);
@@ -34,16 +34,16 @@ export const notificationLinkRoutes = [
     },
   }),
 
-  /** By the mail program with one click (`List-Unsubscribe=One-Click`), or by the page's button, which can also undo it. */
+  /** Called by mail clients (`List-Unsubscribe=One-Click`) and by the page, which can also undo it. */
   publicRoute({
     id: 'turnOffNotifications',
     method: 'POST',
     path: '/notifications/{token}',
     tag: 'Email preferences',
     summary:
-      'Turn a kind of notification email off for the person who got one (RFC 8058); with `state=on`, on again',
+      'Turn off a kind of notification email for its recipient (RFC 8058); `state=on` turns it on again',
     errors: ['BODY_TOO_LARGE'],
-    answers: PAGE_ANSWERS,
+    contentTypes: PAGE_RESPONSES,
     async respond(context, services) {
       const target = targetOf(context, services);
       if (!target) return refuseLink(context, services);
@@ -61,7 +61,7 @@ function showState(context: Context, kind: NotificationKind, muted: boolean): vo
     const again = html`<form method="post">
       <button name="state" value="on">Turn them on again</button>
     </form>`;
-    return showPage(context, 200, html`You get no ${name} any more`, again);
+    return showPage(context, 200, html`You no longer receive ${name}`, again);
   }
   showPage(
     context,

@@ -17,20 +17,20 @@ import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
 export const paymentCallbackRoutes = [
-  /** Invoices and subscriptions, as the payment provider tells of them: in any order, more than once. */
+  /** Events arrive in any order and more than once. */
   publicRoute({
     id: 'paymentCallback',
     method: 'POST',
     path: '/callbacks/payments',
     tag: 'Callbacks',
-    summary: "The payment provider's events; verified by their `Stripe-Signature`",
-    answers: { 200: 'application/json' },
+    summary: 'Receive events of the payment provider, verified by `Stripe-Signature`',
+    contentTypes: { 200: 'application/json' },
     errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'BODY_TOO_LARGE'],
     async respond(context, services) {
       const { pools, payments, logger } = services;
       const event = await readEvent(context, services);
       if (event?.kind === 'invoice') {
-        // Where the line is now: it may have moved within its agency since the invoice was made.
+        // The line may have been transferred since the invoice was created.
         const home = await withAuth(pools, clientAddress(context), `line ${event.lineId}`, (db) =>
           findLineOwner(db, event.lineId),
         );
@@ -41,7 +41,7 @@ export const paymentCallbackRoutes = [
         else
           logger.warn(
             { lineId: event.lineId, type: event.type },
-            'an invoice event is about a line that is not here',
+            'received an invoice event for an unknown line',
           );
       }
       if (event?.kind === 'subscription') {
@@ -59,10 +59,10 @@ export const paymentCallbackRoutes = [
   }),
 ];
 
-/** @throws UNAUTHORIZED, VALIDATION_ERROR; RATE_LIMITED after too many wrong signatures of one client. */
+/** @throws UNAUTHORIZED, VALIDATION_ERROR; RATE_LIMITED after too many invalid signatures from one client. */
 async function readEvent(context: Context, { payments, rateLimits }: Services): Promise<PaymentEvent | null> {
   const rawBody = await readRawBytes(context);
-  // A signature is over the bytes as they came: decoded, these would be others, and match none.
+  // The signature is over the raw bytes, which decoding would change.
   if (!isUtf8(rawBody)) throw invalid('', 'the body is not UTF-8 text');
   try {
     return payments.parseCallback(rawBody.toString('utf8'), context.get('stripe-signature'));
@@ -74,7 +74,7 @@ async function readEvent(context: Context, { payments, rateLimits }: Services): 
   }
 }
 
-/** Anything but 2xx makes the provider tell it again. */
+/** The provider retries after any response other than 2xx. */
 function translatedError(error: unknown): unknown {
   return error instanceof PaymentsUnavailable ? new ApiError('UNAVAILABLE') : error;
 }

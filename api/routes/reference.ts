@@ -4,7 +4,7 @@ import { openApiDocument } from '../http/openapi.ts';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute, type Route } from '../http/route.ts';
 
-/** The API's own description; made from the list of routes, which these routes are part of. */
+/** @param routes a function, because these routes are part of the list that they document. */
 export function referenceRoutes(routes: () => readonly Route[]): Route[] {
   let document: string | undefined;
   return [
@@ -13,8 +13,8 @@ export function referenceRoutes(routes: () => readonly Route[]): Route[] {
       method: 'GET',
       path: '/openapi.json',
       tag: 'System',
-      summary: 'The OpenAPI document',
-      answers: { 200: 'application/json' },
+      summary: 'Get the OpenAPI document',
+      contentTypes: { 200: 'application/json' },
       async respond(context) {
         document ??= JSON.stringify(openApiDocument(routes()));
         context.type = 'application/json';
@@ -27,7 +27,7 @@ export function referenceRoutes(routes: () => readonly Route[]): Route[] {
       path: '/docs',
       tag: 'System',
       summary: 'The API reference page',
-      answers: { 200: 'text/html' },
+      contentTypes: { 200: 'text/html' },
       hidden: true,
       async respond(context) {
         context.set('Content-Security-Policy', DOCS_CONTENT_SECURITY_POLICY);
@@ -40,8 +40,8 @@ export function referenceRoutes(routes: () => readonly Route[]): Route[] {
       method: 'GET',
       path: '/docs/assets/{name}',
       tag: 'System',
-      summary: 'What the API reference page loads',
-      answers: { 200: 'application/octet-stream' },
+      summary: 'Assets of the API reference page',
+      contentTypes: { 200: 'application/octet-stream' },
       hidden: true,
       async respond(context) {
         const asset = docsAsset(String(context['params'].name));

@@ -11,9 +11,9 @@ export const replyRoutes = [
     method: 'GET',
     path: '/api/replies',
     tag: 'Conversations',
-    summary: 'What contacts replied: one item per conversation, newest first',
+    summary: 'List the newest reply of each conversation, newest first',
     description:
-      'Automatic answers (out of office, bounce notices) are no replies. The filters choose among replies, so that with `until` or `lineId` an item shows the newest reply that fits. A burst of attachments goes on arriving for a while: read again for the full set.',
+      'Automatic replies (out of office, bounces) are excluded. The filters apply to replies, so with `until` or `lineId` an item shows the newest matching reply. A large batch of attachments can arrive over several seconds; read again for the full set.',
     limit: perMinute(120),
     query: PageQuery.extend({
       leadId: Id.optional(),

@@ -4,8 +4,7 @@ import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 
 /**
- * The simulated providers under the API's own address: everything below `/simulated/` is passed on
- * to their service. Without one, as in production, there is nothing there.
+ * Proxies `/simulated/` to the simulated providers. Responds 404 if there are none, as in production.
  */
 export const simulatedRoutes = (['GET', 'POST'] as const).map((method) =>
   publicRoute({
@@ -13,8 +12,8 @@ export const simulatedRoutes = (['GET', 'POST'] as const).map((method) =>
     method,
     path: '/simulated/{*path}',
     tag: 'Simulated providers',
-    summary: 'The simulated providers',
-    answers: { 200: 'application/json' },
+    summary: 'Proxy to the simulated providers',
+    contentTypes: { 200: 'application/json' },
     hidden: true,
     async respond(context, { config }) {
       if (!config.simulator) throw new ApiError('NOT_FOUND');
@@ -27,7 +26,7 @@ export const simulatedRoutes = (['GET', 'POST'] as const).map((method) =>
           ...(contentType !== '' && { 'content-type': contentType }),
         },
         body: method === 'POST' ? Readable.from(context.req) : null,
-        // The page of the simulated payment provider answers a form with a redirect: that is the browser's to follow.
+        // Redirects of the simulated payment page are left to the browser.
       });
       context.status = answer.statusCode;
       for (const name of ['content-type', 'location']) {

@@ -11,8 +11,8 @@ export const systemRoutes = [
     method: 'GET',
     path: '/healthz',
     tag: 'System',
-    summary: 'The process is up',
-    answers: { 200: 'application/json' },
+    summary: 'Check that the process is up',
+    contentTypes: { 200: 'application/json' },
     async respond(context) {
       context.body = { status: 'ok' };
     },
@@ -23,8 +23,8 @@ export const systemRoutes = [
     method: 'GET',
     path: '/readyz',
     tag: 'System',
-    summary: 'PostgreSQL and Temporal answer, and the migrations are current',
-    answers: { 200: 'application/json', 503: 'application/json' },
+    summary: 'Check that PostgreSQL and Temporal respond and that the schema is current',
+    contentTypes: { 200: 'application/json', 503: 'application/json' },
     async respond(context, { pools, temporal, logger }) {
       const checks = {
         postgresql: async () =>
@@ -33,7 +33,7 @@ export const systemRoutes = [
           const applied = await systemDb(pools).maybeOneFirst(sql.type(z.object({ name: z.string() }))`
           select name from migrations order by name desc limit 1`);
           if (applied !== (await newestMigration()))
-            throw new Error('the database is not at the newest migration');
+            throw new Error('the schema is not at the newest migration');
         },
         temporal: async () =>
           void (await temporal.withDeadline(Date.now() + 2000, () =>
@@ -63,13 +63,13 @@ export const systemRoutes = [
     path: '/metrics',
     tag: 'System',
     summary: 'Metrics in the Prometheus text format',
-    answers: { 200: 'text/plain' },
+    contentTypes: { 200: 'text/plain' },
     async respond(context, { metrics, waker, pools, logger }) {
       metrics.waitingWakes.set(waker.waiting);
       try {
         metrics.unreadableInbound.set(await countUnreadable(systemDb(pools)));
       } catch (error) {
-        // The others are wanted most when the database does not answer.
+        // The other metrics matter most while the database does not respond.
         logger.warn({ error }, 'unreadable inbound messages could not be counted');
       }
       context.type = metrics.registry.contentType;

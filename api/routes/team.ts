@@ -22,7 +22,7 @@ import { mailSeal } from '#providers/mail/seal.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
-/** A link's token is found by its hash; the token itself is in the email alone. */
+/** Only the hash is stored; the token itself is only in the email. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 export function newToken(): { token: string; tokenHash: string } {
@@ -30,10 +30,10 @@ export function newToken(): { token: string; tokenHash: string } {
   return { token, tokenHash: hashToken(token) };
 }
 
-/** Invitations send email to anybody: fewer than of other requests, for each workspace or agency. */
+/** Stricter than the default, because invitations send email to arbitrary addresses. */
 export const INVITATION_LIMIT = { requests: INVITATIONS_PER_HOUR, seconds: 3600 };
 
-/** When an address may get its next invitation: at once, unless one was sent within the hour and withdrawn since. */
+/** When to email an invitation: at once, unless an earlier one, since revoked, was emailed within the hour. */
 export async function invitationMailAt(
   outbox: Outbox,
   email: string,
@@ -52,7 +52,7 @@ export const teamRoutes = [
     tag: 'Team',
     role: 'admin',
     summary: 'Invite somebody to the workspace by email',
-    description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one; within an hour of the last email it changes the role and sends nothing. ${INVITATIONS_PER_HOUR} invitations an hour.`,
+    description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: ${INVITATIONS_PER_HOUR} invitations per hour.`,
     idempotent: true,
     limit: INVITATION_LIMIT,
     body: z
@@ -71,7 +71,7 @@ export const teamRoutes = [
       if (email === null) throw invalid('email', 'must be an email address');
       const team = await listTeam(db);
       if (team.some((member) => member.email.toLowerCase() === email.toLowerCase())) {
-        throw new ApiError('CONFLICT', 'This person is a member of the workspace');
+        throw new ApiError('CONFLICT', 'This person is already a member of the workspace');
       }
       const { token, tokenHash } = newToken();
       const { invitation, isNewLink } = await upsertInvitation(db, {
@@ -81,8 +81,8 @@ export const teamRoutes = [
         userId: caller.userId,
         now,
       });
-      const answer = { status: 201, body: { success: true, invitation } } as const;
-      if (!isNewLink) return answer;
+      const response = { status: 201, body: { success: true, invitation } } as const;
+      if (!isNewLink) return response;
       const inviter = team.find(({ userId }) => userId === caller.userId)?.name ?? '';
       const link = `${config.publicUrl}/invitations/${token}`;
       const names = { workspaceName: await workspaceName(db), invitedBy: inviter === '' ? null : inviter };
@@ -93,7 +93,7 @@ export const teamRoutes = [
         mailSeal(secrets, db.workspaceId),
         await invitationMailAt(workspaceOutbox(db), email, 'invitation', now),
       );
-      return answer;
+      return response;
     },
   }),
 
@@ -102,7 +102,7 @@ export const teamRoutes = [
     method: 'GET',
     path: '/api/team/members',
     tag: 'Team',
-    summary: 'The people of the workspace, its owner first',
+    summary: 'List the members of the workspace, the owner first',
     responses: { 200: z.object({ success: z.literal(true), members: z.array(TeamMember) }) },
     async handler({ db }) {
       return { status: 200, body: { success: true, members: await listTeam(db) } };
@@ -114,7 +114,7 @@ export const teamRoutes = [
     method: 'GET',
     path: '/api/team/invitations',
     tag: 'Team',
-    summary: 'Who was invited, newest first',
+    summary: 'List invitations, newest first',
     responses: { 200: z.object({ success: z.literal(true), invitations: z.array(Invitation) }) },
     async handler({ db }) {
       return { status: 200, body: { success: true, invitations: await listInvitations(db) } };
@@ -127,7 +127,7 @@ export const teamRoutes = [
     path: '/api/team/invitations/{id}',
     tag: 'Team',
     role: 'admin',
-    summary: 'Withdraw an invitation that was not accepted; its link is void',
+    summary: 'Revoke a pending invitation and its link',
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true) }) },
     audit: { action: 'invitation.deleted', target: 'invitation' },

@@ -5,18 +5,18 @@ import { withTenant } from '#db/transactions.ts';
 import { html } from '#providers/mail/html.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import { publicRoute } from '../http/route.ts';
-import { PAGE_ANSWERS, refuseLink, showPage } from '../http/small-page.ts';
+import { PAGE_RESPONSES, refuseLink, showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
 
 export const unsubscribeRoutes = [
-  /** For a person: mail scanners fetch every link, so the page only asks (RFC 8058 §3.2). */
+  /** The page only asks for confirmation, because mail scanners open every link (RFC 8058, section 3.2). */
   publicRoute({
     id: 'unsubscribePage',
     method: 'GET',
     path: '/unsubscribe/{token}',
     tag: 'Opt-outs',
-    summary: 'A page that asks whether to unsubscribe; opening it changes nothing',
-    answers: PAGE_ANSWERS,
+    summary: 'Show a page that asks whether to unsubscribe',
+    contentTypes: PAGE_RESPONSES,
     async respond(context, services) {
       const found = await recipientOf(context, services);
       if (!found) return refuseLink(context, services);
@@ -31,14 +31,14 @@ export const unsubscribeRoutes = [
     },
   }),
 
-  /** By the mail program with one click, or by the page's button; the body (`List-Unsubscribe=One-Click`) adds nothing. */
+  /** Called by mail clients (`List-Unsubscribe=One-Click`) and by the page. */
   publicRoute({
     id: 'unsubscribe',
     method: 'POST',
     path: '/unsubscribe/{token}',
     tag: 'Opt-outs',
-    summary: 'Opt the recipient of an email out of the workspace (RFC 8058)',
-    answers: PAGE_ANSWERS,
+    summary: 'Opt out the recipient of an email (RFC 8058)',
+    contentTypes: PAGE_RESPONSES,
     async respond(context, services) {
       const found = await recipientOf(context, services);
       if (!found) return refuseLink(context, services);

@@ -17,7 +17,7 @@ export const webhookDeliveryRoutes = [
     method: 'GET',
     path: '/api/webhooks/{id}/deliveries',
     tag: 'Webhooks',
-    summary: 'The delivery log of a webhook, newest first, kept for 30 days',
+    summary: 'List the deliveries of a webhook in the last 30 days, newest first',
     params: WebhookParams,
     query: PageQuery,
     responses: {
@@ -43,7 +43,7 @@ export const webhookDeliveryRoutes = [
     transaction: false,
     summary: 'Send a past delivery again',
     description:
-      'The stored body, byte for byte, to the present URL and signed with the present secret, with `X-Svc-Replay: true`, the `X-Svc-Event-Id` of the original and a new `X-Svc-Delivery-Id`. A second attempt follows only when no connection came about. Answers `502` when the endpoint did not return 2xx.',
+      'Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if no connection was established. Responds `502` if the endpoint does not return 2xx.',
     params: z.object({ id: Id, deliveryId: Id }),
     responses: { 200: DeliveryReport, 502: DeliveryReport },
     errors: ['NOT_FOUND', 'WEBHOOK_INACTIVE'],
@@ -72,7 +72,7 @@ export const webhookDeliveryRoutes = [
     transaction: false,
     summary: 'Send a test ping',
     description:
-      'An event `webhook.ping`, signed like every other, whatever the webhook subscribes to. Answers as a replay does.',
+      'Sends a signed event `webhook.ping`, regardless of the subscriptions. The response is the same as for a replay.',
     params: WebhookParams,
     responses: { 200: DeliveryReport, 502: DeliveryReport },
     errors: ['NOT_FOUND', 'WEBHOOK_INACTIVE'],

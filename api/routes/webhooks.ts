@@ -29,7 +29,7 @@ export const webhookRoutes = [
     method: 'GET',
     path: '/api/webhooks',
     tag: 'Webhooks',
-    summary: 'The webhooks of the workspace',
+    summary: 'List webhooks',
     query: PageQuery,
     responses: {
       200: z.object({ success: z.literal(true), webhooks: z.array(Webhook), nextCursor: NextCursor }),
@@ -46,9 +46,9 @@ export const webhookRoutes = [
     path: '/api/webhooks',
     tag: 'Webhooks',
     role: 'admin',
-    summary: 'Register a URL for events',
+    summary: 'Register a webhook',
     description:
-      'The signing secret is in this answer and never shown again. Deliveries follow the Standard Webhooks scheme.',
+      'The signing secret is returned only here. Deliveries follow the Standard Webhooks specification.',
     idempotent: true,
     body: WebhookInput,
     responses: {
@@ -77,7 +77,7 @@ export const webhookRoutes = [
     method: 'GET',
     path: '/api/webhooks/{id}',
     tag: 'Webhooks',
-    summary: 'One webhook',
+    summary: 'Get a webhook',
     params: WebhookParams,
     responses: { 200: z.object({ success: z.literal(true), webhook: Webhook }) },
     errors: ['NOT_FOUND'],
@@ -94,9 +94,9 @@ export const webhookRoutes = [
     path: '/api/webhooks/{id}',
     tag: 'Webhooks',
     role: 'admin',
-    summary: 'Change the URL, the events, the name or the status of a webhook',
+    summary: 'Update a webhook',
     description:
-      'What waits to be delivered goes to the new URL. With `isActive: false` deliveries stop at once; those that were waiting go out when it is active again, and events in between are not delivered.',
+      'Pending deliveries go to the new URL. With `isActive: false` deliveries stop at once. Pending ones are sent when the webhook is active again; events in the meantime are not delivered.',
     params: WebhookParams,
     body: WebhookPatch,
     responses: { 200: z.object({ success: z.literal(true), webhook: Webhook }) },
@@ -137,8 +137,8 @@ export const webhookRoutes = [
     path: '/api/webhooks/{id}/rotate-secret',
     tag: 'Webhooks',
     role: 'admin',
-    summary: 'Give a webhook a new signing secret',
-    description: `The new secret is in this answer and never shown again. For ${ROTATION_HOURS} hours deliveries are signed with both, so that receivers change over without missing one; a secret that was already being phased out ends at once.`,
+    summary: "Rotate a webhook's signing secret",
+    description: `The new secret is returned only here. For ${ROTATION_HOURS} hours deliveries are signed with both secrets, so that receivers can switch without rejecting any. An older secret that was still in use stops signing at once.`,
     params: WebhookParams,
     responses: {
       200: z.object({

@@ -251,7 +251,7 @@ describe('the link that turns notifications off', () => {
     });
     expect([oneClick.status, await oneClick.text()]).toEqual([
       200,
-      expect.stringContaining('You get no reply alerts'),
+      expect.stringContaining('You no longer receive reply alerts'),
     ]);
     await writes(phone(), 'Three');
     await eventually(async () => (await mailsTo(admin)).length === 3);
