@@ -43,7 +43,7 @@ export async function redeliver(
     const redelivery = await find(db);
     if (!webhook.isActive) throw new ApiError('WEBHOOK_INACTIVE');
     const id = await insertClaimedDelivery(db, { webhookId, ...redelivery }, now);
-    // The dispatcher looks after what is claimed: should this process end now, it is recorded as interrupted.
+    // If this process crashes, the dispatcher records the delivery as interrupted.
     wake(db, webhookDispatcherId(workspaceId), now, 'deliveriesDue');
     return { id, webhook, redelivery };
   });

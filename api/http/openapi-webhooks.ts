@@ -22,11 +22,9 @@ const DeliveryHeaders = z.object({
   'X-Svc-Event': z.string().meta({ description: "The event's name." }),
   'X-Svc-Event-Id': z.string().meta({ description: 'The same for a replay.' }),
   'X-Svc-Delivery-Id': z.string().meta({ description: 'New for every delivery.' }),
-  'X-Svc-Timestamp': z
-    .string()
-    .meta({
-      description: 'The time of this delivery in Unix seconds. Reject deliveries older than 5 minutes.',
-    }),
+  'X-Svc-Timestamp': z.string().meta({
+    description: 'The time of this delivery in Unix seconds. Reject deliveries older than 5 minutes.',
+  }),
   'X-Svc-Signature': z.string().meta({
     description:
       '`v1,` and the base64 of HMAC-SHA256 over `{event id}.{timestamp}.{raw body}`; the key is the base64 after `whsec_`. For 24 hours after a rotation there are several signatures, separated by spaces.',

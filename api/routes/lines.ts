@@ -59,7 +59,7 @@ export const lineRoutes = [
       if (body.isActive !== undefined)
         await rehomeMessages(db, body.isActive ? null : params.id, { keepPinned: true });
       if (CAPS.some((cap) => body[cap] !== undefined)) await rescheduleCapped(db, params.id, now);
-      // Its pacer sleeps by the limits it knew.
+      // The pacer sleeps until a time computed from the old limits.
       wake(db, linePacerId(params.id), now, 'lineChanged');
       return { status: 200, body: { success: true, line } };
     },
