@@ -6,6 +6,7 @@ import type { Dependencies } from './dependencies.ts';
 import { createDrainActivities } from './drip.ts';
 import { createLineHealthActivities } from './line-health.ts';
 import { createLineInboxActivities } from './line-inboxes.ts';
+import { createLineOrderActivities } from './line-orders.ts';
 import { createLineRequestActivities } from './line-requests.ts';
 import { createListDeletionActivities } from './list-deletion.ts';
 import { createMailActivities } from './mail.ts';
@@ -24,6 +25,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createSendActivities(dependencies),
     ...createAvailabilityActivities(dependencies),
     ...createLineHealthActivities(dependencies),
+    ...createLineOrderActivities(dependencies),
     ...createLineInboxActivities(dependencies),
     ...createDrainActivities(dependencies),
     ...createWebhookActivities(dependencies),

@@ -32,7 +32,7 @@ export async function lineRound(
   pools: Pools,
   { workspaceId, lineId }: { workspaceId: string; lineId: string },
   workflowId: string,
-  work: (line: LineAtCarrier) => Promise<Round>,
+  work: (line: LineAtCarrier) => Promise<LineRound>,
   { endsUnconnected }: { endsUnconnected: boolean },
 ): Promise<LineRound> {
   /** Decided in one look: a line that is moved or connected meanwhile is looked at again at once. */

@@ -1,5 +1,6 @@
 import { type AttemptRow, callHistory, insertAttempts, lineHistory } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
+import { setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
 import { findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
@@ -49,6 +50,8 @@ export interface SendPlan extends Look {
   forced: string[];
   /** Messages whose fallback SMS is still owed. */
   owed: string[];
+  /** An operator has paused the line. */
+  isPaused: boolean;
   /** The line had attempts without an outcome before these: a crash or a lost answer left them. */
   hasOpenAttempts: boolean;
 }
@@ -83,21 +86,29 @@ export async function planSends(
   const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, lineId, bounds);
   const pastDue = await isPastDue(db);
   const forced = await dueForcedFallbacks(db, lineId, now);
+  const isPaused = line.pausedAt !== null;
+  const stopped = pastDue ? 'subscription_past_due' : isPaused ? 'line_paused' : null;
   const found = {
     claims: [],
-    forced: pastDue ? [] : forced,
-    owed: pastDue ? [] : await owedFallbacks(db, lineId),
+    forced: stopped ? [] : forced,
+    owed: stopped ? [] : await owedFallbacks(db, lineId),
+    isPaused,
     hasOpenAttempts,
   };
   if (line.heldUntil !== null && line.heldUntil > now) {
     return { ...found, forced: [], owed: [], nextAt: line.heldUntil, reason: 'the line is being changed' };
   }
-  const { send: allowed, wait } = await applyRules(db, { ...paced(line, timezone), pastDue }, history, now);
-  if (pastDue) {
-    await setHoldReason(db, forced, 'subscription_past_due');
+  const { send: allowed, wait } = await applyRules(
+    db,
+    { ...plannedLine(line, timezone), pastDue },
+    history,
+    now,
+  );
+  if (stopped) {
+    await setHoldReason(db, forced, stopped);
     // What falls due meanwhile is told why it waits.
     const nextAt = await nextDueAt(db, lineId, now);
-    return { ...found, nextAt, reason: operatorsReason('subscription_past_due') };
+    return { ...found, nextAt, reason: operatorsReason(stopped) };
   }
   const busy = await lockConversations(
     db,
@@ -130,9 +141,9 @@ interface Ruling {
   wait: Plan['next'] | null;
 }
 
-async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, now: Date): Promise<Ruling> {
+async function applyRules(db: TenantDb, line: PlannedLine, history: LineHistory, now: Date): Promise<Ruling> {
   const look = async (limit: number) => {
-    const queue = await dueMessages(db, line.id, now, limit);
+    const queue = await dueMessages(db, line.id, now, limit, line.sendNow);
     // Nobody asks about the carrier of a line that has nothing to send.
     const calls =
       queue.length > 0 && (await callHistory(db, line.id, new Date(now.getTime() - CALLS_COUNT_MS)));
@@ -148,6 +159,7 @@ async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, n
   await moveMessages(db, plan.moves);
 
   const chosen = new Set(plan.send);
+  await forgetUrgent(db, line, [...plan.send, ...plan.moves.map(({ id }) => id)], queue);
   const send = queue.filter(({ id }) => chosen.has(id));
   const held = queue.length - refused.length - plan.moves.length > 0;
   if (send.length > 0 || !held) return { send, wait: null };
@@ -157,6 +169,47 @@ async function applyRules(db: TenantDb, line: PacedLine, history: LineHistory, n
     plan.next.reason,
   );
   return { send, wait: plan.next };
+}
+
+/** What an operator wanted to leave now, and what a rule keeps from it, is not wanted any more. */
+async function forgetUrgent(
+  db: TenantDb,
+  { id, sendNow }: PlannedLine,
+  planned: readonly string[],
+  queue: readonly QueuedMessage[],
+): Promise<void> {
+  if (sendNow.length === 0) return;
+  const left = sendNow.filter(
+    (message) =>
+      !planned.includes(message) && queue.some((queued) => queued.id === message && !queued.optedOut),
+  );
+  if (left.length < sendNow.length) await setSendNow(db, id, left);
+}
+
+/**
+ * Why a message that is due could not leave its line now, if it went ahead of all others and kept no gap.
+ * @returns in words for the operator; null: it could. Under the line's lock.
+ */
+export async function whyHeld(
+  db: TenantDb,
+  line: LineRow,
+  messageId: string,
+  now: Date,
+): Promise<string | null> {
+  const timezone = await workspaceTimezone(db);
+  const bounds = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
+  const history = await lineHistory(db, line.id, bounds);
+  const pastDue = await isPastDue(db);
+  if (pastDue) return HOLD_REASONS.subscription_past_due;
+  if (line.pausedAt !== null) return HOLD_REASONS.line_paused;
+  const calls = await callHistory(db, line.id, new Date(now.getTime() - CALLS_COUNT_MS));
+  const paced = { ...plannedLine(line, timezone), circuit: circuitAt(calls, now) };
+  const [message] = await dueMessages(db, line.id, now, 1, [messageId]);
+  // One that leaves as SMS at once is not in the line's queue.
+  if (message?.id !== messageId) return null;
+  if (message.optedOut) return 'The contact has opted out.';
+  const { send, moves, next } = planLine(paced, history, now, [message]);
+  return send.length > 0 ? null : HOLD_REASONS[moves[0]?.reason ?? next.reason];
 }
 
 async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<void> {
@@ -229,12 +282,19 @@ async function claim(
   return claims;
 }
 
-function paced(line: LineRow, timezone: string): PacedLine {
+interface PlannedLine extends PacedLine {
+  /** The messages that an operator wants to leave now. */
+  sendNow: readonly string[];
+}
+
+function plannedLine(line: LineRow, timezone: string): PlannedLine {
   return {
     id: line.id,
     channel: line.channel,
     active: line.isActive && line.provisioningStatus === 'active',
     down: line.healthStatus === 'down',
+    paused: line.pausedAt !== null,
+    sendNow: line.sendNow,
     timezone,
     dailyTotal: line.dailyTotalLimit,
     dailyNew: line.dailyNewLimit,

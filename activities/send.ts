@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { linePacerId } from '#workflows/messages/wake.ts';
-import type { LineRound, Round } from '#workflows/messages/round.ts';
+import type { LineRound } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { findHome, type LineAtCarrier, lineRound } from './line-home.ts';
@@ -22,7 +22,7 @@ export function createSendActivities(dependencies: Dependencies) {
   const sender = createSender(dependencies);
   const voiceNotes = createVoiceNotes(dependencies);
 
-  function send(line: LineAtCarrier): Promise<Round> {
+  function send(line: LineAtCarrier): Promise<LineRound> {
     return withHeartbeat(async (canceled) => {
       const end = Date.now() + ROUND_MS;
       let askAt: Date | null = null;
@@ -34,10 +34,10 @@ export function createSendActivities(dependencies: Dependencies) {
         if (!plan.hasOpenAttempts) askAt = null;
         else if (askAt === null || askAt.getTime() <= Date.now()) askAt = await sender.reconcile(line);
         const nextAt = earliest(plan.nextAt, earliest(sent.retryAt, askAt));
-        if (nextAt === null) return { nextAt: null, reason: plan.reason };
+        if (nextAt === null) return { nextAt: null, reason: plan.reason, isPaused: plan.isPaused };
         const wait = nextAt.getTime() - Date.now();
         if (wait > SHORT_WAIT_MS || Date.now() + Math.max(0, wait) > end) {
-          return { nextAt: nextAt.toISOString(), reason: plan.reason };
+          return { nextAt: nextAt.toISOString(), reason: plan.reason, isPaused: plan.isPaused };
         }
         if (wait > 0) await pause(wait);
       }

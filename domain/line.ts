@@ -45,6 +45,9 @@ export const Line = z
     minGapSeconds: z.int(),
     contactGapSeconds: z.int(),
     lineDownNotifications: z.boolean(),
+    isPaused: z
+      .boolean()
+      .meta({ description: 'An operator of the service holds it: it sends nothing, and its messages wait.' }),
     usage: z.object({ date: z.iso.date(), newMessages: z.int(), totalMessages: z.int() }),
     healthCheck: z.object({ status: HealthStatus, lastCheckedAt: z.iso.datetime() }).optional(),
     createdAt: z.iso.datetime(),

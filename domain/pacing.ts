@@ -13,6 +13,7 @@ export const HOLD_REASONS = {
   subscription_past_due: 'The subscription is past due; messages keep their place until it is paid.',
   line_down: 'The line is down; its messages keep their place until it recovers.',
   carrier_pause: 'The carrier takes no messages at present; one is tried after a pause that grows.',
+  line_paused: 'An operator has paused the line; its messages keep their place until it is resumed.',
   line_inactive: 'The line is not active; its messages keep their place.',
   line_gap: 'The line pauses between two sends.',
   contact_gap: 'The contact has just been sent another message.',
@@ -38,6 +39,8 @@ export interface PacedLine extends LineLimits {
   channel: Channel;
   active: boolean;
   down: boolean;
+  /** Whether an operator holds it; absent: nobody does. */
+  paused?: boolean;
   /** Whether the workspace has not paid; absent: it has. */
   pastDue?: boolean;
   /** Whether its carrier takes messages; absent: it does. */
@@ -68,6 +71,8 @@ export interface QueuedMessage {
   isAnswer: boolean;
   contactLastSentAt: Date | null;
   window?: SendWindow;
+  /** An operator wants it to leave now: it goes ahead of all others, and keeps no gap. */
+  isUrgent?: boolean;
   /** Passed over: never sent and never moved; failing it is up to the caller. */
   optedOut?: boolean;
 }
@@ -126,9 +131,10 @@ export function lineGapMs(line: Pick<PacedLine, 'id' | 'minGapSeconds'>, lastSen
   return Math.round(line.minGapSeconds * 1000 * jitter);
 }
 
-/** The order of a line's queue: answers, then by scheduled time, then by arrival. */
+/** The order of a line's queue: what an operator wants to leave now, answers, then by scheduled time, then by arrival. */
 export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
   return (
+    Number(b.isUrgent ?? false) - Number(a.isUrgent ?? false) ||
     Number(b.isAnswer) - Number(a.isAnswer) ||
     a.scheduledAt.getTime() - b.scheduledAt.getTime() ||
     a.arrival - b.arrival
@@ -154,6 +160,7 @@ export function planLine(
   const due = waiting.filter(({ scheduledAt }) => scheduledAt.getTime() <= now.getTime());
   const later = waiting.filter(({ scheduledAt }) => scheduledAt.getTime() > now.getTime());
   if (waiting.length > 0 && line.pastDue) return standstill('subscription_past_due');
+  if (waiting.length > 0 && line.paused) return standstill('line_paused');
   if (waiting.length > 0 && !line.active) return standstill('line_inactive');
   if (waiting.length > 0 && line.down) return standstill('line_down');
   const circuit = line.circuit ?? { state: 'closed' };
@@ -162,12 +169,14 @@ export function planLine(
   const gapEnd = endOfGap(line, history.lastSentAt);
   const send: string[] = [];
   const moves: Move[] = [];
-  if (gapEnd === null || gapEnd <= now) {
+  // What an operator wants to leave now keeps no gap.
+  const turns = gapEnd === null || gapEnd <= now ? due : due.filter(({ isUrgent }) => isUrgent);
+  if (turns.length > 0) {
     const room = line.minGapSeconds > 0 || circuit.state === 'trial' ? 1 : batch;
     const rules = rulesAt(line, history, now);
     // To the end of the queue: a message that a full hour left in place would overtake, once that hour is over,
     // its equals that were moved.
-    for (const message of due) {
+    for (const message of turns) {
       const move = rules.hold(message);
       if (move) {
         moves.push(move);
@@ -227,6 +236,7 @@ function rulesAt(line: PacedLine, history: LineHistory, now: Date): Rules {
       const free = caps.hour === 0 ? morning(message.window, now) : hour.end;
       if (used.hour >= caps.hour) return moved(free, 'hourly_new_cap');
     }
+    if (message.isUrgent) return null;
     const lastSentAt = sentNow.has(message.address) ? now : message.contactLastSentAt;
     const contactFree = lastSentAt && new Date(lastSentAt.getTime() + line.contactGapSeconds * 1000);
     return contactFree && contactFree > now ? moved(contactFree, 'contact_gap') : null;

@@ -1,5 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { Client, Connection, isGrpcServiceError, ServiceError, type TLSConfig } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  isGrpcServiceError,
+  ServiceError,
+  type TLSConfig,
+  WithStartWorkflowOperation,
+} from '@temporalio/client';
+import type { TypedSearchAttributes, UpdateDefinition } from '@temporalio/common';
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { SignalName } from '#workflows/messages/signals.ts';
@@ -156,6 +164,28 @@ function isInvalidArgument(error: unknown): boolean {
   return code === INVALID_ARGUMENT;
 }
 
+/**
+ * Does what an operator asks of a workflow (`workflows/messages/updates.ts`), and starts it when it does not run.
+ * @returns its verdict.
+ * @throws WorkflowUpdateFailedError with the refusal as its cause.
+ */
+export async function updateWorkflow<Verdict, O>(
+  client: Client,
+  { workflowId, workspaceId }: { workflowId: string; workspaceId: string },
+  update: UpdateDefinition<Verdict, [O]>,
+  order: O,
+): Promise<Verdict> {
+  return started(workflowId, workspaceId, (type, options) =>
+    client.workflow.executeUpdateWithStart(update, {
+      args: [order],
+      startWorkflowOperation: new WithStartWorkflowOperation(type, {
+        ...options,
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      }),
+    }),
+  );
+}
+
 /** One signal, which starts the workflow when it does not run. */
 export async function signalWorkflow(
   client: Client,
@@ -163,15 +193,30 @@ export async function signalWorkflow(
   workspaceId: string,
   signal: SignalName,
 ): Promise<void> {
+  await started(workflowId, workspaceId, (type, options) =>
+    client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] }),
+  );
+}
+
+type Start = Omit<ReturnType<typeof wakeStart>, 'type' | 'attributes'>;
+
+/** Asks with the means to start the workflow. */
+async function started<T>(
+  workflowId: string,
+  workspaceId: string,
+  ask: (
+    type: string,
+    options: Start & { workflowId: string; typedSearchAttributes: TypedSearchAttributes },
+  ) => Promise<T>,
+): Promise<T> {
   const { type, attributes, ...start } = wakeStart(workflowId, workspaceId);
   for (const [position, typedSearchAttributes] of attributes.entries()) {
     try {
-      const options = { ...start, workflowId, typedSearchAttributes, signal, signalArgs: [] };
-      await client.workflow.signalWithStart(type, options);
-      return;
+      return await ask(type, { ...start, workflowId, typedSearchAttributes });
     } catch (error) {
       // A namespace whose owner has not registered some search attributes refuses a start that has them.
       if (!isInvalidArgument(error) || position === attributes.length - 1) throw error;
     }
   }
+  throw new Error('a start is tried at least once');
 }

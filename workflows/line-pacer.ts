@@ -1,9 +1,12 @@
-import { continueAsNew, proxyActivities } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { formerly, hasNamedSignals } from './formerly.ts';
 import { homeOf, type LineInput, roundAt } from './line-home.ts';
 import { listen } from './listen.ts';
 import type { LineHome, LineRound } from './messages/round.ts';
+import { planQuery } from './messages/queries.ts';
+import { type Order, pauseLine, resumeLine, sendNow, skipMessage } from './messages/updates.ts';
+import { onOrder, OPERATOR } from './orders.ts';
 import { CARRIER_PATIENCE, lineQueue } from './messages/task-queues.ts';
 
 const sendingAt = (carrier: string | null) =>
@@ -19,6 +22,8 @@ const sendingAt = (carrier: string | null) =>
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });
 
+const act = proxyActivities<Activities>({ ...OPERATOR, summary: 'Do what the operator asks' });
+
 /**
  * One per line: sends what the line may send, and waits until it may send again. What it may is decided in the
  * database, under the line's lock; the workflow holds ids and nothing else, so it can be thrown away.
@@ -26,8 +31,23 @@ const sendingAt = (carrier: string | null) =>
 export async function linePacer(input: LineInput): Promise<string> {
   const news = listen('messagesDue', 'lineChanged', 'connected', 'overdue');
   const lineId = input.subjectId;
-  const isNew = hasNamedSignals();
-  let home = await homeOf(input);
+  let home: LineHome = { workspaceId: input.workspaceId, carrier: input.carrier ?? null };
+  const ofLine = <O extends Order>(order: O) => ({ ...order, workspaceId: home.workspaceId, lineId });
+  onOrder(pauseLine, news, (order) => act.pauseLine(ofLine(order)), {
+    description: 'The line sends nothing until it is resumed.',
+  });
+  onOrder(resumeLine, news, (order) => act.resumeLine(ofLine(order)), {
+    description: 'The line sends again.',
+  });
+  onOrder(sendNow, news, (order) => act.sendNow(ofLine(order)), {
+    description: 'A message, or the next in turn, leaves now, whatever its time and the gaps.',
+  });
+  onOrder(skipMessage, news, (order) => act.skipMessage(ofLine(order)), {
+    description: 'A message that waits is canceled.',
+  });
+  setHandler(planQuery, () => ({ ...news.status(), ...home, lineId }), {
+    description: 'When the line sends next, and why not now.',
+  });
   const send = async (): Promise<LineRound> => {
     const round = await roundAt(home, lineId, ({ workspaceId, carrier }) =>
       sendingAt(carrier).sendDue({ workspaceId, lineId }),
@@ -36,6 +56,9 @@ export async function linePacer(input: LineInput): Promise<string> {
     return round;
   };
   const goOn = () => continueAsNew<typeof linePacer>({ ...home, subjectId: lineId });
+
+  const isNew = hasNamedSignals();
+  home = await homeOf(input);
   if (!isNew) return formerly(news, send, goOn);
 
   let round: LineRound;
@@ -44,7 +67,7 @@ export async function linePacer(input: LineInput): Promise<string> {
   return news.isOver ? round.reason : goOn();
 }
 
-/** The gap between two sends of a line is no wait of its own. */
+/** A shorter wait is a gap between two sends of a line that is busy. */
 const LONG_PAUSE_MS = 2 * 60_000;
 
 function stateOf({ nextAt, isPaused }: LineRound, { carrier }: LineHome): string {

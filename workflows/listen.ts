@@ -11,7 +11,7 @@ import {
 import type { Round } from './messages/round.ts';
 import { STATE } from './messages/search-attributes.ts';
 import { type SignalName, SIGNALS } from './messages/signals.ts';
-import { type Status, statusQuery } from './messages/status.ts';
+import { type Status, statusQuery } from './messages/queries.ts';
 
 /**
  * A worker with more workflows than its cache holds replays, at each turn of one, all that it did so far: about half
@@ -36,6 +36,8 @@ export interface News {
    *   grown long.
    */
   until(round: Round, state?: string): Promise<boolean>;
+  /** What it waits for. */
+  status(): Status;
   /** Whether the workflow ends, rather than go on in a new history. */
   readonly isOver: boolean;
 }
@@ -88,6 +90,7 @@ export function listen(...signals: SignalName[]): News {
       if (isOver) setCurrentDetails(`Ended: ${round.reason}.`);
       return false;
     },
+    status: () => status,
     get isOver() {
       return isOver;
     },

@@ -41,6 +41,8 @@ export const LineRow = z.object({
   healthStatus: HealthStatus,
   healthCheckedAt: z.date().nullable(),
   heldUntil: z.date().nullable(),
+  pausedAt: z.date().nullable(),
+  sendNow: z.array(z.string()),
   createdAt: z.date(),
   updatedAt: z.date(),
 });
@@ -182,6 +184,7 @@ function presentLine(row: z.infer<typeof UsedLineRow>, date: string): Line {
     minGapSeconds: row.minGapSeconds,
     contactGapSeconds: row.contactGapSeconds,
     lineDownNotifications: row.lineDownNotifications,
+    isPaused: row.pausedAt !== null,
     usage: { date, newMessages: row.new, totalMessages: row.total },
     ...(row.healthCheckedAt && {
       healthCheck: { status: row.healthStatus, lastCheckedAt: row.healthCheckedAt.toISOString() },

@@ -32,21 +32,29 @@ export const campaignAllowsSending = (
  * The messages of a line that are due, answers first, then by scheduled time, then by arrival, with what the
  * pacing rules ask of each. Later steps (`held`) and campaigns that do not run are passed over. Two index ranges
  * instead of one sort of all that waits.
+ * @param urgent ids of messages that go before all others.
  */
 export async function dueMessages(
   db: TenantDb,
   lineId: string,
   now: Date,
   limit: number,
+  urgent: readonly string[] = [],
 ): Promise<QueuedMessage[]> {
   const waiting = sql.fragment`not m.force_fallback and m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}
     and m.status in ('pending', 'scheduled') and not m.held and ${campaignAllowsSending(db)} and m.scheduled_at <= ${sql.timestamp(now)}`;
+  const ids = sql.array([...urgent], 'text');
+  const first = sql.fragment`
+    select m.*, coalesce(m.answers_until > ${sql.timestamp(now)}, false) is_answer from messages m
+    where ${waiting} and m.id = any(${ids}) union all`;
+  const others = urgent.length > 0 ? sql.fragment`${waiting} and m.id <> all(${ids})` : waiting;
   const rows = await db.any(sql.type(QueueRow)`
     with due as (
-      (select m.*, true is_answer from messages m where ${waiting} and m.answers_until > ${sql.timestamp(now)}
+      ${urgent.length > 0 ? first : sql.fragment``}
+      (select m.*, true is_answer from messages m where ${others} and m.answers_until > ${sql.timestamp(now)}
         order by m.scheduled_at, m.arrival limit ${limit})
       union all
-      (select m.*, false is_answer from messages m where ${waiting}
+      (select m.*, false is_answer from messages m where ${others}
         and (m.answers_until is null or m.answers_until <= ${sql.timestamp(now)})
         order by m.scheduled_at, m.arrival limit ${limit})
     )
@@ -57,10 +65,11 @@ export async function dueMessages(
     left join line_contacts lc on lc.workspace_id = d.workspace_id and lc.line_id = d.line_id and lc.address = d.address
     left join opt_outs o on o.workspace_id = d.workspace_id and o.address = d.address
     left join conversations c on c.workspace_id = d.workspace_id and c.address = d.address
-    order by d.is_answer desc, d.scheduled_at, d.arrival
+    order by d.id = any(${ids}) desc, d.is_answer desc, d.scheduled_at, d.arrival
     limit ${limit}`);
   return rows.map(({ windowTimezone, windowStart, windowEnd, windowDays, ...row }) => ({
     ...row,
+    ...(urgent.includes(row.id) && { isUrgent: true }),
     ...(windowTimezone !== null && {
       window: {
         timezone: windowTimezone,

@@ -81,7 +81,7 @@ export async function moveLine(
 ): Promise<void> {
   const [a, b, lineId] = [from.workspaceId, to.workspaceId, line.id];
   await db.query(sql.type(NoRows)`
-    update lines set workspace_id = ${b}, carrier_config = ${sql.jsonb(carrierConfig as never)}, held_until = null, updated_at = now()
+    update lines set workspace_id = ${b}, carrier_config = ${sql.jsonb(carrierConfig as never)}, held_until = null, send_now = '{}', updated_at = now()
     where workspace_id = ${a} and id = ${lineId}`);
   // The other workspace may know some of them from an earlier stay of the line.
   await db.query(sql.type(NoRows)`

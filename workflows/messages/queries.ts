@@ -11,3 +11,12 @@ export interface Status {
 
 /** Answered by every long-lived workflow. */
 export const statusQuery = defineQuery<Status>('status');
+
+export interface LinePlan extends Status {
+  workspaceId: string;
+  lineId: string;
+  /** null: it is not connected to a carrier. */
+  carrier: string | null;
+}
+
+export const planQuery = defineQuery<LinePlan>('plan');

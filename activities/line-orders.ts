@@ -1,0 +1,120 @@
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { insertAuditEntry } from '#db/queries/audit-log.ts';
+import { makeDue, nextInTurn, setPaused, setSendNow } from '#db/queries/line-orders.ts';
+import { type LineRow, lockLine } from '#db/queries/lines.ts';
+import { cancelMessage, findMessage, type MessageRow, presentMessage } from '#db/queries/messages.ts';
+import { wake } from '#db/wakes.ts';
+import { type AuditAction, byOperator } from '#domain/audit.ts';
+import { NO_CARRIER } from '#domain/line.ts';
+import type { LineVerdict, MessageOrder, MessageVerdict, Order } from '#workflows/messages/updates.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+import type { Dependencies } from './dependencies.ts';
+import { findHome } from './line-home.ts';
+import { whyHeld } from './send-plan.ts';
+
+type OfLine<O extends Order> = O & { workspaceId: string; lineId: string };
+
+/** What operators ask of a line: each is one transaction under the line's lock, with its entry in the audit log. */
+export function createLineOrderActivities({ pools }: Dependencies) {
+  /** In the workspace that the line is in now. */
+  async function command<T>(
+    { lineId }: { lineId: string },
+    work: (db: TenantDb, line: LineRow, now: Date) => Promise<T>,
+  ): Promise<T> {
+    const home = await findHome(pools, lineId);
+    if (!home) throw refusal('NOT_FOUND', 'The line was deleted');
+    return withTenant(pools, home.workspaceId, async (db) => {
+      const line = await lockLine(db, lineId);
+      if (!line) throw refusal('NOT_FOUND', 'The line has just left its workspace; try again');
+      return work(db, line, new Date());
+    });
+  }
+
+  async function setLinePaused(order: OfLine<Order>, isPaused: boolean): Promise<LineVerdict> {
+    return command(order, async (db, line, now) => {
+      if ((line.pausedAt !== null) !== isPaused) {
+        await setPaused(db, line.id, isPaused ? now : null);
+        await record(db, order, isPaused ? 'line.paused' : 'line.resumed', { type: 'line', id: line.id });
+        wake(db, linePacerId(line.id), now, 'lineChanged');
+      }
+      return { lineId: line.id, isPaused };
+    });
+  }
+
+  return {
+    /** The line sends nothing until it is resumed; its messages keep their places. */
+    pauseLine: (order: OfLine<Order>): Promise<LineVerdict> => setLinePaused(order, true),
+
+    resumeLine: (order: OfLine<Order>): Promise<LineVerdict> => setLinePaused(order, false),
+
+    /**
+     * A message, or the next in turn, leaves in the next moments: whatever its time and the gaps, never against an
+     * opt-out, a cap, a window, or on a line that cannot send.
+     */
+    async sendNow(order: OfLine<Order & Partial<MessageOrder>>): Promise<MessageVerdict> {
+      return command(order, async (db, line, now) => {
+        const messageId = order.messageId ?? line.sendNow[0] ?? (await nextInTurn(db, line.id, now));
+        if (messageId === null) throw refusal('INVALID_STATE', 'Nothing waits for the line');
+        const message = await messageOf(db, line, messageId);
+        const verdict = { messageId, status: presentMessage(message).status };
+        if (line.sendNow.includes(messageId) || hasLeft(message)) return verdict;
+        if (line.carrier === NO_CARRIER)
+          throw refusal('INVALID_STATE', 'The line is not connected to a carrier');
+        if (!isWaiting(message)) throw refusal('INVALID_STATE', `The message is ${verdict.status}`);
+        if (!(await makeDue(db, messageId, now)))
+          throw refusal('INVALID_STATE', 'The message waits for its campaign, or for the step before it');
+        const held = await whyHeld(db, line, messageId, now);
+        if (held) throw refusal('INVALID_STATE', held);
+        await setSendNow(db, line.id, [...line.sendNow, messageId]);
+        await record(db, order, 'message.sent_now', { type: 'message', id: messageId });
+        wake(db, linePacerId(line.id), now, 'messagesDue');
+        return verdict;
+      });
+    },
+
+    /** Cancels a message that waits for the line, as `POST /api/messages/{id}/cancel`. */
+    async skipMessage(order: OfLine<MessageOrder>): Promise<MessageVerdict> {
+      return command(order, async (db, line, now) => {
+        const { id } = await messageOf(db, line, order.messageId);
+        const { message, canceled } = await cancelMessage(db, id);
+        const status = message ? presentMessage(message).status : 'canceled';
+        if (canceled) {
+          await followCampaign(db, id, now);
+          await record(db, order, 'message.skipped', { type: 'message', id });
+        } else if (message?.status !== 'canceled') {
+          throw refusal('INVALID_STATE', `The message is ${status}`);
+        }
+        return { messageId: id, status };
+      });
+    },
+  };
+}
+
+const isWaiting = ({ status }: MessageRow): boolean => status === 'pending' || status === 'scheduled';
+const hasLeft = ({ status }: MessageRow): boolean =>
+  ['sending', 'sent', 'delivered', 'read'].includes(status);
+
+async function messageOf(db: TenantDb, line: LineRow, messageId: unknown): Promise<MessageRow> {
+  const message = typeof messageId === 'string' ? await findMessage(db, messageId) : null;
+  if (message?.lineId !== line.id) throw refusal('NOT_FOUND', 'messageId: the line has no such message');
+  return message;
+}
+
+/** Nobody is at fault: it is the answer to an operator. */
+export function refusal(type: string, message: string, ...details: unknown[]): ApplicationFailure {
+  const category = ApplicationFailureCategory.BENIGN;
+  return ApplicationFailure.create({ type, message, details, category, nonRetryable: true });
+}
+
+/** In the transaction of what the operator asked for. */
+export async function record(
+  db: TenantDb,
+  order: Order,
+  action: AuditAction,
+  target: Parameters<typeof insertAuditEntry>[1]['target'],
+): Promise<void> {
+  const { workspaceId } = db;
+  await insertAuditEntry({ db, workspaceId }, { ...byOperator(order), action, target });
+}

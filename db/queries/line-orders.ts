@@ -1,0 +1,37 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { campaignAllowsSending } from './queue.ts';
+
+/** Under the line's lock. */
+export async function setPaused(db: TenantDb, lineId: string, at: Date | null): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update lines set paused_at = ${at && sql.timestamp(at)}, updated_at = now()
+    where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+}
+
+/** Which messages of a line go before all others, in this order. Under the line's lock. */
+export async function setSendNow(db: TenantDb, lineId: string, messageIds: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update lines set send_now = ${sql.array([...messageIds], 'text')}
+    where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+}
+
+/** A message that waits for its line is due now. @returns false when it does not wait, or may not leave at all. */
+export async function makeDue(db: TenantDb, messageId: string, now: Date): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update messages m set scheduled_at = ${sql.timestamp(now)}, hold_reason = null, updated_at = now()
+    where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} and m.status in ('pending', 'scheduled')
+      and not m.held and ${campaignAllowsSending(db)}`);
+  return rowCount > 0;
+}
+
+/** The message that a line would send next, if neither its time nor a gap kept it; null: none waits. */
+export async function nextInTurn(db: TenantDb, lineId: string, now: Date): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(z.object({ id: z.string() }))`
+    select m.id from messages m
+    where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
+      and not m.held and ${campaignAllowsSending(db)}
+    order by coalesce(m.answers_until > ${sql.timestamp(now)}, false) desc, m.scheduled_at, m.arrival limit 1`);
+}

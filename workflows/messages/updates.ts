@@ -1,0 +1,36 @@
+import { defineUpdate } from '@temporalio/workflow';
+
+/**
+ * What operators do, in Temporal's UI, by its client or by `npm run ops`. Each runs the command that the API runs, is
+ * written to the audit log with it, and returns its verdict. What is so already succeeds, and changes nothing.
+ *
+ * Refused with an `ApplicationFailure` of these types: `VALIDATION_ERROR`, `NOT_FOUND`, `INVALID_STATE`,
+ * `NO_ACTIVE_LINE`, and `DRAFT_ALREADY_RESOLVED` with who was first as its details.
+ */
+
+/** Who asks for it, and why. The history keeps it: no names of contacts, no numbers. */
+export interface Order {
+  by: string;
+  reason?: string;
+}
+
+export interface MessageOrder extends Order {
+  messageId: string;
+}
+
+export interface LineVerdict {
+  lineId: string;
+  isPaused: boolean;
+}
+
+export interface MessageVerdict {
+  messageId: string;
+  /** As `GET /api/messages/{id}` shows it. */
+  status: string;
+}
+
+/** Of `line-pacer:{line}`. */
+export const pauseLine = defineUpdate<LineVerdict, [Order]>('pauseLine');
+export const resumeLine = defineUpdate<LineVerdict, [Order]>('resumeLine');
+export const sendNow = defineUpdate<MessageVerdict, [Order & Partial<MessageOrder>]>('sendNow');
+export const skipMessage = defineUpdate<MessageVerdict, [MessageOrder]>('skipMessage');
