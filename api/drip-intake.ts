@@ -1,5 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
-import { bufferDrips, claimFingerprints, type DripAcknowledgement } from '#db/queries/drip.ts';
+import { bufferDrips, claimFingerprints } from '#db/queries/drip.ts';
 import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import type { Pools } from '#db/pools.ts';
@@ -7,52 +6,48 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import type { LinkReader } from '#domain/attachment.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
-import { draftMessage, type IntakeContext, type MessageDraft, Refusal } from '#domain/message-draft.ts';
+import { draftDrip, type Drip, DripAcknowledgement, findDuplicates } from '#domain/drip.ts';
+import { decideByKey, type KeyDecision, type KeyedRequest } from '#domain/idempotency.ts';
+import { type IntakeContext, Refusal } from '#domain/message-draft.ts';
 import type { DripInput } from '#domain/message.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';
 import { ApiError } from './http/errors.ts';
 import type { Metrics } from './http/metrics.ts';
 
-export interface DripRequest {
+export interface DripRequest extends KeyedRequest {
   caller: WorkspaceCaller;
   input: DripInput;
   correlationId: string;
-  /** Empty: none was sent. */
-  idempotencyKey: string;
-  requestHash: string;
 }
 
 export interface DripResult {
   acknowledgement: DripAcknowledgement;
-  /** The answer of an earlier request with this `Idempotency-Key`. */
+  /** Whether this is the response to an earlier request with the same `Idempotency-Key`. */
   replayed: boolean;
 }
 
-/** Durable before it answers: requests that wait at the same moment share one commit of their workspace. */
+/** Commits concurrent requests of a workspace together. A request is acknowledged after its commit. */
 export interface DripIntake {
-  /** @throws Refusal or ApiError when the request breaks a rule; nothing is stored then. */
+  /** @throws Refusal or ApiError if the request is invalid; nothing is stored then. */
   accept(request: DripRequest): Promise<DripResult>;
 }
 
-interface Waiting extends DripRequest {
+interface PendingRequest extends DripRequest {
   resolve(result: DripResult): void;
   reject(error: unknown): void;
 }
 
-/** Enough to saturate the database; more only makes the first of the batch wait longer. */
+/** Enough to saturate the database; larger batches would only delay the first request of each. */
 const MAX_BATCH = 200;
-/** The limits of the bulk intake: bursts pass, only a flood of one workspace is told to slow down. */
-export const JITTER_FLOOR_MS = 30_000;
-export const JITTER_SPREAD_MS = 300_000;
 
 export function createDripIntake(
   pools: Pools,
   links: LinkReader,
   metrics: Pick<Metrics, 'intakeBatch'>,
 ): DripIntake {
-  const queues = new Map<string, Waiting[]>();
+  const queues = new Map<string, PendingRequest[]>();
 
-  async function drain(workspaceId: string, queue: Waiting[]): Promise<void> {
+  async function drain(workspaceId: string, queue: PendingRequest[]): Promise<void> {
     while (queue.length > 0) {
       const batch = queue.splice(0, MAX_BATCH);
       metrics.intakeBatch.observe(batch.length);
@@ -60,11 +55,10 @@ export function createDripIntake(
         const outcomes = await withTenant(pools, workspaceId, (db) =>
           acceptBatch(db, batch, links, new Date()),
         );
-        batch.forEach((request, index) => {
-          const outcome = outcomes[index];
-          if (outcome instanceof Error || outcome === undefined) request.reject(outcome);
+        for (const [request, outcome] of outcomes) {
+          if (outcome instanceof Error) request.reject(outcome);
           else request.resolve(outcome);
-        });
+        }
       } catch (error) {
         for (const request of batch) request.reject(error);
       }
@@ -75,106 +69,50 @@ export function createDripIntake(
   return {
     accept: (request) =>
       new Promise((resolve, reject) => {
-        const waiting = { ...request, resolve, reject };
+        const pending = { ...request, resolve, reject };
         const workspaceId = request.caller.workspace.id;
         const queue = queues.get(workspaceId);
         if (queue) {
-          queue.push(waiting);
+          queue.push(pending);
           return;
         }
-        const started = [waiting];
+        const started = [pending];
         queues.set(workspaceId, started);
-        // Whoever arrives in the same turn of the event loop comes along in the first commit.
+        // Requests that arrive in the same turn of the event loop join the first batch.
         setImmediate(() => void drain(workspaceId, started));
       }),
   };
 }
 
-type Outcome = DripResult | Error;
-
-async function acceptBatch(
+async function acceptBatch<Request extends DripRequest>(
   db: TenantDb,
-  batch: readonly DripRequest[],
+  batch: readonly Request[],
   links: LinkReader,
   now: Date,
-): Promise<Outcome[]> {
+): Promise<Map<Request, DripResult | Error>> {
   const [first] = batch;
-  if (!first) return [];
-  const outcomes: Outcome[] = [];
-  const context = await loadIntakeContext(
-    db,
-    batch.map(({ input }) => input),
-    first.caller.workspace,
-    { links, now },
+  if (!first) return new Map();
+  const inputs = batch.map(({ input }) => input);
+  const context = await loadIntakeContext(db, inputs, first.caller.workspace, { links, now });
+  const stored = await claimIdempotencyKeys(db, 'drip', keysOf(batch));
+  const decisions = decideByKey<Request, Drip>(batch, stored, (request) =>
+    draftOrRefusal(request, context, now),
   );
-  const earlier = await claimIdempotencyKeys(db, 'drip', keysOf(batch));
 
-  const fresh: {
-    index: number;
-    draft: MessageDraft;
-    fingerprint: string;
-    acknowledgement: DripAcknowledgement;
-  }[] = [];
-  const owners = new Map<string, number>();
-  const followers: { index: number; owner: number }[] = [];
-  batch.forEach((request, index) => {
-    try {
-      const known = earlier.get(request.idempotencyKey);
-      if (known) {
-        if (known.requestHash !== request.requestHash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
-        outcomes[index] = { acknowledgement: known.response as DripAcknowledgement, replayed: true };
-        return;
-      }
-      const owner = request.idempotencyKey === '' ? undefined : owners.get(request.idempotencyKey);
-      if (owner !== undefined) {
-        if (batch[owner]?.requestHash !== request.requestHash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
-        followers.push({ index, owner });
-        return;
-      }
-      const { draft, acknowledgement } = draftDrip(request, context, now);
-      owners.set(request.idempotencyKey, index);
-      fresh.push({ index, draft, fingerprint: fingerprintOf(draft), acknowledgement });
-    } catch (error) {
-      if (!(error instanceof Refusal || error instanceof ApiError)) throw error;
-      outcomes[index] = error;
-    }
-  });
-
-  const duplicates = await claimFingerprints(db, fresh);
-  const buffered: MessageDraft[] = [];
-  const inBatch = new Map<string, DripAcknowledgement>();
-  for (const { index, draft, fingerprint, acknowledgement } of fresh) {
-    const original = duplicates.get(fingerprint) ?? inBatch.get(fingerprint);
-    if (!original) {
-      buffered.push(draft);
-      inBatch.set(fingerprint, acknowledgement);
-    }
-    const { correlationId } = acknowledgement;
-    outcomes[index] = {
-      acknowledgement: original ? { ...original, correlationId } : acknowledgement,
-      replayed: false,
-    };
-  }
-  for (const { index, owner } of followers) {
-    const outcome = outcomes[owner];
-    if (outcome !== undefined)
-      outcomes[index] = outcome instanceof Error ? outcome : { ...outcome, replayed: true };
-  }
-
-  await storeResponses(
-    db,
-    'drip',
-    fresh.flatMap(({ index }) => {
-      const outcome = outcomes[index];
-      const key = batch[index]?.idempotencyKey ?? '';
-      return key === '' || outcome === undefined || outcome instanceof Error
-        ? []
-        : [{ key, status: 200, response: outcome.acknowledgement }];
-    }),
+  const drips = [...decisions.values()].flatMap((decision) =>
+    decision.kind === 'accepted' ? [decision.value] : [],
   );
-  if (buffered.length === 0) return outcomes;
-  await bufferDrips(db, buffered);
-  wake(db, dripDrainerId(db.workspaceId), now, 'dripsBuffered');
+  const duplicates = findDuplicates(drips, await claimFingerprints(db, drips));
+  const outcomes = new Map(
+    [...decisions].map(([request, decision]) => [request, outcomeOf(decision, duplicates)]),
+  );
+  await storeResponses(db, 'drip', responsesToStore(outcomes));
+
+  const drafts = drips.filter((drip) => !duplicates.has(drip)).map(({ draft }) => draft);
+  if (drafts.length > 0) {
+    await bufferDrips(db, drafts);
+    wake(db, dripDrainerId(db.workspaceId), now, 'dripsBuffered');
+  }
   return outcomes;
 }
 
@@ -183,29 +121,41 @@ const keysOf = (batch: readonly DripRequest[]) =>
     idempotencyKey === '' ? [] : [{ key: idempotencyKey, requestHash }],
   );
 
-/** The message of a drip, at its jittered time, moved into its send window. */
-function draftDrip(
+function draftOrRefusal(
   { caller, input, correlationId }: DripRequest,
   context: IntakeContext,
   now: Date,
-): { draft: MessageDraft; acknowledgement: DripAcknowledgement } {
-  const jitterMs = randomInt(JITTER_SPREAD_MS);
-  const schedule = new Date(now.getTime() + JITTER_FLOOR_MS + jitterMs);
-  const draft = draftMessage({ ...input, correlationId }, context, {
-    now,
-    source: 'crm-drip',
-    schedule,
-    userId: caller.userId,
-  });
-  return {
-    draft,
-    acknowledgement: { status: 'queued', correlationId, scheduledDate: draft.scheduledAt, jitterMs },
-  };
+): Drip | Refusal {
+  try {
+    return draftDrip(input, context, { correlationId, userId: caller.userId, now, random: Math.random() });
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
 }
 
-/** What makes two drips one: recipient and body, the attachments being part of the body. */
-function fingerprintOf({ address, body, attachmentUrls }: MessageDraft): string {
-  return createHash('sha256')
-    .update(JSON.stringify([address, body, attachmentUrls]))
-    .digest('base64url');
+function outcomeOf(
+  decision: KeyDecision<Drip>,
+  duplicates: ReadonlyMap<Drip, DripAcknowledgement>,
+): DripResult | Error {
+  switch (decision.kind) {
+    case 'refused':
+      return decision.error;
+    case 'conflict':
+      return new ApiError('IDEMPOTENCY_KEY_REUSED');
+    case 'stored':
+      return { acknowledgement: DripAcknowledgement.parse(decision.response), replayed: true };
+    case 'accepted':
+    case 'repeated': {
+      const acknowledgement = duplicates.get(decision.value) ?? decision.value.acknowledgement;
+      return { acknowledgement, replayed: decision.kind === 'repeated' };
+    }
+  }
 }
+
+const responsesToStore = (outcomes: ReadonlyMap<DripRequest, DripResult | Error>) =>
+  [...outcomes].flatMap(([{ idempotencyKey: key }, outcome]) =>
+    key === '' || outcome instanceof Error || outcome.replayed
+      ? []
+      : [{ key, status: 200, response: outcome.acknowledgement }],
+  );

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { DripAcknowledgement } from '#db/queries/drip.ts';
+import { DripAcknowledgement } from '#domain/drip.ts';
 import { DripInput } from '#domain/message.ts';
 import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';

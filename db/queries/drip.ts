@@ -1,26 +1,10 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { type Drip, DripAcknowledgement } from '#domain/drip.ts';
 import type { MessageDraft } from '#domain/message-draft.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset } from '#db/recordset.ts';
-
-/** What the caller of `POST /api/drip` is told. */
-export const DripAcknowledgement = z
-  .object({
-    status: z.literal('queued'),
-    correlationId: z.string(),
-    scheduledDate: z.iso.datetime(),
-    jitterMs: z.int(),
-  })
-  .meta({ id: 'DripAcknowledgement' });
-export type DripAcknowledgement = z.infer<typeof DripAcknowledgement>;
-
-/** Drips with the same fingerprint are duplicates and get the acknowledgement of the first. */
-export interface Fingerprint {
-  fingerprint: string;
-  acknowledgement: DripAcknowledgement;
-}
 
 /** How long a fingerprint is claimed. */
 const DEDUPE_WINDOW = sql.fragment`interval '60 minutes'`;
@@ -31,7 +15,7 @@ const DEDUPE_WINDOW = sql.fragment`interval '60 minutes'`;
  */
 export async function claimFingerprints(
   db: TenantDb,
-  drips: readonly Fingerprint[],
+  drips: readonly Pick<Drip, 'fingerprint' | 'acknowledgement'>[],
 ): Promise<Map<string, DripAcknowledgement>> {
   if (drips.length === 0) return new Map();
   const first = new Map(

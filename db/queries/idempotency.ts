@@ -1,14 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import type { StoredResponse } from '#domain/idempotency.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset } from '#db/recordset.ts';
-
-export interface StoredResponse {
-  requestHash: string;
-  status: number;
-  response: unknown;
-}
 
 const Row = z.object({ key: z.string(), requestHash: z.string(), status: z.int(), response: z.unknown() });
 

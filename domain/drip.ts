@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { draftMessage, type IntakeContext, type MessageDraft } from './message-draft.ts';
+import type { DripInput } from './message.ts';
+
+/** The response of `POST /api/drip`. */
+export const DripAcknowledgement = z
+  .object({
+    status: z.literal('queued'),
+    correlationId: z.string(),
+    scheduledDate: z.iso.datetime(),
+    jitterMs: z.int(),
+  })
+  .meta({ id: 'DripAcknowledgement' });
+export type DripAcknowledgement = z.infer<typeof DripAcknowledgement>;
+
+export interface Drip {
+  draft: MessageDraft;
+  /** Drips with the same fingerprint are one message. */
+  fingerprint: string;
+  acknowledgement: DripAcknowledgement;
+}
+
+/** A drip is scheduled this long after its acceptance, plus a jitter of up to `spreadMs`. */
+const DELAY = { minMs: 30_000, spreadMs: 300_000 };
+
+/**
+ * Drafts the message of a drip, at its jittered time, moved into its send window.
+ * @param random from 0 up to but not including 1.
+ * @throws Refusal
+ */
+export function draftDrip(
+  input: DripInput,
+  context: IntakeContext,
+  {
+    correlationId,
+    userId,
+    now,
+    random,
+  }: { correlationId: string; userId: string | null; now: Date; random: number },
+): Drip {
+  const jitterMs = Math.floor(random * DELAY.spreadMs);
+  const schedule = new Date(now.getTime() + DELAY.minMs + jitterMs);
+  const draft = draftMessage({ ...input, correlationId }, context, {
+    now,
+    source: 'crm-drip',
+    schedule,
+    userId,
+  });
+  return {
+    draft,
+    fingerprint: fingerprintOf(draft),
+    acknowledgement: { status: 'queued', correlationId, scheduledDate: draft.scheduledAt, jitterMs },
+  };
+}
+
+/** The recipient and the body, of which attachments are part. */
+function fingerprintOf({ address, body, attachmentUrls }: MessageDraft): string {
+  return createHash('sha256')
+    .update(JSON.stringify([address, body, attachmentUrls]))
+    .digest('base64url');
+}
+
+/**
+ * Finds the duplicates among drips: of earlier drips, and of earlier ones in this batch.
+ * @param earlier the acknowledgements of fingerprints that were claimed before.
+ * @returns what a duplicate gets: the acknowledgement of the first, with its own correlation id.
+ */
+export function findDuplicates(
+  drips: readonly Drip[],
+  earlier: ReadonlyMap<string, DripAcknowledgement>,
+): Map<Drip, DripAcknowledgement> {
+  const originals = new Map(earlier);
+  const duplicates = new Map<Drip, DripAcknowledgement>();
+  for (const drip of drips) {
+    const { fingerprint, acknowledgement } = drip;
+    const original = originals.get(fingerprint);
+    if (original) duplicates.set(drip, { ...original, correlationId: acknowledgement.correlationId });
+    else originals.set(fingerprint, acknowledgement);
+  }
+  return duplicates;
+}
