@@ -268,7 +268,7 @@ describe('a workflow that is terminated at any of its steps', () => {
       );
       if (left.size > 0) await sweep();
       return left.size === 0;
-    }, 60_000).catch(() => {});
+    }, 120_000).catch(() => {});
     expect([...left].map(({ type, step }) => `${type} ${step.when} ${step.activity}`)).toEqual([]);
-  }, 200_000);
+  }, 300_000);
 });
