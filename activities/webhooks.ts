@@ -1,4 +1,4 @@
-import { decide } from '#db/decisions.ts';
+import { decideToRest } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import {
   beginClaims,
@@ -59,7 +59,12 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
             // As many as were asked for: there may be more that have room.
             if (claimed.length === limit) continue;
           } else if (Date.now() - lastFound >= LINGER_MS) {
-            const look = await decide(pools, workspaceId, webhookDispatcherId(workspaceId), lookAtDeliveries);
+            const look = await decideToRest(
+              pools,
+              workspaceId,
+              webhookDispatcherId(workspaceId),
+              lookAtDeliveries,
+            );
             if (!isDue(look)) return roundOf(look);
             claims = await tenant(beginClaims);
             lastFound = Date.now();

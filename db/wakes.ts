@@ -18,6 +18,15 @@ export function wake(db: TenantDb, workflowId: string, at: Date, signal: SignalN
   db.wakes.request(db.workspaceId, workflowId, at, signal);
 }
 
+/**
+ * As `wake`, for a workflow that many transactions wake at once: none of them waits for another. While the row says that
+ * the workflow looks by then anyway, nothing is written and no row is locked. Only for workflows that rest by
+ * `decideToRest`, which finds what such a transaction adds.
+ */
+export function wakeUnlessDue(db: TenantDb, workflowId: string, at: Date, signal: SignalName): void {
+  db.wakes.requestUnlessDue(db.workspaceId, workflowId, at, signal);
+}
+
 /** What a workflow knew of the requests for it when it began to look; opaque. */
 export interface Seen {
   requestedBy: string;
@@ -30,6 +39,8 @@ export interface OwnWake {
   at: Date;
   /** Nothing is kept of it, unless somebody asked for a look meanwhile. */
   readonly ended: boolean;
+  /** It is to be confirmed (`confirmRest`): until then the sweep wakes the workflow soon, whenever it looks next. */
+  readonly unconfirmed?: boolean;
 }
 
 /** A workflow to signal once the transaction is committed. */
@@ -44,6 +55,8 @@ interface Entry {
   at: Date;
   /** What it is asked to look for; none where only its row moves along with a line. */
   signals: Set<SignalName>;
+  /** Nothing is written when the row says that the workflow looks by then. */
+  unlessDue: boolean;
   /** Of a workflow that decides about itself. */
   own?: { seen: Seen; wake: OwnWake };
 }
@@ -58,12 +71,22 @@ export class Wakes {
   readonly #signals: Signal[] = [];
 
   request(workspaceId: string, workflowId: string, at: Date, ...signals: SignalName[]): void {
+    this.#merge(workflowId, { workspaceId, at, signals: new Set(signals), unlessDue: false });
+  }
+
+  requestUnlessDue(workspaceId: string, workflowId: string, at: Date, signal: SignalName): void {
+    this.#merge(workflowId, { workspaceId, at, signals: new Set([signal]), unlessDue: true });
+  }
+
+  #merge(workflowId: string, { workspaceId, at, signals, unlessDue }: Entry): void {
     const entry = this.#entries.get(workflowId);
-    if (!entry) this.#entries.set(workflowId, { workspaceId, at, signals: new Set(signals) });
-    else {
-      if (at < entry.at) entry.at = at;
-      for (const signal of signals) entry.signals.add(signal);
+    if (!entry) {
+      this.#entries.set(workflowId, { workspaceId, at, signals, unlessDue });
+      return;
     }
+    if (at < entry.at) entry.at = at;
+    for (const signal of signals) entry.signals.add(signal);
+    entry.unlessDue &&= unlessDue;
   }
 
   /** Keeps the row of a workflow that follows its line to a workspace. */
@@ -72,10 +95,16 @@ export class Wakes {
   }
 
   /** The workflow itself has looked, and looks again at `at` unless somebody asks for it. */
-  decide(workspaceId: string, workflowId: string, seen: Seen, { at, ended }: OwnWake): OwnWake {
+  decide(workspaceId: string, workflowId: string, seen: Seen, { at, ...rest }: OwnWake): OwnWake {
     const requested = this.#entries.get(workflowId)?.at ?? at;
-    const wake = { at: requested < at ? requested : at, ended };
-    this.#entries.set(workflowId, { workspaceId, at: wake.at, signals: new Set(), own: { seen, wake } });
+    const wake = { at: requested < at ? requested : at, ...rest };
+    this.#entries.set(workflowId, {
+      workspaceId,
+      at: wake.at,
+      signals: new Set(),
+      unlessDue: false,
+      own: { seen, wake },
+    });
     return wake;
   }
 
@@ -86,8 +115,7 @@ export class Wakes {
 
   /** Takes over what a part of the transaction requested. */
   add(part: Wakes): void {
-    for (const [workflowId, { workspaceId, at, signals }] of part.#entries)
-      this.request(workspaceId, workflowId, at, ...signals);
+    for (const [workflowId, entry] of part.#entries) this.#merge(workflowId, entry);
     for (const workflowId of part.#removed) this.#removed.add(workflowId);
     this.#signals.push(...part.#signals);
   }
@@ -123,12 +151,14 @@ export class Wakes {
    * writes down its own decision, which was made without that transaction, and then only lowers the time.
    */
   #upsert(db: CommonQueryMethods) {
-    const rows = [...this.#entries].map(([workflowId, { workspaceId, at, signals, own }]) => [
+    const rows = [...this.#entries].map(([workflowId, { workspaceId, at, signals, unlessDue, own }]) => [
       workspaceId,
       workflowId,
       formatTimestamp(at),
       own?.seen.requestedBy ?? null,
       [...signals].at(-1) ?? null,
+      unlessDue,
+      own?.wake.unconfirmed ?? false,
     ]);
     const decides = sql.fragment`excluded.lowered_by = '0'`;
     const replaces = sql.fragment`(${decides} and w.requested_by = excluded.requested_by)`;
@@ -136,9 +166,12 @@ export class Wakes {
     return orMoved(
       db.any(sql.type(StoredRow)`
       insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal)
-      select r.workspace_id, r.workflow_id, r.at, r.at + ${GRACE}, coalesce(r.seen, pg_current_xact_id()),
-        case when r.seen is null then pg_current_xact_id() else '0' end, r.signal
-      from ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'xid8', 'text'])} as r (workspace_id, workflow_id, at, seen, signal)
+      select r.workspace_id, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
+        coalesce(r.seen, pg_current_xact_id()), case when r.seen is null then pg_current_xact_id() else '0' end, r.signal
+      from ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'xid8', 'text', 'bool', 'bool'])}
+        as r (workspace_id, workflow_id, at, seen, signal, unless_due, unconfirmed)
+      where not r.unless_due or not exists (
+        select from workflow_wakes due where due.workflow_id = r.workflow_id and due.wake_at <= r.at)
       order by r.workflow_id
       on conflict (workflow_id) do update set
         workspace_id = excluded.workspace_id,
@@ -191,6 +224,13 @@ export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> 
   return row ?? { requestedBy: '0', wakeAt: null };
 }
 
+/** A workflow rests as it decided: the sweep leaves it alone until then. */
+export async function confirmRest(db: TenantDb, workflowId: string): Promise<void> {
+  await db.query(sql.type(z.unknown())`
+    update workflow_wakes set sweep_at = wake_at + ${GRACE}
+    where workspace_id = ${db.workspaceId} and workflow_id = ${workflowId} and wake_at > now()`);
+}
+
 /** Those of a line's workflows that have a row. */
 export async function knownWakes(db: TenantDb, workflowIds: readonly string[]): Promise<string[]> {
   const known = await db.anyFirst(sql.type(z.object({ workflowId: z.string() }))`
@@ -220,7 +260,8 @@ export async function claimOverdue(
       select workflow_id from workflow_wakes where sweep_at < now() and sweep_at < 'infinity'
       order by sweep_at limit ${limit} for update skip locked
     )
-    update workflow_wakes w set sweep_at = now() + least(now() - wake_at, ${LONGEST_PAUSE})
+    update workflow_wakes w set sweep_at = now() + case
+        when wake_at < now() then least(now() - wake_at, ${LONGEST_PAUSE}) else ${LONGEST_PAUSE} end
     from overdue where w.workflow_id = overdue.workflow_id
     returning w.workspace_id, w.workflow_id, w.signal`);
   return [...rows];

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { decide } from '#db/decisions.ts';
+import { decide, decideToRest } from '#db/decisions.ts';
 import { createPools, type Pools } from '#db/pools.ts';
 import { NoRows } from '#db/rows.ts';
 import { dryRun, savepoint, systemDb, type TenantDb, withSystem, withTenant } from '#db/transactions.ts';
 import { inWorkspace } from '#db/queries/agency.ts';
-import { claimOverdue, wake } from '#db/wakes.ts';
+import { claimOverdue, wake, Wakes, wakeUnlessDue } from '#db/wakes.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
@@ -202,54 +202,129 @@ describe('a decision', () => {
   });
 });
 
-it('loses no work, whatever is requested while workflows decide, and signals at most once for each request', async () => {
-  const id = (n: number): string => `drip-drainer:${n}`;
-  const WORKFLOWS = 5;
-  const running = new Map<string, Promise<void>>();
-  const woken = new Set<string>();
-  /** As a workflow: rounds until one rests, and another if it was signalled meanwhile. */
-  async function work(workflowId: string): Promise<void> {
-    for (woken.add(workflowId); woken.has(workflowId);) {
-      woken.delete(workflowId);
-      for (let due = true; due;) {
-        const { nextAt } = await decide(pools, workspaceId, workflowId, async (db) => {
-          const { rowCount } = await db.query(sql.type(NoRows)`
-            delete from opt_outs where workspace_id = ${workspaceId} and source = ${workflowId}`);
-          await pause(Math.random() * 4);
-          return { nextAt: rowCount > 0 ? new Date() : inAnHour() };
-        });
-        due = nextAt !== null && nextAt.getTime() <= Date.now();
-      }
-    }
-    running.delete(workflowId);
+describe('a request to a workflow that is at work', () => {
+  const id = 'webhook-dispatcher:1';
+  /** A transaction that adds work and has written its wakes, and is committed when the test says so. */
+  async function addingWork() {
+    const written = Promise.withResolvers<void>();
+    const { promise: committing, resolve: commit } = Promise.withResolvers<void>();
+    const done = tenant(async (db) => {
+      await db.query(sql.type(NoRows)`
+        insert into opt_outs (workspace_id, address, source) values (${workspaceId}, ${newId()}, ${id})`);
+      const wakes = new Wakes();
+      wakes.requestUnlessDue(workspaceId, id, new Date(), 'deliveriesDue');
+      await wakes.write(db);
+      written.resolve();
+      await committing;
+    });
+    await Promise.race([written.promise, done]);
+    return {
+      async commit() {
+        commit();
+        await done;
+      },
+    };
   }
-  onSignal = (workflowId) => {
-    woken.add(workflowId);
-    if (!running.has(workflowId)) running.set(workflowId, work(workflowId));
+  const takeWork = async (db: TenantDb) => {
+    const { rowCount } = await db.query(sql.type(NoRows)`
+      delete from opt_outs where workspace_id = ${workspaceId} and source = ${id}`);
+    return { nextAt: rowCount > 0 ? new Date() : null };
   };
 
-  let requests = 0;
-  await Promise.all(
-    Array.from({ length: 6 }, async () => {
-      for (let n = 0; n < 150; n += 1) {
-        await pause(Math.random() * 3);
-        const workflowId = id(Math.floor(Math.random() * WORKFLOWS));
-        await tenant(async (db) => {
-          wake(db, workflowId, new Date(), 'messagesDue');
-          await db.query(sql.type(NoRows)`
-            insert into opt_outs (workspace_id, address, source) values (${workspaceId}, ${newId()}, ${workflowId})`);
-          if (Math.random() < 0.2) throw new Error('on purpose');
-          requests += 1;
-        }).catch(() => {});
-      }
-    }),
-  );
-  while (running.size > 0) await Promise.all(running.values());
-  expect(
-    await systemDb(pools).anyFirst(sql.type(z.object({ address: z.string() }))`select address from opt_outs`),
-  ).toEqual([]);
-  expect(signals.length).toBeLessThanOrEqual(requests);
+  it('waits for no other, and signals it once', async () => {
+    await request(id);
+    const others = [await addingWork(), await addingWork()];
+    await tenant(async (db) => wakeUnlessDue(db, id, new Date(), 'deliveriesDue'));
+    for (const { commit } of others) await commit();
+    expect(signals).toEqual([id]);
+    expect(await tenant(takeWork)).toMatchObject({ nextAt: expect.any(Date) });
+  });
+
+  it('is found though it is committed after the look that the workflow would rest by', async () => {
+    await request(id);
+    const adding = await addingWork();
+    let looks = 0;
+    const { nextAt } = await decideToRest(pools, workspaceId, id, async (db) => {
+      const look = await takeWork(db);
+      if (++looks === 1) void adding.commit();
+      return look;
+    });
+    expect([looks, nextAt?.getTime()]).toEqual([2, expect.any(Number)]);
+    // The workflow is at work again, and nobody has to wake it.
+    await tenant(async (db) => wakeUnlessDue(db, id, new Date(), 'deliveriesDue'));
+    expect(signals).toEqual([id]);
+  });
+
+  it('is found by the sweep when the workflow dies before that second look', async () => {
+    const claimed = async () => {
+      await systemDb(pools).query(sql.type(NoRows)`
+        update workflow_wakes set sweep_at = sweep_at - interval '1 minute' where sweep_at < 'infinity'`);
+      return (await claimOverdue(systemDb(pools), 10)).map(({ workflowId }) => workflowId);
+    };
+    await request(id);
+    await decide(pools, workspaceId, id, async () => ({ nextAt: null }), { unconfirmed: true });
+    expect(await claimed()).toEqual([id]);
+    await decideToRest(pools, workspaceId, id, async () => ({ nextAt: null }));
+    expect(await claimed()).toEqual([]);
+  });
 });
+
+it.each([
+  ['every request is written', { wake, decide }],
+  ['requests are written while it rests', { wake: wakeUnlessDue, decide: decideToRest }],
+])(
+  'loses no work that comes while workflows decide, and signals at most once for each (%s)',
+  async (_, protocol: { wake: typeof wake; decide: typeof decideToRest }) => {
+    const id = (n: number): string => `drip-drainer:${n}`;
+    const WORKFLOWS = 5;
+    const running = new Map<string, Promise<void>>();
+    const woken = new Set<string>();
+    /** As a workflow: rounds until one rests, and another if it was signalled meanwhile. */
+    async function work(workflowId: string): Promise<void> {
+      for (woken.add(workflowId); woken.has(workflowId);) {
+        woken.delete(workflowId);
+        for (let due = true; due;) {
+          const { nextAt } = await protocol.decide(pools, workspaceId, workflowId, async (db) => {
+            const { rowCount } = await db.query(sql.type(NoRows)`
+            delete from opt_outs where workspace_id = ${workspaceId} and source = ${workflowId}`);
+            await pause(Math.random() * 4);
+            return { nextAt: rowCount > 0 ? new Date() : inAnHour() };
+          });
+          due = nextAt !== null && nextAt.getTime() <= Date.now();
+        }
+      }
+      running.delete(workflowId);
+    }
+    onSignal = (workflowId) => {
+      woken.add(workflowId);
+      if (!running.has(workflowId)) running.set(workflowId, work(workflowId));
+    };
+
+    let requests = 0;
+    await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        for (let n = 0; n < 150; n += 1) {
+          await pause(Math.random() * 3);
+          const workflowId = id(Math.floor(Math.random() * WORKFLOWS));
+          await tenant(async (db) => {
+            protocol.wake(db, workflowId, new Date(), 'messagesDue');
+            await db.query(sql.type(NoRows)`
+            insert into opt_outs (workspace_id, address, source) values (${workspaceId}, ${newId()}, ${workflowId})`);
+            if (Math.random() < 0.2) throw new Error('on purpose');
+            requests += 1;
+          }).catch(() => {});
+        }
+      }),
+    );
+    while (running.size > 0) await Promise.all(running.values());
+    expect(
+      await systemDb(pools).anyFirst(
+        sql.type(z.object({ address: z.string() }))`select address from opt_outs`,
+      ),
+    ).toEqual([]);
+    expect(signals.length).toBeLessThanOrEqual(requests);
+  },
+);
 
 describe('the sweep', () => {
   const overdue = (workflowId: string, ago: string) =>

@@ -5,7 +5,7 @@ import { newId } from '#domain/ids.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { wakeUnlessDue } from '#db/wakes.ts';
 
 /** An event with the whole JSON body that subscribers receive. */
 export type NewEvent = {
@@ -38,7 +38,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
     -- A webhook that is just being deleted drops out here; without the lock it would fail its foreign key, and with it
     -- the transaction that the event tells of.
     for key share of h`);
-  if (rowCount > 0) wake(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
+  if (rowCount > 0) wakeUnlessDue(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }
 
 /** Writes the one event of a delivery that no subscription asked for. @returns its id. */
