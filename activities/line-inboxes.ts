@@ -1,6 +1,5 @@
-import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
-import { noteUnreadable } from '#db/commands/inbound/unreadable.ts';
-import { advanceInboxPosition, inboxPosition } from '#db/queries/line-inboxes.ts';
+import { receiveInboxRead } from '#db/commands/inbound/carrier-reports.ts';
+import { inboxPosition } from '#db/queries/line-inboxes.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { decide } from '#db/decisions.ts';
 import { withTenant } from '#db/transactions.ts';
@@ -17,8 +16,8 @@ const ROUND_MS = 60_000;
 export function createLineInboxActivities(dependencies: Dependencies) {
   const { pools, links, logger, inboxPollSeconds } = dependencies;
 
-  /** @returns whether there is more to read at once; null when the line's settings name no inbox. */
-  async function readSome(workspaceId: string, lineId: string): Promise<boolean | null> {
+  /** @returns whether there is more to read; null if the line has no inbox. */
+  async function readBatch(workspaceId: string, lineId: string): Promise<boolean | null> {
     const { line, position } = await withTenant(pools, workspaceId, async (db) => ({
       line: await findLine(db, lineId),
       position: await inboxPosition(db, lineId),
@@ -29,24 +28,20 @@ export function createLineInboxActivities(dependencies: Dependencies) {
     if (!batch || position === null) return null;
     let from = position;
     for (const { events, position: to, unreadable } of batch.read) {
-      const taken = await receiveCarrierEvents(
+      const stored = await receiveInboxRead(
         { pools, links },
         { workspaceId, lineId },
-        events,
-        async (db) => {
-          if (unreadable) await noteUnreadable(db, lineId, unreadable);
-          return advanceInboxPosition(db, lineId, { from, to });
-        },
+        { from, to, events, unreadable },
       );
-      if (!taken) return true;
-      if (unreadable) logger.warn({ lineId, ...unreadable }, 'an inbound message cannot be read');
+      if (!stored) return true;
+      if (unreadable) logger.warn({ lineId, ...unreadable }, 'skipped an unreadable inbound message');
       from = to;
     }
     return batch.more;
   }
 
   return {
-    /** Takes in what came into a line's inbox: what was read and how far are one commit, so nothing is lost or doubled. */
+    /** Reads new messages from a line's inbox. */
     async readInbox(line: { workspaceId: string; lineId: string }): Promise<LineRound> {
       return lineRound(pools, line, mailboxReaderId(line.lineId), read, { endsUnconnected: true });
     },
@@ -62,7 +57,7 @@ export function createLineInboxActivities(dependencies: Dependencies) {
       let reason = 'the inbox is read again then';
       try {
         let more: boolean | null = true;
-        while (more && !canceled.aborted && Date.now() < end) more = await readSome(workspaceId, lineId);
+        while (more && !canceled.aborted && Date.now() < end) more = await readBatch(workspaceId, lineId);
         if (more) return { nextAt: new Date().toISOString(), reason: 'there is more in the inbox' };
         if (more === null) {
           const over = { nextAt: null, reason: 'the line has no inbox to be read', ended: true };

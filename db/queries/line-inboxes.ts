@@ -17,8 +17,8 @@ export async function initInboxPosition(db: TenantDb, lineId: string, position: 
 }
 
 /**
- * Advances the position in the transaction that stores what was read, as its last statement.
- * @returns false if another reader advanced it concurrently; the transaction must be rolled back then.
+ * Advances the position, under a lock on the line and before what was read is stored in the same transaction.
+ * @returns false if another reader has advanced it.
  */
 export async function advanceInboxPosition(
   db: TenantDb,

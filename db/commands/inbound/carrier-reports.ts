@@ -1,61 +1,105 @@
 import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { receiveCarrierEvent } from './inbound.ts';
+import { recordUnreadable } from './unreadable.ts';
 import { formerOwner } from '#db/commands/lines/line-moves.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import type { Pools } from '#db/pools.ts';
-import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
+import { advanceInboxPosition } from '#db/queries/line-inboxes.ts';
 import { lockLinesShared } from '#db/queries/lines.ts';
+import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 
 interface Reception {
   pools: Pools;
   links: FileLinks;
 }
 
+interface OwnedLine {
+  workspaceId: string;
+  lineId: string;
+}
+
+/** What was read from an inbox between two positions. */
+export interface InboxRead {
+  from: string;
+  to: string;
+  events: readonly CarrierEvent[];
+  unreadable?: { reference: string; reason: string } | undefined;
+}
+
 /**
- * Takes in what a carrier reports of a line, in one commit together with `last`. What
- * concerns a workspace that the line has left is committed there before; seen again, it changes nothing.
- * @param last false: nothing is to be taken in.
- * @returns false when the line has left this workspace meanwhile, or `last` returned it; nothing was taken in then.
+ * Stores the events of a carrier callback in one commit.
+ * @returns false if the line has left the workspace. Its own events are not stored then.
  */
 export async function receiveCarrierEvents(
   { pools, links }: Reception,
-  { workspaceId, lineId }: { workspaceId: string; lineId: string },
+  line: OwnedLine,
   events: readonly CarrierEvent[],
-  last: (db: TenantDb) => Promise<boolean> = async () => true,
 ): Promise<boolean> {
-  const context = () => ({ links, now: new Date() });
-  const own: CarrierEvent[] = [];
+  const own = await receiveForFormerOwners({ pools, links }, line, events);
+  return withTenant(pools, line.workspaceId, async (db) => {
+    if (!(await lockOwnLine(db, line))) return false;
+    await receiveAll(db, line, own, links);
+    return true;
+  });
+}
+
+/**
+ * Stores what was read from an inbox and advances its position in one commit, so that nothing is lost or stored twice.
+ * @returns false if the line has left the workspace or another reader was faster. Nothing is stored then.
+ */
+export async function receiveInboxRead(
+  { pools, links }: Reception,
+  line: OwnedLine,
+  { from, to, events, unreadable }: InboxRead,
+): Promise<boolean> {
+  const own = await receiveForFormerOwners({ pools, links }, line, events);
+  return withTenant(pools, line.workspaceId, async (db) => {
+    if (!(await lockOwnLine(db, line))) return false;
+    if (!(await advanceInboxPosition(db, line.lineId, { from, to }))) return false;
+    await receiveAll(db, line, own, links);
+    if (unreadable) await recordUnreadable(db, line.lineId, unreadable);
+    return true;
+  });
+}
+
+/**
+ * Events about messages that were sent before the line was transferred belong to the workspace that sent them. They are
+ * committed one by one; an event that was stored before changes nothing.
+ * @returns the other events.
+ */
+async function receiveForFormerOwners(
+  { pools, links }: Reception,
+  { lineId }: OwnedLine,
+  events: readonly CarrierEvent[],
+): Promise<CarrierEvent[]> {
+  const rest: CarrierEvent[] = [];
   for (const event of events) {
-    const owner = await ownerOf(event, lineId, pools);
+    const owner =
+      event.kind === 'reply' || event.kind === 'call' || event.kind === 'recording'
+        ? null
+        : await formerOwner(systemDb(pools), lineId, event.carrierMessageId);
     if (owner === null) {
-      own.push(event);
+      rest.push(event);
       continue;
     }
-    // A fallback that is owed now needs a pacer of that workspace.
     await withTenant(pools, owner, async (db) => {
-      await receiveCarrierEvent(db, lineId, event, context());
+      await receiveCarrierEvent(db, lineId, event, { links, now: new Date() });
+      // The event may require a fallback SMS, which only the pacer of a line in that workspace sends.
       await rehomeMessages(db, lineId);
     });
   }
-  try {
-    await withTenant(pools, workspaceId, async (db) => {
-      if (!(await lockLinesShared(db, [lineId])).has(lineId)) throw new NotWanted();
-      for (const event of own) await receiveCarrierEvent(db, lineId, event, context());
-      if (!(await last(db))) throw new NotWanted();
-    });
-    return true;
-  } catch (error) {
-    if (error instanceof NotWanted) return false;
-    throw error;
-  }
+  return rest;
 }
 
-/** Undoes the transaction it is thrown in. */
-class NotWanted extends Error {}
+const lockOwnLine = async (db: TenantDb, { lineId }: OwnedLine): Promise<boolean> =>
+  (await lockLinesShared(db, [lineId])).has(lineId);
 
-/** A line may have moved: what is told of a message sent before concerns the workspace that sent it; else null. */
-async function ownerOf(event: CarrierEvent, lineId: string, pools: Pools): Promise<string | null> {
-  if (event.kind === 'reply' || event.kind === 'call' || event.kind === 'recording') return null;
-  return formerOwner(systemDb(pools), lineId, event.carrierMessageId);
+async function receiveAll(
+  db: TenantDb,
+  { lineId }: OwnedLine,
+  events: readonly CarrierEvent[],
+  links: FileLinks,
+): Promise<void> {
+  for (const event of events) await receiveCarrierEvent(db, lineId, event, { links, now: new Date() });
 }

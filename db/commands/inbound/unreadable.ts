@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
-/** Records a message that is passed over because it cannot be read; recorded before, it changes nothing. */
-export async function noteUnreadable(
+/** Records an inbound message that is skipped because it cannot be parsed. Idempotent. */
+export async function recordUnreadable(
   db: TenantDb,
   lineId: string,
   { reference, reason }: { reference: string; reason: string },
@@ -15,7 +15,7 @@ export async function noteUnreadable(
     on conflict do nothing`);
 }
 
-/** Of all workspaces, as long as they are kept. */
+/** The number of unreadable messages of all workspaces within the retention period. */
 export async function countUnreadable(db: SystemDb): Promise<number> {
   return db.oneFirst(
     sql.type(z.object({ count: z.coerce.number() }))`select count(*) from unreadable_inbound`,
