@@ -1,7 +1,7 @@
 import { type AttemptRow, callHistory, insertAttempts, lineHistory } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { setSendNow } from '#db/queries/line-orders.ts';
-import { type LineRow, lockLine } from '#db/queries/lines.ts';
+import { type LineRow, lockLine, pacedLine } from '#db/queries/lines.ts';
 import { findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
@@ -287,20 +287,7 @@ interface PlannedLine extends PacedLine {
   sendNow: readonly string[];
 }
 
-function plannedLine(line: LineRow, timezone: string): PlannedLine {
-  return {
-    id: line.id,
-    channel: line.channel,
-    active: line.isActive && line.provisioningStatus === 'active',
-    down: line.healthStatus === 'down',
-    paused: line.pausedAt !== null,
-    sendNow: line.sendNow,
-    timezone,
-    dailyTotal: line.dailyTotalLimit,
-    dailyNew: line.dailyNewLimit,
-    hourlyNew: line.hourlyNewLimit,
-    minGapSeconds: line.minGapSeconds,
-    contactGapSeconds: line.contactGapSeconds,
-    warmupStartedAt: line.warmupStartedAt,
-  };
-}
+const plannedLine = (line: LineRow, timezone: string): PlannedLine => ({
+  ...pacedLine(line, timezone),
+  sendNow: line.sendNow,
+});

@@ -10,6 +10,7 @@ import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { createStorage } from '#providers/storage/storage.ts';
+import { createTaskQueues } from '#providers/task-queues.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
@@ -50,6 +51,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     logger,
     pools,
     waker,
+    taskQueues: createTaskQueues(temporal.connection, config.temporal.namespace),
     egress,
     metrics,
     untrusted,

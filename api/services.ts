@@ -9,6 +9,7 @@ import type { SignedLinks } from '#providers/storage/signed-link.ts';
 import type { Storage } from '#providers/storage/storage.ts';
 import type { CarrierRegistry } from '#providers/carriers/registry.ts';
 import type { UntrustedWork } from '#providers/untrusted/processes.ts';
+import type { TaskQueues } from '#providers/task-queues.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { Client } from '@temporalio/client';
 import type { SessionVerifier } from './auth/session-token.ts';
@@ -22,6 +23,7 @@ export interface Services {
   readonly logger: Logger;
   readonly pools: ApiPools;
   readonly waker: Waker;
+  readonly taskQueues: TaskQueues;
   readonly temporal: Client['connection'];
   readonly sessions: SessionVerifier;
   readonly secrets: SecretBox;

@@ -197,7 +197,8 @@ const standstill = (reason: HoldReason, at: Date | null = null): Plan => ({
   next: { at, reason },
 });
 
-function endOfGap(line: PacedLine, lastSentAt: Date | null): Date | null {
+/** When the line may send again after the send at `lastSentAt`; null: it has no gap, or has sent nothing. */
+export function endOfGap(line: PacedLine, lastSentAt: Date | null): Date | null {
   if (lastSentAt === null || line.minGapSeconds === 0) return null;
   return new Date(lastSentAt.getTime() + lineGapMs(line, lastSentAt));
 }

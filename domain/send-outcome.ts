@@ -9,3 +9,15 @@ export type SendOutcome =
   | { kind: 'transient'; reason: string; retryAfterMs?: number }
   /** May have been sent: it is reconciled with the carrier, never simply retried. */
   | { kind: 'unknown'; reason: string };
+
+const CREDENTIALS_REFUSED = 'credentials refused: ';
+
+/** The carrier refuses the line's credentials: the message may be sent once these are put right. */
+export const refusedCredentials = (reason: string): Extract<SendOutcome, { kind: 'transient' }> => ({
+  kind: 'transient',
+  reason: `${CREDENTIALS_REFUSED}${reason}`,
+});
+
+/** What the carrier said when it refused the credentials; null if the reason is another one. */
+export const credentialsRefusal = (reason: string): string | null =>
+  reason.startsWith(CREDENTIALS_REFUSED) ? reason.slice(CREDENTIALS_REFUSED.length) : null;

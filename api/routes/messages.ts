@@ -3,10 +3,14 @@ import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { cancelMessage, findMessage, listMessages, presentMessage } from '#db/queries/messages.ts';
+import { findTimeline } from '#db/queries/timeline.ts';
+import { withTenant } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
-import { MessageStatus } from '#domain/message-status.ts';
+import { MessageStatus, shownStatus } from '#domain/message-status.ts';
 import { Message, MessageInput } from '#domain/message.ts';
+import { Timeline, timelineEvents } from '#domain/timeline.ts';
+import { waitingFor } from '#domain/waiting.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { toApiError } from '../http/refusal.ts';
@@ -78,6 +82,36 @@ export const messageRoutes = [
       const message = await findMessage(db, params.id);
       if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
       return { status: 200, body: presentMessage(message) };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'getMessageTimeline',
+    method: 'GET',
+    path: '/api/messages/{id}/timeline',
+    tag: 'Messages',
+    summary: 'What has happened to a message, and what it waits for',
+    description:
+      '`waitingFor.text` and the texts of the events are for people: what support can tell a customer. Moves and deliveries to webhooks are kept for 30 days, calls of carriers for 400.',
+    transaction: false,
+    params: MessageParams,
+    responses: { 200: Timeline },
+    errors: ['NOT_FOUND'],
+    async handler({ caller, params, now, pools, taskQueues }) {
+      const found = await withTenant(pools, caller.workspace.id, (db) => findTimeline(db, params.id, now));
+      if (!found) throw new ApiError('NOT_FOUND', 'Message not found');
+      const { row, record, facts, carrier } = found;
+      const isDue = row.status === 'pending' || (row.status === 'scheduled' && row.scheduledAt <= now);
+      const unserved = isDue && carrier !== null ? await taskQueues.unservedFor(carrier) : null;
+      return {
+        status: 200,
+        body: {
+          messageId: row.id,
+          status: shownStatus(row.status),
+          waitingFor: waitingFor({ ...facts, unserved }),
+          events: timelineEvents(record),
+        },
+      };
     },
   }),
 

@@ -22,7 +22,7 @@ export const AttemptRow = z.object({
 });
 export type AttemptRow = z.infer<typeof AttemptRow>;
 
-const AttemptOutcome = z.enum([
+export const AttemptOutcome = z.enum([
   'accepted',
   'unavailable',
   'refused',

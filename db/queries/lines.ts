@@ -11,6 +11,7 @@ import {
   ProvisioningStatus,
   RequestSource,
 } from '#domain/line.ts';
+import type { PacedLine } from '#domain/pacing.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -51,6 +52,24 @@ export type LineRow = z.infer<typeof LineRow>;
 /** Whether messages may be assigned to a line. Its health does not matter: messages wait while it is down. */
 const USABLE = sql.fragment`l.is_active and l.provisioning_status = 'active'`;
 export const isUsable = (line: LineRow): boolean => line.isActive && line.provisioningStatus === 'active';
+
+/** A line as the pacing rules see it. */
+export function pacedLine(line: LineRow, timezone: string): PacedLine {
+  return {
+    id: line.id,
+    channel: line.channel,
+    active: isUsable(line),
+    down: line.healthStatus === 'down',
+    paused: line.pausedAt !== null,
+    timezone,
+    dailyTotal: line.dailyTotalLimit,
+    dailyNew: line.dailyNewLimit,
+    hourlyNew: line.hourlyNewLimit,
+    minGapSeconds: line.minGapSeconds,
+    contactGapSeconds: line.contactGapSeconds,
+    warmupStartedAt: line.warmupStartedAt,
+  };
+}
 
 /** A line's usage since a time: the attempts that were, or may have been, sent. */
 const usageSince = (since: Date) => sql.fragment`

@@ -114,7 +114,15 @@ export async function moveMessages(
   const rows = moves.map(({ id, to, reason }) => [id, to.toISOString(), reason]);
   const ids = moves.map(({ id }) => id);
   await db.query(sql.type(NoRows)`
-    with free as materialized (${free(db, ids)})
+    with free as materialized (${free(db, ids)}),
+    -- A rule that moves the same message again and again is recorded once.
+    recorded as (
+      insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
+      select m.workspace_id, m.id, m.scheduled_at, v.at, v.reason
+      from free join messages m on m.workspace_id = ${db.workspaceId} and m.id = free.id
+      join ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as v (id, at, reason) on v.id = m.id
+      where m.hold_reason is distinct from v.reason
+    )
     update messages m set status = 'scheduled', scheduled_at = v.at, hold_reason = v.reason, updated_at = now()
     from free join ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as v (id, at, reason) on v.id = free.id
     where m.workspace_id = ${db.workspaceId} and m.id = free.id`);

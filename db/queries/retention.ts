@@ -31,6 +31,7 @@ const KEPT: readonly Aged[] = [
   { table: 'payment_events', column: 'received_at', age: '30 days' },
   { table: 'mails', column: 'created_at', age: '30 days' },
   { table: 'agency_mails', column: 'created_at', age: '30 days' },
+  { table: 'message_moves', column: 'at', age: '30 days' },
   { table: 'audit_log', column: 'at', age: '400 days', appendOnly: true },
   { table: 'agency_audit_log', column: 'at', age: '400 days', appendOnly: true },
   {

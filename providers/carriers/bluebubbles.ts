@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, FormData, request, Request as HttpRequest } from 'undici';
 import { z } from 'zod';
 import { sanitizeEvents } from '#domain/carrier-event.ts';
+import { refusedCredentials } from '#domain/send-outcome.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import type { Guard } from '../egress-guard.ts';
 import { readBlueBubblesEvent } from './bluebubbles-callback.ts';
@@ -310,7 +311,8 @@ function sendOutcome(answer: Exchange, schema: z.ZodType<BlueBubblesMessage>): S
   if (/already queued/i.test(failed?.error?.message ?? failed?.message ?? ''))
     return { kind: 'unknown', reason };
   // The password and the load are the operator's matter, not the message's.
-  if ([401, 403, 429].includes(status)) return { kind: 'transient', reason };
+  if (status === 401 || status === 403) return refusedCredentials(reason);
+  if (status === 429) return { kind: 'transient', reason };
   if (status >= 400 && status < 500) return { kind: 'refused', reason };
   // The server also answers 500 to messages that left.
   return { kind: 'unknown', reason };

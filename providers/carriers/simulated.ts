@@ -2,6 +2,7 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { sanitizeEvents } from '#domain/carrier-event.ts';
+import { refusedCredentials } from '#domain/send-outcome.ts';
 import { exchange, type Exchange } from '../egress-exchange.ts';
 import { Unreadable } from '../untrusted/processes.ts';
 import {
@@ -205,7 +206,8 @@ function sendOutcome(answer: Exchange): SendOutcome {
   if (refusal?.code === 'not_registered') return { kind: 'unavailable', reason };
   if (refusal?.code === 'opted_out') return { kind: 'refused', reason, optedOut: true };
   // The key is the operator's matter: the message itself may still be sent once that is put right.
-  if ([401, 403, 429, 503].includes(status)) {
+  if (status === 401 || status === 403) return refusedCredentials(reason);
+  if (status === 429 || status === 503) {
     const seconds = refusal?.retryAfterSeconds;
     return { kind: 'transient', reason, ...(seconds !== undefined && { retryAfterMs: seconds * 1000 }) };
   }

@@ -1,5 +1,5 @@
 import type { NodemailerError } from 'nodemailer';
-import type { SendOutcome } from './carrier.ts';
+import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
 
 /** Replies about who we are, not about the message (RFC 4954 §6): the operator can put that right. */
 const LOGIN_REPLIES = [530, 534, 535, 538];
@@ -14,7 +14,7 @@ export function smtpFailure(error: NodemailerError, dataBegan: boolean): SendOut
   const repliedToData = command === 'DATA' && responseCode !== undefined;
   if (dataBegan && !repliedToData) return { kind: 'unknown', reason };
   if (code === 'EAUTH' || (responseCode !== undefined && LOGIN_REPLIES.includes(responseCode))) {
-    return { kind: 'transient', reason };
+    return refusedCredentials(reason);
   }
   if (responseCode !== undefined) return { kind: permanent ? 'refused' : 'transient', reason };
   // Judged by the library before the server was told: no valid recipient, or longer than the server takes.

@@ -1,13 +1,13 @@
-import type { SendOutcome } from '#domain/send-outcome.ts';
+import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
 
-type Failure = Exclude<SendOutcome, { kind: 'accepted' | 'unknown' }>['kind'] | 'opted_out';
+type Failure = Exclude<SendOutcome, { kind: 'accepted' | 'unknown' }>['kind'] | 'opted_out' | 'credentials';
 
 /**
  * What Twilio's error codes mean for a message that was not taken (www.twilio.com/docs/api/errors).
  * What concerns the account rather than the message may be put right meanwhile: it is tried again.
  */
 const FAILURES: Record<number, Failure> = {
-  20003: 'transient', // wrong credentials
+  20003: 'credentials',
   20429: 'transient', // too many requests
   21211: 'refused', // `To` is not a phone number
   21212: 'refused', // `From` is not a phone number
@@ -42,11 +42,14 @@ export function twilioFailure(code: number | null, status: number, text: string)
       return { kind: 'unavailable', reason };
     case 'transient':
       return { kind: 'transient', reason };
+    case 'credentials':
+      return refusedCredentials(reason);
     case undefined:
       break;
   }
   // The credentials and the rate are the operator's matter, not the message's.
-  if ([401, 403, 429].includes(status)) return { kind: 'transient', reason };
+  if (status === 401 || status === 403) return refusedCredentials(reason);
+  if (status === 429) return { kind: 'transient', reason };
   if (status >= 400 && status < 500) return { kind: 'refused', reason };
   // An error inside Twilio can come after the message was taken.
   return { kind: 'unknown', reason };

@@ -1,6 +1,3 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -10,6 +7,7 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { type Front, startFront } from '#test/support/front.ts';
 
 const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
 const MESSAGES = 120;
@@ -20,29 +18,12 @@ let api: ApiClient;
 let lineId: string;
 let otherLineId: string;
 /** In front of the carrier: while it is overloaded it takes no messages, and answers all else. */
-let front: Server;
-let overloaded = true;
-let calls = 0;
+let front: Front;
 
 beforeAll(async () => {
   twilio = await startTwilio(ACCOUNT);
-  front = createServer(async (request, response) => {
-    if (request.method === 'POST') calls += 1;
-    if (request.method === 'POST' && overloaded) {
-      response.writeHead(429, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ code: 20429, message: 'Too many requests' }));
-      return;
-    }
-    const headers = { ...request.headers } as Record<string, string>;
-    for (const name of ['host', 'connection', 'content-length', 'transfer-encoding']) delete headers[name];
-    const answer = await fetch(twilio.url + request.url, {
-      method: request.method ?? 'GET',
-      headers,
-      ...(request.method === 'POST' && { body: await buffer(request) }),
-    });
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
-  });
-  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+  front = await startFront(twilio.url);
+  front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
   app = await startTestApp();
   const workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
@@ -50,14 +31,12 @@ beforeAll(async () => {
     await createLine(app, workspace.id, 'sms'),
     await createLine(app, workspace.id, 'sms'),
   ];
-  const baseUrl = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
-  const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl };
+  const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: front.url };
   await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
 });
 afterAll(async () => {
   await app.stop();
-  front.closeAllConnections();
-  await new Promise((resolve) => front.close(resolve));
+  await front.close();
   await twilio.stop();
 });
 
@@ -99,7 +78,7 @@ it('a carrier that takes nothing is left alone, its messages wait, and all leave
   }, 60_000);
   expect(['pending', 'scheduled']).toContain(held[0].status);
   // Rounds of at most 16 until it stops, and the trials since.
-  expect(calls).toBeLessThan(MESSAGES);
+  expect(front.posts).toBeLessThan(MESSAGES);
   const lines = (await api('GET', '/api/lines/by-user')).body.lines;
   expect(lines.find(({ _id }: { _id: string }) => _id === lineId).healthCheck.status).toBe('healthy');
 
@@ -112,10 +91,10 @@ it('a carrier that takes nothing is left alone, its messages wait, and all leave
   });
   await eventually(async () => (await sentTo(app, elsewhere)).length === 1);
 
-  const before = calls;
-  overloaded = false;
+  const before = front.posts;
+  front.refusal = null;
   await eventually(async () => (await count('delivered')) === MESSAGES + 1, 120_000);
-  expect(calls - before).toBe(MESSAGES + 1);
+  expect(front.posts - before).toBe(MESSAGES + 1);
   for (const to of recipients) expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
   expect((await api('GET', `/api/messages/${urgent.body._id}`)).body.status).toBe('delivered');
 }, 180_000);

@@ -1,4 +1,4 @@
-import type { SendOutcome } from '#domain/send-outcome.ts';
+import { credentialsRefusal, type SendOutcome } from '#domain/send-outcome.ts';
 import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
 import { type AttemptRow, callHistory, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
@@ -104,7 +104,7 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
   await advanceMessage(db, message.id, ['sending'], {
     to: 'scheduled',
     scheduledAt: new Date(now.getTime() + Math.max(backoff, wanted)),
-    holdReason: 'carrier_retry',
+    holdReason: credentialsRefusal(reason) === null ? 'carrier_retry' : 'credentials_refused',
     countTransientFailure: true,
   });
 }

@@ -1,0 +1,181 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { dayBounds, hourBounds } from '#domain/calendar.ts';
+import { CampaignStatus } from '#domain/campaign.ts';
+import { circuitAt } from '#domain/circuit.ts';
+import { NO_CARRIER } from '#domain/line.ts';
+import type { MessageRecord } from '#domain/timeline.ts';
+import type { WaitFacts, WaitingLine } from '#domain/waiting.ts';
+import { AttemptOutcome, AttemptRow, callHistory, lineHistory } from './attempts.ts';
+import { findLine, pacedLine } from './lines.ts';
+import { findMessage, type MessageRow } from './messages.ts';
+import { campaignAllowsSending } from './queue.ts';
+import { isPastDue, workspaceTimezone } from './workspaces.ts';
+
+const Move = z.object({ at: z.date(), movedFrom: z.date(), movedTo: z.date(), reason: z.string() });
+
+const Attempt = AttemptRow.extend({
+  finishedAt: z.date().nullable(),
+  outcome: AttemptOutcome.nullable(),
+  reason: z.string().nullable(),
+});
+
+const Event = z.object({ id: z.string(), event: z.string(), createdAt: z.date() });
+
+const Delivery = z.object({
+  id: z.string(),
+  webhookId: z.string(),
+  event: z.string(),
+  success: z.boolean(),
+  responseStatus: z.int().nullable(),
+  error: z.string().nullable(),
+  latencyMs: z.int().nullable(),
+  finishedAt: z.date(),
+});
+
+/** What a message's timeline is made of. */
+export interface StoredTimeline {
+  row: MessageRow;
+  record: MessageRecord;
+  facts: Omit<WaitFacts, 'unserved'>;
+  /** null: the message has no line, or its line no carrier. */
+  carrier: string | null;
+}
+
+/** Everything on record about a message, and what its wait is judged by; null when there is no such message. */
+export async function findTimeline(db: TenantDb, id: string, now: Date): Promise<StoredTimeline | null> {
+  const row = await findMessage(db, id);
+  if (!row) return null;
+  const timezone = await workspaceTimezone(db);
+  const attempts = await db.any(sql.type(Attempt)`
+    select * from attempts where workspace_id = ${db.workspaceId} and message_id = ${id} order by started_at, id`);
+  const moves = await db.any(sql.type(Move)`
+    select at, moved_from, moved_to, reason from message_moves
+    where workspace_id = ${db.workspaceId} and message_id = ${id} order by at`);
+  const events = await eventsOf(db, row, attempts);
+  const deliveries = await deliveriesOf(db, events);
+  const line = row.lineId === null ? null : await findLine(db, row.lineId);
+  const pastDue = await isPastDue(db);
+  const open = attempts.findLast(({ outcome }) => outcome === null);
+  return {
+    row,
+    record: { timezone, message: row, moves, attempts, events, deliveries },
+    facts: {
+      now,
+      timezone,
+      message: {
+        status: row.status,
+        holdReason: row.holdReason,
+        scheduledAt: row.scheduledAt,
+        ...(row.windowTimezone !== null && { window: windowOf(row, row.windowTimezone) }),
+        owesFallbackSms: row.fallbackSms === 'due',
+      },
+      pastDue,
+      optedOut: await db.exists(sql.type(NoRows)`
+        select from opt_outs where workspace_id = ${db.workspaceId} and address = ${row.address}`),
+      campaign: row.campaignId === null ? null : await campaignStatus(db, row.campaignId),
+      line: line && (await waitingLine(db, pacedLine(line, timezone), line, now)),
+      openAttempt: open ?? null,
+      lastFailure:
+        attempts.findLast(({ outcome }) => outcome === 'transient')?.reason ?? (await lastFailure(db, row)),
+      ahead: await countAhead(db, row),
+    },
+    carrier: line && line.carrier !== NO_CARRIER ? line.carrier : null,
+  };
+}
+
+const windowOf = ({ windowStart, windowEnd, windowDays }: MessageRow, timezone: string) => ({
+  timezone,
+  ...(windowStart !== null && { start: windowStart }),
+  ...(windowEnd !== null && { end: windowEnd }),
+  ...(windowDays !== null && { days: windowDays }),
+});
+
+/** How far the id of an event may be from the time that its message has for it. */
+const AROUND = { before: '5 seconds', after: '15 seconds' };
+
+/** Events have no index by message: they are looked for around the times at which the message changed. */
+async function eventsOf(
+  db: TenantDb,
+  { id, sentAt, deliveredAt, readAt, updatedAt }: MessageRow,
+  attempts: readonly z.infer<typeof Attempt>[],
+): Promise<readonly z.infer<typeof Event>[]> {
+  const times = [sentAt, deliveredAt, readAt, updatedAt, ...attempts.map(({ finishedAt }) => finishedAt)];
+  const seconds = new Set(times.flatMap((at) => (at ? Math.floor(at.getTime() / 1000) : [])));
+  return db.any(sql.type(Event)`
+    select distinct e.id, e.event, e.created_at
+    from ${sql.unnest(
+      [...seconds].map((second) => [second]),
+      ['int8'],
+    )} as t (second), lateral (
+      select id, event, created_at from events
+      where workspace_id = ${db.workspaceId} and message_id = ${id}
+        and id >= first_id(to_timestamp(t.second) - ${AROUND.before}::interval)
+        and id < first_id(to_timestamp(t.second) + ${AROUND.after}::interval)
+    ) e order by e.id`);
+}
+
+/** Deliveries have ids of the same millisecond as their event. */
+async function deliveriesOf(
+  db: TenantDb,
+  events: readonly { id: string }[],
+): Promise<readonly z.infer<typeof Delivery>[]> {
+  const ids = events.map(({ id }) => [id]);
+  return db.any(sql.type(Delivery)`
+    select d.id, d.webhook_id, d.event, d.success, d.response_status, d.error, d.latency_ms,
+      coalesce(d.claimed_at, d.created_at) + make_interval(secs => coalesce(d.latency_ms, 0) / 1000.0) finished_at
+    from ${sql.unnest(ids, ['text'])} as e (id) join webhook_deliveries d
+      on d.workspace_id = ${db.workspaceId} and d.event_id = e.id and d.status = 'done'
+        and d.id between left(e.id, 12) || repeat('0', 12) and left(e.id, 12) || repeat('f', 12)
+    order by finished_at, d.id`);
+}
+
+async function waitingLine(
+  db: TenantDb,
+  paced: ReturnType<typeof pacedLine>,
+  { id, carrier, provisioningStatus, isActive, heldUntil }: NonNullable<Awaited<ReturnType<typeof findLine>>>,
+  now: Date,
+): Promise<WaitingLine> {
+  const since = { day: dayBounds(paced.timezone, now).start, hour: hourBounds(paced.timezone, now).start };
+  const { lastSentAt } = await lineHistory(db, id, since);
+  return {
+    ...paced,
+    provisioning: provisioningStatus,
+    connected: carrier !== NO_CARRIER,
+    switchedOn: isActive,
+    circuit: circuitAt(await callHistory(db, id, new Date(now.getTime() - DAY_MS)), now),
+    heldUntil,
+    lastSentAt,
+  };
+}
+
+const campaignStatus = (db: TenantDb, id: string): Promise<CampaignStatus | null> =>
+  db.maybeOneFirst(sql.type(z.object({ status: CampaignStatus }))`
+    select status from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
+
+/** What the carrier said when it last took nothing from the message's line. */
+async function lastFailure(db: TenantDb, { lineId }: MessageRow): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(z.object({ reason: z.string().nullable() }))`
+    select reason from attempts
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary'
+      and outcome in ('transient', 'not_sent')
+    order by started_at desc limit 1`);
+}
+
+/** What a carrier did longer ago says nothing of how it is now. */
+const DAY_MS = 24 * 3_600_000;
+
+/** More than so many tell nobody more. */
+const MOST_AHEAD = 1000;
+
+async function countAhead(db: TenantDb, { id, lineId, scheduledAt, arrival }: MessageRow): Promise<number> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    select from messages m
+    where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
+      and not m.held and not m.force_fallback and m.id <> ${id} and ${campaignAllowsSending(db)}
+      and (m.scheduled_at, m.arrival) < (${sql.timestamp(scheduledAt)}, ${arrival})
+    limit ${MOST_AHEAD}`);
+  return rowCount;
+}

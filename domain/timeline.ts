@@ -1,0 +1,293 @@
+import { z } from 'zod';
+import { Id } from './ids.ts';
+import { MessageStatus, type StoredStatus } from './message-status.ts';
+import { momentText, type MoveReason, WaitingFor } from './waiting.ts';
+
+export const TimelineEvent = z
+  .object({
+    at: z.iso.datetime(),
+    type: z.enum([
+      'accepted',
+      'scheduled',
+      'moved',
+      'claimed',
+      'sent',
+      'delivered',
+      'read',
+      'failed',
+      'fallback',
+      'canceled',
+      'reconciled',
+      'webhook_delivered',
+      'webhook_failed',
+    ]),
+    text: z.string().meta({ description: 'For people; may change.' }),
+    data: z.record(z.string(), z.json()),
+  })
+  .meta({ id: 'TimelineEvent' });
+export type TimelineEvent = z.infer<typeof TimelineEvent>;
+
+/** What has happened to a message, in order, and what it waits for. */
+export const Timeline = z
+  .object({
+    messageId: Id,
+    status: MessageStatus,
+    waitingFor: WaitingFor.nullable().meta({ description: 'null: it waits for nothing.' }),
+    events: z.array(TimelineEvent).meta({ description: 'Oldest first.' }),
+  })
+  .meta({ id: 'Timeline' });
+
+/** What is on record about a message. */
+export interface MessageRecord {
+  timezone: string;
+  message: {
+    status: StoredStatus;
+    source: string;
+    campaignId: string | null;
+    createdAt: Date;
+    scheduledAt: Date;
+    deliveredAt: Date | null;
+    readAt: Date | null;
+    updatedAt: Date;
+    holdReason: string | null;
+    errorMessage: string | null;
+  };
+  /** In the order of time, as all lists here. */
+  moves: readonly { at: Date; movedFrom: Date; movedTo: Date; reason: string }[];
+  attempts: readonly RecordedAttempt[];
+  /** The events of the message that webhooks are told of; those of the last 30 days. */
+  events: readonly { event: string; createdAt: Date }[];
+  deliveries: readonly RecordedDelivery[];
+}
+
+interface RecordedAttempt {
+  id: string;
+  lineId: string;
+  kind: 'primary' | 'fallback';
+  channel: string;
+  carrier: string;
+  startedAt: Date;
+  answerBy: Date;
+  finishedAt: Date | null;
+  outcome:
+    | 'accepted'
+    | 'unavailable'
+    | 'refused'
+    | 'transient'
+    | 'unknown'
+    | 'not_sent'
+    | 'unsendable'
+    | null;
+  reason: string | null;
+}
+
+interface RecordedDelivery {
+  id: string;
+  webhookId: string;
+  event: string;
+  success: boolean;
+  responseStatus: number | null;
+  error: string | null;
+  latencyMs: number | null;
+  finishedAt: Date;
+}
+
+/** What has happened to a message, oldest first, in words for a person. */
+export function timelineEvents(record: MessageRecord): TimelineEvent[] {
+  const events = [
+    ...beginning(record),
+    ...record.moves.map((move) => moved(record, move)),
+    ...record.attempts.flatMap((attempt) => attempted(record, attempt)),
+  ];
+  return [...events, ...ending(record, events), ...record.deliveries.map(delivered)]
+    .toSorted((a, b) => a.at.getTime() - b.at.getTime())
+    .map((event) => ({ ...event, at: event.at.toISOString() }));
+}
+
+type Happened = Omit<TimelineEvent, 'at'> & { at: Date };
+
+const SOURCES: Record<string, string> = {
+  api: 'Accepted from the API.',
+  'crm-drip': 'Accepted from the API for paced sending.',
+  inbox: 'Written in the inbox.',
+  campaign: 'Created by a campaign.',
+  'ai-draft': 'Created from an approved draft.',
+  'fallback-sms': 'Requested as an SMS in place of another message.',
+};
+
+function beginning({ message, moves, attempts, timezone }: MessageRecord): Happened[] {
+  const { createdAt: at, source, campaignId } = message;
+  const accepted: Happened = {
+    at,
+    type: 'accepted',
+    text: SOURCES[source] ?? `Accepted (${source}).`,
+    data: { source, ...(campaignId !== null && { campaignId }) },
+  };
+  // What comes after an attempt is a retry.
+  const planned = moves[0]?.movedFrom ?? message.scheduledAt;
+  const isRetry = attempts[0] !== undefined && planned > attempts[0].startedAt;
+  if (isRetry || planned.getTime() - at.getTime() < 1000) return [accepted];
+  const text = `Scheduled for ${momentText(planned, at, timezone)}.`;
+  return [accepted, { at, type: 'scheduled', text, data: { scheduledDate: planned.toISOString() } }];
+}
+
+const RULES: Record<MoveReason, string> = {
+  carrier_retry: 'the carrier did not take it',
+  contact_gap: 'the contact had just been sent another message',
+  credentials_refused: 'the carrier refused the credentials of the line',
+  daily_new_cap: 'the line had reached its limit of new contacts of the day',
+  daily_total_cap: 'the line had reached its limit of messages of the day',
+  hourly_new_cap: 'the line had reached its limit of new contacts of the hour',
+  send_window: 'it was outside of its send window',
+};
+
+function moved(
+  { timezone }: MessageRecord,
+  { at, movedFrom, movedTo, reason }: MessageRecord['moves'][number],
+): Happened {
+  const why = (RULES as Record<string, string>)[reason] ?? reason;
+  return {
+    at,
+    type: 'moved',
+    text: `Moved to ${momentText(movedTo, at, timezone)}: ${why}.`,
+    data: { reason, from: movedFrom.toISOString(), to: movedTo.toISOString() },
+  };
+}
+
+function attempted(record: MessageRecord, attempt: RecordedAttempt): Happened[] {
+  const { id: attemptId, lineId, carrier, channel, kind, startedAt, answerBy, finishedAt } = attempt;
+  const data = { attemptId, lineId, carrier, channel };
+  const claimed: Happened = {
+    at: startedAt,
+    type: 'claimed',
+    text:
+      kind === 'fallback'
+        ? `Handed to the carrier ${carrier} as an SMS.`
+        : `Handed to the carrier ${carrier}.`,
+    data,
+  };
+  if (finishedAt === null || attempt.outcome === null) return [claimed];
+  const outcome = { at: finishedAt, data: { ...data, outcome: attempt.outcome, reason: attempt.reason } };
+  const result = { ...outcome, ...resultOf(record, attempt) };
+  // Within the time to answer, it is the answer itself.
+  if (finishedAt <= answerBy) return [claimed, result];
+  return [
+    claimed,
+    { ...outcome, type: 'reconciled', text: RECONCILED[attempt.outcome] ?? RECONCILED_OTHERWISE },
+    result,
+  ];
+}
+
+const RECONCILED: Partial<Record<NonNullable<RecordedAttempt['outcome']>, string>> = {
+  accepted: 'The carrier had not answered; asked again, it had accepted the message.',
+  not_sent: 'The carrier had not answered; asked again, it had not taken the message.',
+  unknown: 'The carrier had not answered, and could not tell whether it took the message.',
+};
+const RECONCILED_OTHERWISE = 'The carrier answered late.';
+
+function resultOf(
+  { message }: MessageRecord,
+  { kind, outcome, reason }: RecordedAttempt,
+): Pick<Happened, 'type' | 'text'> {
+  const said = reason === null ? '' : `: ${reason}`;
+  const tried = outcome === 'transient' || outcome === 'not_sent';
+  if (kind === 'fallback') {
+    if (outcome === 'accepted') return { type: 'fallback', text: 'The carrier accepted the SMS.' };
+    return { type: 'fallback', text: `The SMS was not sent${said}.${tried ? ' It is tried again.' : ''}` };
+  }
+  switch (outcome) {
+    case 'accepted':
+      return { type: 'sent', text: 'The carrier accepted the message.' };
+    case 'unavailable':
+      return { type: 'fallback', text: `The contact cannot be reached on this channel${said}.` };
+    case 'transient':
+    case 'not_sent':
+      return { type: 'moved', text: `The carrier did not take the message${said}. It is tried again later.` };
+    case 'unknown':
+      return { type: 'failed', text: FAILURES['outcome_unknown'] ?? '' };
+    case 'refused':
+    case 'unsendable':
+    case null:
+      return message.status === 'fallback'
+        ? { type: 'fallback', text: `The carrier refused the message${said}.` }
+        : { type: 'failed', text: failureText(reason) };
+  }
+}
+
+/** What became of it in the end, as far as no attempt tells. */
+function ending({ message, events }: MessageRecord, told: readonly Happened[]): Happened[] {
+  const { status, deliveredAt, readAt, updatedAt, errorMessage, holdReason } = message;
+  const end = (type: 'failed' | 'fallback', text: string): Happened[] => {
+    if (told.some((event) => event.type === type)) return [];
+    const at = events.find(({ event }) => event === `message.${type}`)?.createdAt ?? updatedAt;
+    return [{ at, type, text, data: { reason: errorMessage } }];
+  };
+  return [
+    ...(deliveredAt === null
+      ? []
+      : [
+          {
+            at: deliveredAt,
+            type: 'delivered' as const,
+            text: 'Delivered, as the carrier reports.',
+            data: {},
+          },
+        ]),
+    ...(readAt === null
+      ? []
+      : [{ at: readAt, type: 'read' as const, text: 'Read by the contact.', data: {} }]),
+    ...(status === 'failed' ? end('failed', failureText(errorMessage)) : []),
+    ...(status === 'fallback' ? end('fallback', fallbackText(errorMessage)) : []),
+    ...(status === 'canceled'
+      ? [
+          {
+            at: updatedAt,
+            type: 'canceled' as const,
+            text: cancelText(holdReason),
+            data: { reason: holdReason },
+          },
+        ]
+      : []),
+  ];
+}
+
+/** By `errorMessage`. */
+const FAILURES: Record<string, string> = {
+  recipient_opted_out: 'Not sent: the contact has opted out of messages.',
+  outcome_unknown: 'Failed: nobody can tell whether the carrier took the message, so it is not sent again.',
+  empty_message: 'Not sent: the text was empty once it was filled in.',
+  message_too_long: 'Not sent: the text was longer than 10,000 characters once it was filled in.',
+  fallback_not_configured: 'Not sent: the workspace has no SMS fallback.',
+  no_phone_number_for_sms: 'Not sent: the contact has no phone number for an SMS.',
+};
+
+const failureText = (reason: string | null): string =>
+  FAILURES[reason ?? ''] ?? (reason === null ? 'Failed.' : `Failed: ${reason}.`);
+
+const fallbackText = (reason: string | null): string =>
+  reason === 'forced' || reason === null
+    ? 'An SMS is sent in place of the message.'
+    : `The contact cannot be reached on this channel: ${reason}.`;
+
+/** By `holdReason`. */
+const CANCELLATIONS: Record<string, string> = {
+  campaign_ended: 'Canceled: the campaign ended.',
+  reply: 'Canceled: the contact replied, which ends the campaign for this contact.',
+  opt_out: 'Canceled: the contact opted out.',
+  failed: 'Canceled: an earlier message of the campaign could not be sent to this contact.',
+  lead_deleted: 'Canceled: the contact was deleted.',
+};
+
+const cancelText = (reason: string | null): string =>
+  CANCELLATIONS[reason ?? ''] ?? 'Canceled before it was sent.';
+
+function delivered({ finishedAt, success, event, ...delivery }: RecordedDelivery): Happened {
+  const { id: deliveryId, webhookId, responseStatus, error, latencyMs } = delivery;
+  const why = error ?? (responseStatus === null ? 'no answer' : `status ${responseStatus}`);
+  return {
+    at: finishedAt,
+    type: success ? 'webhook_delivered' : 'webhook_failed',
+    text: success ? `A webhook took ${event}.` : `A webhook did not take ${event}: ${why}.`,
+    data: { deliveryId, webhookId, event, responseStatus, error, latencyMs },
+  };
+}

@@ -1,0 +1,285 @@
+import { z } from 'zod';
+import { daysBetween, hourBounds, toZoned } from './calendar.ts';
+import type { CampaignStatus } from './campaign.ts';
+import type { MessageStatus } from './message-status.ts';
+import type { Circuit } from './circuit.ts';
+import { dailyNewCap, endOfGap, type HoldReason, hourlyNewCap, type PacedLine } from './pacing.ts';
+import { credentialsRefusal } from './send-outcome.ts';
+import { clampToWindow, type SendWindow } from './send-window.ts';
+
+/** Why a message has not been sent yet, so that a person can be told. */
+export const WaitingFor = z
+  .object({
+    reason: z.string().meta({ description: 'As in `holdReason`, for example `daily_new_cap`.' }),
+    until: z.iso.datetime().nullable().meta({ description: 'null: until something changes.' }),
+    text: z.string().meta({ description: 'One or two sentences for a person.' }),
+  })
+  .meta({ id: 'WaitingFor' });
+export type WaitingFor = z.infer<typeof WaitingFor>;
+
+/** What a message's wait is judged by. */
+export interface WaitFacts {
+  now: Date;
+  /** The workspace's zone, in which times are told. */
+  timezone: string;
+  message: {
+    status: MessageStatus | 'sending';
+    holdReason: string | null;
+    scheduledAt: Date;
+    window?: SendWindow;
+    /** An SMS is still to be sent in its place. */
+    owesFallbackSms: boolean;
+  };
+  pastDue: boolean;
+  optedOut: boolean;
+  /** null: it belongs to no campaign. */
+  campaign: CampaignStatus | null;
+  /** null: no line of the workspace can carry it. */
+  line: WaitingLine | null;
+  /** The call to the carrier whose outcome is not known yet. */
+  openAttempt: { answerBy: Date } | null;
+  /** What the carrier said when it last took a message of the line, or this one, not. */
+  lastFailure: string | null;
+  /** Other messages of the line that leave before this one. */
+  ahead: number;
+  /** The task queue that no worker serves; null: all that the message needs are served, or nobody asked. */
+  unserved: string | null;
+}
+
+export interface WaitingLine extends PacedLine {
+  provisioning: 'awaiting_payment' | 'provisioning' | 'active' | 'failed' | 'canceled';
+  connected: boolean;
+  switchedOn: boolean;
+  circuit: Circuit;
+  /** While it is moved or connected to another carrier. */
+  heldUntil: Date | null;
+  lastSentAt: Date | null;
+}
+
+export type WaitReason =
+  | Exclude<HoldReason, 'idle'>
+  | 'campaign_inactive'
+  | 'campaign_paused'
+  | 'carrier_answer'
+  | 'carrier_outcome'
+  | 'carrier_retry'
+  | 'credentials_refused'
+  | 'fallback_sms'
+  | 'line_changing'
+  | 'line_failed'
+  | 'line_provisioning'
+  | 'line_unconnected'
+  | 'no_line'
+  | 'payment_missing'
+  | 'personalization'
+  | 'previous_step'
+  | 'recipient_opted_out'
+  | 'worker_unavailable';
+
+/** Reasons for which a message was moved to its scheduled time. */
+const MOVED = [
+  'carrier_retry',
+  'contact_gap',
+  'credentials_refused',
+  'daily_new_cap',
+  'daily_total_cap',
+  'hourly_new_cap',
+  'send_window',
+] as const satisfies WaitReason[];
+
+/** Reasons why a message is not in its line's queue yet. */
+const NOT_QUEUED = ['personalization', 'previous_step'] as const satisfies WaitReason[];
+
+export type MoveReason = (typeof MOVED)[number];
+
+const oneOf = <R extends string>(reasons: readonly R[], reason: string | null): R | undefined =>
+  reasons.find((known) => known === reason);
+
+interface Wait {
+  reason: WaitReason;
+  until?: Date;
+}
+
+/** Why a message waits, and until when; null when it does not. What holds longest is named first. */
+export function waitingFor(facts: WaitFacts): WaitingFor | null {
+  const wait = findWait(facts);
+  if (!wait) return null;
+  const { reason, until = null } = wait;
+  return { reason, until: until?.toISOString() ?? null, text: TEXTS[reason](facts, until ?? facts.now) };
+}
+
+function findWait(facts: WaitFacts): Wait | null {
+  const { now, message, openAttempt } = facts;
+  if (message.status === 'sending') {
+    if (openAttempt && openAttempt.answerBy > now)
+      return { reason: 'carrier_answer', until: openAttempt.answerBy };
+    return { reason: 'carrier_outcome' };
+  }
+  if (message.owesFallbackSms) return { reason: facts.pastDue ? 'subscription_past_due' : 'fallback_sms' };
+  if (message.status !== 'pending' && message.status !== 'scheduled') return null;
+  return outsideOfLine(facts) ?? lineUnusable(facts) ?? itsTime(facts) ?? lineBusy(facts);
+}
+
+function outsideOfLine({ message, pastDue, optedOut, campaign }: WaitFacts): Wait | null {
+  if (pastDue) return { reason: 'subscription_past_due' };
+  if (optedOut) return { reason: 'recipient_opted_out' };
+  if (campaign === 'paused') return { reason: 'campaign_paused' };
+  const notQueued = oneOf(NOT_QUEUED, message.holdReason);
+  if (notQueued) return { reason: notQueued };
+  return campaign !== null && campaign !== 'active' ? { reason: 'campaign_inactive' } : null;
+}
+
+function lineUnusable({ line }: WaitFacts): Wait | null {
+  if (!line) return { reason: 'no_line' };
+  const { provisioning } = line;
+  if (provisioning === 'awaiting_payment') return { reason: 'payment_missing' };
+  if (provisioning === 'failed' || provisioning === 'canceled') return { reason: 'line_failed' };
+  if (!line.connected) return { reason: 'line_unconnected' };
+  if (provisioning === 'provisioning') return { reason: 'line_provisioning' };
+  if (line.paused) return { reason: 'line_paused' };
+  return line.switchedOn ? null : { reason: 'line_inactive' };
+}
+
+function itsTime({ now, message: { scheduledAt, holdReason, window } }: WaitFacts): Wait | null {
+  if (scheduledAt <= now) return null;
+  const moved = oneOf(MOVED, holdReason);
+  // Without one, it was accepted while its window was closed.
+  const awaitsWindow = window && clampToWindow(window, now).getTime() === scheduledAt.getTime();
+  return { reason: moved ?? (awaitsWindow ? 'send_window' : 'scheduled'), until: scheduledAt };
+}
+
+function lineBusy({ now, line, lastFailure, unserved }: WaitFacts): Wait {
+  if (!line) return { reason: 'no_line' };
+  if (unserved !== null) return { reason: 'worker_unavailable' };
+  if (line.down) return { reason: 'line_down' };
+  if (line.circuit.state === 'open') {
+    const reason =
+      lastFailure !== null && credentialsRefusal(lastFailure) !== null
+        ? 'credentials_refused'
+        : 'carrier_pause';
+    return { reason, until: line.circuit.until };
+  }
+  if (line.heldUntil !== null && line.heldUntil > now)
+    return { reason: 'line_changing', until: line.heldUntil };
+  const gapEnd = endOfGap(line, line.lastSentAt);
+  return gapEnd !== null && gapEnd > now ? { reason: 'line_gap', until: gapEnd } : { reason: 'scheduled' };
+}
+
+type Text = (facts: WaitFacts, until: Date) => string;
+
+/** What a person is told. `until` is meant only where the reason has one. */
+const TEXTS: Record<WaitReason, Text> = {
+  scheduled: ({ now, timezone, ahead }, until) => {
+    if (until > now) return `The message is scheduled for ${momentText(until, now, timezone)}.`;
+    if (ahead === 0) return 'The message is next in turn on its line.';
+    const others = ahead === 1 ? 'one other message' : `${ahead} other messages`;
+    return `The message waits for its turn: ${others} of the line ${ahead === 1 ? 'is' : 'are'} sent before it.`;
+  },
+  subscription_past_due: () =>
+    "The workspace's subscription is past due, so nothing is sent. The message keeps its place and is sent once the subscription is paid.",
+  recipient_opted_out: () =>
+    'The contact has opted out of messages. This message is not sent; it ends as failed when its turn comes.',
+  campaign_paused: () =>
+    'The campaign is paused. The message keeps its place and is sent once the campaign is resumed.',
+  campaign_inactive: ({ campaign }) =>
+    `The campaign is not active (${campaign ?? 'gone'}), so the message is not sent.`,
+  personalization: () => 'The text of the message is still being written for this contact.',
+  previous_step: () =>
+    'The message is a later step of its campaign. It is scheduled once the step before it has been sent.',
+
+  no_line: () =>
+    'No line of the workspace can carry the message. It is sent once there is an active line for its channel.',
+  payment_missing: () =>
+    'The line has not been paid for yet. The message is sent once the line is paid and set up.',
+  line_failed: () =>
+    'The line could not be set up. The message is sent once the line is requested again and is active.',
+  line_unconnected: () =>
+    'The line is not connected to a carrier yet. The message is sent once it is connected.',
+  line_provisioning: () => 'The line is still being set up. The message is sent once the line is active.',
+  line_paused: () =>
+    'An operator has paused the line. The message keeps its place and is sent once the line is resumed.',
+  line_inactive: () =>
+    'The line is switched off. The message keeps its place and is sent once the line is switched on.',
+  line_down: () =>
+    'The line is down: it failed three checks in a row. The message keeps its place and is sent once the line recovers.',
+  line_changing: () =>
+    'The line is just being moved or connected to another carrier. The message is sent in a moment.',
+  worker_unavailable: ({ unserved }) =>
+    `No worker serves the task queue ${unserved ?? ''}, so nothing is sent. The message is sent once a worker for it runs.`,
+
+  carrier_pause: ({ now, timezone, lastFailure }, until) =>
+    `The carrier takes no messages at the moment${answered(lastFailure)}. The next one is tried ${at(until, now, timezone)}.`,
+  credentials_refused: ({ now, timezone, lastFailure }, until) =>
+    `The carrier refuses the credentials of the line${answered(lastFailure && (credentialsRefusal(lastFailure) ?? lastFailure))}. Connect the line to its carrier again; until then it is tried again ${at(until, now, timezone)}.`,
+  carrier_retry: ({ now, timezone, lastFailure }, until) =>
+    `The carrier did not take the message${answered(lastFailure)}. It is tried again ${at(until, now, timezone)}.`,
+  carrier_answer: () => 'The message was handed to the carrier, whose answer has not come yet.',
+  carrier_outcome: () =>
+    'The carrier did not answer in time. It is asked whether it took the message, which is not sent a second time.',
+  fallback_sms: () => 'The contact cannot be reached on the primary channel. An SMS is sent in its place.',
+
+  line_gap: ({ line, now, timezone }, until) =>
+    `The line pauses about ${seconds(line?.minGapSeconds ?? 0)} between two messages. The next one is sent ${at(until, now, timezone)}.`,
+  contact_gap: ({ line, now, timezone }, until) =>
+    `The contact was sent another message less than ${seconds(line?.contactGapSeconds ?? 0)} before. This one is sent ${at(until, now, timezone)}.`,
+  send_window: ({ message, now, timezone }, until) =>
+    `The message may be sent ${windowText(message.window)}. It is sent ${from(until, now, message.window?.timezone ?? timezone)}.`,
+  hourly_new_cap: ({ line, now, timezone }, until) =>
+    `The line has reached its limit of ${newContacts(line && hourlyNewCap(line, hourBounds(timezone, now).start))} this hour; this message is sent ${from(until, now, timezone)}.`,
+  daily_new_cap: ({ line, now, timezone }, until) =>
+    `The line has reached its limit of ${newContacts(line && dailyNewCap(line, now))} today; this message is sent ${from(until, now, timezone)}.`,
+  daily_total_cap: ({ line, now, timezone }, until) =>
+    `The line has reached its limit of ${count(line?.dailyTotal ?? 0, 'message')} today; this message is sent ${from(until, now, timezone)}.`,
+};
+
+const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+const newContacts = (n: number | null): string => count(n ?? 0, 'new contact');
+const seconds = (n: number): string => count(n, 'second');
+
+/** What the carrier said, where it is known. */
+const answered = (reason: string | null): string => (reason === null ? '' : ` (“${reason}”)`);
+
+const clock = (at: Date, zone: string): string =>
+  toZoned(zone, at).toPlainTime().toString({ smallestUnit: 'minute' });
+
+/** `today`, `tomorrow` or `on` a date. */
+function day(at: Date, now: Date, zone: string): string {
+  const days = daysBetween(zone, now, at);
+  if (days === 0) return 'today';
+  if (days === 1) return 'tomorrow';
+  const date = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    day: 'numeric',
+    month: 'long',
+    year: days > 300 ? 'numeric' : undefined,
+  });
+  return `on ${date.format(at)}`;
+}
+
+/** A time, as it is told at `now`. */
+export const momentText = (at: Date, now: Date, zone: string): string =>
+  `${day(at, now, zone).replace(/^on /, '')} at ${clock(at, zone)} ${zone}`;
+
+/** A time at which something happens, to the second where that matters. */
+function at(until: Date, now: Date, zone: string): string {
+  const left = Math.ceil((until.getTime() - now.getTime()) / 1000);
+  if (left <= 0) return 'in a moment';
+  return left < 120 ? `in ${seconds(left)}` : `${day(until, now, zone)} at ${clock(until, zone)} ${zone}`;
+}
+
+/** A time from which something may happen. */
+const from = (until: Date, now: Date, zone: string): string =>
+  `${day(until, now, zone)} from ${clock(until, zone)} ${zone}`;
+
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+
+function windowText(window: SendWindow | undefined): string {
+  if (!window) return 'at any time';
+  const { start = '00:00', end = '24:00', days, timezone } = window;
+  const names = (days ?? []).toSorted((a, b) => a - b).map((index) => WEEKDAYS[index]);
+  const on =
+    days === undefined || names.length === 7
+      ? ''
+      : ` on ${new Intl.ListFormat('en').format(names.map(String))}`;
+  return `between ${start} and ${end} ${timezone}${on}`;
+}

@@ -1,0 +1,322 @@
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NoRows } from '#db/rows.ts';
+import { withSystem } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
+import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { startEndpoint } from '#test/support/endpoint.ts';
+import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { type Front, startFront } from '#test/support/front.ts';
+
+const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
+
+let twilio: TwilioStandIn;
+let front: Front;
+let app: TestApp;
+beforeAll(async () => {
+  twilio = await startTwilio(ACCOUNT);
+  front = await startFront(twilio.url);
+  app = await startTestApp();
+});
+afterAll(async () => {
+  await app.stop();
+  await front.close();
+  await twilio.stop();
+});
+
+interface World {
+  id: string;
+  lineId: string;
+  api: ApiClient;
+}
+
+async function world(line: Parameters<typeof createLine>[3] = {}, workspace = {}): Promise<World> {
+  const { id, key } = await createWorkspace(app, workspace);
+  return { id, lineId: await createLine(app, id, 'imessage', line), api: apiClient(app.url, key) };
+}
+
+async function send({ api }: World, fields: object = {}): Promise<string> {
+  const { status, body } = await api('POST', '/api/messages', {
+    message: 'Hello',
+    recipientPhone: phone(),
+    ...fields,
+  });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body._id;
+}
+
+const timeline = async ({ api }: World, id: string) => {
+  const { status, body } = await api('GET', `/api/messages/${id}/timeline`);
+  expect(status, JSON.stringify(body)).toBe(200);
+  return body;
+};
+const typesOf = ({ events }: { events: { type: string }[] }) => events.map(({ type }) => type);
+const reaches = (of: World, id: string, type: string) =>
+  eventually(async () => {
+    const found = await timeline(of, id);
+    return typesOf(found).includes(type) && found;
+  });
+/** What the message waits for, once it is this. It is the `holdReason` of the message, where that has one. */
+async function waits(of: World, id: string, reason: string) {
+  const { waitingFor } = await eventually(async () => {
+    const found = await timeline(of, id);
+    return found.waitingFor?.reason === reason && found;
+  });
+  return waitingFor;
+}
+const holdReason = async ({ api }: World, id: string) =>
+  (await api('GET', `/api/messages/${id}`)).body.holdReason;
+const update = (statement: ReturnType<typeof sql.fragment>) =>
+  withSystem(app.pools, (db) => db.query(sql.type(NoRows)`${statement}`));
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+
+describe('the timeline of a message', () => {
+  it('has all that happened, in order, up to the webhooks that were told', async () => {
+    const of = await world();
+    const [good, bad] = [await startEndpoint(), await startEndpoint(500)];
+    for (const { url } of [good, bad])
+      await of.api('POST', '/api/webhooks', { url, events: ['message.sent', 'message.opened'] });
+    const id = await send(of, { recipientPhone: phone('0010') });
+    const found = await eventually(async () => {
+      const body = await timeline(of, id);
+      return typesOf(body).filter((type) => type.startsWith('webhook')).length === 4 && body;
+    });
+    expect(found).toMatchObject({ messageId: id, status: 'delivered', waitingFor: null });
+    expect(typesOf(found).filter((type) => !type.startsWith('webhook'))).toEqual([
+      'accepted',
+      'claimed',
+      'sent',
+      'delivered',
+      'read',
+    ]);
+    const of500 = found.events.filter(({ type }: { type: string }) => type === 'webhook_failed');
+    expect(of500[0]).toMatchObject({
+      text: 'A webhook did not take message.sent: the endpoint answered 500.',
+      data: { event: 'message.sent', responseStatus: 500 },
+    });
+    expect(found.events.find(({ type }: { type: string }) => type === 'claimed').data).toMatchObject({
+      lineId: of.lineId,
+      carrier: 'simulated',
+    });
+    const times = found.events.map(({ at }: { at: string }) => at);
+    expect(times).toEqual(times.toSorted());
+    await Promise.all([good.close(), bad.close()]);
+  });
+
+  it('has a fallback, and the SMS in its place', async () => {
+    const of = await world();
+    await of.api('PATCH', '/api/workspace/fallback-config', { provider: 'simulated' });
+    const id = await send(of, { recipientPhone: phone('0001'), smsFallbackEnabled: true });
+    const found = await eventually(async () => {
+      const body = await timeline(of, id);
+      return body.waitingFor === null && body.status === 'fallback' && body;
+    });
+    expect(typesOf(found)).toEqual(['accepted', 'claimed', 'fallback', 'claimed', 'fallback']);
+    expect(found.events.at(-1).text).toBe('The carrier accepted the SMS.');
+  });
+
+  it('has each try, a refusal, and what an outcome turned out to be that the carrier had not told', async () => {
+    const of = await world();
+    const [retried, refused, lost] = await Promise.all([
+      send(of, { recipientPhone: phone('0003') }),
+      send(of, { recipientPhone: phone('0002') }),
+      send(of, { recipientPhone: phone('0004') }),
+    ]);
+    expect(typesOf(await reaches(of, refused, 'failed'))).toEqual(['accepted', 'claimed', 'failed']);
+    expect(typesOf(await reaches(of, lost, 'delivered'))).toEqual([
+      'accepted',
+      'claimed',
+      'sent',
+      'delivered',
+    ]);
+    const tried = await waits(of, retried, 'carrier_retry');
+    expect(tried.text).toMatch(
+      /^The carrier did not take the message \(“.+”\). It is tried again in \d+ seconds?.$/,
+    );
+    expect(await holdReason(of, retried)).toBe('carrier_retry');
+  });
+
+  it('has an attempt that was left open and reconciled', async () => {
+    const of = await world();
+    const id = await send(of, { recipientPhone: phone('0004') });
+    await reaches(of, id, 'sent');
+    // As the sender leaves it that was killed before it had asked.
+    await update(sql.fragment`update attempts set answer_by = started_at where message_id = ${id}`);
+    expect(typesOf(await timeline(of, id))).toContain('reconciled');
+  });
+
+  it('has when it was scheduled for, and that it was canceled', async () => {
+    const of = await world();
+    const scheduledDate = inAnHour();
+    const id = await send(of, { scheduledDate });
+    expect(await waits(of, id, 'scheduled')).toMatchObject({ until: scheduledDate });
+    await of.api('POST', `/api/messages/${id}/cancel`);
+    const found = await timeline(of, id);
+    expect(found).toMatchObject({ status: 'canceled', waitingFor: null });
+    expect(typesOf(found)).toEqual(['accepted', 'scheduled', 'canceled']);
+    expect(found.events[1].data).toEqual({ scheduledDate });
+  });
+
+  it('has the rule that moved it, with the time it was moved to', async () => {
+    const of = await world({ daily_new_limit: 1 }, { timezone: 'Europe/Berlin' });
+    await reaches(of, await send(of), 'sent');
+    const id = await send(of);
+    const waiting = await waits(of, id, 'daily_new_cap');
+    expect(waiting.text).toMatch(
+      /^The line has reached its limit of 1 new contact today; this message is sent (tomorrow|on \d+ \w+) from 09:00 Europe\/Berlin.$/,
+    );
+    const { body } = await of.api('GET', `/api/messages/${id}`);
+    expect([body.holdReason, body.scheduledDate]).toEqual(['daily_new_cap', waiting.until]);
+    const found = await timeline(of, id);
+    expect(typesOf(found)).toEqual(['accepted', 'moved']);
+    expect(found.events[1].data).toMatchObject({ reason: 'daily_new_cap', to: waiting.until });
+  });
+});
+
+describe('what a message waits for', () => {
+  it('is a cap, a gap, or its send window', async () => {
+    const hourly = await world({ hourly_new_limit: 0 });
+    expect((await waits(hourly, await send(hourly), 'hourly_new_cap')).text).toContain(
+      '0 new contacts this hour',
+    );
+    const total = await world({ daily_total_limit: 0 });
+    expect((await waits(total, await send(total), 'daily_total_cap')).text).toContain('0 messages today');
+
+    const gaps = await world({ min_gap_seconds: 3600 });
+    const to = phone();
+    await reaches(gaps, await send(gaps, { recipientPhone: to }), 'sent');
+    expect((await waits(gaps, await send(gaps), 'line_gap')).until).toEqual(expect.any(String));
+
+    const contact = await world({ contact_gap_seconds: 3600 });
+    await reaches(contact, await send(contact, { recipientPhone: to }), 'sent');
+    expect((await waits(contact, await send(contact, { recipientPhone: to }), 'contact_gap')).text).toContain(
+      'less than 3600 seconds before',
+    );
+
+    const inTwoDays = new Date(Date.now() + 2 * 86_400_000).getUTCDay();
+    const closed = await send(contact, { timezone: 'UTC', allowedDaysOfWeek: [inTwoDays] });
+    expect((await waits(contact, closed, 'send_window')).text).toMatch(
+      /^The message may be sent between 00:00 and 24:00 UTC on \w+day. It is sent on \d+ \w+ from 00:00 UTC.$/,
+    );
+  });
+
+  it('is its line', async () => {
+    const of = await world();
+    const id = await send(of, {
+      scheduledDate: new Date(Date.now() + 1500).toISOString(),
+      fromLineId: of.lineId,
+    });
+    await of.api('PATCH', `/api/lines/${of.lineId}`, { isActive: false });
+    await waits(of, id, 'line_inactive');
+    // A message stays with its line whatever becomes of it.
+    const states = {
+      payment_missing: { provisioning_status: 'awaiting_payment' },
+      line_provisioning: { provisioning_status: 'provisioning' },
+      line_failed: { provisioning_status: 'failed' },
+      line_unconnected: { carrier: 'none' },
+    };
+    for (const [reason, fields] of Object.entries(states)) {
+      const lineId = await createLine(app, of.id, 'imessage', fields);
+      await update(sql.fragment`update messages set line_id = ${lineId} where id = ${id}`);
+      expect(await waits(of, id, reason)).toMatchObject({ until: null });
+    }
+  });
+
+  it('is a line that is down', async () => {
+    const of = await world({ health_status: 'down', health_checked_at: new Date() });
+    const id = await send(of, { fromLineId: of.lineId });
+    await waits(of, id, 'line_down');
+    await eventually(async () => (await holdReason(of, id)) === 'line_down');
+  });
+
+  it('is the subscription', async () => {
+    const of = await world();
+    const id = await send(of, { scheduledDate: inAnHour() });
+    await update(sql.fragment`update workspaces set subscription_status = 'past_due' where id = ${of.id}`);
+    await waits(of, id, 'subscription_past_due');
+  });
+
+  it('is its campaign', async () => {
+    const of = await world();
+    const { body: list } = await of.api('POST', '/api/lists', { name: 'List' });
+    await of.api('POST', '/api/leads', {
+      listId: list.list._id,
+      leads: [{ firstName: 'Ada', phone: phone() }],
+    });
+    const steps = [
+      { message: 'One', delay: { hours: 1 } },
+      { message: 'Two', delay: { days: 1 } },
+    ];
+    const { body } = await of.api('POST', '/api/campaigns', {
+      name: 'Campaign',
+      listId: list.list._id,
+      steps,
+      start: true,
+    });
+    const messages = await eventually(async () => {
+      const found = (await of.api('GET', `/api/messages?campaignId=${body.campaign._id}`)).body.messages;
+      return found.length === 2 && found;
+    });
+    const [second, first] = messages.map(({ _id }: { _id: string }) => _id);
+    await waits(of, first, 'scheduled');
+    await waits(of, second, 'previous_step');
+    await of.api('POST', `/api/campaigns/${body.campaign._id}/pause`);
+    await waits(of, first, 'campaign_paused');
+    await waits(of, second, 'campaign_paused');
+    await of.api('POST', `/api/campaigns/${body.campaign._id}/archive`);
+    const archived = await reaches(of, first, 'canceled');
+    expect([archived.waitingFor, archived.events.at(-1).text]).toEqual([
+      null,
+      'Canceled: the campaign ended.',
+    ]);
+  });
+
+  it('is nothing for a contact who has opted out: the timeline says so', async () => {
+    const of = await world();
+    const to = phone();
+    await of.api('POST', '/api/opt-outs', { address: to });
+    const found = await reaches(of, await send(of, { recipientPhone: to }), 'failed');
+    expect([found.waitingFor, found.events.at(-1).text]).toEqual([
+      null,
+      'Not sent: the contact has opted out of messages.',
+    ]);
+  });
+
+  it('is the carrier that refuses the credentials, for what it was given and for what follows', async () => {
+    const of = await world();
+    const lineId = await createLine(app, of.id, 'sms');
+    const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: front.url };
+    expect((await of.api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config })).status).toBe(
+      200,
+    );
+    front.refusal = { status: 401, body: { code: 20003, message: 'Authenticate' } };
+    const sms = { messageType: 'sms', fromLineId: lineId };
+    const first = await send(of, sms);
+    const { text } = await waits(of, first, 'credentials_refused');
+    expect(text).toMatch(
+      /^The carrier refuses the credentials of the line \(“20003: Authenticate”\). Connect the line to its carrier again; until then it is tried again in \d+ seconds?.$/,
+    );
+    expect(await holdReason(of, first)).toBe('credentials_refused');
+    // Each is a round of its own, until the carrier is left alone.
+    for (let round = 0; round < 4; round++) await reaches(of, await send(of, sms), 'moved');
+    const following = await send(of, sms);
+    const { until } = await waits(of, following, 'credentials_refused');
+    expect(Date.parse(until)).toBeGreaterThan(Date.now());
+    expect(typesOf(await timeline(of, following))).toEqual(['accepted']);
+    front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
+  });
+
+  it('is a worker, when none serves the queue', async () => {
+    const alone = await startTestApp({ worker: false });
+    const { id, key } = await createWorkspace(alone);
+    await createLine(alone, id);
+    const of = { id, lineId: newId(), api: apiClient(alone.url, key) };
+    expect((await waits(of, await send(of), 'worker_unavailable')).text).toContain(
+      'No worker serves the task queue linepace',
+    );
+    await alone.stop();
+  });
+});

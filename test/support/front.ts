@@ -1,0 +1,43 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/** A proxy before a provider, which may refuse what is posted to it. */
+export interface Front {
+  url: string;
+  /** Requests that were posted. */
+  posts: number;
+  /** What is answered to the next posts; null: they go to the provider. */
+  refusal: { status: number; body: object } | null;
+  close(): Promise<void>;
+}
+
+export async function startFront(target: string): Promise<Front> {
+  const server = createServer(async (request, response) => {
+    if (request.method === 'POST') front.posts += 1;
+    if (request.method === 'POST' && front.refusal) {
+      const { status, body } = front.refusal;
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      return;
+    }
+    const headers = { ...request.headers } as Record<string, string>;
+    for (const name of ['host', 'connection', 'content-length', 'transfer-encoding']) delete headers[name];
+    const answer = await fetch(target + request.url, {
+      method: request.method ?? 'GET',
+      headers,
+      ...(request.method === 'POST' && { body: await buffer(request) }),
+    });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const front: Front = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    posts: 0,
+    refusal: null,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return front;
+}
