@@ -4,6 +4,7 @@ import { createBillingActivities } from './billing.ts';
 import { createCampaignActivities } from './campaigns.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createDrainActivities } from './drip.ts';
+import { createLineHandoverActivities } from './line-handover.ts';
 import { createLineHealthActivities } from './line-health.ts';
 import { createLineInboxActivities } from './line-inboxes.ts';
 import { createLineOrderActivities } from './line-orders.ts';
@@ -24,6 +25,7 @@ export function createActivities(dependencies: Dependencies) {
   return {
     ...createSendActivities(dependencies),
     ...createAvailabilityActivities(dependencies),
+    ...createLineHandoverActivities(dependencies),
     ...createLineHealthActivities(dependencies),
     ...createLineOrderActivities(dependencies),
     ...createLineInboxActivities(dependencies),

@@ -86,7 +86,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
         const change = await changeLineRequest(db, line.lineId, { type: 'activated' });
         if (!change?.possible) return;
         await startLine(db, line.lineId);
-        await rehomeMessages(db, null, { keepPinned: true });
+        await rehomeMessages(db, null);
       });
     },
 

@@ -1,8 +1,8 @@
 import { overdueAgencyOutboxes } from '#db/commands/outbox/mails.ts';
-import { rehomeMessages, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
+import { abandonLine, strandedQueues } from '#db/commands/lines/line-rehoming.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
-import { claimOverdue } from '#db/wakes.ts';
-import { agencyMailSenderId } from '#workflows/messages/wake.ts';
+import { claimOverdue, knownWakes } from '#db/wakes.ts';
+import { agencyMailSenderId, lineHandoverId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
@@ -29,13 +29,17 @@ export function createSweepActivities({ pools, waker, logger }: Dependencies) {
         return overdue.length;
       }),
 
-    /** Gives the messages of lines that are gone to other lines. @returns the number of such lines. */
+    /** Gives the messages of lines that are gone, and that nobody hands over, to other lines. @returns the number of lines that are gone. */
     rehomeStranded: (): Promise<number> =>
       withHeartbeat(async () => {
         const queues = await strandedQueues(systemDb(pools));
         for (const { workspaceId, lineId } of queues) {
-          await withTenant(pools, workspaceId, (db) => rehomeMessages(db, lineId));
-          logger.error({ workspaceId, lineId }, 'messages waited at a line that is gone');
+          const isFound = await withTenant(pools, workspaceId, async (db) => {
+            if ((await knownWakes(db, [lineHandoverId(lineId, workspaceId)])).length > 0) return false;
+            await abandonLine(db, lineId);
+            return true;
+          });
+          if (isFound) logger.error({ workspaceId, lineId }, 'messages waited at a line that is gone');
         }
         return queues.length;
       }),

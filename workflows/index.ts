@@ -4,6 +4,7 @@ export { availabilityJob } from './availability-job.ts';
 export { campaign } from './campaign.ts';
 export { dripDrainer } from './drip-drainer.ts';
 export { leadImport } from './lead-import.ts';
+export { lineHandover } from './line-handover.ts';
 export { lineHealth } from './line-health.ts';
 export { linePacer } from './line-pacer.ts';
 export { lineRequest } from './line-request.ts';

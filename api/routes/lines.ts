@@ -56,8 +56,7 @@ export const lineRoutes = [
       const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;
       if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
       // An inactive line gives up the messages that are not pinned to it; an active one takes those without a line.
-      if (body.isActive !== undefined)
-        await rehomeMessages(db, body.isActive ? null : params.id, { keepPinned: true });
+      if (body.isActive !== undefined) await rehomeMessages(db, body.isActive ? null : params.id);
       if (CAPS.some((cap) => body[cap] !== undefined)) await rescheduleCapped(db, params.id, now);
       // The pacer sleeps until a time computed from the old limits.
       wake(db, linePacerId(params.id), now, 'lineChanged');

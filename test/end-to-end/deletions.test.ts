@@ -5,8 +5,15 @@ import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
-import { campaignWorkflowId, listDeletionId } from '#workflows/messages/wake.ts';
+import {
+  createAgency,
+  createLine,
+  createWorkspace,
+  insertRow,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+import { campaignWorkflowId, lineHandoverId, listDeletionId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -111,6 +118,95 @@ describe('deleting a large list', () => {
     await app.temporal.schedule.getHandle('sweep').trigger();
     await isDeleted();
     expect(await count('workflow_wakes')).toBe(0);
+  });
+});
+
+describe('a line with a long queue', () => {
+  const LONG = 4500;
+  let agency: Awaited<ReturnType<typeof createAgency>>;
+  let other: TestWorkspace;
+  let lineId: string;
+  let second: string;
+
+  beforeEach(async () => {
+    agency = await createAgency(app);
+    workspace = await createWorkspace(app, { agency_id: agency.id });
+    other = await createWorkspace(app, { agency_id: agency.id });
+    api = apiClient(app.url, workspace.key);
+    lineId = await createLine(app, workspace.id);
+    second = await createLine(app, workspace.id);
+    // Each waits at a time of its own; every third insists on the line, every fifth is held by its campaign.
+    await run(sql.fragment`
+      insert into messages (workspace_id, id, channel, status, line_id, line_pinned, held, address, scheduled_at, source)
+      select ${workspace.id}, lpad(to_hex(n), 24, '0'), 'imessage', 'scheduled', ${lineId}, n % 3 = 0, n % 5 = 0,
+        '+1415' || (5000000 + n), now() + interval '1 day' + n * interval '1 second', 'api' from generate_series(1, ${LONG}::int) n`);
+    await run(sql.fragment`
+      insert into conversations (workspace_id, address, line_id, last_outbound_at)
+      select workspace_id, address, line_id, now() from messages where workspace_id = ${workspace.id}`);
+    await run(sql.fragment`
+      insert into line_contacts (workspace_id, line_id, address, since)
+      select workspace_id, line_id, address, now() from messages where workspace_id = ${workspace.id}`);
+  });
+
+  const leave = async (order: object) =>
+    apiClient(app.url, await signIn(app, { userId: agency.ownerId }))('POST', '/api/agency/lines', {
+      lineId,
+      ...order,
+    });
+  const at = (table: string, line: string) =>
+    systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
+      select count(*) from ${sql.identifier([table])} where workspace_id = ${workspace.id} and line_id = ${line}`);
+  const waiting = async () => (await api('GET', '/api/messages?status=scheduled&limit=200')).body.messages;
+
+  it.each(['delete', 'transfer'])('hands it over in chunks, the next to leave first (%s)', async (action) => {
+    expect((await leave({ action, targetWorkspaceId: other.id })).status).toBe(200);
+    const left = await at('messages', lineId);
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(LONG);
+    expect((await api('GET', `/api/messages/${FIRST}`)).body.fromLineId).toBe(second);
+
+    // What is not handed over yet is there, and may be canceled.
+    expect(await waiting()).toHaveLength(200);
+    const last = idOf(LONG);
+    expect((await api('POST', `/api/messages/${last}/cancel`)).status).toBe(200);
+
+    await app.startWorker();
+    await eventually(
+      async () => (await at('conversations', lineId)) + (await at('line_contacts', lineId)) === 0,
+    );
+    expect(await at('messages', second)).toBe(LONG - 1);
+    expect((await api('GET', `/api/messages/${last}`)).body).toMatchObject({
+      status: 'canceled',
+      fromLineId: lineId,
+    });
+    const times = await systemDb(app.pools).oneFirst(sql.type(z.object({ kept: z.boolean() }))`
+      select bool_and(scheduled_at = first + ('x' || right(id, 8))::bit(32)::int * interval '1 second') kept from (
+        select id, scheduled_at, min(scheduled_at) over () - interval '1 second' "first" from messages where workspace_id = ${workspace.id}) m`);
+    expect(times).toBe(true);
+  });
+
+  it('goes on with the rest itself when it comes back', async () => {
+    await leave({ action: 'transfer', targetWorkspaceId: other.id });
+    await leave({ action: 'transfer', targetWorkspaceId: workspace.id });
+    const rest = await at('messages', lineId);
+    expect(rest).toBeGreaterThan(0);
+    await app.startWorker();
+    await eventually(async () => {
+      const { status } = await app.temporal.workflow
+        .getHandle(lineHandoverId(lineId, workspace.id))
+        .describe();
+      return status.name === 'COMPLETED';
+    });
+    expect(await at('messages', lineId)).toBe(rest);
+    expect(await at('line_contacts', lineId)).toBe(LONG);
+  });
+
+  it('hands over what does not insist on it when it stops', async () => {
+    await api('PATCH', `/api/lines/${lineId}`, { isActive: false });
+    await app.startWorker();
+    await eventually(async () => (await at('messages', lineId)) === LONG / 3);
+    // The line that takes over is chosen for each message once.
+    expect(await at('messages', second)).toBe((LONG / 3) * 2);
   });
 });
 

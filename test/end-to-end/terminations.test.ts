@@ -184,6 +184,19 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
       db(z.boolean(), sql.fragment`select count(*) = 0 value from leads where workspace_id = ${workspaceId}`);
   },
 
+  async lineHandover({ api, workspaceId, lineId }) {
+    await createLine(app, workspaceId);
+    await withSystem(app.pools, (system) =>
+      system.query(sql.type(z.unknown())`
+        insert into messages (workspace_id, id, channel, status, line_id, address, scheduled_at, source)
+        select ${workspaceId}, substr(md5(${lineId} || n), 1, 24), 'imessage', 'scheduled', ${lineId}, '+1415' || (5000000 + n),
+          now() + interval '1 day', 'api' from generate_series(1, 4500) n`),
+    );
+    await api('PATCH', `/api/lines/${lineId}`, { isActive: false });
+    return () =>
+      db(z.boolean(), sql.fragment`select count(*) = 0 value from messages where line_id = ${lineId}`);
+  },
+
   async aiDraft({ api, lineId }) {
     await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
     const contact = phone();

@@ -36,6 +36,10 @@ const WORKFLOWS = {
     type: 'lineRequest',
     summary: 'Brings one requested line from its payment to its first health check',
   },
+  'line-handover': {
+    type: 'lineHandover',
+    summary: 'Gives the messages of a line that left its workspace, or stopped sending, to other lines',
+  },
   'mailbox-reader': {
     type: 'mailboxReader',
     summary: 'Reads replies and bounces from the mailbox of one email line',
@@ -60,6 +64,9 @@ const WORKFLOWS = {
 export const linePacerId = (lineId: string): string => `line-pacer:${lineId}`;
 export const lineRequestId = (lineId: string): string => `line-request:${lineId}`;
 export const mailboxReaderId = (lineId: string): string => `mailbox-reader:${lineId}`;
+/** @param lineId null: of the messages that no line could carry. A line may leave several workspaces within a short time. */
+export const lineHandoverId = (lineId: string | null, workspaceId: string): string =>
+  `line-handover:${lineId ?? 'none'}:${workspaceId}`;
 export const dripDrainerId = (workspaceId: string): string => `drip-drainer:${workspaceId}`;
 export const webhookDispatcherId = (workspaceId: string): string => `webhook-dispatcher:${workspaceId}`;
 export const notifierId = (workspaceId: string): string => `notifier:${workspaceId}`;

@@ -3,7 +3,7 @@ import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { receiveCarrierEvent } from './inbound.ts';
 import { recordUnreadable } from './unreadable.ts';
 import { formerOwner } from '#db/commands/lines/line-moves.ts';
-import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
+import { rehomeOwed } from '#db/commands/lines/line-rehoming.ts';
 import type { Pools } from '#db/pools.ts';
 import { advanceInboxPosition } from '#db/queries/line-inboxes.ts';
 import { lockLinesShared } from '#db/queries/lines.ts';
@@ -86,7 +86,7 @@ async function receiveForFormerOwners(
     await withTenant(pools, owner, async (db) => {
       await receiveCarrierEvent(db, lineId, event, { links, now: new Date() });
       // The event may require a fallback SMS, which only the pacer of a line in that workspace sends.
-      await rehomeMessages(db, lineId);
+      await rehomeOwed(db, lineId);
     });
   }
   return rest;

@@ -42,7 +42,7 @@ export async function recordProbe(
   await db.query(sql.type(NoRows)`
     update lines set health_status = ${status}, failed_probes = ${failedProbes}, health_checked_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
-  if (wentDown) await rehomeMessages(db, lineId, { keepPinned: true });
+  if (wentDown) await rehomeMessages(db, lineId);
   if (wentDown || recovered) wake(db, linePacerId(lineId), now, 'lineChanged');
   return { status, wentDown, recovered, lineDownNotifications: line.lineDownNotifications };
 }

@@ -132,11 +132,6 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   await db.query(
     sql.type(NoRows)`delete from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`,
   );
-  await db.query(
-    sql.type(
-      NoRows,
-    )`delete from line_contacts where workspace_id = ${db.workspaceId} and line_id = ${lineId}`,
-  );
   await db.query(sql.type(NoRows)`
     delete from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
   await abandonLine(db, lineId);

@@ -7,22 +7,28 @@ import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+import { lineHandoverId } from '#workflows/messages/wake.ts';
 
 const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
   arrival: z.int(),
   eligibleLineIds: z.array(z.string()).nullable(),
   stickinessPolicy: z.enum(['sticky', 'round_robin']),
 });
-
 type Unsent = z.infer<typeof Unsent>;
 
-const CHUNK = 5000;
+/** A place in a line's queue, to the microsecond: messages leave in this order. */
+const Place = z.object({ at: z.string(), arrival: z.int() });
+export type Place = z.infer<typeof Place>;
+
+/** Messages, or contacts, that change in one transaction: about half a second. The rest is a workflow's. */
+const CHUNK = 2000;
 
 const Queue = z.object({ workspaceId: z.string(), lineId: z.string() });
 
 /**
- * The lines that have messages waiting and are no longer in their workspace. None is expected: a line leaves only with
- * its queue rehomed. One look into the index for each line that has a queue, however long the queues are.
+ * The lines that have messages waiting and are no longer in their workspace. Without a workflow that hands them over
+ * (`lineHandoverId`) none is expected. One look into the index for each line that has a queue, however long the queues are.
  */
 export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue>[]> {
   const queued = (waiting: FragmentSqlToken) => sql.fragment`(
@@ -46,80 +52,154 @@ export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue
   return [...rows];
 }
 
-/** What is still to leave through a line, fallbacks that are owed included. */
-const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
-  workspace_id = ${db.workspaceId} and line_id is not distinct from ${lineId}
-  and (status in ('pending', 'scheduled') or fallback_sms = 'due')`;
-
-/** A line leaves its workspace: its contacts have none until they get another, and its messages leave by others. */
-export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
-  await lockAtLine(db, unsentOf(db, lineId), sql.fragment`or line_id = ${lineId}`);
-  await db.query(sql.type(NoRows)`
-    update conversations set line_id = null where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
-  await rehomeMessages(db, lineId);
+/**
+ * Gives the messages that were to leave through a line to other lines of their workspace, as if they came in now: the
+ * line is not sending, or (null) there was none that could carry them. Their times stay. What insists on the line waits
+ * for it. The next to leave are given away at once; the rest of many by a workflow.
+ */
+export async function rehomeMessages(db: TenantDb, lineId: string | null): Promise<void> {
+  if (await rehomeChunk(db, lineId, null)) continueLater(db, lineId);
 }
 
 /**
- * Gives the messages that were to leave through a line to other lines of their workspace, as if they came in now:
- * the line left it, or (null) there was none that could carry them. Their times and their order stay. A line that
- * was named by the caller, or the only eligible one, is no longer insisted on: the message is to be sent.
- * Fallbacks that are owed follow too, since it is a line's pacer that sends them.
- * @param options.keepPinned the line is still there, only not sending: what insists on it waits for it.
+ * The next messages of a line that is not sending.
+ * @param after the last place of the chunk before.
+ * @returns the last place of this one; null when nothing is left.
  */
-export async function rehomeMessages(
+export async function rehomeChunk(
   db: TenantDb,
   lineId: string | null,
-  { keepPinned = false }: { keepPinned?: boolean } = {},
+  after: Place | null,
+): Promise<Place | null> {
+  const given = sql.fragment`${unsentOf(db, lineId)} and not line_pinned`;
+  const chunk = await nextToLeave(db, given, after);
+  const waiting = await lockToMove(db, given, chunk, []);
+  await giveAway(db, waiting);
+  return (chunk.length === CHUNK && chunk.at(-1)) || null;
+}
+
+/**
+ * A line leaves its workspace: its contacts have none until they get another, and its messages leave by others, also
+ * those that insist on it. Of many, the next to leave are moved at once, and the rest by a workflow.
+ */
+export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
+  if (!(await abandonChunk(db, lineId))) continueLater(db, lineId);
+}
+
+/** Moves on what a line has left behind: messages, then contacts. @returns whether that was all. */
+export async function abandonChunk(db: TenantDb, lineId: string): Promise<boolean> {
+  const chunk = await nextToLeave(db, unsentOf(db, lineId), null);
+  if (chunk.length === CHUNK) {
+    await moveLeftBehind(db, lineId, chunk);
+    return false;
+  }
+  const contacts = await db.anyFirst(sql.type(z.object({ address: z.string() }))`
+    select address from conversations where workspace_id = ${db.workspaceId} and line_id = ${lineId}
+    order by address limit ${CHUNK}`);
+  await moveLeftBehind(db, lineId, chunk, contacts);
+  // A line that was deleted knows nobody any more; one that has come back does.
+  const { rowCount: forgotten } = await db.query(sql.type(NoRows)`
+    delete from line_contacts where ctid = any(array(
+      select ctid from line_contacts c where workspace_id = ${db.workspaceId} and line_id = ${lineId}
+        and not exists (select from lines l where l.workspace_id = c.workspace_id and l.id = c.line_id)
+      limit ${CHUNK}))`);
+  return contacts.length < CHUNK && forgotten < CHUNK;
+}
+
+/** A fallback is owed for a message of a line that has left: it is a line's pacer that sends it. */
+export async function rehomeOwed(db: TenantDb, lineId: string): Promise<void> {
+  const chunk = await nextToLeave(db, unsentOf(db, lineId), null);
+  await moveLeftBehind(db, lineId, chunk);
+  if (chunk.length === CHUNK) continueLater(db, lineId);
+}
+
+async function moveLeftBehind(
+  db: TenantDb,
+  lineId: string,
+  chunk: readonly InQueue[],
+  contacts: readonly string[] = [],
 ): Promise<void> {
-  const unsent = unsentOf(db, lineId);
-  const waiting = await lockAtLine(db, keepPinned ? sql.fragment`${unsent} and not line_pinned` : unsent);
-  if (waiting.length === 0) return;
+  if (chunk.length + contacts.length === 0) return;
+  const messages = await lockToMove(db, unsentOf(db, lineId), chunk, contacts);
+  await db.query(sql.type(NoRows)`
+    update conversations set line_id = null
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...contacts], 'text')}) and line_id = ${lineId}`);
   const usable = await usableLines(db);
-  const isUsable = ({ channel, eligibleLineIds }: Unsent): boolean =>
+  const canGo = ({ channel, eligibleLineIds }: Unsent): boolean =>
     usable.some(
       (line) =>
         CARRYING_CHANNELS[channel].includes(line.channel) && (eligibleLineIds?.includes(line.id) ?? true),
     );
+  await giveAway(
+    db,
+    messages.map((message) => (canGo(message) ? message : { ...message, eligibleLineIds: null })),
+  );
+}
 
-  for (let start = 0; start < waiting.length; start += CHUNK) {
-    const chunk = waiting.slice(start, start + CHUNK).map((message) => ({
-      ...message,
-      pinnedLineId: null,
-      eligibleLineIds: keepPinned || isUsable(message) ? message.eligibleLineIds : null,
-    }));
-    const chosen = await chooseLines<Choosable & (typeof chunk)[number]>(db, chunk);
-    await db.query(sql.type(NoRows)`
-      update messages m set line_id = v.line_id, line_pinned = false, updated_at = now()
-      from ${sql.unnest(
-        chosen.map(({ id, lineId: line }) => [id, line]),
-        ['text', 'text'],
-      )} as v (id, line_id)
-      where m.workspace_id = ${db.workspaceId} and m.id = v.id`);
-    wakeLines(db, chosen);
-  }
+const continueLater = (db: TenantDb, lineId: string | null): void =>
+  wake(db, lineHandoverId(lineId, db.workspaceId), new Date(), 'messagesDue');
+
+/** What is still to leave through a line, fallbacks that are owed included. */
+const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
+  workspace_id = ${db.workspaceId} and ${lineId === null ? sql.fragment`line_id is null` : sql.fragment`line_id = ${lineId}`}
+  and (status in ('pending', 'scheduled') or fallback_sms = 'due')`;
+
+const InQueue = Place.extend({ id: z.string(), address: z.string() });
+type InQueue = z.infer<typeof InQueue>;
+
+async function nextToLeave(
+  db: TenantDb,
+  messages: FragmentSqlToken,
+  after: Place | null,
+): Promise<readonly InQueue[]> {
+  const further = after
+    ? sql.fragment`and (scheduled_at, arrival) > (${after.at}::timestamptz, ${after.arrival})`
+    : sql.fragment``;
+  return db.any(sql.type(InQueue)`
+    select id, address, scheduled_at::text "at", arrival from messages where ${messages} ${further}
+    order by scheduled_at, arrival limit ${CHUNK}`);
 }
 
 /**
- * Locks what rehoming may change, in the order of docs/architecture.md: the lines that may take over, the contacts'
+ * Locks what may change, in the order of docs/architecture.md: the lines that may take over, the contacts'
  * conversations, the messages.
- * @returns the messages, in the order in which they are to leave.
+ * @returns those of the chunk that still are such messages, in the order in which they are to leave.
  */
-async function lockAtLine(
+async function lockToMove(
   db: TenantDb,
   messages: FragmentSqlToken,
-  orConversations: FragmentSqlToken = sql.fragment``,
+  chunk: readonly InQueue[],
+  contacts: readonly string[],
 ): Promise<Unsent[]> {
   const lines = await usableLines(db);
   await lockLinesShared(
     db,
     lines.map(({ id }) => id),
   );
+  const addresses = [...new Set([...chunk.map(({ address }) => address), ...contacts])];
   await db.query(sql.type(NoRows)`
-    select from conversations where workspace_id = ${db.workspaceId}
-      and (address in (select address from messages where ${messages}) ${orConversations})
+    select from conversations where workspace_id = ${db.workspaceId} and address = any(${sql.array(addresses, 'text')})
     order by address for no key update`);
+  const ids = chunk.map(({ id }) => id);
   const rows = await db.any(sql.type(Unsent)`
     select id, channel, address, scheduled_at, arrival, eligible_line_ids, stickiness_policy from messages
-    where ${messages} order by id for no key update`);
+    where ${messages} and id = any(${sql.array(ids, 'text')}) order by id for no key update`);
   return rows.toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime() || a.arrival - b.arrival);
+}
+
+async function giveAway(db: TenantDb, messages: readonly Unsent[]): Promise<void> {
+  if (messages.length === 0) return;
+  const chosen = await chooseLines<Choosable & Unsent>(
+    db,
+    messages.map((message) => ({ ...message, pinnedLineId: null })),
+  );
+  await db.query(sql.type(NoRows)`
+    update messages m set line_id = v.line_id, line_pinned = false, updated_at = now()
+    from ${sql.unnest(
+      chosen.map(({ id, lineId }) => [id, lineId]),
+      ['text', 'text'],
+    )} as v (id, line_id)
+    where m.workspace_id = ${db.workspaceId} and m.id = v.id
+      and (m.line_id is distinct from v.line_id or m.line_pinned)`);
+  wakeLines(db, chosen);
 }

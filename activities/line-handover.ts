@@ -1,0 +1,48 @@
+import { abandonChunk, type Place, rehomeChunk } from '#db/commands/lines/line-rehoming.ts';
+import { decide } from '#db/decisions.ts';
+import { findLine, isUsable } from '#db/queries/lines.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import type { Round } from '#workflows/messages/round.ts';
+import { lineHandoverId, type WakeInput } from '#workflows/messages/wake.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeat } from './heartbeat.ts';
+import { isDue, type Look, roundOf } from './round.ts';
+
+const ROUND_MS = 60_000;
+
+const DONE: Look = { nextAt: null, reason: 'other lines have all that they can carry', ended: true };
+const more = (): Look => ({ nextAt: new Date(), reason: 'more is to be handed over' });
+
+export function createLineHandoverActivities({ pools }: Dependencies) {
+  return {
+    /**
+     * Gives what waits at a line to other lines, a transaction for each chunk. Whether it has left or only stopped
+     * sending is asked each time: it may have come back, and goes on with the rest itself.
+     * @param input.subjectId the line; `none` for messages that no line could carry.
+     */
+    async handOver({ workspaceId, subjectId }: WakeInput): Promise<Round> {
+      const lineId = subjectId === 'none' ? null : subjectId;
+      /** How far a queue is offered to other lines, which may not be able to carry all of it. */
+      let offered: Place | null = null;
+
+      async function look(db: TenantDb): Promise<Look> {
+        const line = lineId === null ? null : await findLine(db, lineId);
+        if (lineId !== null && !line) return (await abandonChunk(db, lineId)) ? DONE : more();
+        if (line && isUsable(line) && line.healthStatus !== 'down') return DONE;
+        const last = await rehomeChunk(db, lineId, offered);
+        if (!last) return DONE;
+        offered = last;
+        return more();
+      }
+
+      return withHeartbeat(async (canceled) => {
+        const end = Date.now() + ROUND_MS;
+        while (!canceled.aborted && Date.now() < end) {
+          const decision = await decide(pools, workspaceId, lineHandoverId(lineId, workspaceId), look);
+          if (!isDue(decision)) return roundOf(decision);
+        }
+        return roundOf(more());
+      });
+    },
+  };
+}
