@@ -2,9 +2,13 @@ import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/commands/billing
 import { type Decision, decide } from '#db/decisions.ts';
 import { findLineRequest, type StoredLineRequest } from '#db/queries/line-requests.ts';
 import { NO_CARRIER } from '#domain/line.ts';
+import { withTenant } from '#db/transactions.ts';
+import { PaymentsUnavailable } from '#domain/payments.ts';
 import type { LineRequestView } from '#workflows/messages/line-request.ts';
+import type { Order, RequestVerdict } from '#workflows/messages/updates.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
+import { record, refusal } from './order.ts';
 
 interface RequestedLine {
   workspaceId: string;
@@ -37,6 +41,31 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
     async settleLineInvoices(line: RequestedLine): Promise<void> {
       await invoicesOf(line).settleAll();
       await invoicesOf(line).check();
+    },
+
+    /** For an operator: asks the payment provider at once. */
+    async checkLinePayment({
+      workspaceId,
+      lineId,
+      ...order
+    }: RequestedLine & Order): Promise<RequestVerdict> {
+      const line = { workspaceId, lineId };
+      const request = await withTenant(pools, workspaceId, (db) => findLineRequest(db, lineId));
+      if (!request) throw refusal('NOT_FOUND', 'There is no such request');
+      const { provisioningStatus: before } = request;
+      if (before !== 'awaiting_payment')
+        throw refusal('INVALID_STATE', `A request that is ${before} waits for no payment`);
+      try {
+        await invoicesOf(line).settleAll();
+        await invoicesOf(line).check();
+      } catch (error) {
+        if (!(error instanceof PaymentsUnavailable)) throw error;
+        throw refusal('UNAVAILABLE', 'The payment provider does not answer');
+      }
+      return withTenant(pools, workspaceId, async (db) => {
+        await record(db, order, 'line_request.payment_checked', { type: 'line_request', id: lineId });
+        return { lineId, status: (await findLineRequest(db, lineId))?.provisioningStatus ?? before };
+      });
     },
 
     async addLineToAgencyInvoice(line: RequestedLine): Promise<void> {

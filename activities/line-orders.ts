@@ -1,17 +1,15 @@
-import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { makeDue, nextInTurn, setPaused, setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
 import { cancelMessage, findMessage, type MessageRow, presentMessage } from '#db/queries/messages.ts';
 import { wake } from '#db/wakes.ts';
-import { type AuditAction, byOperator } from '#domain/audit.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import type { LineVerdict, MessageOrder, MessageVerdict, Order } from '#workflows/messages/updates.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
 import { findHome } from './line-home.ts';
+import { record, refusal } from './order.ts';
 import { whyHeld } from './send-plan.ts';
 
 type OfLine<O extends Order> = O & { workspaceId: string; lineId: string };
@@ -100,21 +98,4 @@ async function messageOf(db: TenantDb, line: LineRow, messageId: unknown): Promi
   const message = typeof messageId === 'string' ? await findMessage(db, messageId) : null;
   if (message?.lineId !== line.id) throw refusal('NOT_FOUND', 'messageId: the line has no such message');
   return message;
-}
-
-/** Nobody is at fault: it is the answer to an operator. */
-export function refusal(type: string, message: string, ...details: unknown[]): ApplicationFailure {
-  const category = ApplicationFailureCategory.BENIGN;
-  return ApplicationFailure.create({ type, message, details, category, nonRetryable: true });
-}
-
-/** In the transaction of what the operator asked for. */
-export async function record(
-  db: TenantDb,
-  order: Order,
-  action: AuditAction,
-  target: Parameters<typeof insertAuditEntry>[1]['target'],
-): Promise<void> {
-  const { workspaceId } = db;
-  await insertAuditEntry({ db, workspaceId }, { ...byOperator(order), action, target });
 }

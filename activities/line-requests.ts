@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {
+  type Change,
   changeLineRequest,
   findLineRequest,
   recordFailureReason,
@@ -15,7 +16,9 @@ import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.t
 import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
 import { LINE_REFUSED } from '#workflows/messages/line-request.ts';
+import type { Order, RequestVerdict } from '#workflows/messages/updates.ts';
 import type { Dependencies } from './dependencies.ts';
+import { record, refusal } from './order.ts';
 
 interface RequestedLine {
   workspaceId: string;
@@ -36,7 +39,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
   }
 
   /** What the carrier says stays out of the history: `failLine` finds it in the database. */
-  async function refusal(line: RequestedLine, reason: string): Promise<ApplicationFailure> {
+  async function refusedBy(line: RequestedLine, reason: string): Promise<ApplicationFailure> {
     await tenant(line, (db) => recordFailureReason(db, line.lineId, reason));
     return refused('the carrier refuses the line');
   }
@@ -48,7 +51,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
       if (request?.provisioningStatus !== 'provisioning') throw refused('the line is not being provisioned');
       if (request.phone !== null || request.email !== null) return;
       const carrier = carriers.get(request.carrier);
-      if (!carrier.provisioning) throw await refusal(line, 'the carrier provisions no lines');
+      if (!carrier.provisioning) throw await refusedBy(line, 'the carrier provisions no lines');
       try {
         const { address, config } = await carrier.provisioning.allocate({
           lineId: line.lineId,
@@ -65,7 +68,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
           setIdentity(db, line.lineId, { channel: request.channel, address, carrierConfig: sealed }),
         );
       } catch (error) {
-        throw error instanceof LineRefused ? await refusal(line, error.message) : error;
+        throw error instanceof LineRefused ? await refusedBy(line, error.message) : error;
       }
     },
 
@@ -92,17 +95,35 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
 
     /** The request has failed: what was paid for the line is owed back from now on. */
     async failLine(line: RequestedLine): Promise<void> {
-      const { lineId } = line;
-      await tenant(line, async (db) => {
-        const reason = (await findLineRequest(db, lineId))?.failureReason ?? NOT_IN_TIME;
-        const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
-        if (change?.possible) await notify(db, lineId, { about: 'line_failed', lineId, reason }, new Date());
+      await tenant(line, (db) => fail(db, line.lineId, NOT_IN_TIME));
+    },
+
+    /** As `failLine`, when an operator wants it. */
+    async giveUpLine({ workspaceId, lineId, ...order }: RequestedLine & Order): Promise<RequestVerdict> {
+      return tenant({ workspaceId, lineId }, async (db) => {
+        const change = await fail(db, lineId, GIVEN_UP);
+        if (!change) throw refusal('NOT_FOUND', 'There is no such request');
+        const { provisioningStatus: status } = change.request;
+        if (change.possible)
+          await record(db, order, 'line_request.given_up', { type: 'line_request', id: lineId });
+        else if (status !== 'failed')
+          throw refusal('INVALID_STATE', `A request that is ${status} cannot be given up`);
+        return { lineId, status };
       });
     },
   };
 }
 
+/** @param otherwise why, unless the carrier has said why. */
+async function fail(db: TenantDb, lineId: string, otherwise: string): Promise<Change | null> {
+  const reason = (await findLineRequest(db, lineId))?.failureReason ?? otherwise;
+  const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
+  if (change?.possible) await notify(db, lineId, { about: 'line_failed', lineId, reason }, new Date());
+  return change;
+}
+
 const NOT_IN_TIME = 'the carrier gave no healthy line in time';
+const GIVEN_UP = 'given up by the service';
 
 const contextOf = ({ workspaceId, lineId }: RequestedLine): string =>
   secretContext('line', workspaceId, lineId);

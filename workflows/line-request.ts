@@ -1,122 +1,164 @@
 import {
   ActivityFailure,
+  ApplicationFailure,
   CancellationScope,
-  condition,
   continueAsNew,
-  defineSignal,
   isCancellation,
-  patched,
   proxyActivities,
-  setCurrentDetails,
-  setDefaultSignalHandler,
-  setHandler,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
+import { hasNamedSignals } from './formerly.ts';
+import { formerLineRequest } from './formerly-line-request.ts';
 import { isUnserved } from './line-home.ts';
-import { CARRIER_PATIENCE, lineQueue, PAYMENTS_QUEUE } from './messages/task-queues.ts';
-import { WAKE } from './messages/signals.ts';
+import {
+  activateLine,
+  addLineToAgencyInvoice,
+  failLine,
+  lookAtLineRequest,
+  PATIENCE_MS,
+  provisioningAt,
+  settleLineInvoices,
+} from './line-request-steps.ts';
+import { isLongEnough, listen } from './listen.ts';
+import type { LineRequestView } from './messages/line-request.ts';
+import type { Round } from './messages/round.ts';
+import { PAYMENTS_QUEUE } from './messages/task-queues.ts';
+import { checkPayment, giveUp } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { onOrder, OPERATOR } from './orders.ts';
 
-const untilDone = {
-  startToCloseTimeout: '1 minute',
-  // Money is at stake: they are tried until they succeed.
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
-} as const;
-const { lookAtLineRequest, activateLine, failLine } = proxyActivities<Activities>(untilDone);
-const { settleLineInvoices, addLineToAgencyInvoice } = proxyActivities<Activities>({
-  ...untilDone,
+const { giveUpLine } = proxyActivities<Activities>({ ...OPERATOR, summary: 'Give the request up' });
+const { checkLinePayment } = proxyActivities<Activities>({
+  ...OPERATOR,
   taskQueue: PAYMENTS_QUEUE,
+  summary: 'Ask the payment provider what became of the invoice',
 });
 
-/** A carrier that does not give a healthy line within this, all steps together, has failed. */
-const PATIENCE_MS = 30 * 60_000;
-const provisioningAt = (carrier: string | undefined, until: number) =>
-  proxyActivities<Activities>({
-    taskQueue: lineQueue(carrier ?? null),
-    scheduleToStartTimeout: CARRIER_PATIENCE,
-    startToCloseTimeout: '1 minute',
-    scheduleToCloseTimeout: Math.max(1, until - Date.now()),
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },
-  });
-
-/** How often a request that waits is looked at by itself; payments and cancels wake it at once. */
-const LOOK_EVERY = '6 hours';
-
-const wake = defineSignal(WAKE);
+export interface LineRequestInput extends WakeInput {
+  /** Until when the carrier has time to give a healthy line, in milliseconds of the epoch. */
+  provisionUntil?: number;
+}
 
 /**
- * One per line request: does what the request's state, which is PostgreSQL's, asks for next, and
- * ends with the request. A retry, or a payment that comes after the end, starts it again.
+ * One per line request: its invoice is opened and paid, or its owner connects the line; the carrier provisions it; what
+ * is owed at its end is settled. A retry, or a payment that comes after the end, starts it again.
+ * @throws ApplicationFailure `LINE_FAILED` when there is no line in the end.
  */
-export async function lineRequest(input: WakeInput): Promise<void> {
-  let woken = true;
-  setHandler(wake, () => void (woken = true), {
-    description: 'The request, or what was paid for it, has changed.',
-  });
-  setDefaultSignalHandler(() => void (woken = true));
+export async function lineRequest(input: LineRequestInput): Promise<string> {
+  const news = listen(
+    'requested',
+    'retryRequested',
+    'paymentSettled',
+    'cancelRequested',
+    'planChanged',
+    'connected',
+    'stepDue',
+    'overdue',
+  );
   const line = { workspaceId: input.workspaceId, lineId: input.subjectId };
+  let request: LineRequestView | null = null;
+  let until = input.provisionUntil;
+  let provisioning: CancellationScope | null = null;
+  let isGivenUp = false;
 
-  let until: number | null = null;
-
-  while (woken) {
-    if (workflowInfo().continueAsNewSuggested) await continueAsNew<typeof lineRequest>(input);
-    // Lowered before the look: what is committed from here on raises it again.
-    woken = false;
-    const { status, owes, carrier, isChanged } = await lookAtLineRequest(line);
-    if (isChanged) woken = true;
-    if (status === 'provisioning') {
-      until ??= Date.now() + PATIENCE_MS;
-      await provision(line, carrier, until);
-      woken = true;
-      continue;
-    }
-    until = null;
-    if (owes) {
-      setCurrentDetails(`The request is **${status}**. Settles its invoices with the payment provider.`);
-      await settleLineInvoices(line);
-      woken = true;
-    } else if (status === 'unconnected') {
-      setCurrentDetails('Waits for its owner to connect it to a carrier.');
-      // Connecting it starts this workflow again.
-      if (patched('idle workflows end')) await condition(() => woken, '1 day');
-      else await condition(() => woken);
-    } else if (status === 'awaiting_payment') {
-      setCurrentDetails('Waits for the payment of its hosted invoice.');
-      await condition(() => woken, LOOK_EVERY);
-      woken = true;
-    } else {
-      setCurrentDetails(`The request is **${status}**, and nothing is owed.`);
-    }
-  }
-}
-
-/**
- * The steps from a carrier's line to an active one. Where a carrier has no worker, the caller looks again at which
- * carrier it is; where an operator cancels, the request stays as it is, and the sweep goes on with it.
- */
-async function provision(
-  line: { workspaceId: string; lineId: string },
-  carrier: string | undefined,
-  until: number,
-): Promise<void> {
-  const steps = () => provisioningAt(carrier, until);
-  try {
-    setCurrentDetails('Provisioning: the carrier allocates the identity.');
-    await steps().allocateLine(line);
-    setCurrentDetails('Provisioning: replies and receipts are directed here.');
-    await steps().configureInbound(line);
-    setCurrentDetails('Provisioning: probed until it is healthy, for half an hour at most.');
-    await steps().probeNewLine(line);
-  } catch (error) {
-    if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
-    if (isUnserved(error) && Date.now() < until) return;
-    // What was decided is written down, whoever cancels meanwhile.
-    await CancellationScope.nonCancellable(() => failLine(line));
-    return;
-  }
-  await CancellationScope.nonCancellable(async () => {
-    await addLineToAgencyInvoice(line);
-    await activateLine(line);
+  const only =
+    (action: string, ...statuses: LineRequestView['status'][]) =>
+    () =>
+      request && !statuses.includes(request.status)
+        ? `A request that is ${request.status} cannot be ${action}`
+        : null;
+  onOrder(checkPayment, news, (order) => checkLinePayment({ ...order, ...line }), {
+    description: 'The payment provider is asked what became of the open invoice.',
+    refusal: only('checked for a payment', 'awaiting_payment'),
   });
+  onOrder(
+    giveUp,
+    news,
+    async (order) => {
+      const verdict = await giveUpLine({ ...order, ...line });
+      isGivenUp = true;
+      provisioning?.cancel();
+      return verdict;
+    },
+    {
+      description: 'Provisioning ends; the request has failed, and what was paid is credited.',
+      refusal: only('given up', 'provisioning', 'unconnected', 'failed'),
+    },
+  );
+  const goOn = () =>
+    continueAsNew<typeof lineRequest>({ ...input, ...(until !== undefined && { provisionUntil: until }) });
+  if (!hasNamedSignals()) return formerLineRequest(line, news, goOn);
+
+  let goesOn: boolean;
+  do {
+    request = await news.after(() => lookAtLineRequest(line));
+    while (request.owes) {
+      await settleLineInvoices(line);
+      request = await news.after(() => lookAtLineRequest(line));
+    }
+    if (request.status === 'provisioning') {
+      until ??= Date.now() + PATIENCE_MS;
+      await provision(request.carrier, until);
+      goesOn = !isLongEnough();
+    } else {
+      until = undefined;
+      goesOn = await news.until(waitOf(request), stateOf(request));
+    }
+  } while (goesOn);
+
+  if (!news.isOver) await goOn();
+  if (request.status === 'failed')
+    throw ApplicationFailure.nonRetryable(
+      'There is no line; what was paid for it is credited',
+      'LINE_FAILED',
+    );
+  return `the request is ${request.status}`;
+
+  /** The steps from a carrier's line to an active one. Where a carrier has no worker, it is looked up again. */
+  async function provision(carrier: string | undefined, by: number): Promise<void> {
+    provisioning = new CancellationScope();
+    isGivenUp = false;
+    try {
+      await provisioning.run(async () => {
+        news.is('provisioning', 'the carrier allocates the identity');
+        await provisioningAt(carrier, by, 'Allocate the identity').allocateLine(line);
+        news.is('provisioning', 'replies and receipts are directed here');
+        await provisioningAt(carrier, by, 'Direct replies and receipts here').configureInbound(line);
+        news.is('provisioning', 'it is probed until it is healthy, for half an hour at most');
+        await provisioningAt(carrier, by, 'Probe the line until it is healthy').probeNewLine(line);
+      });
+    } catch (error) {
+      if (isCancellation(error)) {
+        if (isGivenUp) return;
+        // An operator canceled the workflow: the sweep goes on with the request.
+        throw error;
+      }
+      if (!(error instanceof ActivityFailure)) throw error;
+      if (isUnserved(error) && Date.now() < by) return;
+      // What was decided is written down, whoever cancels meanwhile.
+      await CancellationScope.nonCancellable(() => failLine(line));
+      return;
+    }
+    await CancellationScope.nonCancellable(async () => {
+      await addLineToAgencyInvoice(line);
+      await activateLine(line);
+    });
+  }
 }
+
+/** How often a request that waits for its payment is looked at by itself. */
+const LOOK_EVERY_MS = 6 * 3_600_000;
+
+function waitOf({ status, isChanged }: LineRequestView): Round {
+  if (isChanged) return { nextAt: new Date().toISOString(), reason: 'the request has changed' };
+  if (status === 'unconnected')
+    return { nextAt: null, reason: 'its owner has yet to connect it to a carrier' };
+  if (status === 'awaiting_payment') {
+    const nextAt = new Date(Date.now() + LOOK_EVERY_MS).toISOString();
+    return { nextAt, reason: 'its hosted invoice has yet to be paid' };
+  }
+  return { nextAt: null, reason: `the request is ${status}`, ended: true };
+}
+
+/** As the API shows it. */
+const stateOf = ({ status }: LineRequestView): string => (status === 'unconnected' ? 'provisioning' : status);

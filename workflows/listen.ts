@@ -36,7 +36,8 @@ export interface News {
    *   grown long.
    */
   until(round: Round, state?: string): Promise<boolean>;
-  /** What it waits for. */
+  /** What it is at; workflows are found by `state`. */
+  is(state: string, reason: string, until?: string | null): void;
   status(): Status;
   /** Whether the workflow ends, rather than go on in a new history. */
   readonly isOver: boolean;
@@ -55,9 +56,17 @@ export function listen(...signals: SignalName[]): News {
   const tell = (what: string): void => void heard.push(what);
   for (const name of signals)
     setHandler(defineSignal(name), () => tell(name), { description: SIGNALS[name] });
-  // From processes of the version before, or the one after.
+  // From processes of another version: before signals had names, the only one was `wake`.
   setDefaultSignalHandler((name) => tell(name));
   setHandler(statusQuery, () => status, { description: 'What it waits for.' });
+
+  function is(state: string, reason: string, until: string | null = null): void {
+    status = { state, reason, until };
+    setState(state);
+    setCurrentDetails(
+      until === null ? `${nameOf(state)}: ${reason}.` : `Waits until **${until}**: ${reason}.`,
+    );
+  }
 
   /** @returns false when nothing came for as long as it was to wait. */
   async function wait({ nextAt, reason, ended }: Round): Promise<boolean> {
@@ -78,18 +87,20 @@ export function listen(...signals: SignalName[]): News {
       return look();
     },
     async until(round, state = stateOf(round)) {
-      status = { state, reason: round.reason, until: round.nextAt };
-      setState(state);
-      show(round);
+      if (!round.ended) is(state, round.reason, round.nextAt);
       const goesOn = await wait(round);
       if (goesOn && !isLongEnough()) return true;
       await condition(allHandlersFinished);
       // An update that ended just now may have changed something; a new history looks by itself.
       if (!goesOn && any()) return true;
       isOver = !goesOn;
-      if (isOver) setCurrentDetails(`Ended: ${round.reason}.`);
+      if (isOver) {
+        is(state, round.reason);
+        setCurrentDetails(`Ended: ${round.reason}.`);
+      }
       return false;
     },
+    is,
     status: () => status,
     get isOver() {
       return isOver;
@@ -101,11 +112,8 @@ export function listen(...signals: SignalName[]): News {
 export const isLongEnough = (): boolean =>
   workflowInfo().continueAsNewSuggested || workflowInfo().historyLength >= LONG_HISTORY;
 
-/** What an operator reads of a workflow that waits. */
-function show({ nextAt, reason, ended }: Round): void {
-  if (ended) return;
-  setCurrentDetails(nextAt === null ? `Idle: ${reason}.` : `Waits until **${nextAt}**: ${reason}.`);
-}
+/** `awaiting_payment` reads `Awaiting payment`. */
+const nameOf = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1).replaceAll('_', ' ');
 
 /** Workflows are found by it. A namespace without the attribute has none to change. */
 function setState(state: string): void {

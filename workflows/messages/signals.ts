@@ -45,6 +45,3 @@ export type SignalName = keyof typeof SIGNALS;
 
 /** Whether a signal goes out even to a workflow that looks in time by itself. */
 export const isFact = (signal: SignalName): boolean => signal in FACTS;
-
-/** The only signal of the version before: anything may have happened. */
-export const WAKE = 'wake';

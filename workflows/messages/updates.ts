@@ -29,8 +29,18 @@ export interface MessageVerdict {
   status: string;
 }
 
+export interface RequestVerdict {
+  lineId: string;
+  /** As `GET /api/line-requests/{id}` shows it. */
+  status: string;
+}
+
 /** Of `line-pacer:{line}`. */
 export const pauseLine = defineUpdate<LineVerdict, [Order]>('pauseLine');
 export const resumeLine = defineUpdate<LineVerdict, [Order]>('resumeLine');
 export const sendNow = defineUpdate<MessageVerdict, [Order & Partial<MessageOrder>]>('sendNow');
 export const skipMessage = defineUpdate<MessageVerdict, [MessageOrder]>('skipMessage');
+
+/** Of `line-request:{line}`. */
+export const checkPayment = defineUpdate<RequestVerdict, [Order]>('checkPayment');
+export const giveUp = defineUpdate<RequestVerdict, [Order]>('giveUp');

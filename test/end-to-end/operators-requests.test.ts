@@ -1,0 +1,120 @@
+import { WorkflowFailedError } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { updateWorkflow } from '#providers/temporal.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
+import { pay } from '#test/support/payments.ts';
+import { startWorker } from '#workers/worker.ts';
+import { statusQuery } from '#workflows/messages/queries.ts';
+import { checkPayment, giveUp } from '#workflows/messages/updates.ts';
+import { lineRequestId } from '#workflows/messages/wake.ts';
+
+const PATH = '/api/line-requests';
+const NAME = { firstName: 'Ada', lastName: 'Lovelace' };
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+const workflow = (id: string) => app.temporal.workflow.getHandle(lineRequestId(id));
+const signalsOf = async (id: string) =>
+  ((await workflow(id).fetchHistory()).events ?? []).flatMap(
+    ({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName ?? [],
+  );
+const statusOf = async (api: ApiClient, id: string): Promise<string> =>
+  (await api('GET', `${PATH}/${id}`)).body.status;
+
+async function workspace(
+  fields: Parameters<typeof createWorkspace>[1] = {},
+): Promise<TestWorkspace & { api: ApiClient }> {
+  const created = await createWorkspace(app, fields);
+  return { ...created, api: apiClient(app.url, created.key) };
+}
+
+/** A request that waits for its payment. */
+async function awaiting() {
+  const { api, id: workspaceId } = await workspace();
+  for (;;) {
+    const { status, body } = await api('POST', PATH, NAME);
+    expect(status).toBe(201);
+    const id: string = body.line._id;
+    if (body.paymentRequired) return { api, workspaceId, id, paymentUrl: String(body.paymentUrl) };
+    await eventually(async () => (await statusOf(api, id)) === 'active');
+  }
+}
+
+describe('a line request', () => {
+  it('tells its story by its signals, its state and its end', async () => {
+    const { api, id, paymentUrl } = await awaiting();
+    await eventually(async () => (await workflow(id).query(statusQuery)).state === 'awaiting_payment');
+    expect(await workflow(id).query(statusQuery)).toMatchObject({
+      reason: 'its hosted invoice has yet to be paid',
+    });
+    await pay(paymentUrl);
+    await eventually(async () => (await statusOf(api, id)) === 'active');
+    expect(await workflow(id).result()).toBe('the request is active');
+    expect(await signalsOf(id)).toEqual(expect.arrayContaining(['requested', 'paymentSettled']));
+  });
+
+  it('that the carrier refuses does not look like a success', async () => {
+    const { api } = await workspace();
+    const { body } = await api('POST', PATH, { ...NAME, areaCode: '0002' });
+    const id: string = body.line._id;
+    await eventually(async () => (await statusOf(api, id)) === 'failed');
+    const failure: unknown = await workflow(id)
+      .result()
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(WorkflowFailedError);
+    expect((failure as WorkflowFailedError).cause).toMatchObject({ type: 'LINE_FAILED' });
+  });
+});
+
+describe('checking a payment', () => {
+  it('asks the provider at once, and is refused once nothing is awaited', async () => {
+    const { api, workspaceId, id, paymentUrl } = await awaiting();
+    const check = () => ask(app.temporal, lineRequestId(id), checkPayment, DANA);
+    expect(await check()).toEqual({ lineId: id, status: 'awaiting_payment' });
+    await pay(paymentUrl);
+    await eventually(async () => (await statusOf(api, id)) === 'active');
+    const target = { workflowId: lineRequestId(id), workspaceId };
+    const refused = await refusalOf(updateWorkflow(app.temporal, target, checkPayment, DANA));
+    expect(refused).toMatchObject({ type: 'INVALID_STATE' });
+    expect(await auditOf(app, workspaceId)).toEqual([`Dana: line_request.payment_checked ${id} maintenance`]);
+  });
+});
+
+describe('giving a request up', () => {
+  it('ends its provisioning, and is refused before and after that', async () => {
+    const { api, id: workspaceId } = await workspace();
+    // The carrier's worker is away.
+    await app.stopWorker();
+    const { body } = await api('POST', PATH, NAME);
+    const id: string = body.line._id;
+    const config = { ...app.config, worker: { names: ['main', 'payments'], slots: {} } };
+    const worker = await startWorker(config, { codePath: inject('workflowBundle') });
+    await eventually(async () =>
+      (await workflow(id).describe()).raw.pendingActivities?.some(
+        ({ activityType }) => activityType?.name === 'allocateLine',
+      ),
+    );
+    const order = () =>
+      updateWorkflow(app.temporal, { workflowId: lineRequestId(id), workspaceId }, giveUp, DANA);
+    expect(await order()).toEqual({ lineId: id, status: 'failed' });
+    await expect(workflow(id).result()).rejects.toThrow(WorkflowFailedError);
+    expect(await statusOf(api, id)).toBe('failed');
+    // Again: it is so already.
+    expect(await order()).toEqual({ lineId: id, status: 'failed' });
+    expect(await auditOf(app, workspaceId)).toEqual([`Dana: line_request.given_up ${id} maintenance`]);
+    await worker.stop();
+    await app.startWorker();
+    const other = await awaiting();
+    const refused = await refusalOf(ask(app.temporal, lineRequestId(other.id), giveUp, DANA));
+    expect(refused.type).toBe('INVALID_STATE');
+    expect(await statusOf(other.api, other.id)).toBe('awaiting_payment');
+  });
+});
