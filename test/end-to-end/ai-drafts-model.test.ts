@@ -31,7 +31,7 @@ afterAll(async () => {
 
 describe('a model that fails', () => {
   it.each([
-    ['timeout', 'did not answer within 1 s'],
+    ['timeout', 'did not respond within 1 s'],
     ['429', 'rate limit is reached'],
     ['quota', 'insufficient_quota'],
     ['500', 'answered 500'],
