@@ -34,7 +34,7 @@ describe('a model that fails', () => {
     ['timeout', 'did not respond within 1 s'],
     ['429', 'rate limit is reached'],
     ['quota', 'insufficient_quota'],
-    ['500', 'answered 500'],
+    ['500', 'responded 500'],
     ['garbage', 'not the JSON that was asked for'],
     ['refusal', 'refused to answer'],
   ])('%s leaves no draft, and tells the operator', async (fault, reason) => {
