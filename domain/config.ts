@@ -48,10 +48,8 @@ const Slots = z.string().transform((text, context) => {
   return slots;
 });
 
-const Environment = z.object({
-  NODE_ENV: z.string().default('development'),
-  ...DatabaseLogins,
-  DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
+/** Where Temporal is, and how it is reached. */
+const TemporalServer = {
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   TEMPORAL_API_KEY: z.string().optional(),
@@ -60,6 +58,13 @@ const Environment = z.object({
   TEMPORAL_TLS_CLIENT_KEY_PATH: z.string().optional(),
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: z.string().optional(),
   TEMPORAL_TLS_SERVER_NAME: z.string().optional(),
+};
+
+const Environment = z.object({
+  NODE_ENV: z.string().default('development'),
+  ...DatabaseLogins,
+  DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
+  ...TemporalServer,
   HOST: z.string().default('0.0.0.0'),
   PORT: Port.default(3000),
   PUBLIC_URL: HttpUrl.optional(),
@@ -103,6 +108,9 @@ const Environment = z.object({
   MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(1000),
 });
 
+const TemporalVariables = z.object(TemporalServer);
+type TemporalVariables = z.output<typeof TemporalVariables>;
+
 /** The configuration of a process. The README documents the variables. */
 export type Config = Readonly<ReturnType<typeof read>>;
 
@@ -112,10 +120,7 @@ function read(env: z.output<typeof Environment>) {
     database: databaseUrls(env),
     databasePoolSize: env.DATABASE_POOL_SIZE,
     temporal: {
-      address: env.TEMPORAL_ADDRESS,
-      namespace: env.TEMPORAL_NAMESPACE,
-      apiKey: env.TEMPORAL_API_KEY ?? null,
-      tls: temporalTls(env),
+      ...temporalServer(env),
       maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
     },
     worker: { names: env.WORKER_QUEUES ?? null, slots: env.WORKER_SLOTS },
@@ -178,8 +183,15 @@ function read(env: z.output<typeof Environment>) {
   };
 }
 
+const temporalServer = (env: TemporalVariables) => ({
+  address: env.TEMPORAL_ADDRESS,
+  namespace: env.TEMPORAL_NAMESPACE,
+  apiKey: env.TEMPORAL_API_KEY ?? null,
+  tls: temporalTls(env),
+});
+
 /** TLS is on if requested, or if any variable is set that requires it. */
-function temporalTls(env: z.output<typeof Environment>) {
+function temporalTls(env: TemporalVariables) {
   const on = env.TEMPORAL_TLS ?? TLS_ONLY.some((variable) => env[variable] !== undefined);
   if (!on) return null;
   return {
@@ -219,6 +231,15 @@ export const readConfig = (environment: EnvironmentVariables): Config =>
 export function readMigrationConfig(environment: EnvironmentVariables) {
   const env = validated(z.object({ DATABASE_OWNER_URL: PostgresUrl, ...DatabaseLogins }), environment);
   return { ownerUrl: env.DATABASE_OWNER_URL, ...databaseUrls(env) };
+}
+
+/**
+ * The configuration of the operators' command line: where the database and Temporal are, and no secret.
+ * @throws with a list of all problems.
+ */
+export function readOperatorsConfig(environment: EnvironmentVariables) {
+  const env = validated(TemporalVariables.extend(DatabaseLogins), environment);
+  return { database: databaseUrls(env), temporal: temporalServer(env) };
 }
 
 type EnvironmentVariables = Partial<Record<string, string>>;

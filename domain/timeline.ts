@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
-import { MessageStatus, type StoredStatus } from './message-status.ts';
-import { momentText, type MoveReason, WaitingFor } from './waiting.ts';
+import { MessageStatus, shownStatus, type StoredStatus } from './message-status.ts';
+import { momentText, type MoveReason, type WaitFacts, waitingFor, WaitingFor } from './waiting.ts';
 
 export const TimelineEvent = z
   .object({
@@ -36,6 +36,7 @@ export const Timeline = z
     events: z.array(TimelineEvent).meta({ description: 'Oldest first.' }),
   })
   .meta({ id: 'Timeline' });
+export type Timeline = z.infer<typeof Timeline>;
 
 /** What is on record about a message. */
 export interface MessageRecord {
@@ -92,8 +93,16 @@ interface RecordedDelivery {
   finishedAt: Date;
 }
 
+/** The timeline of a message, as the API returns it. */
+export const presentTimeline = (messageId: string, record: MessageRecord, facts: WaitFacts): Timeline => ({
+  messageId,
+  status: shownStatus(record.message.status),
+  waitingFor: waitingFor(facts),
+  events: timelineEvents(record),
+});
+
 /** What has happened to a message, oldest first, in words for a person. */
-export function timelineEvents(record: MessageRecord): TimelineEvent[] {
+function timelineEvents(record: MessageRecord): TimelineEvent[] {
   const events = [
     ...beginning(record),
     ...record.moves.map((move) => moved(record, move)),

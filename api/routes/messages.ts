@@ -7,10 +7,9 @@ import { findTimeline } from '#db/queries/timeline.ts';
 import { withTenant } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
-import { MessageStatus, shownStatus } from '#domain/message-status.ts';
+import { MessageStatus } from '#domain/message-status.ts';
 import { Message, MessageInput } from '#domain/message.ts';
-import { Timeline, timelineEvents } from '#domain/timeline.ts';
-import { waitingFor } from '#domain/waiting.ts';
+import { presentTimeline, Timeline } from '#domain/timeline.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { toApiError } from '../http/refusal.ts';
@@ -100,18 +99,9 @@ export const messageRoutes = [
     async handler({ caller, params, now, pools, taskQueues }) {
       const found = await withTenant(pools, caller.workspace.id, (db) => findTimeline(db, params.id, now));
       if (!found) throw new ApiError('NOT_FOUND', 'Message not found');
-      const { row, record, facts, carrier } = found;
-      const isDue = row.status === 'pending' || (row.status === 'scheduled' && row.scheduledAt <= now);
-      const unserved = isDue && carrier !== null ? await taskQueues.unservedFor(carrier) : null;
-      return {
-        status: 200,
-        body: {
-          messageId: row.id,
-          status: shownStatus(row.status),
-          waitingFor: waitingFor({ ...facts, unserved }),
-          events: timelineEvents(record),
-        },
-      };
+      const { record, facts, neededCarrier } = found;
+      const unserved = neededCarrier === null ? null : await taskQueues.unservedFor(neededCarrier);
+      return { status: 200, body: presentTimeline(params.id, record, { ...facts, unserved }) };
     },
   }),
 

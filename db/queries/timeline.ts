@@ -37,11 +37,10 @@ const Delivery = z.object({
 
 /** What a message's timeline is made of. */
 export interface StoredTimeline {
-  row: MessageRow;
   record: MessageRecord;
   facts: Omit<WaitFacts, 'unserved'>;
-  /** null: the message has no line, or its line no carrier. */
-  carrier: string | null;
+  /** The carrier whose workers have to send it now; null: it is not due, or has no carrier. */
+  neededCarrier: string | null;
 }
 
 /** Everything on record about a message, and what its wait is judged by; null when there is no such message. */
@@ -60,7 +59,6 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const pastDue = await isPastDue(db);
   const open = attempts.findLast(({ outcome }) => outcome === null);
   return {
-    row,
     record: { timezone, message: row, moves, attempts, events, deliveries },
     facts: {
       now,
@@ -82,9 +80,12 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
         attempts.findLast(({ outcome }) => outcome === 'transient')?.reason ?? (await lastFailure(db, row)),
       ahead: await countAhead(db, row),
     },
-    carrier: line && line.carrier !== NO_CARRIER ? line.carrier : null,
+    neededCarrier: isDue(row, now) && line && line.carrier !== NO_CARRIER ? line.carrier : null,
   };
 }
+
+const isDue = ({ status, scheduledAt }: MessageRow, now: Date): boolean =>
+  status === 'pending' || (status === 'scheduled' && scheduledAt <= now);
 
 const windowOf = ({ windowStart, windowEnd, windowDays }: MessageRow, timezone: string) => ({
   timezone,

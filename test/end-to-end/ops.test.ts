@@ -1,0 +1,135 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { auditOf } from '#test/support/operators.ts';
+import { environment } from '#test/support/process.ts';
+import { ops } from '#workers/ops.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+beforeAll(async () => {
+  app = await startTestApp();
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+});
+afterAll(() => app.stop());
+
+const run = (args: string[]) => ops(args, environment(app.config));
+
+async function verdict(...args: string[]): Promise<unknown> {
+  const { status, stdout, stderr } = await run(args);
+  expect([status, stderr], args.join(' ')).toEqual([0, '']);
+  return JSON.parse(stdout);
+}
+
+async function refusal(...args: string[]): Promise<{ error: string; code: string }> {
+  const { status, stdout, stderr } = await run(args);
+  expect([status, stdout], args.join(' ')).toEqual([1, '']);
+  return JSON.parse(stderr) as { error: string; code: string };
+}
+
+const BY = ['--by', 'Dana', '--reason', 'maintenance'];
+
+async function send(lineId: string, fields: object = {}): Promise<{ id: string; to: string }> {
+  const to = phone();
+  const body = { message: 'Hello', recipientPhone: to, fromLineId: lineId, ...fields };
+  const answer = await api('POST', '/api/messages', body);
+  expect(answer.status).toBe(201);
+  return { id: answer.body._id, to };
+}
+
+const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+
+describe('npm run ops', () => {
+  it('pauses and resumes a line, sends and skips its messages, and writes down who did', async () => {
+    const lineId = await createLine(app, workspace.id);
+    expect(await verdict('pause-line', lineId, ...BY)).toEqual({ lineId, isPaused: true });
+    const { id: held, to } = await send(lineId);
+    await eventually(
+      async () => (await api('GET', `/api/messages/${held}`)).body.holdReason === 'line_paused',
+    );
+    expect(await verdict('timeline', held)).toMatchObject({
+      messageId: held,
+      waitingFor: {
+        reason: 'line_paused',
+        text: expect.stringContaining('An operator has paused the line.'),
+      },
+    });
+    expect(await verdict('resume-line', lineId, ...BY)).toEqual({ lineId, isPaused: false });
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+
+    const early = await send(lineId, { scheduledDate: inAnHour() });
+    expect(await verdict('send-now', lineId, '--message', early.id, ...BY)).toMatchObject({
+      messageId: early.id,
+    });
+    await eventually(async () => (await sentTo(app, early.to)).length === 1);
+    const skipped = await send(lineId, { scheduledDate: inAnHour() });
+    expect(await verdict('skip-message', skipped.id, ...BY)).toEqual({
+      messageId: skipped.id,
+      status: 'canceled',
+    });
+    expect(await auditOf(app, workspace.id)).toEqual([
+      `Dana: line.paused ${lineId} maintenance`,
+      `Dana: line.resumed ${lineId} maintenance`,
+      `Dana: message.sent_now ${early.id} maintenance`,
+      `Dana: message.skipped ${skipped.id} maintenance`,
+    ]);
+  });
+
+  it('ends as a process with its exit status, whoever started it', async () => {
+    const options = { env: { ...process.env, ...environment(app.config) } };
+    const { stdout } = await promisify(execFile)(process.execPath, ['workers/ops.ts', 'sweep'], options);
+    expect(JSON.parse(stdout)).toEqual({ triggered: 'sweep' });
+    const unknown = promisify(execFile)(process.execPath, ['workers/ops.ts', 'timeline', newId()], options);
+    await expect(unknown).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('"code": "NOT_FOUND"'),
+    });
+  });
+
+  it('says why it is refused, with the code of the API', async () => {
+    const { id, to } = await send(await createLine(app, workspace.id));
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+    await eventually(async () => (await api('GET', `/api/messages/${id}`)).body.status === 'delivered');
+    expect(await refusal('skip-message', id, ...BY)).toEqual({
+      error: 'The message is delivered',
+      code: 'INVALID_STATE',
+    });
+    for (const command of ['pause-line', 'skip-message', 'timeline'])
+      expect((await refusal(command, newId(), ...BY)).code, command).toBe('NOT_FOUND');
+    expect((await refusal('pause-line', 'x; drop table lines', ...BY)).code).toBe('NOT_FOUND');
+  });
+
+  it('explains itself, and refuses what is incomplete', async () => {
+    const help = await run(['--help']);
+    expect(help.status).toBe(0);
+    for (const command of ['pause-line LINE_ID --by NAME [--reason TEXT]', 'timeline MESSAGE_ID', 'sweep'])
+      expect(help.stdout).toContain(`npm run ops -- ${command}`);
+    for (const args of [
+      ['pause-line'],
+      ['pause-line', newId()],
+      ['pause-line', newId(), newId(), ...BY],
+      ['sweep', newId()],
+      ['fly'],
+      ['pause-line', newId(), '--who', 'Dana'],
+    ]) {
+      const { status, stdout, stderr } = await run(args);
+      expect([status, stdout], args.join(' ')).toEqual([2, '']);
+      expect(stderr).toContain('npm run ops -- pause-line LINE_ID');
+    }
+  });
+
+  it('says what is missing, or not reachable', async () => {
+    expect((await ops(['sweep'], {})).stderr).toContain('DATABASE_SYSTEM_URL');
+    const away = { ...environment(app.config), TEMPORAL_ADDRESS: '127.0.0.1:9' };
+    const { status, stderr } = await ops(['pause-line', await createLine(app, workspace.id), ...BY], away);
+    expect([status, JSON.parse(stderr).code]).toEqual([1, 'UNAVAILABLE']);
+  });
+});
