@@ -12,8 +12,16 @@ import { isId } from '#domain/ids.ts';
 import { presentTimeline } from '#domain/timeline.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { createTemporalClient, updateWorkflow } from '#providers/temporal.ts';
-import { type Order, pauseLine, resumeLine, sendNow, skipMessage } from '#workflows/messages/updates.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
+import {
+  checkPayment,
+  giveUp,
+  type Order,
+  pauseLine,
+  resumeLine,
+  sendNow,
+  skipMessage,
+} from '#workflows/messages/updates.ts';
+import { linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
 
 /** The command line of operators: each command is an update of a workflow, as in Temporal's UI. */
 
@@ -86,6 +94,18 @@ const COMMANDS: Record<string, Command> = {
       return ofLine(session, lineId, skipMessage, { ...order(options), messageId });
     },
   },
+  'check-payment': {
+    argument: 'LINE_ID',
+    options: '--by NAME [--reason TEXT]',
+    summary: 'the payment provider is asked whether a requested line is paid for',
+    run: (session, lineId, options) => ofRequest(session, lineId, checkPayment, order(options)),
+  },
+  'give-up': {
+    argument: 'LINE_ID',
+    options: '--by NAME [--reason TEXT]',
+    summary: 'a line that is being set up fails, and its payment is credited',
+    run: (session, lineId, options) => ofRequest(session, lineId, giveUp, order(options)),
+  },
   timeline: {
     argument: 'MESSAGE_ID',
     summary: 'what has happened to a message, and what it waits for',
@@ -107,20 +127,29 @@ function order({ by, reason }: Options): Order {
   return { by, ...(reason !== undefined && { reason }) };
 }
 
-async function ofLine<Verdict, O extends Order>(
+type Ask = <Verdict, O extends Order>(
+  session: Session,
+  id: string,
+  update: UpdateDefinition<Verdict, [O]>,
+  given: O,
+) => Promise<Verdict>;
+
+const ofLine: Ask = (session, lineId, update, given) =>
+  atWorkspaceOf(session, lineId, linePacerId(lineId), update, given);
+
+const ofRequest: Ask = (session, lineId, update, given) =>
+  atWorkspaceOf(session, lineId, lineRequestId(lineId), update, given);
+
+async function atWorkspaceOf<Verdict, O extends Order>(
   { client, pools }: Session,
   lineId: string,
+  workflowId: string,
   update: UpdateDefinition<Verdict, [O]>,
   given: O,
 ): Promise<Verdict> {
   const owner = await findLineOwner(systemDb(pools), lineId);
   if (!owner) throw new Refused('NOT_FOUND', `There is no line ${lineId}`);
-  return updateWorkflow(
-    client,
-    { workflowId: linePacerId(lineId), workspaceId: owner.workspaceId },
-    update,
-    given,
-  );
+  return updateWorkflow(client, { workflowId, workspaceId: owner.workspaceId }, update, given);
 }
 
 async function ownerOf(
