@@ -5,6 +5,7 @@ import type { Pools } from './pools.ts';
 import { NEVER } from './timestamp.ts';
 import { systemDb, type TenantDb, withTenant } from './transactions.ts';
 import { confirmRest, seenWake } from './wakes.ts';
+import { IdRow } from '#db/rows.ts';
 
 /** What a long-lived workflow decides after a look at its tables. */
 export interface Decision {
@@ -79,13 +80,15 @@ export async function decideToRest<D extends Decision>(
   return (found as Decided<D> | null) ?? decided;
 }
 
+const EndedRow = z.object({ ended: z.boolean() });
+
 /** Waits for the transactions that are under way now. @returns false when one of them takes too long. */
 async function othersHaveEnded(pools: Pools): Promise<boolean> {
   const db = systemDb(pools);
-  const own = await db.oneFirst(sql.type(z.object({ id: z.string() }))`select pg_current_xact_id()::text id`);
+  const own = await db.oneFirst(sql.type(IdRow)`select pg_current_xact_id()::text id`);
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
-    const ended = await db.oneFirst(sql.type(z.object({ ended: z.boolean() }))`
+    const ended = await db.oneFirst(sql.type(EndedRow)`
       select pg_snapshot_xmin(pg_current_snapshot()) > ${own}::xid8 ended`);
     if (ended || Date.now() > end) return ended;
     await pause(POLL_MS);

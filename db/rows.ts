@@ -10,6 +10,11 @@ import { parseTimestamp } from './timestamp.ts';
 /** For statements whose rows nobody reads. */
 export const NoRows = z.unknown();
 
+/** Rows that many statements return. A schema made for each call would be compiled for each call. */
+export const IdRow = z.object({ id: z.string() });
+/** A time, or null where there is none. */
+export const AtRow = z.object({ at: z.date().nullable() });
+
 /**
  * Every row is parsed by the schema it was asked for with: a column that changed its type fails here and not later.
  * Columns arrive in snake_case and are named in camelCase from here on.

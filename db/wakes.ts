@@ -1,3 +1,4 @@
+import { NoRows } from '#db/rows.ts';
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import { isFact, type SignalName } from '#workflows/messages/signals.ts';
@@ -140,7 +141,7 @@ export class Wakes {
       if (own?.ended && wakeAt >= NEVER) removed.push(workflowId);
     }
     if (removed.length > 0) {
-      await db.query(sql.type(z.unknown())`
+      await db.query(sql.type(NoRows)`
         delete from workflow_wakes where workflow_id = any(${sql.array(removed, 'text')})`);
     }
     return signals;
@@ -216,9 +217,11 @@ async function orMoved<T>(query: Promise<T>): Promise<T> {
   });
 }
 
+const SeenRow = z.object({ requestedBy: z.string(), wakeAt: z.date() });
+
 /** Read before a workflow looks at anything else; without a lock. */
 export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> {
-  const row = await db.maybeOne(sql.type(z.object({ requestedBy: z.string(), wakeAt: z.date() }))`
+  const row = await db.maybeOne(sql.type(SeenRow)`
     select requested_by::text requested_by, wake_at from workflow_wakes
     where workspace_id = ${db.workspaceId} and workflow_id = ${workflowId}`);
   return row ?? { requestedBy: '0', wakeAt: null };
@@ -226,14 +229,16 @@ export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> 
 
 /** A workflow rests as it decided: the sweep leaves it alone until then. */
 export async function confirmRest(db: TenantDb, workflowId: string): Promise<void> {
-  await db.query(sql.type(z.unknown())`
+  await db.query(sql.type(NoRows)`
     update workflow_wakes set sweep_at = wake_at + ${GRACE}
     where workspace_id = ${db.workspaceId} and workflow_id = ${workflowId} and wake_at > now()`);
 }
 
+const WorkflowIdRow = z.object({ workflowId: z.string() });
+
 /** Those of a line's workflows that have a row. */
 export async function knownWakes(db: TenantDb, workflowIds: readonly string[]): Promise<string[]> {
-  const known = await db.anyFirst(sql.type(z.object({ workflowId: z.string() }))`
+  const known = await db.anyFirst(sql.type(WorkflowIdRow)`
     select workflow_id from workflow_wakes
     where workspace_id = ${db.workspaceId} and workflow_id = any(${sql.array([...workflowIds], 'text')})`);
   return [...known];

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 
-/** `error` is null if the response is complete or was truncated at the size limit. */
+/** An exchange's outcome. `error` is null when the answer is complete, or cut at the limit. */
 export interface Exchange {
   status: number | null;
   error: unknown;
@@ -10,8 +10,9 @@ export interface Exchange {
 }
 
 /**
- * Sends one request and reads its response up to `maxResponseBytes`. undici's `request` does not report whether a
- * request was written to a connection, and does not abort a request that waits for a connection.
+ * One request over the dispatcher, its answer read up to `maxResponseBytes`. The convenience calls of undici
+ * do not tell whether a request reached a connection, and let one that waits for a connection outlive its
+ * signal.
  */
 export async function exchange(
   dispatcher: Dispatcher,
@@ -39,13 +40,13 @@ export async function exchange(
 
   dispatcher.dispatch(request, {
     onRequestStart(started) {
-      // Aborted while connecting: nothing has been written yet.
+      // Given up while it was connecting: aborted before anything is written.
       if (signal.aborted) return started.abort(signal.reason);
       controller = started;
       connected = true;
     },
     onResponseStart(_controller, statusCode) {
-      // Skip informational responses (1xx).
+      // Informational answers (1xx) precede the one that counts.
       if (statusCode >= 200) status = statusCode;
     },
     onResponseData(reading, chunk) {

@@ -5,6 +5,10 @@ import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
 import { systemDb } from '#db/transactions.ts';
 import { publicRoute } from '../http/route.ts';
 
+const NameRow = z.object({ name: z.string() });
+
+const OneRow = z.object({ one: z.int() });
+
 export const systemRoutes = [
   publicRoute({
     id: 'healthz',
@@ -27,10 +31,9 @@ export const systemRoutes = [
     contentTypes: { 200: 'application/json', 503: 'application/json' },
     async respond(context, { pools, temporal, logger }) {
       const checks = {
-        postgresql: async () =>
-          void (await systemDb(pools).one(sql.type(z.object({ one: z.int() }))`select 1 one`)),
+        postgresql: async () => void (await systemDb(pools).one(sql.type(OneRow)`select 1 one`)),
         migrations: async () => {
-          const applied = await systemDb(pools).maybeOneFirst(sql.type(z.object({ name: z.string() }))`
+          const applied = await systemDb(pools).maybeOneFirst(sql.type(NameRow)`
           select name from migrations order by name desc limit 1`);
           if (applied !== (await newestMigration()))
             throw new Error('the schema is not at the newest migration');

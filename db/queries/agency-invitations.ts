@@ -21,6 +21,8 @@ export async function listAgencyInvitations(db: SystemDb, agencyId: string): Pro
   }));
 }
 
+const InvitationLinkRow = z.object({ expiresAt: z.date(), isNewLink: z.boolean() });
+
 /**
  * Invites an address to co-administer, like `upsertInvitation` for a workspace.
  * @returns when the link expires, and whether it is new and must be emailed.
@@ -30,7 +32,7 @@ export async function upsertAgencyInvitation(
   agencyId: string,
   { email, tokenHash, userId, now }: NewInvitation,
 ): Promise<{ expiresAt: Date; isNewLink: boolean }> {
-  return db.one(sql.type(z.object({ expiresAt: z.date(), isNewLink: z.boolean() }))`
+  return db.one(sql.type(InvitationLinkRow)`
     insert into agency_invitations as i (agency_id, id, email, token_hash, invited_by_user_id, expires_at, mailed_at)
     values (${agencyId}, ${newId()}, ${email}, ${tokenHash}, ${userId}, ${expiry(now)}, ${sql.timestamp(now)})
     on conflict (agency_id, email) where accepted_at is null do update set ${RENEW_INVITATION}
@@ -91,13 +93,15 @@ export async function acceptAgencyInvitation(
   return true;
 }
 
+const InviterRow = z.object({ agencyName: z.string(), invitedBy: z.string().nullable() });
+
 /** The names in an invitation email. */
 export async function agencyNames(
   db: SystemDb,
   agencyId: string,
   userId: string | null,
 ): Promise<{ agencyName: string; invitedBy: string | null }> {
-  return db.one(sql.type(z.object({ agencyName: z.string(), invitedBy: z.string().nullable() }))`
+  return db.one(sql.type(InviterRow)`
     select name agency_name, (select nullif(name, '') from users where id = ${userId}) invited_by
     from agencies where id = ${agencyId}`);
 }

@@ -69,6 +69,8 @@ export async function listSubAccounts(
   }));
 }
 
+const UserIdRow = z.object({ userId: z.string() });
+
 /** Creates a workspace whose first user is the agency's owner. */
 export async function insertSubAccount(
   db: SystemDb,
@@ -76,7 +78,7 @@ export async function insertSubAccount(
   input: SubAccountInput,
 ): Promise<{ workspaceId: string; ownerId: string | null }> {
   const workspaceId = newWorkspaceId();
-  const ownerId = await db.maybeOneFirst(sql.type(z.object({ userId: z.string() }))`
+  const ownerId = await db.maybeOneFirst(sql.type(UserIdRow)`
     select user_id from agency_members where agency_id = ${agencyId} and role = 'owner'`);
   await db.query(sql.type(NoRows)`
     insert into workspaces (id, agency_id, name, legal_name, timezone, country, created_by_user_id)
@@ -88,13 +90,15 @@ export async function insertSubAccount(
   return { workspaceId, ownerId };
 }
 
+const WorkspaceIdRow = z.object({ workspaceId: z.string() });
+
 /** The agency's workspace that a webhook belongs to. */
 export async function workspaceOfWebhook(
   db: SystemDb,
   agencyId: string,
   webhookId: string,
 ): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(z.object({ workspaceId: z.string() }))`
+  return db.maybeOneFirst(sql.type(WorkspaceIdRow)`
     select h.workspace_id from webhooks h join workspaces w on w.id = h.workspace_id
     where w.agency_id = ${agencyId} and h.id = ${webhookId}`);
 }

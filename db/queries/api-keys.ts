@@ -1,3 +1,4 @@
+import { NoRows } from '#db/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { ApiKeyRecord } from '#domain/api-key-record.ts';
@@ -46,7 +47,7 @@ export async function insertApiKey(
 
 /** Revokes a key with immediate effect. @returns false if there is no such key. */
 export async function revokeApiKey(store: KeyStore, id: string): Promise<boolean> {
-  const { rowCount } = await store.db.query(sql.type(z.unknown())`
+  const { rowCount } = await store.db.query(sql.type(NoRows)`
     update ${table(store)} set revoked_at = coalesce(revoked_at, now())
     where ${owner(store)} = ${ownerId(store)} and id = ${id}`);
   return rowCount > 0;

@@ -10,7 +10,7 @@ import {
 import { type InboundAttachment, MAX_FILES } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
 import type { ReplyAttachments } from '#domain/reply.ts';
-import { NoRows } from '#db/rows.ts';
+import { AtRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 /** Records the files of an inbound message, up to `MAX_FILES`; they are fetched later. */
@@ -129,7 +129,7 @@ export async function dueAttachments(db: TenantDb, now: Date, limit: number): Pr
 
 /** When the next file is due; null if none is waiting. */
 export async function nextAttachmentAt(db: TenantDb): Promise<Date | null> {
-  return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+  return db.oneFirst(sql.type(AtRow)`
     select min(try_at) "at" from attachments where workspace_id = ${db.workspaceId} and status = 'waiting'`);
 }
 

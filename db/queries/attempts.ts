@@ -68,6 +68,8 @@ export async function finishAttempt(
   return rowCount > 0;
 }
 
+const SettledAsRow = z.object({ settledAs: AttemptOutcome });
+
 /**
  * Records that the carrier accepted what had been settled otherwise, so that it counts and its receipts are known.
  * @returns the outcome it had been settled with; null when it has none yet, or this one.
@@ -77,7 +79,7 @@ export async function acceptLate(
   id: string,
   carrierMessageId: string,
 ): Promise<AttemptOutcome | null> {
-  return db.maybeOneFirst(sql.type(z.object({ settledAs: AttemptOutcome }))`
+  return db.maybeOneFirst(sql.type(SettledAsRow)`
     update attempts a set outcome = 'accepted', carrier_message_id = ${carrierMessageId}, reason = 'accepted_late'
     from attempts b
     where a.workspace_id = ${db.workspaceId} and a.id = ${id} and a.outcome <> 'accepted'
@@ -93,14 +95,24 @@ export async function openAttempts(db: TenantDb, lineId: string): Promise<Attemp
   return [...rows];
 }
 
+const CarrierMessageIdRow = z.object({ carrierMessageId: z.string() });
+
 /** The carrier's ids of what the line sent to an address lately: two hours cover every question about an attempt. */
 export async function carrierIdsAt(db: TenantDb, lineId: string, address: string): Promise<string[]> {
-  const ids = await db.anyFirst(sql.type(z.object({ carrierMessageId: z.string() }))`
+  const ids = await db.anyFirst(sql.type(CarrierMessageIdRow)`
     select carrier_message_id from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and address = ${address}
       and carrier_message_id is not null and started_at > now() - interval '2 hours'`);
   return [...ids];
 }
+
+const HistoryRow = z.object({
+  sentToday: z.int(),
+  newToday: z.int(),
+  newThisHour: z.int(),
+  lastSentAt: z.date().nullable(),
+  hasOpen: z.boolean(),
+});
 
 /**
  * What the rules know of a line's past: what left, or may have, since the day and the hour began; and whether it has
@@ -111,14 +123,7 @@ export async function lineHistory(
   lineId: string,
   since: { day: Date; hour: Date },
 ): Promise<LineHistory & { hasOpen: boolean }> {
-  const History = z.object({
-    sentToday: z.int(),
-    newToday: z.int(),
-    newThisHour: z.int(),
-    lastSentAt: z.date().nullable(),
-    hasOpen: z.boolean(),
-  });
-  return db.one(sql.type(History)`
+  return db.one(sql.type(HistoryRow)`
     select count(*) sent_today, count(*) filter (where is_new) new_today,
       count(*) filter (where is_new and started_at >= ${sql.timestamp(since.hour)}) new_this_hour,
       (select max(started_at) from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId}
@@ -133,19 +138,20 @@ export async function lineHistory(
 /** More than the rounds that make a difference, of as many messages as a round has. */
 const CALLS_LOOKED_AT = 200;
 
+const RoundRow = z.object({ failed: z.boolean(), endedAt: z.date() });
+
 /**
  * How the latest calls for a line ended. Not answered, even about what became of it, counts as failed; who changes the
  * line's settings begins anew.
  * @param since a day is enough.
  */
 export async function callHistory(db: TenantDb, lineId: string, since: Date): Promise<CallHistory> {
-  const Round = z.object({ failed: z.boolean(), endedAt: z.date() });
   const latest = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`(
     select started_at, finished_at, outcome from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary' and ${condition}
       and started_at > greatest(${sql.timestamp(since)}, (select updated_at from lines where workspace_id = ${db.workspaceId} and id = ${lineId}))
     order by started_at desc limit ${CALLS_LOOKED_AT})`;
-  const rounds = await db.any(sql.type(Round)`
+  const rounds = await db.any(sql.type(RoundRow)`
     select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown')) failed,
       max(coalesce(finished_at, started_at)) ended_at
     from (${latest(sql.fragment`(outcome is null or outcome in ('accepted', 'unknown'))`)}
@@ -158,7 +164,9 @@ export async function callHistory(db: TenantDb, lineId: string, since: Date): Pr
   };
 }
 
+const AtRow = z.object({ at: z.date() });
+
 export async function firstAttemptAt(db: TenantDb, messageId: string): Promise<Date> {
-  return db.oneFirst(sql.type(z.object({ at: z.date() }))`
+  return db.oneFirst(sql.type(AtRow)`
     select min(started_at) at from attempts where workspace_id = ${db.workspaceId} and message_id = ${messageId}`);
 }

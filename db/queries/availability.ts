@@ -4,7 +4,7 @@ import { DAILY_CHECKS_PER_LINE, AVAILABLE_CACHE_HOURS, type UnverifiedReason } f
 import { dayBounds } from '#domain/calendar.ts';
 import { newId } from '#domain/ids.ts';
 import { advanceRotation, usableLines } from './lines.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 /** Whether an address was found to have iMessage within the last 24 hours. */
@@ -21,6 +21,8 @@ export async function cacheAvailable(db: TenantDb, address: string, now: Date): 
     on conflict (workspace_id, address) do update set checked_at = excluded.checked_at`);
 }
 
+const LineUsageRow = z.object({ lineId: z.string(), count: z.int() });
+
 /** Reserves one of today's checks on the next healthy line that has any left, round-robin. */
 export async function reserveCheck(
   db: TenantDb,
@@ -33,7 +35,7 @@ export async function reserveCheck(
   // Held until the commit, so that two requests cannot both take the last check.
   await db.query(sql.type(NoRows)`
     select pg_advisory_xact_lock(hashtextextended(${`availability checks of ${db.workspaceId}`}, 0))`);
-  const used = await db.any(sql.type(z.object({ lineId: z.string(), count: z.int() }))`
+  const used = await db.any(sql.type(LineUsageRow)`
     select line_id, count(*) "count" from availability_checks
     where workspace_id = ${db.workspaceId} and checked_at >= ${sql.timestamp(dayBounds(timezone, now).start)}
     group by line_id`);
@@ -98,7 +100,7 @@ export async function leadsToCheck(
   db: TenantDb,
   { leadIds, listId }: { leadIds?: readonly string[] | undefined; listId?: string | undefined },
 ): Promise<string[]> {
-  const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+  const ids = await db.anyFirst(sql.type(IdRow)`
     select id from leads where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId}`,
       leadIds && sql.fragment`id = any(${sql.array([...leadIds], 'text')})`,

@@ -67,21 +67,25 @@ export async function listCampaigns(
   return [...rows];
 }
 
+const CampaignNameRow = CampaignRow.pick({ id: true, name: true });
+
 /** The names of campaigns, for the events of their messages. */
 export async function campaignNames(
   db: TenantDb,
   ids: readonly string[],
 ): Promise<Map<string, { id: string; name: string }>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.any(sql.type(CampaignRow.pick({ id: true, name: true }))`
+  const rows = await db.any(sql.type(CampaignNameRow)`
     select id, name from campaigns
     where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')}) and deleted_at is null`);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
+const CampaignIdRow = CampaignRow.pick({ id: true });
+
 /** The id of a campaign that sends to a list, active or paused; null if there is none. */
 export async function findSendingCampaign(db: TenantDb, listId: string): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(CampaignRow.pick({ id: true }))`
+  return db.maybeOneFirst(sql.type(CampaignIdRow)`
     select id from campaigns
     where workspace_id = ${db.workspaceId} and list_id = ${listId} and status in ('active', 'paused') limit 1`);
 }
@@ -148,13 +152,13 @@ export async function hasEntered(db: TenantDb, id: string): Promise<boolean> {
     select 1 from campaign_leads where workspace_id = ${db.workspaceId} and campaign_id = ${id}`);
 }
 
+const StateCountRow = z.object({ state: z.enum(['running', 'finished', 'stopped']), leads: z.int() });
+
 export async function campaignProgress(
   db: TenantDb,
   { id, enteredAll }: Pick<CampaignRow, 'id' | 'enteredAll'>,
 ): Promise<CampaignProgress> {
-  const rows = await db.any(sql.type(
-    z.object({ state: z.enum(['running', 'finished', 'stopped']), leads: z.int() }),
-  )`
+  const rows = await db.any(sql.type(StateCountRow)`
     select state, count(*) leads from campaign_leads
     where workspace_id = ${db.workspaceId} and campaign_id = ${id} group by state`);
   const counts = {

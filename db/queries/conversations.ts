@@ -1,3 +1,4 @@
+import { NoRows } from '#db/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { inboxHref } from '#domain/analytics-conversation.ts';
@@ -77,7 +78,7 @@ export async function findConversation(db: TenantDb, address: string): Promise<C
 
 /** @returns false if there is no such conversation. */
 export async function setTags(db: TenantDb, address: string, tags: readonly string[]): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(z.unknown())`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update conversations set tags = ${sql.array([...tags], 'text')}
     where workspace_id = ${db.workspaceId} and address = ${address}`);
   return rowCount > 0;
@@ -191,12 +192,14 @@ export async function presentThread(
   });
 }
 
+const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
+
 /** The address and line of the last inbound message from any of these addresses; null if there is none. */
 export async function lastInbound(
   db: TenantDb,
   addresses: readonly string[],
 ): Promise<{ address: string; lineId: string } | null> {
-  return db.maybeOne(sql.type(z.object({ address: z.string(), lineId: z.string() }))`
+  return db.maybeOne(sql.type(ContactLineRow)`
     select address, line_id from inbound_messages
     where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) and not auto_reply
     order by received_at desc, id desc limit 1`);

@@ -31,9 +31,11 @@ const USER_NAME = sql.fragment`coalesce(nullif(u.name, ''), u.email) user_name`;
 
 const USABLE = sql.fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
 
+const WorkspaceWithKeyRow = WorkspaceRow.extend(KeyRow.shape);
+
 /** The caller of a workspace key; null if the key is unknown, revoked or expired. */
 export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
-  const row = await db.maybeOne(sql.type(WorkspaceRow.extend(KeyRow.shape))`
+  const row = await db.maybeOne(sql.type(WorkspaceWithKeyRow)`
     select ${WORKSPACE}, ${KEY}
     from workspace_keys k join workspaces w on w.id = k.workspace_id
     where k.hash = ${hash} and ${USABLE}`);
@@ -43,8 +45,10 @@ export async function workspaceByKey(db: SystemDb, hash: string): Promise<Worksp
   return { kind: 'workspace', via: 'key', actor, workspace, userId, role: null };
 }
 
+const AgencyWithKeyRow = AgencyRow.extend(KeyRow.shape);
+
 export async function agencyByKey(db: SystemDb, hash: string): Promise<AgencyCaller | null> {
-  const row = await db.maybeOne(sql.type(AgencyRow.extend(KeyRow.shape))`
+  const row = await db.maybeOne(sql.type(AgencyWithKeyRow)`
     select ${AGENCY}, ${KEY}
     from agency_keys k join agencies a on a.id = k.agency_id
     where k.hash = ${hash} and ${USABLE}`);
@@ -54,18 +58,22 @@ export async function agencyByKey(db: SystemDb, hash: string): Promise<AgencyCal
   return { kind: 'agency', via: 'key', actor, agency, userId, role: null };
 }
 
+const WorkspaceWithUserRow = WorkspaceRow.extend(UserRow.shape);
+
 /** A workspace, and the name of the user who is signed in to it. */
 export async function workspaceOfSession(
   db: SystemDb,
   id: string,
   userId: string,
 ): Promise<{ workspace: CallerWorkspace; userName: string | null } | null> {
-  const row = await db.maybeOne(sql.type(WorkspaceRow.extend(UserRow.shape))`
+  const row = await db.maybeOne(sql.type(WorkspaceWithUserRow)`
     select ${WORKSPACE}, ${USER_NAME} from workspaces w left join users u on u.id = ${userId} where w.id = ${id}`);
   if (!row) return null;
   const { userName, ...workspace } = row;
   return { workspace, userName };
 }
+
+const AgencyMemberRow = AgencyRow.extend({ role: z.enum(['owner', 'co_admin']), ...UserRow.shape });
 
 /**
  * The agency that a signed-in user acts for.
@@ -77,8 +85,7 @@ export async function agencyOfUser(
   userId: string,
   agencyId: string | null,
 ): Promise<AgencyCaller | null> {
-  const Row = AgencyRow.extend({ role: z.enum(['owner', 'co_admin']), ...UserRow.shape });
-  const row = await db.maybeOne(sql.type(Row)`
+  const row = await db.maybeOne(sql.type(AgencyMemberRow)`
     select ${AGENCY}, m.role, ${USER_NAME}
     from agency_members m join agencies a on a.id = m.agency_id join users u on u.id = m.user_id
     where m.user_id = ${userId} and (${agencyId}::text is null or a.id = ${agencyId})

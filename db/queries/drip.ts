@@ -9,6 +9,10 @@ import { recordset } from '#db/recordset.ts';
 /** How long a fingerprint is claimed. */
 const DEDUPE_WINDOW = sql.fragment`interval '60 minutes'`;
 
+const FingerprintRow = z.object({ fingerprint: z.string() });
+
+const DuplicateRow = z.object({ fingerprint: z.string(), acknowledgement: DripAcknowledgement });
+
 /**
  * Claims each drip's fingerprint for 60 minutes.
  * @returns the acknowledgements of fingerprints that were claimed before, that is, of duplicates.
@@ -26,7 +30,7 @@ export async function claimFingerprints(
     .map(([fingerprint, acknowledgement]) => ({ workspaceId: db.workspaceId, fingerprint, acknowledgement }))
     .toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
   const claimed = new Set(
-    await db.anyFirst(sql.type(z.object({ fingerprint: z.string() }))`
+    await db.anyFirst(sql.type(FingerprintRow)`
       insert into drip_fingerprints (workspace_id, fingerprint, acknowledgement)
       select r.workspace_id, r.fingerprint, r.acknowledgement from ${recordset('drip_fingerprints', rows)} r
       on conflict (workspace_id, fingerprint) do update
@@ -36,9 +40,7 @@ export async function claimFingerprints(
   );
   const taken = rows.flatMap(({ fingerprint }) => (claimed.has(fingerprint) ? [] : [fingerprint]));
   if (taken.length === 0) return new Map();
-  const earlier = await db.any(sql.type(
-    z.object({ fingerprint: z.string(), acknowledgement: DripAcknowledgement }),
-  )`
+  const earlier = await db.any(sql.type(DuplicateRow)`
     select fingerprint, acknowledgement from drip_fingerprints
     where workspace_id = ${db.workspaceId} and fingerprint = any(${sql.array(taken, 'text')})`);
   return new Map(earlier.map((row) => [row.fingerprint, row.acknowledgement]));

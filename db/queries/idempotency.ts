@@ -10,6 +10,8 @@ const Row = z.object({ key: z.string(), requestHash: z.string(), status: z.int()
 /** How long a key is kept. */
 const LIFETIME = sql.fragment`interval '24 hours'`;
 
+const KeyRow = z.object({ key: z.string() });
+
 /**
  * Claims keys for this transaction. Waits for concurrent requests with the same key, whose rows are locked until they
  * commit.
@@ -27,7 +29,7 @@ export async function claimIdempotencyKeys(
   // Sorted, so that two batches with the same keys do not deadlock.
   const names = [...hashes.keys()].toSorted();
   const claimed = new Set(
-    await db.anyFirst(sql.type(z.object({ key: z.string() }))`
+    await db.anyFirst(sql.type(KeyRow)`
       insert into idempotency_keys (workspace_id, route, key, request_hash)
       select ${db.workspaceId}, ${route}, k.key, k.hash
       from ${sql.unnest(

@@ -1,3 +1,4 @@
+import { NoRows } from '#db/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { LinkReader } from '#domain/attachment.ts';
@@ -61,6 +62,6 @@ function ownAttachments(
 }
 
 async function isFallbackConfigured(db: TenantDb): Promise<boolean> {
-  return db.exists(sql.type(z.unknown())`
+  return db.exists(sql.type(NoRows)`
     select 1 from fallback_configs where workspace_id = ${db.workspaceId} and enabled`);
 }

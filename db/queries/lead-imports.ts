@@ -87,6 +87,8 @@ export async function finishImport(db: TenantDb, id: string, error: string | nul
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running'`);
 }
 
+const RejectedRow = z.object({ rowNumber: z.int(), reason: z.string(), fields: z.array(z.string()) });
+
 /** The next rejected rows of an import, in file order. */
 export async function rejectedRows(
   db: TenantDb,
@@ -94,9 +96,7 @@ export async function rejectedRows(
   after: number,
   limit: number,
 ): Promise<RejectedRow[]> {
-  const rows = await db.any(sql.type(
-    z.object({ rowNumber: z.int(), reason: z.string(), fields: z.array(z.string()) }),
-  )`
+  const rows = await db.any(sql.type(RejectedRow)`
     select row_number, reason, fields from rejected_rows
     where workspace_id = ${db.workspaceId} and import_id = ${importId} and row_number > ${after}
     order by row_number limit ${limit}`);

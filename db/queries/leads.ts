@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { type Lead, LeadStatus, type NormalizedLead } from '#domain/lead.ts';
 import { countLeads, hiddenLists } from './lists.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset } from '#db/recordset.ts';
 
@@ -46,13 +46,15 @@ export async function findLead(db: TenantDb, id: string): Promise<LeadRow | null
   return (await findLeads(db, [id])).get(id) ?? null;
 }
 
+const LeadAddressRow = z.object({ address: z.string(), leadId: z.string() });
+
 /** The lead id for each address; the newest lead if several share one. */
 export async function findLeadsByAddress(
   db: TenantDb,
   addresses: readonly string[],
 ): Promise<Map<string, string>> {
   if (addresses.length === 0) return new Map();
-  const rows = await db.any(sql.type(z.object({ address: z.string(), leadId: z.string() }))`
+  const rows = await db.any(sql.type(LeadAddressRow)`
     select address, max(lead_id) lead_id from list_addresses
     where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})
       and list_id <> all(${hiddenLists(db)})
@@ -94,9 +96,11 @@ export async function listLeads(
 /** Sorts after every id, because ids are hexadecimal. */
 const MAX_ID = 'g';
 
+const NameRow = z.object({ name: z.string() });
+
 /** The names of all custom fields of a list's leads. */
 export async function customFieldNames(db: TenantDb, listId: string): Promise<string[]> {
-  const names = await db.anyFirst(sql.type(z.object({ name: z.string() }))`
+  const names = await db.anyFirst(sql.type(NameRow)`
     select distinct jsonb_object_keys(l.custom_fields) "name" from leads l
     where l.workspace_id = ${db.workspaceId} and l.id in (
       select lead_id from list_addresses where workspace_id = ${db.workspaceId} and list_id = ${listId})
@@ -161,7 +165,7 @@ async function claimAddresses(
   wanted: ReadonlyMap<string, string>,
 ): Promise<Map<string, string>> {
   if (wanted.size === 0) return new Map();
-  const rows = await db.any(sql.type(z.object({ address: z.string(), leadId: z.string() }))`
+  const rows = await db.any(sql.type(LeadAddressRow)`
     insert into list_addresses (workspace_id, list_id, address, lead_id)
     select ${db.workspaceId}, ${listId}, w.address, w.lead_id from ${sql.unnest([...wanted], ['text', 'text'])} as w (address, lead_id)
     on conflict (workspace_id, address, list_id) do update set lead_id = list_addresses.lead_id
@@ -212,13 +216,15 @@ const addressesOf = ({ emails, phones }: Pick<LeadRow, 'emails' | 'phones'>): st
 
 /** Locks the lists that contain a lead, in id order, so that concurrent changes do not deadlock. */
 export async function lockListsOf(db: TenantDb, lead: LeadRow): Promise<string[]> {
-  const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+  const ids = await db.anyFirst(sql.type(IdRow)`
     select id from lead_lists where workspace_id = ${db.workspaceId} and id in (
       select list_id from list_addresses
       where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})
     ) order by id for no key update`);
   return [...ids];
 }
+
+const AddressRow = z.object({ address: z.string() });
 
 /**
  * @returns the updated lead, or the address that belongs to another lead of one of its lists.
@@ -230,7 +236,7 @@ export async function updateLead(
 ): Promise<LeadRow | { taken: string }> {
   const lists = await lockListsOf(db, lead);
   const addresses = addressesOf(changed);
-  const taken = await db.maybeOneFirst(sql.type(z.object({ address: z.string() }))`
+  const taken = await db.maybeOneFirst(sql.type(AddressRow)`
     select address from list_addresses
     where workspace_id = ${db.workspaceId} and list_id = any(${sql.array(lists, 'text')})
       and address = any(${sql.array(addresses, 'text')}) and lead_id <> ${lead.id} limit 1`);

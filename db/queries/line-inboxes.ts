@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
+const PositionRow = z.object({ position: z.string() });
+
 /** The position up to which the inbox was read, in the carrier's format; null if it never was. */
 export async function inboxPosition(db: TenantDb, lineId: string): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(z.object({ position: z.string() }))`
+  return db.maybeOneFirst(sql.type(PositionRow)`
     select position from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
 }
 

@@ -1,6 +1,5 @@
 import { sql } from 'slonik';
-import { z } from 'zod';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { campaignAllowsSending } from './queue.ts';
 
@@ -29,7 +28,7 @@ export async function makeDue(db: TenantDb, messageId: string, now: Date): Promi
 
 /** The message that a line would send next, if neither its time nor a gap kept it; null: none waits. */
 export async function nextInTurn(db: TenantDb, lineId: string, now: Date): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(z.object({ id: z.string() }))`
+  return db.maybeOneFirst(sql.type(IdRow)`
     select m.id from messages m
     where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
       and not m.held and ${campaignAllowsSending(db)}

@@ -24,7 +24,7 @@ import type { RequestSource } from '#domain/line.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
 import { LineRow } from './lines.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -82,9 +82,11 @@ export async function grantFor(
   return grant(entitlement(plan, channel, await countHeldLines(db, channel), overrides), billingMode);
 }
 
+const LineCountsRow = z.object({ total: z.int(), included: z.int() });
+
 async function countHeldLines(db: TenantDb, channel: Channel): Promise<HeldLines> {
   const channels = lineKind(channel) === 'email' ? ['email'] : ['imessage', 'sms'];
-  return db.one(sql.type(z.object({ total: z.int(), included: z.int() }))`
+  return db.one(sql.type(LineCountsRow)`
     select count(*) total, count(*) filter (where payment_status = 'not_required') included from lines
     where workspace_id = ${db.workspaceId} and provisioning_status in ('provisioning', 'active')
       and channel = any(${sql.array(channels, 'text')})`);
@@ -92,7 +94,7 @@ async function countHeldLines(db: TenantDb, channel: Channel): Promise<HeldLines
 
 /** The request that awaits payment. A workspace has at most one. */
 export async function findAwaitingPayment(db: TenantDb): Promise<StoredLineRequest | null> {
-  const id = await db.maybeOneFirst(sql.type(z.object({ id: z.string() }))`
+  const id = await db.maybeOneFirst(sql.type(IdRow)`
     select id from lines where workspace_id = ${db.workspaceId} and provisioning_status = 'awaiting_payment'`);
   return id === null ? null : findLineRequest(db, id);
 }

@@ -124,13 +124,15 @@ export async function usableLines(db: TenantDb): Promise<ChoosableLine[]> {
   return [...lines];
 }
 
+const LineIdRow = LineRow.pick({ id: true });
+
 /**
  * Locks lines in share mode until the transaction ends, so that they cannot be deleted or transferred.
  * @returns those that still belong to the workspace.
  */
 export async function lockLinesShared(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const kept = await db.anyFirst(sql.type(LineRow.pick({ id: true }))`
+  const kept = await db.anyFirst(sql.type(LineIdRow)`
     select l.id from lines l
     where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...new Set(ids)], 'text')})
     order by l.id for key share`);
@@ -140,18 +142,20 @@ export async function lockLinesShared(db: TenantDb, ids: readonly string[]): Pro
 /** Those of these lines that belong to the workspace. */
 export async function existingLines(db: TenantDb, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  const present = await db.anyFirst(sql.type(LineRow.pick({ id: true }))`
+  const present = await db.anyFirst(sql.type(LineIdRow)`
     select l.id from lines l
     where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...new Set(ids)], 'text')})`);
   return new Set(present);
 }
+
+const FirstRow = z.object({ first: z.int() });
 
 /**
  * Advances the workspace's round-robin by `count`, in a transaction of its own.
  * @returns the position before.
  */
 export async function advanceRotation(db: TenantDb, count: number): Promise<number> {
-  return db.apart.oneFirst(sql.type(z.object({ first: z.int() }))`
+  return db.apart.oneFirst(sql.type(FirstRow)`
     insert into line_rotation (workspace_id, position) values (${db.workspaceId}, ${count})
     on conflict (workspace_id) do update set position = line_rotation.position + ${count}
     returning position - ${count} "first"`);

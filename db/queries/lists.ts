@@ -29,10 +29,12 @@ export async function listLists(db: TenantDb): Promise<ListRow[]> {
   return [...(await lists())];
 }
 
+const ListIdRow = ListRow.pick({ id: true });
+
 /** The id of the Quick Sends list, which is created on first use. Safe to call concurrently. */
 export async function quickSendsList(db: TenantDb): Promise<string> {
   const find = () =>
-    db.maybeOneFirst(sql.type(ListRow.pick({ id: true }))`
+    db.maybeOneFirst(sql.type(ListIdRow)`
     select id from lead_lists where workspace_id = ${db.workspaceId} and is_quick_sends`);
   const found = await find();
   if (found !== null) return found;
@@ -76,7 +78,7 @@ export async function updateList(
  * @returns false if there is no such list.
  */
 export async function lockList(db: TenantDb, id: string): Promise<boolean> {
-  const locked = await db.maybeOne(sql.type(ListRow.pick({ id: true }))`
+  const locked = await db.maybeOne(sql.type(ListIdRow)`
     select id from lead_lists
     where workspace_id = ${db.workspaceId} and id = ${id} and deleted_at is null for no key update`);
   return locked !== null;

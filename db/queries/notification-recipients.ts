@@ -6,6 +6,8 @@ import type { TenantDb } from '#db/transactions.ts';
 const Recipient = z.object({ userId: z.string(), email: z.string(), isAdmin: z.boolean() });
 export type Recipient = z.infer<typeof Recipient>;
 
+const MutableRecipientRow = Recipient.extend({ muted: z.boolean() });
+
 /**
  * The recipients of a notification: the contact's owner if they are a user of the workspace, else the owner and the
  * admins. Recipients who turned this kind of email off are dropped without a substitute.
@@ -14,7 +16,7 @@ export async function notificationRecipients(
   db: TenantDb,
   kind: NotificationKind,
 ): Promise<(contactOwnerEmail: string | null) => Recipient[]> {
-  const users = await db.any(sql.type(Recipient.extend({ muted: z.boolean() }))`
+  const users = await db.any(sql.type(MutableRecipientRow)`
     select u.id user_id, u.email, u.role = 'org:admin' or u.is_owner is_admin, n.user_id is not null muted
     from workspace_users u
     left join notification_mutes n on n.workspace_id = ${db.workspaceId} and n.user_id = u.id and n.kind = ${kind}

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { QueuedMessage } from '#domain/pacing.ts';
-import { NoRows } from '#db/rows.ts';
+import { AtRow, IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const QueueRow = z.object({
@@ -83,7 +83,7 @@ export async function dueMessages(
 
 /** When the next message of a line falls due, or the next one after a time; null when none waits. */
 export async function nextDueAt(db: TenantDb, lineId: string, after?: Date): Promise<Date | null> {
-  return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+  return db.oneFirst(sql.type(AtRow)`
     select min(m.scheduled_at) "at" from messages m
     where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
       and not m.held and ${campaignAllowsSending(db)} ${after ? sql.fragment`and m.scheduled_at > ${sql.timestamp(after)}` : sql.fragment``}`);
@@ -91,7 +91,7 @@ export async function nextDueAt(db: TenantDb, lineId: string, after?: Date): Pro
 
 /** Messages that go out as SMS at once, without the line (`forceFallback`); they keep no pace. */
 export async function dueForcedFallbacks(db: TenantDb, lineId: string, now: Date): Promise<string[]> {
-  const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+  const ids = await db.anyFirst(sql.type(IdRow)`
     select m.id from messages m
     where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
       and not m.held and ${campaignAllowsSending(db)} and m.force_fallback and m.scheduled_at <= ${sql.timestamp(now)}

@@ -17,13 +17,15 @@ export async function startSending(db: TenantDb, ids: readonly string[]): Promis
   return [...rows];
 }
 
+const AddressRow = z.object({ address: z.string() });
+
 /**
  * Locks the conversations with these addresses as far as nobody else holds them: a round, which may hold messages
  * already, must not wait for whoever holds a conversation and wants the messages to it.
  * @returns the addresses that somebody else holds.
  */
 export async function lockConversations(db: TenantDb, addresses: readonly string[]): Promise<Set<string>> {
-  const busy = await db.anyFirst(sql.type(z.object({ address: z.string() }))`
+  const busy = await db.anyFirst(sql.type(AddressRow)`
     select c.address from conversations c left join lateral (
       select address from conversations mine
       where mine.workspace_id = c.workspace_id and mine.address = c.address for no key update skip locked
@@ -120,9 +122,11 @@ export async function advanceMessage(
     returning *`);
 }
 
+const MessageIdRow = MessageRow.pick({ id: true });
+
 /** A message whose fallback SMS is still owed, after the primary channel could not take it. */
 export async function owedFallbacks(db: TenantDb, lineId: string): Promise<string[]> {
-  const ids = await db.anyFirst(sql.type(MessageRow.pick({ id: true }))`
+  const ids = await db.anyFirst(sql.type(MessageIdRow)`
     select id from messages where workspace_id = ${db.workspaceId} and line_id = ${lineId} and fallback_sms = 'due' limit 100`);
   return [...ids];
 }

@@ -50,6 +50,8 @@ export interface NewInvitation {
   now: Date;
 }
 
+const SentInvitationRow = InvitationRow.extend({ isNewLink: z.boolean() });
+
 /**
  * Invites an address, or renews its pending invitation: with the new role and expiry, and a new link unless the last
  * one was emailed within the hour.
@@ -59,7 +61,7 @@ export async function upsertInvitation(
   db: TenantDb,
   { email, role, tokenHash, userId, now }: NewInvitation & { role: Role },
 ): Promise<{ invitation: Invitation; isNewLink: boolean }> {
-  const { isNewLink, ...row } = await db.one(sql.type(InvitationRow.extend({ isNewLink: z.boolean() }))`
+  const { isNewLink, ...row } = await db.one(sql.type(SentInvitationRow)`
     insert into invitations as i (workspace_id, id, email, role, token_hash, invited_by_user_id, expires_at, mailed_at)
     values (${db.workspaceId}, ${newId()}, ${email}, ${role}, ${tokenHash}, ${userId}, ${expiry(now)}, ${sql.timestamp(now)})
     on conflict (workspace_id, email) where accepted_at is null do update
@@ -109,6 +111,8 @@ export async function findInvitationByToken(
     for update of i`);
 }
 
+const NamedRow = z.object({ id: z.string(), name: z.string() });
+
 /**
  * Makes the invited person a member; a user of that address is that person. Accepting twice changes nothing.
  * @returns the user who has become a member, or null.
@@ -121,7 +125,7 @@ export async function acceptInvitation(
   if (acceptedAt !== null) return null;
   await db.query(sql.type(NoRows)`
     insert into users (id, email) values (${newUserId()}, ${email}) on conflict (lower(email)) do nothing`);
-  const user = await db.one(sql.type(z.object({ id: z.string(), name: z.string() }))`
+  const user = await db.one(sql.type(NamedRow)`
     select id, coalesce(nullif(name, ''), email) name from users where lower(email) = lower(${email})`);
   await db.query(sql.type(NoRows)`
     insert into workspace_members (workspace_id, user_id, role) values (${workspaceId}, ${user.id}, ${role})
@@ -131,10 +135,10 @@ export async function acceptInvitation(
   return user;
 }
 
+const NameRow = z.object({ name: z.string() });
+
 export async function workspaceName(db: TenantDb): Promise<string> {
-  return db.oneFirst(
-    sql.type(z.object({ name: z.string() }))`select name from workspaces where id = ${db.workspaceId}`,
-  );
+  return db.oneFirst(sql.type(NameRow)`select name from workspaces where id = ${db.workspaceId}`);
 }
 
 const present = ({

@@ -152,13 +152,17 @@ async function waitingLine(
   };
 }
 
+const StatusRow = z.object({ status: CampaignStatus });
+
 const campaignStatus = (db: TenantDb, id: string): Promise<CampaignStatus | null> =>
-  db.maybeOneFirst(sql.type(z.object({ status: CampaignStatus }))`
+  db.maybeOneFirst(sql.type(StatusRow)`
     select status from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
+
+const ReasonRow = z.object({ reason: z.string().nullable() });
 
 /** What the carrier said when it last took nothing from the message's line. */
 async function lastFailure(db: TenantDb, { lineId }: MessageRow): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(z.object({ reason: z.string().nullable() }))`
+  return db.maybeOneFirst(sql.type(ReasonRow)`
     select reason from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary'
       and outcome in ('transient', 'not_sent')

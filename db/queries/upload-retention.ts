@@ -16,12 +16,14 @@ export async function endedUploads(db: SystemDb, limit: number): Promise<EndedUp
   return [...rows];
 }
 
+const LinkRow = z.object({ link: z.string() });
+
 /**
  * Every link by which a workspace still needs a file: of messages that are not sent yet or were sent so lately that the
  * carrier may still fetch it, of drips that wait, and of campaigns that may still send.
  */
 export async function neededLinks(db: SystemDb, workspaceId: string): Promise<string[]> {
-  const links = await db.anyFirst(sql.type(z.object({ link: z.string() }))`
+  const links = await db.anyFirst(sql.type(LinkRow)`
     select unnest(attachment_urls) link from messages
     where workspace_id = ${workspaceId} and attachment_urls <> '{}'
       and (status in ('pending', 'scheduled', 'sending') or fallback_sms = 'due')

@@ -8,9 +8,11 @@ import type { TenantDb } from '#db/transactions.ts';
 /** The number of upcoming messages to convert ahead of time. */
 const LOOKAHEAD = 20;
 
+const UrlRow = z.object({ url: z.string() });
+
 /** The attachment links of a line's voice messages that are due until then. */
 export async function voiceNoteUrls(db: TenantDb, lineId: string, until: Date): Promise<string[]> {
-  const urls = await db.anyFirst(sql.type(z.object({ url: z.string() }))`
+  const urls = await db.anyFirst(sql.type(UrlRow)`
     select distinct unnest(m.attachment_urls) url from (
       select attachment_urls from messages
       where workspace_id = ${db.workspaceId} and line_id = ${lineId} and voice_note and status in ('pending', 'scheduled')
@@ -20,13 +22,15 @@ export async function voiceNoteUrls(db: TenantDb, lineId: string, until: Date): 
   return [...urls];
 }
 
+const NamedRow = z.object({ id: z.string(), name: z.string() });
+
 /** Those of these audio files that have no voice note yet. */
 export async function findAudioWithoutNote(
   db: TenantDb,
   ids: readonly string[],
 ): Promise<{ id: string; name: string }[]> {
   if (ids.length === 0) return [];
-  const rows = await db.any(sql.type(z.object({ id: z.string(), name: z.string() }))`
+  const rows = await db.any(sql.type(NamedRow)`
     select a.id, a.name from attachments a
     where a.workspace_id = ${db.workspaceId} and a.id = any(${sql.array([...ids], 'text')}) and a.status = 'stored'
       and a.content_type like 'audio/%' and not exists (

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { DeliveredEvent } from '#domain/event.ts';
 import { firstId } from '#domain/ids.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 /** A delivery that was taken to be sent, with all that sending it needs. */
@@ -43,9 +43,11 @@ export async function beginClaims(db: TenantDb): Promise<Claims> {
   return { from: earlier((await oldestPending(db)) ?? recent, recent), last: new Map() };
 }
 
+const LastIdRow = z.object({ id: z.string().nullable() });
+
 /** The oldest delivery that waits for an active webhook. */
 export async function oldestPending(db: TenantDb): Promise<string | null> {
-  return db.oneFirst(sql.type(z.object({ id: z.string().nullable() }))`
+  return db.oneFirst(sql.type(LastIdRow)`
     select min(d.id) id from webhooks h cross join lateral (
       select id from webhook_deliveries
       where workspace_id = ${db.workspaceId} and webhook_id = h.id and status = 'pending'
@@ -105,9 +107,11 @@ export async function claimDeliveries(
   return [...rows];
 }
 
+const ClaimedAtRow = z.object({ claimedAt: z.date().nullable() });
+
 /** When the delivery that has been under way longest was claimed, whoever did. */
 export async function oldestClaim(db: TenantDb): Promise<Date | null> {
-  return db.oneFirst(sql.type(z.object({ claimedAt: z.date().nullable() }))`
+  return db.oneFirst(sql.type(ClaimedAtRow)`
     select min(claimed_at) claimed_at from webhook_deliveries
     where workspace_id = ${db.workspaceId} and status = 'sending'`);
 }
@@ -164,7 +168,7 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
 
 /** Deliveries that a crash cut short: whether they arrived nobody knows, so they are failures and not sent again. */
 export async function failInterrupted(db: TenantDb, olderThanMs: number): Promise<void> {
-  const ids = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+  const ids = await db.anyFirst(sql.type(IdRow)`
     select id from webhook_deliveries where workspace_id = ${db.workspaceId} and status = 'sending'
       and claimed_at < now() - make_interval(secs => ${olderThanMs / 1000})`);
   await finishDeliveries(

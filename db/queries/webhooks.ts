@@ -1,3 +1,4 @@
+import { NoRows } from '#db/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { EventName } from '#domain/event.ts';
@@ -86,7 +87,7 @@ export async function rotateSecret(
 
 /** Stops all deliveries. Their log is no longer accessible and is deleted by retention. */
 export async function deleteWebhook(db: TenantDb, id: string): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(z.unknown())`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     delete from webhooks where workspace_id = ${db.workspaceId} and id = ${id}`);
   return rowCount > 0;
 }

@@ -2,6 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { TenantDb } from '#db/transactions.ts';
 
+const WorkspaceUserRow = z.object({ email: z.string(), isFirst: z.boolean() });
+
 /**
  * Resolves contact owners: the workspace user with the given email, else the first user of the workspace. One query
  * for any number of contacts.
@@ -11,7 +13,7 @@ export async function contactOwners(
   emails: readonly (string | null)[],
 ): Promise<(email: string | null) => string | null> {
   const wanted = [...new Set(emails.flatMap((email) => email?.trim().toLowerCase() ?? []))];
-  const users = await db.any(sql.type(z.object({ email: z.string(), isFirst: z.boolean() }))`
+  const users = await db.any(sql.type(WorkspaceUserRow)`
     select email, is_first from (
       select email, row_number() over (order by joined_at, id) = 1 is_first from workspace_users
     ) u

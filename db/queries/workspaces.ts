@@ -2,34 +2,44 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
+const TimezoneRow = z.object({ timezone: z.string() });
+
 export async function workspaceTimezone(db: TenantDb): Promise<string> {
-  return db.oneFirst(sql.type(z.object({ timezone: z.string() }))`
+  return db.oneFirst(sql.type(TimezoneRow)`
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
+const PastDueRow = z.object({ pastDue: z.boolean() });
+
 /** Whether sending is suspended because the subscription is past due. */
 export async function isPastDue(db: TenantDb): Promise<boolean> {
-  return db.oneFirst(sql.type(z.object({ pastDue: z.boolean() }))`
+  return db.oneFirst(sql.type(PastDueRow)`
     select subscription_status = 'past_due' past_due from workspaces where id = ${db.workspaceId}`);
 }
 
+const WorkspaceNameRow = z.object({ name: z.string(), timezone: z.string() });
+
 /** The workspace's data in emails. */
 export async function workspaceProfile(db: TenantDb): Promise<{ name: string; timezone: string }> {
-  return db.one(sql.type(z.object({ name: z.string(), timezone: z.string() }))`
+  return db.one(sql.type(WorkspaceNameRow)`
     select name, timezone from workspaces where id = ${db.workspaceId}`);
 }
 
+const CountryRow = z.object({ country: z.string() });
+
 /** ISO 3166-1 alpha-2, assumed for phone numbers without a country code. */
 export async function workspaceCountry(db: TenantDb): Promise<string> {
-  return db.oneFirst(sql.type(z.object({ country: z.string() }))`
+  return db.oneFirst(sql.type(CountryRow)`
     select country from workspaces where id = ${db.workspaceId}`);
 }
+
+const LineHomeRow = z.object({ workspaceId: z.string(), carrier: z.string() });
 
 /** The current workspace of a line, which can be transferred while its pacer keeps its workflow id. */
 export async function findLineOwner(
   db: SystemDb,
   lineId: string,
 ): Promise<{ workspaceId: string; carrier: string } | null> {
-  return db.maybeOne(sql.type(z.object({ workspaceId: z.string(), carrier: z.string() }))`
+  return db.maybeOne(sql.type(LineHomeRow)`
     select workspace_id, carrier from lines where id = ${lineId}`);
 }

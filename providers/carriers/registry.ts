@@ -8,28 +8,28 @@ import { smtpCarrier } from './smtp.ts';
 import { twilioCarrier } from './twilio.ts';
 
 export interface CarrierOptions {
-  /** Null in production. */
+  /** Null where there is no simulator, as in production. */
   simulator: SimulatedCarrierOptions | null;
-  /** Checks connections to servers that tenants name in their lines' settings. */
+  /** How servers are connected to that tenants name in their lines' settings. */
   guard: Guard;
-  /** Parses untrusted content. */
+  /** Reads what strangers send. */
   untrusted: UntrustedWork;
-  /** Without it, carriers that require the content of attachments refuse messages with any. */
+  /** How the content of outbound attachments is had; without it, messages that need it are refused. */
   fetchMedia?: FetchMedia;
-  /** Default: Twilio's. */
+  /** Twilio's API where it is not Twilio's own address, as in tests. */
   twilioUrl?: string | null;
 }
 
 export interface CarrierRegistry {
   readonly names: readonly string[];
-  /** @throws if no carrier of that name is configured. */
+  /** @throws when no carrier of that name is configured. */
   get(name: string): Carrier;
-  /** The carrier that provisions new lines of a channel; null if there is none. */
+  /** The carrier that provisions new lines of a channel; null when none does. */
   provisionerOf(channel: Channel): Carrier | null;
   close(): Promise<void>;
 }
 
-/** All carriers. No other production code refers to them by name. */
+/** All carriers there are: the only place that knows their names. */
 export function createCarriers({
   simulator,
   guard,
@@ -48,7 +48,7 @@ export function createCarriers({
     names: [...byName.keys()],
     get(name) {
       const carrier = byName.get(name);
-      if (!carrier) throw new Error(`unknown carrier "${name}"`);
+      if (!carrier) throw new Error(`There is no carrier "${name}" here`);
       return carrier;
     },
     provisionerOf: (channel) =>

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Shown in place of a secret. */
+/** What stands for a secret wherever a line's settings are shown. */
 export const MASK = '••••••••';
 
-/** The names of secret settings, which are declared with `.meta({ secret: true })`. */
+/** The names of a carrier's settings that are secret: those declared with `.meta({ secret: true })`. */
 export function secretFields(schema: z.ZodType): string[] {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return Object.entries(properties)
@@ -12,8 +12,8 @@ export function secretFields(schema: z.ZodType): string[] {
 }
 
 /**
- * Validates settings and encrypts their secrets for storage.
- * @throws ZodError
+ * Checks a line's settings as they were given and seals their secrets, for storing.
+ * @throws ZodError when the carrier does not take them.
  */
 export function sealConfig(
   schema: z.ZodType,
@@ -25,7 +25,7 @@ export function sealConfig(
 }
 
 /**
- * Decrypts and validates stored settings.
+ * Stored settings as the adapter takes them.
  * @throws ZodError, or whatever `open` throws.
  */
 export function openConfig<Config>(
@@ -36,7 +36,7 @@ export function openConfig<Config>(
   return schema.parse(mapSecrets(schema, stored, open));
 }
 
-/** Settings with their secrets masked. */
+/** Settings fit to be shown: whether a secret is set, never what it is. */
 export function maskConfig(schema: z.ZodType, stored: Record<string, unknown>): Record<string, unknown> {
   return mapSecrets(schema, stored, () => MASK);
 }

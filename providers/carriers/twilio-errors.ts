@@ -3,8 +3,8 @@ import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
 type Failure = Exclude<SendOutcome, { kind: 'accepted' | 'unknown' }>['kind'] | 'opted_out' | 'credentials';
 
 /**
- * Outcomes by Twilio's error codes (www.twilio.com/docs/api/errors). Errors about the account are transient, because
- * the operator can fix them.
+ * What Twilio's error codes mean for a message that was not taken (www.twilio.com/docs/api/errors).
+ * What concerns the account rather than the message may be put right meanwhile: it is tried again.
  */
 const FAILURES: Record<number, Failure> = {
   20003: 'credentials',
@@ -47,13 +47,13 @@ export function twilioFailure(code: number | null, status: number, text: string)
     case undefined:
       break;
   }
-  // Wrong credentials and rate limits do not concern the message.
+  // The credentials and the rate are the operator's matter, not the message's.
   if (status === 401 || status === 403) return refusedCredentials(reason);
   if (status === 429) return { kind: 'transient', reason };
   if (status >= 400 && status < 500) return { kind: 'refused', reason };
-  // An internal error can occur after the message was accepted.
+  // An error inside Twilio can come after the message was taken.
   return { kind: 'unknown', reason };
 }
 
-/** Whether a failure reported by a callback is caused by an opt-out. */
+/** Whether a recipient's STOP is the reason of a failure that a callback tells of. */
 export const isOptOutCode = (code: number): boolean => FAILURES[code] === 'opted_out';

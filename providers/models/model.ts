@@ -1,12 +1,12 @@
 import type { DraftPrompt } from '#domain/draft-prompt.ts';
 
-/** A language model. */
+/** A language model that drafts. */
 export interface Model {
-  /** Recorded with each draft. */
+  /** Its name, as it is recorded with each draft. */
   readonly name: string;
   /**
-   * Returns the model's output, which should be JSON.
-   * @throws ModelFailure, or any error once `signal` is aborted.
+   * The text of its answer, which should be JSON.
+   * @throws ModelFailure when there is no answer to use; and when `signal` is aborted, whatever that gives.
    */
   answer(prompt: DraftPrompt, signal: AbortSignal): Promise<ModelAnswer>;
 }
@@ -21,7 +21,7 @@ export interface TokenUse {
   completionTokens: number;
 }
 
-/** The model gave no usable output. The message is a phrase that is shown to operators. */
+/** Why there is no draft, for the operator: the message says it in a sentence's end. */
 export class ModelFailure extends Error {
   readonly usage: TokenUse | null;
 

@@ -1,11 +1,11 @@
 /*
- * The process that runs jobs, one at a time. It has no environment variables, and can read only our code.
+ * The process that jobs run in, one at a time: it has no environment, and may read our code and nothing else.
  */
 import { z } from 'zod';
 import { jobs } from './jobs.ts';
 import type { Answer, Order } from './processes.ts';
 
-// Terminals and some service managers signal all processes; this one exits with its parent.
+// A terminal and some service managers signal every process; this one ends with the one that started it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit());
 process.on('message', (order: Order) => void perform(order).then(answer));
@@ -25,7 +25,7 @@ async function perform({ job, input }: Order): Promise<Answer> {
         issues: error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
       };
     if (error instanceof SyntaxError) return { refused: 'it is not valid JSON', issues: [] };
-    // Messages of other errors may quote the content.
+    // The texts of other errors may quote what was read.
     return { refused: `reading it failed: ${error instanceof Error ? error.name : 'Error'}`, issues: [] };
   }
 }

@@ -11,7 +11,7 @@ import { lineRequestId } from '#workflows/messages/wake.ts';
 import { findAwaitingPayment, lockBilling } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import type { Pools } from '#db/pools.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { resumeSending } from '#db/commands/sending/resume-sending.ts';
@@ -27,9 +27,11 @@ export class SubscriptionBusy extends Error {}
 
 const PayerRow = z.object({ id: z.string(), name: z.string(), customerId: z.string().nullable() });
 
+const AgencyIdRow = z.object({ id: z.string().nullable() });
+
 /** The customer at the payment provider who pays for a workspace: its agency, or the workspace itself. */
 export async function payingCustomer(billing: Billing, workspaceId: string): Promise<string> {
-  const agencyId = await systemDb(billing.pools).oneFirst(sql.type(z.object({ id: z.string().nullable() }))`
+  const agencyId = await systemDb(billing.pools).oneFirst(sql.type(AgencyIdRow)`
     select agency_id id from workspaces where id = ${workspaceId}`);
   return agencyId === null
     ? customerOf(billing, 'workspaces', workspaceId)
@@ -224,7 +226,7 @@ export async function refreshSubscription(
     throw error;
   });
   if (!subscription) return;
-  const workspaceId = await systemDb(pools).maybeOneFirst(sql.type(z.object({ id: z.string() }))`
+  const workspaceId = await systemDb(pools).maybeOneFirst(sql.type(IdRow)`
     select id from workspaces where payment_subscription_id = ${subscriptionId} or id = ${subscription.workspaceId}
     order by payment_subscription_id = ${subscriptionId} desc nulls last limit 1`);
   if (workspaceId === null) return;

@@ -6,12 +6,14 @@ import { changeLineRequest } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
+const EventIdRow = z.object({ eventId: z.string() });
+
 /**
  * Notes that an event arrived, before it is applied in the same transaction.
  * @returns false when it was seen before: it changes nothing then.
  */
 export async function notePaymentEvent(db: TenantDb, event: PaymentEvent): Promise<boolean> {
-  const noted = await db.maybeOne(sql.type(z.object({ eventId: z.string() }))`
+  const noted = await db.maybeOne(sql.type(EventIdRow)`
     insert into payment_events (workspace_id, event_id, type) values (${db.workspaceId}, ${event.id}, ${event.kind})
     on conflict do nothing returning event_id`);
   return noted !== null;

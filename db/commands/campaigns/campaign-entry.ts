@@ -127,9 +127,11 @@ async function wakeFirst(
   );
 }
 
+const LeadIdRow = z.object({ leadId: z.string() });
+
 /** Notes who enters; a lead that has entered before is not among the ids returned. */
 async function admit(db: TenantDb, campaignId: string, leads: readonly EnteringLead[]): Promise<Set<string>> {
-  const ids = await db.anyFirst(sql.type(z.object({ leadId: z.string() }))`
+  const ids = await db.anyFirst(sql.type(LeadIdRow)`
     insert into campaign_leads (workspace_id, campaign_id, lead_id)
     select ${db.workspaceId}, ${campaignId}, l.id from ${sql.unnest(
       leads.map(({ id }) => [id]),

@@ -77,8 +77,10 @@ const ofCampaign = (db: TenantDb, id: string) =>
 const unsent = (db: TenantDb, id: string) =>
   sql.fragment`${ofCampaign(db, id)} and status in ('pending', 'scheduled')`;
 
+const QueuedMessageRow = MessageRow.pick({ lineId: true, scheduledAt: true });
+
 async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
-  const lines = await db.any(sql.type(MessageRow.pick({ lineId: true, scheduledAt: true }))`
+  const lines = await db.any(sql.type(QueuedMessageRow)`
     select line_id, min(scheduled_at) scheduled_at from messages where ${unsent(db, id)} and not held group by line_id`);
   wakeLines(db, lines);
 }

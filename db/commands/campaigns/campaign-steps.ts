@@ -46,6 +46,8 @@ export async function followCampaign(db: TenantDb, messageId: string, now: Date)
 const ofLead = (db: TenantDb, { campaignId, leadId }: Step) =>
   sql.fragment`workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = ${leadId}`;
 
+const QueuedMessageRow = MessageRow.pick({ lineId: true, scheduledAt: true });
+
 async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
   const campaign = await findCampaign(db, step.campaignId);
   if (!campaign) return;
@@ -68,7 +70,7 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
       ? planned
       : stepDate(campaign.steps, step.stepIndex, next.stepIndex, window, step.sentAt ?? now);
   const written = campaign.needsAiPersonalization;
-  const released = await db.maybeOne(sql.type(MessageRow.pick({ lineId: true, scheduledAt: true }))`
+  const released = await db.maybeOne(sql.type(QueuedMessageRow)`
     update messages set status = 'scheduled', scheduled_at = ${sql.timestamp(at)}, held = ${written}, hold_reason = ${written ? PERSONALIZATION : null}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${next.id} and status in ('pending', 'scheduled')
     returning line_id, scheduled_at`);

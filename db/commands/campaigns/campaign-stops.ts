@@ -66,9 +66,11 @@ async function stop(db: TenantDb, reason: StopReason, now: Date, who: FragmentSq
   );
 }
 
+const StoppedCampaignIdRow = StoppedRow.pick({ campaignId: true });
+
 /** Cancels whatever waits to be sent to the leads that `ids` selects, and takes them out of their campaigns. */
 export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken, now: Date): Promise<void> {
-  const left = await db.anyFirst(sql.type(StoppedRow.pick({ campaignId: true }))`
+  const left = await db.anyFirst(sql.type(StoppedCampaignIdRow)`
     with locked as materialized (
       select campaign_id, lead_id from campaign_leads where workspace_id = ${db.workspaceId} and lead_id in (${ids})
       order by campaign_id, lead_id for update
@@ -94,10 +96,12 @@ const FEW = 20;
 /** By then they have committed. */
 const LOOK_AGAIN_MS = 2000;
 
+const CountRow = z.object({ count: z.int() });
+
 /** The workflow of a campaign looks by itself from time to time; that its last lead has ended it is told at once. */
 export async function wakeWhenDone(db: TenantDb, campaignIds: readonly string[], now: Date): Promise<void> {
   for (const campaignId of new Set(campaignIds)) {
-    const running = await db.oneFirst(sql.type(z.object({ count: z.int() }))`
+    const running = await db.oneFirst(sql.type(CountRow)`
       select count(*) from (
         select 1 from campaign_leads
         where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and state = 'running' limit ${FEW}

@@ -4,7 +4,7 @@ import type { PersonalizationProgress } from '#domain/personalization.ts';
 import { personalizerId } from '#workflows/messages/wake.ts';
 import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { NoRows } from '#db/rows.ts';
+import { AtRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -13,6 +13,8 @@ export const PERSONALIZATION = 'personalization';
 
 /** So long before a message may leave it is written: a slow model makes nothing late. */
 const AHEAD_MS = 10 * 60_000;
+
+const DueAtRow = z.object({ dueAt: z.date().nullable() });
 
 /**
  * Has the model write messages, held back already, before they are due.
@@ -24,7 +26,7 @@ export async function personalize(
   messages: FragmentSqlToken,
   now: Date,
 ): Promise<void> {
-  const first = await db.maybeOneFirst(sql.type(z.object({ dueAt: z.date().nullable() }))`
+  const first = await db.maybeOneFirst(sql.type(DueAtRow)`
     with added as (
       insert into personalizations (workspace_id, message_id, campaign_id, due_at)
       select ${db.workspaceId}, m.message_id, ${campaign.id},
@@ -59,7 +61,7 @@ export async function duePersonalizations(
 
 /** When the model has to be asked next; null: nothing waits for it. */
 export async function nextPersonalization(db: TenantDb, campaignId: string): Promise<Date | null> {
-  return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+  return db.oneFirst(sql.type(AtRow)`
     select min(due_at) "at" from personalizations
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and status = 'waiting'`);
 }
@@ -88,19 +90,20 @@ export async function releasePersonalized(
     returning line_id, scheduled_at`);
 }
 
+const PersonalizationRow = z.object({
+  waiting: z.int(),
+  written: z.int(),
+  failed: z.int(),
+  promptTokens: z.int(),
+  completionTokens: z.int(),
+  lastError: z.string().nullable(),
+});
+
 export async function personalizationProgress(
   db: TenantDb,
   campaignId: string,
 ): Promise<PersonalizationProgress> {
-  const Row = z.object({
-    waiting: z.int(),
-    written: z.int(),
-    failed: z.int(),
-    promptTokens: z.int(),
-    completionTokens: z.int(),
-    lastError: z.string().nullable(),
-  });
-  return db.one(sql.type(Row)`
+  return db.one(sql.type(PersonalizationRow)`
     select count(*) filter (where status = 'waiting') waiting, count(*) filter (where status = 'written') written,
       count(*) filter (where status = 'failed') failed, coalesce(sum(prompt_tokens), 0) prompt_tokens,
       coalesce(sum(completion_tokens), 0) completion_tokens,

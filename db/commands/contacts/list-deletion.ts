@@ -1,9 +1,8 @@
 import { sql } from 'slonik';
-import { z } from 'zod';
 import { listDeletionId } from '#workflows/messages/wake.ts';
 import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import { hiddenLists } from '#db/queries/lists.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -30,7 +29,7 @@ export async function deleteList(db: TenantDb, id: string, now: Date): Promise<v
  * @returns whether that was all.
  */
 export async function deleteChunk(db: TenantDb, listId: string, now: Date): Promise<boolean> {
-  const owned = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+  const owned = await db.anyFirst(sql.type(IdRow)`
     select id from leads where workspace_id = ${db.workspaceId} and list_id = ${listId}
     order by id limit ${CHUNK} for update`);
   await deleteLeads(db, listId, owned, now);
@@ -68,7 +67,7 @@ async function deleteLeads(
 ): Promise<void> {
   if (leadIds.length === 0) return;
   const ids = sql.array([...leadIds], 'text');
-  const kept = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+  const kept = await db.anyFirst(sql.type(IdRow)`
     update leads l set list_id = other.list_id
     from (
       select m.id, min(a.list_id) list_id from leads m cross join lateral unnest(m.emails || m.phones) as t (address)

@@ -54,8 +54,10 @@ export async function draftForReply(
   if (started !== null) wakeDraft(db, started, now, 'contactWrote');
 }
 
+const ReplyIdRow = z.object({ replyId: z.string() });
+
 async function supersedeOpen(db: TenantDb, address: string, now: Date): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(z.object({ replyId: z.string() }))`
+  return db.maybeOneFirst(sql.type(ReplyIdRow)`
     update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and address = ${address} and status in ('waiting', 'drafted')
     returning reply_id`);

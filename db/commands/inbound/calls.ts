@@ -7,7 +7,7 @@ import { newId } from '#domain/ids.ts';
 import { attachmentFetcherId } from '#workflows/messages/wake.ts';
 import { keepWaiting, lockCarrierMessage, takeWaitingEvents } from './carrier-events.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -47,7 +47,7 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
   const to = await contactAddress(db, event.to);
   await lockCarrierMessage(db, lineId, callId);
   const goesOn = sql.fragment`${progress('excluded')} > ${progress('calls')}`;
-  const id = await db.oneFirst(sql.type(z.object({ id: z.string() }))`
+  const id = await db.oneFirst(sql.type(IdRow)`
     insert into calls (workspace_id, id, line_id, carrier_call_id, from_number, to_number, surface, status, requested_at,
       answered_at, ended_at, duration_sec, billed_sec, billed_cents, hangup_cause)
     values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${callId}, ${from}, ${to}, 'carrier', ${status},
@@ -77,7 +77,7 @@ export async function applyRecording(
   now: Date,
 ): Promise<void> {
   await lockCarrierMessage(db, lineId, event.callId);
-  const call = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
+  const call = await db.maybeOne(sql.type(IdRow)`
     select id from calls
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_call_id = ${event.callId}`);
   if (call) await noteRecording(db, call.id, event.recordingUrl, now);

@@ -13,16 +13,20 @@ import { advanceMessage } from '#db/queries/sends.ts';
 /** The events that are about an outbound message of ours. */
 type MessageEvent = Extract<CarrierEvent, { kind: 'receipt' | 'read' | 'reaction' }>;
 
+const EventIdRow = z.object({ eventId: z.string() });
+
 /**
  * Notes that an event arrived, before it is applied.
  * @returns false when it was seen before: it changes nothing then.
  */
 export async function noteCarrierEvent(db: TenantDb, lineId: string, event: CarrierEvent): Promise<boolean> {
-  const noted = await db.maybeOne(sql.type(z.object({ eventId: z.string() }))`
+  const noted = await db.maybeOne(sql.type(EventIdRow)`
     insert into carrier_events (workspace_id, line_id, event_id) values (${db.workspaceId}, ${lineId}, ${event.eventId})
     on conflict do nothing returning event_id`);
   return noted !== null;
 }
+
+const SentAttemptRow = z.object({ messageId: z.string(), kind: z.string(), address: z.string() });
 
 /** Applies a receipt, a read or a reaction. One that came before the answer to its send waits until that is settled. */
 export async function applyMessageEvent(
@@ -32,9 +36,7 @@ export async function applyMessageEvent(
   now: Date,
 ): Promise<void> {
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
-  const attempt = await db.maybeOne(sql.type(
-    z.object({ messageId: z.string(), kind: z.string(), address: z.string() }),
-  )`
+  const attempt = await db.maybeOne(sql.type(SentAttemptRow)`
     select message_id, kind, address from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
   if (!attempt) return keepWaiting(db, lineId, event.carrierMessageId, event);
@@ -60,7 +62,7 @@ export async function lockCarrierMessage(
   lineId: string,
   carrierMessageId: string,
 ): Promise<void> {
-  await db.query(sql.type(z.unknown())`
+  await db.query(sql.type(NoRows)`
     select pg_advisory_xact_lock(hashtextextended(${`${lineId} ${carrierMessageId}`}, 0))`);
 }
 
@@ -87,6 +89,8 @@ export async function keepWaiting(
       and ${receivedSince(new Date())}`);
 }
 
+const WaitingRow = z.object({ waiting: CarrierEvent });
+
 /**
  * Takes the events that waited for a message or a call, in the order in which they happened.
  * @param since when the carrier can have told of it first.
@@ -97,7 +101,7 @@ export async function takeWaitingEvents(
   carrierMessageId: string,
   since: Date = new Date(Date.now() - REPORTED_WITHIN_MS),
 ): Promise<CarrierEvent[]> {
-  const waiting = await db.anyFirst(sql.type(z.object({ waiting: CarrierEvent }))`
+  const waiting = await db.anyFirst(sql.type(WaitingRow)`
     with taken as (
       update carrier_events c set waiting = null from (
         select event_id, waiting from carrier_events

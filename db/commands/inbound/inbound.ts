@@ -21,7 +21,7 @@ import { findLeadsByAddress } from '#db/queries/leads.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { applyKeyword } from '#db/commands/sending/opt-outs.ts';
 import { notifyReply } from '#db/commands/outbox/notifications.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { InboundRow } from '#db/queries/replies.ts';
 import { announceReplies } from './reply-events.ts';
@@ -110,7 +110,7 @@ async function receiveAttachments(
   now: Date,
 ): Promise<void> {
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
-  const reply = await db.maybeOne(sql.type(z.object({ id: z.string() }))`
+  const reply = await db.maybeOne(sql.type(IdRow)`
     select id from inbound_messages
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
   if (!reply) return keepWaiting(db, lineId, event.carrierMessageId, event);
@@ -185,6 +185,8 @@ async function findOriginal(db: TenantDb, lineId: string, address: string, reply
 /** How long what is sent to a contact counts as an answer. */
 const ANSWER_MS = 24 * 3_600_000;
 
+const LineIdRow = z.object({ lineId: z.string().nullable() });
+
 /**
  * What waits for the contact is an answer from now on: it goes ahead, opens no new conversation, and comes back from
  * where a limit on new conversations had moved it.
@@ -192,7 +194,7 @@ const ANSWER_MS = 24 * 3_600_000;
 async function answersFirst(db: TenantDb, address: string, at: Date, now: Date): Promise<void> {
   const until = new Date(at.getTime() + ANSWER_MS);
   if (until <= now) return;
-  const lineIds = await db.anyFirst(sql.type(z.object({ lineId: z.string().nullable() }))`
+  const lineIds = await db.anyFirst(sql.type(LineIdRow)`
     update messages set answers_until = greatest(answers_until, ${sql.timestamp(until)}), updated_at = now(),
       scheduled_at = case when hold_reason in ('hourly_new_cap', 'daily_new_cap') then ${sql.timestamp(now)} else scheduled_at end
     where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled')

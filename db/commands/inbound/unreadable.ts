@@ -15,9 +15,9 @@ export async function recordUnreadable(
     on conflict do nothing`);
 }
 
+const CountRow = z.object({ count: z.coerce.number() });
+
 /** The number of unreadable messages of all workspaces within the retention period. */
 export async function countUnreadable(db: SystemDb): Promise<number> {
-  return db.oneFirst(
-    sql.type(z.object({ count: z.coerce.number() }))`select count(*) from unreadable_inbound`,
-  );
+  return db.oneFirst(sql.type(CountRow)`select count(*) from unreadable_inbound`);
 }

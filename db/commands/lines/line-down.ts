@@ -4,6 +4,10 @@ import type { LineRow } from '#db/queries/lines.ts';
 import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
+const EmailRow = z.object({ email: z.string() });
+
+const NameRow = z.object({ name: z.string() });
+
 /**
  * Tells the owner and the admins once that a line went down, unless the line's notifications are off.
  * @returns whether anybody was told.
@@ -15,9 +19,9 @@ export async function notifyLineDown(
   now: Date,
 ): Promise<boolean> {
   if (!line.lineDownNotifications) return false;
-  const { name: workspaceName } = await db.one(sql.type(z.object({ name: z.string() }))`
+  const { name: workspaceName } = await db.one(sql.type(NameRow)`
     select name from workspaces where id = ${db.workspaceId}`);
-  const recipients = await db.anyFirst(sql.type(z.object({ email: z.string() }))`
+  const recipients = await db.anyFirst(sql.type(EmailRow)`
     select u.email from workspace_users u join workspace_members m on m.workspace_id = ${db.workspaceId} and m.user_id = u.id
     where m.role = 'org:admin' or m.is_owner order by m.joined_at, u.id`);
   const lineName = [`${line.firstName} ${line.lastName}`.trim(), line.phone ?? line.email ?? '']

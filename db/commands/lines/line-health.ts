@@ -15,6 +15,12 @@ export interface ProbeEffect {
   lineDownNotifications: boolean;
 }
 
+const ProbedLineRow = z.object({
+  healthStatus: HealthStatus,
+  failedProbes: z.int(),
+  lineDownNotifications: z.boolean(),
+});
+
 /**
  * Writes what a probe found. A line that went down keeps the messages that insist on it and hands over the others;
  * one that recovered goes on where it stood.
@@ -26,12 +32,7 @@ export async function recordProbe(
   succeeded: boolean,
   now: Date,
 ): Promise<ProbeEffect | null> {
-  const Row = z.object({
-    healthStatus: HealthStatus,
-    failedProbes: z.int(),
-    lineDownNotifications: z.boolean(),
-  });
-  const line = await db.maybeOne(sql.type(Row)`
+  const line = await db.maybeOne(sql.type(ProbedLineRow)`
     select health_status, failed_probes, line_down_notifications from lines
     where workspace_id = ${db.workspaceId} and id = ${lineId} for no key update`);
   if (!line) return null;
@@ -51,12 +52,16 @@ const toProbe = (seconds: number) => sql.fragment`
   is_active and provisioning_status = 'active'
   and (health_checked_at is null or health_checked_at < now() - make_interval(secs => ${seconds}))`;
 
+const CarrierRow = z.object({ carrier: z.string() });
+
 /** The carriers of active lines whose last probe is older than `seconds`. */
 export async function carriersToProbe(db: SystemDb, seconds: number): Promise<string[]> {
-  const carriers = await db.anyFirst(sql.type(z.object({ carrier: z.string() }))`
+  const carriers = await db.anyFirst(sql.type(CarrierRow)`
     select distinct carrier from lines where ${toProbe(seconds)} order by carrier`);
   return [...carriers];
 }
+
+const LineOfWorkspaceRow = z.object({ workspaceId: z.string(), id: z.string() });
 
 /**
  * Active lines of a carrier whose last probe is older than `seconds`: of each workspace first the one whose probe is
@@ -67,7 +72,7 @@ export async function linesToProbe(
   db: SystemDb,
   { carrier, seconds, limit }: { carrier: string | undefined; seconds: number; limit: number },
 ): Promise<{ workspaceId: string; id: string }[]> {
-  const rows = await db.any(sql.type(z.object({ workspaceId: z.string(), id: z.string() }))`
+  const rows = await db.any(sql.type(LineOfWorkspaceRow)`
     select workspace_id, id from lines
     where ${toProbe(seconds)} ${carrier === undefined ? sql.fragment`` : sql.fragment`and carrier = ${carrier}`}
     order by row_number() over (partition by workspace_id order by health_checked_at nulls first),

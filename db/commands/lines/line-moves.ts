@@ -140,6 +140,8 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   }
 }
 
+const WorkspaceIdRow = z.object({ workspaceId: z.string() });
+
 /**
  * Whose a message is that a carrier reports something of: the workspace that sent or received it while it had the
  * line. Null when none of the former ones did, as with every line that never moved.
@@ -149,7 +151,7 @@ export async function formerOwner(
   lineId: string,
   carrierMessageId: string,
 ): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(z.object({ workspaceId: z.string() }))`
+  return db.maybeOneFirst(sql.type(WorkspaceIdRow)`
     with former as (select distinct from_workspace_id id from line_moves where line_id = ${lineId})
     select a.workspace_id from former join attempts a
       on a.workspace_id = former.id and a.line_id = ${lineId} and a.carrier_message_id = ${carrierMessageId}

@@ -86,6 +86,8 @@ export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
   if (!(await abandonChunk(db, lineId))) continueLater(db, lineId);
 }
 
+const AddressRow = z.object({ address: z.string() });
+
 /** Moves on what a line has left behind: messages, then contacts. @returns whether that was all. */
 export async function abandonChunk(db: TenantDb, lineId: string): Promise<boolean> {
   const chunk = await nextToLeave(db, unsentOf(db, lineId), null);
@@ -93,7 +95,7 @@ export async function abandonChunk(db: TenantDb, lineId: string): Promise<boolea
     await moveLeftBehind(db, lineId, chunk);
     return false;
   }
-  const contacts = await db.anyFirst(sql.type(z.object({ address: z.string() }))`
+  const contacts = await db.anyFirst(sql.type(AddressRow)`
     select address from conversations where workspace_id = ${db.workspaceId} and line_id = ${lineId}
     order by address limit ${CHUNK}`);
   await moveLeftBehind(db, lineId, chunk, contacts);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { MailData, MailTemplate, type NewMail } from '#domain/mail.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
-import { NoRows } from '#db/rows.ts';
+import { AtRow, NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -94,7 +94,7 @@ export async function claimMail(outbox: Outbox, now: Date, until: Date): Promise
 
 /** When the next email is to be tried; null when none waits. */
 export async function nextMailAt(outbox: Outbox): Promise<Date | null> {
-  return outbox.db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+  return outbox.db.oneFirst(sql.type(AtRow)`
     select min(next_attempt_at) "at" from ${tableOf(outbox)} where ${isOwn(outbox)} and status = 'pending'`);
 }
 
@@ -104,14 +104,16 @@ export async function lastMailAt(
   recipient: string,
   template: MailTemplate,
 ): Promise<Date | null> {
-  return outbox.db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+  return outbox.db.oneFirst(sql.type(AtRow)`
     select max(coalesce(sent_at, next_attempt_at)) "at" from ${tableOf(outbox)}
     where ${isOwn(outbox)} and recipient = ${recipient} and template = ${template}`);
 }
 
+const AgencyIdRow = z.object({ agencyId: z.string() });
+
 /** Agencies whose emails nobody sends: a crash came between a commit and its signal. */
 export async function overdueAgencyOutboxes(db: SystemDb, graceSeconds: number): Promise<string[]> {
-  const ids = await db.anyFirst(sql.type(z.object({ agencyId: z.string() }))`
+  const ids = await db.anyFirst(sql.type(AgencyIdRow)`
     select distinct agency_id from agency_mails
     where status = 'pending' and next_attempt_at < now() - make_interval(secs => ${graceSeconds})`);
   return [...ids];

@@ -10,7 +10,7 @@ import {
 } from '#domain/notification.ts';
 import { notifierId } from '#workflows/messages/wake.ts';
 import { findEmailPreferences } from '#db/queries/email-preferences.ts';
-import { NoRows } from '#db/rows.ts';
+import { AtRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
@@ -47,17 +47,21 @@ export async function notifyProgress(db: TenantDb, campaignId: string, now: Date
   if (rowCount > 0) wakeNotifier(db, dueAt);
 }
 
+const InvoicedRow = z.object({ invoiced: z.boolean() });
+
 /** A client of an agency in invoice billing is told of no failed payments. */
 async function isInvoiced(db: TenantDb): Promise<boolean> {
-  return db.oneFirst(sql.type(z.object({ invoiced: z.boolean() }))`
+  return db.oneFirst(sql.type(InvoicedRow)`
     select current_billing_mode() = 'invoice' invoiced`);
 }
+
+const SinceRow = z.object({ since: z.date() });
 
 /** The alert of a reply, when the workspace's preferences want it. */
 export async function notifyReply(db: TenantDb, address: string, now: Date): Promise<void> {
   const { enabled, mode } = (await findEmailPreferences(db)).reply;
   if (!enabled) return;
-  const pending = await db.maybeOneFirst(sql.type(z.object({ since: z.date() }))`
+  const pending = await db.maybeOneFirst(sql.type(SinceRow)`
     select since from notifications where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = ${address}`);
   const zone = await workspaceTimezone(db);
   const positive = mode === 'positive_only' && (await isPositiveConversation(db, address));
@@ -122,7 +126,7 @@ export async function takeDue(db: TenantDb, now: Date, limit: number): Promise<N
 
 /** When the next notification is due; null when none waits. */
 export async function nextNotificationAt(db: TenantDb): Promise<Date | null> {
-  return db.oneFirst(sql.type(z.object({ at: z.date().nullable() }))`
+  return db.oneFirst(sql.type(AtRow)`
     select min(due_at) "at" from notifications where workspace_id = ${db.workspaceId}`);
 }
 

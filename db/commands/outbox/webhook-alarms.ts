@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
-import { z } from 'zod';
 import { notify } from './notifications.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { IdRow } from '#db/rows.ts';
 
 /** So many failures in a row are no accident. */
 const ALARM_AFTER = 10;
@@ -19,7 +19,7 @@ export async function alarmFailingWebhooks(
   now: Date,
 ): Promise<void> {
   if (deliveryIds.length === 0) return;
-  const failing = await db.anyFirst(sql.type(z.object({ id: z.string() }))`
+  const failing = await db.anyFirst(sql.type(IdRow)`
     update webhooks h set told_failing_at = ${sql.timestamp(now)}
     where h.workspace_id = ${db.workspaceId} and h.id in (
         select webhook_id from webhook_deliveries

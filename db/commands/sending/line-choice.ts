@@ -109,13 +109,15 @@ async function rememberLines(db: TenantDb, messages: readonly Chosen<Choosable>[
       )`);
 }
 
+const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
+
 /** The line each contact of these drafts is in conversation with, or has messages waiting at. */
 async function stickyLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, string>> {
   const addresses = drafts.flatMap((draft) =>
     draft.pinnedLineId === null && draft.stickinessPolicy === 'sticky' ? [draft.address] : [],
   );
   if (addresses.length === 0) return new Map();
-  const rows = await db.any(sql.type(z.object({ address: z.string(), lineId: z.string() }))`
+  const rows = await db.any(sql.type(ContactLineRow)`
     select address, line_id from conversations
     where workspace_id = ${db.workspaceId} and address = any(${sql.array(addresses, 'text')}) and line_id is not null`);
   return new Map(rows.map(({ address, lineId }) => [address, lineId]));

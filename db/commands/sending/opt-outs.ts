@@ -1,3 +1,4 @@
+import { NoRows } from '#db/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
@@ -39,7 +40,7 @@ export async function optOut(
 
 /** @returns false when the address was not opted out. */
 export async function optIn(db: TenantDb, address: string): Promise<boolean> {
-  const { rowCount } = await db.query(sql.type(z.unknown())`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     delete from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
   return rowCount > 0;
 }
@@ -52,7 +53,7 @@ export async function applyKeyword(
   at: Date,
   now: Date,
 ): Promise<void> {
-  const outdated = await db.exists(sql.type(z.unknown())`
+  const outdated = await db.exists(sql.type(NoRows)`
     select 1 from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address}
       and keyword is not null and keyword <> ${keyword} and received_at > ${sql.timestamp(at)}`);
   if (outdated) return;
@@ -90,7 +91,7 @@ export async function failOptedOut(
 }
 
 export async function isOptedOut(db: TenantDb, address: string): Promise<boolean> {
-  return db.exists(sql.type(z.unknown())`
+  return db.exists(sql.type(NoRows)`
     select 1 from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
 }
 
