@@ -16,6 +16,8 @@ import { startServers } from './servers.ts';
 /** The product as it runs in production, API and worker in processes of their own, beside the simulated providers. */
 export interface Product {
   config: Config;
+  /** Of the database, as its owner. */
+  ownerUrl: string;
   pools: Pools;
   /** Of each API process. */
   urls: string[];
@@ -70,6 +72,7 @@ export async function startProduct(apis = 1, overrides: Partial<Config> = {}): P
   let worker = await startProcess('workers/worker.ts', config);
   return {
     config,
+    ownerUrl: servers.ownerUrl,
     pools,
     urls,
     simulatorUrl: simulator.url,

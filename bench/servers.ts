@@ -14,6 +14,8 @@ import { startTemporal } from '#standalone/temporal.ts';
 /** Throwaway servers of a benchmark. PostgreSQL is durable, as in production: a commit waits for the disk. */
 export async function startServers(): Promise<{
   config: Config;
+  /** Of the database, as its owner. */
+  ownerUrl: string;
   pids: { postgres: number; temporal: number };
   stop(): Promise<void>;
 }> {
@@ -47,6 +49,7 @@ export async function startServers(): Promise<{
   });
   return {
     config,
+    ownerUrl: postgres.url,
     pids: { postgres: postgres.pid, temporal: temporal.pid },
     async stop() {
       await Promise.all([postgres.stop(), temporal.stop()]);

@@ -91,7 +91,7 @@ export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWor
   server.withoutIMessage(to.unreachable);
   const carrier = blueBubblesCarrier({
     timeoutMs,
-    recheckMs: 5,
+    askAgainMs: 5,
     fetchMedia: async (url) => ({ content: Buffer.from(`content of ${url}`), contentType: 'text/plain' }),
   });
   const config = {
