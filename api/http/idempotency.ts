@@ -5,7 +5,7 @@ import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
 import { ApiError, invalid } from './errors.ts';
-import type { HandlerResult } from './respond.ts';
+import type { HandlerResult } from './route.ts';
 
 export const MAX_KEY_LENGTH = 255;
 

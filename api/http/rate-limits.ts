@@ -6,7 +6,13 @@ import {
   RateLimiterRes,
 } from 'rate-limiter-flexible';
 import { ApiError } from './errors.ts';
-import { perMinute, type RateLimit } from './route.ts';
+
+/** Requests per workspace (or agency) and endpoint, counted across all API processes. */
+export interface RateLimit {
+  requests: number;
+  seconds: number;
+}
+export const perMinute = (requests: number): RateLimit => ({ requests, seconds: 60 });
 
 /** Rate limits, counted per endpoint and workspace. */
 export interface RateLimits {

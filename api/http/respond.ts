@@ -12,14 +12,8 @@ import type { Services } from '../services.ts';
 import { ApiError, fromZod, invalidFields } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';
 import { withIdempotencyKey, withAgencyIdempotencyKey, requestHash } from './idempotency.ts';
-import type { TenantRoute } from './route.ts';
+import type { HandlerResult, TenantRoute } from './route.ts';
 import { unstorable } from './unstorable.ts';
-
-export interface HandlerResult {
-  status: number;
-  body: unknown;
-  headers?: Record<string, string>;
-}
 
 /** Validates a request, runs its handler in the caller's transaction, and validates the response. */
 export async function respond(

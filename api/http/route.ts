@@ -7,13 +7,7 @@ import type { AgencyCaller, WorkspaceCaller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import type { Audit, RecordAudit } from './audit.ts';
 import type { ErrorCode } from './errors.ts';
-
-/** Requests per workspace (or agency) and endpoint, counted across all API processes. */
-export interface RateLimit {
-  requests: number;
-  seconds: number;
-}
-export const perMinute = (requests: number): RateLimit => ({ requests, seconds: 60 });
+import type { RateLimit } from './rate-limits.ts';
 
 type Schema = z.ZodType;
 type Parsed<S extends Schema | undefined> = S extends Schema ? z.output<S> : undefined;
@@ -53,6 +47,13 @@ interface Declaration<
   consumes?: readonly string[];
   /** The media type of a response other than JSON, for example a stream (`ResponseStream`). */
   produces?: string;
+}
+
+/** The response of any handler, without the types of its route. */
+export interface HandlerResult {
+  status: number;
+  body: unknown;
+  headers?: Record<string, string>;
 }
 
 /** The schema of a streamed response. */

@@ -18,7 +18,8 @@ import { Id } from '#domain/ids.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
-import { perMinute, workspaceRoute } from '../http/route.ts';
+import { perMinute } from '../http/rate-limits.ts';
+import { workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
 const CHECKS = perMinute(200);

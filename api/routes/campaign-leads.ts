@@ -14,7 +14,8 @@ import { renderTemplate, TemplateBudget, TemplateError, type TemplateLead } from
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { requireLines } from '../campaign-checks.ts';
 import { ApiError, invalid, invalidFields } from '../http/errors.ts';
-import { perMinute, workspaceRoute } from '../http/route.ts';
+import { perMinute } from '../http/rate-limits.ts';
+import { workspaceRoute } from '../http/route.ts';
 import { CampaignParams, campaignNotFound } from './campaigns.ts';
 import { leadNotFound } from './leads.ts';
 

@@ -24,7 +24,8 @@ import { PersonalizationProgress } from '#domain/personalization.ts';
 import { checkCampaign, requireLines } from '../campaign-checks.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
-import { perMinute, workspaceRoute } from '../http/route.ts';
+import { perMinute } from '../http/rate-limits.ts';
+import { workspaceRoute } from '../http/route.ts';
 
 export const CampaignParams = z.object({ id: Id });
 

@@ -8,7 +8,8 @@ import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { toApiError } from '../http/refusal.ts';
-import { perMinute, workspaceRoute } from '../http/route.ts';
+import { perMinute } from '../http/rate-limits.ts';
+import { workspaceRoute } from '../http/route.ts';
 
 export const fallbackSmsRoutes = [
   workspaceRoute({

@@ -16,8 +16,7 @@ import { NO_CARRIER } from '#domain/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/line-request.ts';
 import { ApiError } from '../http/errors.ts';
 import { withIdempotencyKey, requestHash } from '../http/idempotency.ts';
-import type { HandlerResult } from '../http/respond.ts';
-import { workspaceRoute } from '../http/route.ts';
+import { type HandlerResult, workspaceRoute } from '../http/route.ts';
 
 const CREATE = 'createLineRequest';
 

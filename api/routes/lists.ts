@@ -5,7 +5,8 @@ import { findList, insertList, listLists, lockList, presentList, updateList } fr
 import { Id } from '#domain/ids.ts';
 import { LeadList, LeadListInput, LeadListPatch } from '#domain/lead-list.ts';
 import { ApiError } from '../http/errors.ts';
-import { perMinute, workspaceRoute } from '../http/route.ts';
+import { perMinute } from '../http/rate-limits.ts';
+import { workspaceRoute } from '../http/route.ts';
 
 const ListParams = z.object({ id: Id });
 

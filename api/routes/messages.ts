@@ -13,7 +13,8 @@ import { presentTimeline, Timeline } from '#domain/timeline.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { toApiError } from '../http/refusal.ts';
-import { perMinute, workspaceRoute } from '../http/route.ts';
+import { perMinute } from '../http/rate-limits.ts';
+import { workspaceRoute } from '../http/route.ts';
 
 const MessageParams = z.object({ id: Id });
 

@@ -3,7 +3,8 @@ import { listReplies, presentReplies } from '#db/queries/replies.ts';
 import { Id } from '#domain/ids.ts';
 import { Reply } from '#domain/reply.ts';
 import { Instant, NextCursor, page, PageQuery } from '../http/page.ts';
-import { perMinute, workspaceRoute } from '../http/route.ts';
+import { perMinute } from '../http/rate-limits.ts';
+import { workspaceRoute } from '../http/route.ts';
 
 export const replyRoutes = [
   workspaceRoute({
