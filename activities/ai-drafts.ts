@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import { type DraftRow, findDraft, giveUpWaiting, keepAnswer } from '#db/commands/drafts/ai-drafts.ts';
 import { listThread } from '#db/queries/conversations.ts';
+import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { announceDraft } from '#db/commands/drafts/draft-events.ts';
 import { findKnowledgeBase } from '#db/queries/knowledge-base.ts';
 import { findLead } from '#db/queries/leads.ts';
@@ -8,29 +10,41 @@ import { lockConversation } from '#db/queries/message-locks.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactName, findReply, shownText } from '#db/queries/replies.ts';
+import { workspaceCountry, workspaceTimezone } from '#db/queries/workspaces.ts';
+import { DraftResolution } from '#domain/ai-draft.ts';
 import { DraftOutput, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
+import { Refusal } from '#domain/message-draft.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import type { DraftRound } from '#workflows/messages/round.ts';
+import type { DraftOrder, DraftVerdict } from '#workflows/messages/updates.ts';
 import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
+import { isRecorded, record, refusal } from './order.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { type Look, roundOf } from './round.ts';
+
+interface Reply {
+  workspaceId: string;
+  replyId: string;
+}
+
+type Needs = Pick<Dependencies, 'pools' | 'model' | 'logger' | 'links'>;
 
 /** Messages of the conversation that the model reads. */
 const THREAD = 20;
 
-export function createDraftActivities({
-  pools,
-  model,
-  logger,
-}: Pick<Dependencies, 'pools' | 'model' | 'logger'>) {
+export function createDraftActivities({ pools, model, logger, links }: Needs) {
+  async function look({ workspaceId, replyId }: Reply): Promise<DraftRound> {
+    const found = await decide(pools, workspaceId, aiDraftId(replyId), (db) => lookAtDraft(db, replyId));
+    return { ...roundOf(found), status: found.status, approvalChannel: found.approvalChannel };
+  }
+
   return {
     /** Drafts when it is time to, else says what the draft waits for. The model is called outside any transaction. */
-    async draftReply({ workspaceId, replyId }: { workspaceId: string; replyId: string }): Promise<Round> {
+    async draftReply({ workspaceId, replyId }: Reply): Promise<DraftRound> {
       const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
         withTenant(pools, workspaceId, work);
-      const rest = async (): Promise<Round> =>
-        roundOf(await decide(pools, workspaceId, aiDraftId(replyId), (db) => lookAtDraft(db, replyId)));
+      const rest = (): Promise<DraftRound> => look({ workspaceId, replyId });
       const prompt = await tenant((db) => promptOf(db, replyId, new Date()));
       if (!prompt) return rest();
       const written = await withHeartbeat((canceled) => askModel(model, prompt, DraftOutput, canceled));
@@ -42,6 +56,41 @@ export function createDraftActivities({
       }
       await tenant((db) => keep(db, replyId, written, new Date()));
       return rest();
+    },
+
+    /** What the draft waits for, without the model. */
+    lookAtDraft: (reply: Reply): Promise<DraftRound> => look(reply),
+
+    /** For an operator: as the API settles a draft. An update that is tried again finds its own decision. */
+    async decideDraft({
+      workspaceId,
+      replyId,
+      updateId,
+      ...order
+    }: Reply & DraftOrder & { updateId: string }): Promise<DraftVerdict> {
+      const asked = DraftResolution.safeParse({ ...order, replyId });
+      if (!asked.success) throw refusal('VALIDATION_ERROR', z.prettifyError(asked.error));
+      return withTenant(pools, workspaceId, async (db) => {
+        const timezone = await workspaceTimezone(db);
+        const workspace = { timezone, country: await workspaceCountry(db) };
+        const decision = { ...asked.data, channel: 'dashboard', userId: null } as const;
+        const resolved = await resolveDraft(db, decision, { workspace, links, now: new Date() }).catch(
+          (error: unknown) => {
+            throw error instanceof Refusal ? refusal(error.code, error.message) : error;
+          },
+        );
+        if (resolved.kind === 'unknown') throw refusal('NOT_FOUND', 'There is no such draft');
+        if (resolved.kind === 'taken') {
+          const { status, approvalChannel } = resolved;
+          if (!(await isRecorded(db, 'draft.decided', replyId, { updateId })))
+            throw refusal('DRAFT_ALREADY_RESOLVED', `The draft is ${status}`, { status, approvalChannel });
+          return { replyId, status, messageId: (await findDraft(db, replyId))?.messageId ?? null };
+        }
+        const { status, messageId } = resolved;
+        const { action } = asked.data;
+        await record(db, order, 'draft.decided', { type: 'draft', id: replyId }, { action, updateId });
+        return { replyId, status, messageId };
+      });
     },
   };
 }
@@ -56,12 +105,17 @@ async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<Draft
   return null;
 }
 
+type DraftLook = Look & Pick<DraftRound, 'status' | 'approvalChannel'>;
+
 /** What the draft waits for. */
-async function lookAtDraft(db: TenantDb, replyId: string): Promise<Look> {
+async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
   const draft = await findDraft(db, replyId);
-  if (draft?.status === 'waiting') return { nextAt: draft.dueAt, reason: 'the contact may go on writing' };
-  if (draft?.status === 'drafted') return { nextAt: null, reason: 'the draft waits for its review' };
-  return { nextAt: null, reason: endOf(draft), ended: true };
+  const at = { status: draft?.status ?? 'deleted', approvalChannel: draft?.approvalChannel ?? null };
+  if (draft?.status === 'waiting')
+    return { ...at, nextAt: draft.dueAt, reason: 'the contact may go on writing' };
+  if (draft?.status === 'drafted')
+    return { ...at, nextAt: null, reason: 'the draft waits to be approved, rejected or claimed' };
+  return { ...at, nextAt: null, reason: endOf(draft), ended: true };
 }
 
 function endOf(draft: DraftRow | null): string {

@@ -1,15 +1,23 @@
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
-import { clearCampaign, completeCampaign } from '#db/commands/campaigns/campaign-status.ts';
+import {
+  type CampaignAction,
+  canTake,
+  changeCampaignStatus,
+  clearCampaign,
+  completeCampaign,
+} from '#db/commands/campaigns/campaign-status.ts';
 import { campaignProgress, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
 import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
 import { decide } from '#db/decisions.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import type { CampaignProgress } from '#domain/campaign.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
-import type { Round } from '#workflows/messages/round.ts';
+import type { CampaignRound, Round } from '#workflows/messages/round.ts';
+import type { CampaignVerdict, Order } from '#workflows/messages/updates.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { isDue, type Look, roundOf } from './round.ts';
+import { record, refusal } from './order.ts';
+import { type Look, roundOf } from './round.ts';
 
 /** Leads entered in one transaction: sends of the campaign that settle meanwhile wait for it. */
 const BATCH = 500;
@@ -20,56 +28,126 @@ const CLEAR_BATCH = 5000;
 /** How old the numbers may be that an operator sees. */
 const LOOK_EVERY_MS = 5 * 60_000;
 
+interface OfCampaign {
+  workspaceId: string;
+  campaignId: string;
+}
+
 export function createCampaignActivities({ pools }: Dependencies) {
+  const step = ({ workspaceId, campaignId }: OfCampaign, enters: boolean): Promise<CampaignLook> =>
+    decide(pools, workspaceId, campaignWorkflowId(campaignId), (db) =>
+      advance(db, campaignId, enters, new Date()),
+    );
+
+  /** Some batches, as long as there is something of the kind to do. */
+  async function steps(
+    campaign: OfCampaign,
+    isLeft: (look: CampaignLook) => boolean,
+  ): Promise<CampaignRound> {
+    return withHeartbeat(async (canceled) => {
+      let look = await step(campaign, true);
+      for (let count = 1; isLeft(look) && count < STEPS_PER_ROUND && !canceled.aborted; count += 1)
+        look = await step(campaign, true);
+      return campaignRound(look);
+    });
+  }
+
+  async function change(
+    { workspaceId, campaignId, ...order }: OfCampaign & Order,
+    action: Exclude<CampaignAction, 'start'>,
+  ): Promise<CampaignVerdict> {
+    return withTenant(pools, workspaceId, async (db) => {
+      const campaign = await lockCampaign(db, campaignId);
+      if (!campaign) throw refusal('NOT_FOUND', 'There is no such campaign');
+      const { to, as } = RESULTS[action];
+      if (campaign.status === to) return { campaignId, status: to };
+      if (!canTake(action, campaign.status))
+        throw refusal('INVALID_STATE', `A campaign that is ${campaign.status} cannot ${action}`);
+      const { status } = await changeCampaignStatus(db, campaign, action, new Date());
+      await record(db, order, as, { type: 'campaign', id: campaignId });
+      return { campaignId, status };
+    });
+  }
+
   return {
-    /** Enters leads while some are left; else looks how far the campaign is, and completes or clears it when it is over. */
-    async runCampaign({
-      workspaceId,
-      campaignId,
-    }: {
-      workspaceId: string;
-      campaignId: string;
-    }): Promise<Round> {
-      return withHeartbeat(async (canceled) => {
-        for (let steps = 0; steps < STEPS_PER_ROUND && !canceled.aborted; steps += 1) {
-          const look = await decide(pools, workspaceId, campaignWorkflowId(campaignId), (db) =>
-            advance(db, campaignId, new Date()),
-          );
-          if (!isDue(look)) return roundOf(look);
-        }
-        return { nextAt: new Date().toISOString(), reason: 'more is to be done' };
-      });
+    /** Enters the next leads of the list; when all have entered, sees how far the campaign is. */
+    enterLeads: (campaign: OfCampaign): Promise<CampaignRound> =>
+      steps(campaign, ({ toEnter }) => toEnter ?? false),
+
+    /** Clears away what an archived or deleted campaign has left behind. */
+    clearCampaign: (campaign: OfCampaign): Promise<CampaignRound> =>
+      steps(campaign, ({ toClear }) => toClear ?? false),
+
+    /** Sees how far the campaign is, and completes it when every lead is through. */
+    lookAtCampaign: async (campaign: OfCampaign): Promise<CampaignRound> =>
+      campaignRound(await step(campaign, false)),
+
+    /** For runs that began before these were three. */
+    async runCampaign(campaign: OfCampaign): Promise<Round> {
+      return steps(campaign, ({ toEnter, toClear }) => toEnter ?? toClear ?? false);
     },
+
+    pauseCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'pause'),
+    resumeCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'resume'),
+    archiveCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'archive'),
   };
 }
 
-/** One transaction under the campaign's lock: a batch of leads, or the round's end. */
-async function advance(db: TenantDb, campaignId: string, now: Date): Promise<Look> {
-  const more = { nextAt: now, reason: 'more is to be done' };
+/** What operators can make of a campaign. */
+const RESULTS = {
+  pause: { to: 'paused', as: 'campaign.paused' },
+  resume: { to: 'active', as: 'campaign.resumed' },
+  archive: { to: 'archived', as: 'campaign.archived' },
+} as const;
+
+type CampaignLook = Look & Omit<CampaignRound, keyof Round>;
+
+const campaignRound = ({ status, toEnter, toClear, progress, ...look }: CampaignLook): CampaignRound => ({
+  ...roundOf(look),
+  status,
+  progress,
+  ...(toEnter && { toEnter }),
+  ...(toClear && { toClear }),
+});
+
+/**
+ * One transaction under the campaign's lock: a batch of leads, or where the campaign stands.
+ * @param enters false: nobody enters, and nothing is cleared away.
+ */
+async function advance(db: TenantDb, campaignId: string, enters: boolean, now: Date): Promise<CampaignLook> {
   const campaign = await lockCampaign(db, campaignId);
-  if (!campaign || campaign.status === 'archived') {
-    if (!(await clearCampaign(db, campaignId, CLEAR_BATCH))) return more;
-    return { nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
+  const status = campaign?.status ?? 'archived';
+  const at = { status, progress: null };
+  const more = { ...at, nextAt: now, reason: 'more is to be done' };
+  if (status === 'archived') {
+    if (!enters || !(await clearCampaign(db, campaignId, CLEAR_BATCH))) return { ...more, toClear: true };
+    return { ...at, nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
   }
-  if (campaign.status === 'paused') return { nextAt: null, reason: 'the campaign is paused' };
-  if (campaign.status !== 'active')
-    return { nextAt: null, reason: `the campaign is ${campaign.status}`, ended: true };
+  if (!campaign || status === 'paused') return { ...at, nextAt: null, reason: 'the campaign is paused' };
+  if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
   if (!campaign.enteredAll) {
+    if (!enters) return { ...more, toEnter: true };
     const leads = await nextLeads(db, campaign, BATCH);
     await enterLeads(db, campaign, leads, now);
     await setEntryProgress(db, campaignId, leads.at(-1)?.id ?? campaign.enteredTo, leads.length < BATCH);
-    return more;
+    return { ...more, toEnter: true };
   }
   const progress = await campaignProgress(db, campaign);
   if (progress.running > 0) {
     await notifyProgress(db, campaignId, now);
-    return { nextAt: new Date(now.getTime() + LOOK_EVERY_MS), reason: told(progress) };
+    return {
+      status,
+      progress,
+      nextAt: new Date(now.getTime() + LOOK_EVERY_MS),
+      reason: told(progress),
+    };
   }
-  if (progress.entered === 0) return { nextAt: null, reason: 'no lead has entered yet' };
+  if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
   await completeCampaign(db, campaignId);
   await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
-  return { nextAt: null, reason: `the campaign is completed: ${told(progress)}`, ended: true };
+  const reason = `the campaign is completed: ${told(progress)}`;
+  return { status: 'completed', progress, nextAt: null, reason, ended: true };
 }
 
 const told = ({ running, finished, stopped }: CampaignProgress): string =>

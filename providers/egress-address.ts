@@ -1,17 +1,15 @@
 import ipaddr from 'ipaddr.js';
 
-/**
- * The only block from which public IPv6 addresses are given out (RFC 4291 §2.4); the rest is refused unseen.
- */
+/** The only block of public IPv6 addresses (RFC 4291, section 2.4). */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** A cloud's metadata service at an address of the public range; the others lie in ranges refused anyway. */
+/** Metadata services at public addresses; those of other clouds are in refused ranges. */
 const METADATA_ADDRESSES = new Set(['168.63.129.16']);
 
 /**
- * What an address is to an outbound request: `public` may be reached, `loopback` only where that is switched
- * on, `refused` never (private, link-local, metadata, multicast, documentation, translation and tunnel
- * prefixes). IPv4-mapped IPv6 addresses are judged as the IPv4 address they stand for.
+ * Classifies an address for outbound requests: `public` is allowed, `loopback` only if configured, `refused` never
+ * (private, link-local, metadata, multicast, documentation, translation and tunnel prefixes). IPv4-mapped IPv6
+ * addresses are treated as IPv4.
  */
 export function addressKind(address: string): 'public' | 'loopback' | 'refused' {
   if (!ipaddr.isValid(address)) return 'refused';
@@ -22,5 +20,5 @@ export function addressKind(address: string): 'public' | 'loopback' | 'refused' 
   return parsed.kind() === 'ipv4' || parsed.match(GLOBAL_UNICAST) ? 'public' : 'refused';
 }
 
-/** Whether a host is this machine, by its address or the one name that always means it. */
+/** Whether a host is `localhost` or a loopback address. */
 export const isLoopback = (host: string): boolean => host === 'localhost' || addressKind(host) === 'loopback';

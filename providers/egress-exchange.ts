@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 
-/** An exchange's outcome. `error` is null when the answer is complete, or cut at the limit. */
+/** `error` is null if the response is complete or was truncated at the size limit. */
 export interface Exchange {
   status: number | null;
   error: unknown;
@@ -10,9 +10,8 @@ export interface Exchange {
 }
 
 /**
- * One request over the dispatcher, its answer read up to `maxResponseBytes`. The convenience calls of undici
- * do not tell whether a request reached a connection, and let one that waits for a connection outlive its
- * signal.
+ * Sends one request and reads its response up to `maxResponseBytes`. undici's `request` does not report whether a
+ * request was written to a connection, and does not abort a request that waits for a connection.
  */
 export async function exchange(
   dispatcher: Dispatcher,
@@ -40,13 +39,13 @@ export async function exchange(
 
   dispatcher.dispatch(request, {
     onRequestStart(started) {
-      // Given up while it was connecting: aborted before anything is written.
+      // Aborted while connecting: nothing has been written yet.
       if (signal.aborted) return started.abort(signal.reason);
       controller = started;
       connected = true;
     },
     onResponseStart(_controller, statusCode) {
-      // Informational answers (1xx) precede the one that counts.
+      // Skip informational responses (1xx).
       if (statusCode >= 200) status = statusCode;
     },
     onResponseData(reading, chunk) {

@@ -4,45 +4,42 @@ import { connect as connectSocket, isIP, type LookupFunction, type Socket } from
 import { buildConnector } from 'undici';
 import { addressKind } from './egress-address.ts';
 
-/** The URL, or the address behind it, is not one this service sends requests to. The message says why. */
+/** The URL, or an address that it resolves to, is not allowed. The message is the reason. */
 export class UrlNotAllowed extends Error {
   override readonly name = 'UrlNotAllowed';
 }
 
 export interface GuardOptions {
-  /** Permits loopback addresses and nothing else that is private (`WEBHOOK_ALLOW_PRIVATE`). */
+  /** Allows loopback addresses, but no other private ones (`WEBHOOK_ALLOW_PRIVATE`). */
   allowPrivate: boolean;
   httpsOnly: boolean;
-  /** How names become addresses; DNS unless given. */
+  /** Default: DNS. */
   resolve?: (hostname: string) => Promise<LookupAddress[]>;
 }
 
 /**
- * Which servers that tenants named are connected to: public addresses only, judged on the very
- * address connected to, so that a name which changes its answer between check and connection (DNS rebinding) is
- * refused too.
+ * Restricts connections to servers named by tenants to public addresses. The check is on the address that is connected
+ * to, which also prevents DNS rebinding.
  */
 export interface Guard {
   /**
-   * The check at registration, DNS included: of a URL, or of a mail server's host name. A name that does not resolve
-   * now is let through: every connection is checked again.
+   * Check a URL, or the host name of a mail server, when it is registered. A name that does not resolve is accepted,
+   * because every connection is checked again.
    * @throws UrlNotAllowed
    */
   checkUrl(url: string): Promise<void>;
   checkHost(hostname: string): Promise<void>;
-  /** The URL's own text. @throws UrlNotAllowed */
+  /** Checks a URL without resolving its name. @throws UrlNotAllowed */
   parseUrl(url: string): URL;
-  /** For a dispatcher of undici. */
+  /** For an undici dispatcher. */
   connect: buildConnector.connector;
-  /** The address of a mail server to connect to, for libraries that open their sockets themselves. @throws UrlNotAllowed */
+  /** Resolves a host to an allowed address, for libraries that open their own sockets. @throws UrlNotAllowed */
   addressOf(host: string): Promise<string>;
   /** A TCP connection, for protocols other than HTTP. @throws UrlNotAllowed, or the socket's error */
   openSocket(host: string, port: number): Promise<Socket>;
 }
 
-/**
- * Registration answers soon even when a name server does not: the check that counts is at connection time.
- */
+/** Registration does not wait longer for DNS, because every connection is checked again. */
 const REGISTRATION_DNS_MS = 2_000;
 const CONNECT_MS = 5_000;
 
@@ -79,7 +76,7 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
   const connectTcp = buildConnector({ lookup, timeout: CONNECT_MS, allowH2: false });
 
   async function checkResolved(hostname: string): Promise<void> {
-    const { promise: tooLate, resolve: giveUp } = Promise.withResolvers<void>();
+    const { promise: timeout, resolve: giveUp } = Promise.withResolvers<void>();
     const timer = setTimeout(giveUp, REGISTRATION_DNS_MS);
     const check = resolveAllowed(hostname).then(
       () => {},
@@ -87,12 +84,10 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
         if (error instanceof UrlNotAllowed) throw error;
       },
     );
-    await Promise.race([check, tooLate]).finally(() => clearTimeout(timer));
+    await Promise.race([check, timeout]).finally(() => clearTimeout(timer));
   }
 
-  /**
-   * Scheme, credentials, reserved names. The URL parser has brought every notation of an address to one.
-   */
+  /** The URL parser normalizes every notation of an address. */
   function parseUrl(text: string): URL {
     if (!URL.canParse(text)) throw new UrlNotAllowed('it is not a valid URL');
     const url = new URL(text);
@@ -100,7 +95,7 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
       throw new UrlNotAllowed(httpsOnly ? 'only https is allowed' : 'only http and https are allowed');
     }
     if (url.username !== '' || url.password !== '')
-      throw new UrlNotAllowed('it must not carry a user name or password');
+      throw new UrlNotAllowed('it must not contain a user name or password');
     checkName(url.hostname);
     return url;
   }
@@ -132,7 +127,7 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
 
     connect(target, callback) {
       try {
-        // Node asks no lookup for a literal address.
+        // Node does not call `lookup` for a literal address.
         if (isIP(target.hostname)) checkAddress(target.hostname);
       } catch (error) {
         callback(error as Error, null);
@@ -158,7 +153,7 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
       const { promise, resolve: opened, reject } = Promise.withResolvers<Socket>();
       const socket = connectSocket({ host, port, lookup, timeout: CONNECT_MS });
       const giveUp = () => socket.destroy(Object.assign(new Error('connect timeout'), { code: 'ETIMEDOUT' }));
-      // The listener stays: an error before the protocol has taken the socket over would end the process.
+      // The error listener is not removed: an error before the caller adds its own would crash the process.
       socket.once('timeout', giveUp).on('error', reject);
       socket.once('connect', () => {
         socket.setTimeout(0).off('timeout', giveUp);
@@ -170,8 +165,7 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
 }
 
 /**
- * Names that by their definition lead into a private network (RFC 6761, RFC 6762, RFC 8375, ICANN's
- * `.internal`).
+ * Names that are reserved for private networks (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`).
  */
 function reservedName(hostname: string): 'localhost' | 'internal' | null {
   const name = hostname.replace(/\.$/, '');
@@ -180,8 +174,8 @@ function reservedName(hostname: string): 'localhost' | 'internal' | null {
 }
 
 /**
- * Asks the name servers without the operating system's resolver: that one takes a thread of a pool of four
- * for as long as a name server stays silent, so that one tenant's name would hold up the deliveries of all.
+ * Queries name servers directly: the operating system's resolver occupies one of four threads until a name server
+ * responds, so that one tenant's name could delay the deliveries of all.
  */
 const dns = new Resolver({ timeout: 2_000, tries: 2 });
 

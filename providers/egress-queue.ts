@@ -4,12 +4,11 @@ interface Lane {
 }
 
 /**
- * Lets at most `limit` requests per key run at once, the others wait in order of arrival. A hanging endpoint
- * then holds few sockets, and a request given up while waiting leaves nothing behind in the HTTP client's own
- * queue.
+ * Runs at most `limit` requests per key concurrently; others wait in order of arrival. This bounds the sockets of a
+ * hanging endpoint, and an aborted request leaves nothing in the HTTP client's queue.
  */
 export function createQueue(limit: number): {
-  /** Resolves to the function that gives the place back. @throws the signal's reason when it fires first. */
+  /** Resolves to the function that releases the slot. @throws the signal's reason if it is aborted first. */
   enter(key: string, signal: AbortSignal): Promise<() => void>;
 } {
   const lanes = new Map<string, Lane>();

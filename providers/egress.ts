@@ -5,52 +5,50 @@ import { createGuard, type Guard, UrlNotAllowed } from './egress-guard.ts';
 import { createQueue } from './egress-queue.ts';
 
 export interface EgressOptions {
-  /** Permits loopback addresses and nothing else that is private (`WEBHOOK_ALLOW_PRIVATE`). */
+  /** Allows loopback addresses, but no other private ones (`WEBHOOK_ALLOW_PRIVATE`). */
   allowPrivate: boolean;
   httpsOnly: boolean;
-  /** Sockets one origin may hold at a time. */
   connectionsPerOrigin?: number;
-  /** How names become addresses; DNS unless given. */
+  /** Default: DNS. */
   resolve?: (hostname: string) => Promise<LookupAddress[]>;
 }
 
 export interface EgressRequest {
   headers: Record<string, string>;
   body: string;
-  /** For the whole exchange: waiting, connecting, and the last byte of the answer. */
+  /** For the whole exchange: queueing, connecting, and reading the response. */
   timeoutMs: number;
-  /** Of the answer's body; the connection is cut there and the answer counts as complete. */
+  /** A longer response body is truncated and the connection closed; the response counts as complete. */
   maxResponseBytes: number;
 }
 
-/** How a request ended. It succeeded when `error` is null and `status` is 2xx. */
+/** The request succeeded if `error` is null and `status` is 2xx. */
 export interface EgressResult {
   status: number | null;
-  /** Why there is no complete answer; never an address or an internal message. */
+  /** Why there is no complete response; never contains an address or an internal message. */
   error: string | null;
   latencyMs: number;
-  /** False: no byte of the request was sent, so it is safe to send again. */
+  /** False: no byte of the request was sent, so it is safe to retry. */
   connected: boolean;
-  /** The URL, or the address behind it, is not one that is sent to: sending again is no use. */
+  /** The URL, or an address that it resolves to, is not allowed, so a retry is pointless. */
   blocked: boolean;
   body: string;
 }
 
 export interface Egress {
-  /** Which addresses are sent to. */
   readonly guard: Guard;
-  /** Posts once: no redirects, no retries. Never throws. */
+  /** Posts once, without redirects or retries. Never throws. */
   post(url: string, request: EgressRequest): Promise<EgressResult>;
   close(): Promise<void>;
 }
 
 /**
- * Shorter than any server's own: a request sent into a connection just being closed would be lost, and is
- * never repeated.
+ * Shorter than the idle timeout of servers: a request on a connection that the server is closing would be lost, and
+ * is not retried.
  */
 const IDLE_CONNECTION_MS = 1_000;
 
-/** Outbound HTTP to URLs that tenants gave. */
+/** Outbound HTTP to URLs of tenants. */
 export function createEgress({ connectionsPerOrigin = 32, ...options }: EgressOptions): Egress {
   const guard = createGuard(options);
   const agent = new Agent({
@@ -100,7 +98,7 @@ export function createEgress({ connectionsPerOrigin = 32, ...options }: EgressOp
   };
 }
 
-/** An error in words fit for a delivery log: system messages name internal addresses, their codes do not. */
+/** Describes an error for a delivery log by its code, because system messages contain internal addresses. */
 function describe(error: unknown): string {
   if (error instanceof UrlNotAllowed) return `url not allowed: ${error.message}`;
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
@@ -112,7 +110,7 @@ function describe(error: unknown): string {
     EHOSTUNREACH: 'host unreachable',
     ENETUNREACH: 'network unreachable',
     UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
-    UND_ERR_SOCKET: 'connection closed before a complete answer',
+    UND_ERR_SOCKET: 'connection closed before the response was complete',
   };
   return words[code] ?? `request failed (${code})`;
 }

@@ -1,24 +1,22 @@
 /**
- * What a process says to, and hears from, the launcher that started it, over the IPC channel of `child_process`. Without
- * such a channel (a process manager or a container started it) only signals count.
+ * The protocol between a process and the launcher that started it, over the IPC channel of `child_process`. A process
+ * started by anything else has no such channel and reacts to signals only.
  */
 
-/** Tells the launcher that this process serves: it waits for this before it starts what depends on it. */
+/** Reports that this process is ready. The launcher waits for it before it starts dependent processes. */
 export function announceReady(): void {
   process.send?.({ type: 'ready' });
 }
 
 /**
- * Longer than the 10 s that a worker gives its activities. What then still waits, for instance for a database that does
- * not answer, is cut off as by a crash, which loses nothing.
+ * Longer than the 10 s that a worker gives its activities. After it, the process exits as in a crash, which loses
+ * nothing.
  */
 const STOP_TIMEOUT_MS = 12_000;
 
 /**
- * Ends this process, by way of `stop`, on SIGTERM or SIGINT and when the launcher is gone: a launcher that was
- * killed outright cannot tell its children to stop, but its end of the channel closes.
- * @param stop called once, however many of these happen. If it rejects or takes too long, the exit code is 1.
- * @param timeoutMs milliseconds that `stop` may take.
+ * Calls `stop` and exits on SIGTERM, on SIGINT, and when the launcher dies, which closes the channel.
+ * @param stop called once. If it rejects or times out, the exit code is 1.
  */
 export function exitWithParent(stop: () => Promise<void>, timeoutMs = STOP_TIMEOUT_MS): void {
   let stopping = false;
@@ -26,7 +24,7 @@ export function exitWithParent(stop: () => Promise<void>, timeoutMs = STOP_TIMEO
     if (stopping) return;
     stopping = true;
     setTimeout(() => {
-      console.error(`not stopped within ${timeoutMs / 1000} s: ending at once`);
+      console.error(`not stopped within ${timeoutMs / 1000} s: exiting`);
       process.exit(1);
     }, timeoutMs);
     try {
@@ -38,6 +36,6 @@ export function exitWithParent(stop: () => Promise<void>, timeoutMs = STOP_TIMEO
     }
   };
   for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, () => void exit());
-  // The launcher may have died before this listener was there.
+  // The launcher may have died before the listener was added.
   if (process.send && !process.connected) void exit();
 }

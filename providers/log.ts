@@ -1,8 +1,8 @@
 import { type Logger, pino } from 'pino';
 
 /**
- * Structured logs. Ids, codes and durations only: no bodies, addresses, names, keys or queries. Errors of the
- * database are cut down to what holds no values (a unique violation's detail quotes the row).
+ * Structured logs with ids, codes and durations only: no bodies, addresses, names, keys or queries. Database errors
+ * are reduced to fields without values, because the detail of a unique violation quotes the row.
  */
 export function createLogger(name: string, level: string): Logger {
   return pino({
@@ -32,7 +32,7 @@ function describeError(error: unknown): Record<string, unknown> {
   };
 }
 
-/** Which column did not fit its schema, and how; not what it held. */
+/** The column that did not match its schema, without its value. */
 function describeIssue(issue: unknown): unknown {
   const { path, code, expected } = issue as { path?: unknown; code?: unknown; expected?: unknown };
   return { path, code, expected };

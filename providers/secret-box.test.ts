@@ -63,7 +63,7 @@ test('a new key in front: old texts open and ask for rotation, new ones do not',
   const again = rotated.seal('secret', context);
   expect(again).toMatch(/^v1\.k2\./);
   expect(rotated.needsRotation(again)).toBe(false);
-  expect(() => box.open(again, context)).toThrow('k2 of a stored secret is not among ENCRYPTION_KEYS');
+  expect(() => box.open(again, context)).toThrow('k2 of a stored secret is not in ENCRYPTION_KEYS');
 });
 
 describe('the key ring', () => {

@@ -1,27 +1,26 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { readKeyRing } from './key-ring.ts';
 
-/** A sealed text cannot be opened. The message names the key id at most, never content. */
+/** A stored secret cannot be decrypted. The message may contain a key id, but never content. */
 export class SecretBoxError extends Error {
   override readonly name = 'SecretBoxError';
 }
 
 /**
- * Encrypts secrets at rest. A sealed text is `v1.<key id>.<iv>.<ciphertext and tag>`, the last two in
- * base64url.
+ * Encrypts secrets at rest. An encrypted text is `v1.<key id>.<iv>.<ciphertext and tag>`, the last two in base64url.
  */
 export interface SecretBox {
-  /** @param context where the text will be stored, see `secretContext`; it opens there only. */
+  /** @param context where the text is stored (`secretContext`); it can be decrypted only with the same context. */
   seal(plain: string, context: string): string;
   /** @throws SecretBoxError for an unknown key, another context, or a changed or malformed text. */
   open(sealed: string, context: string): string;
-  /** What every text begins with that is sealed from now on, and none that was sealed with another key. */
+  /** The prefix of texts encrypted with the current key. */
   readonly prefix: string;
-  /** Whether the text was sealed with another key than the first, and should be sealed anew. */
+  /** Whether the text was encrypted with another key than the current one. */
   needsRotation(sealed: string): boolean;
 }
 
-/** Binds a sealed text to its record: copied to another record or workspace, it does not open. */
+/** Binds an encrypted text to its record, so that it cannot be decrypted in another record or workspace. */
 export function secretContext(kind: string, workspaceId: string, recordId: string): string {
   return JSON.stringify([kind, workspaceId, recordId]);
 }
@@ -30,14 +29,14 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * AES-256-GCM under a ring of keys.
- * @param keys `ENCRYPTION_KEYS`: `id:base64,id2:base64` of 32 bytes each; the first seals, all open.
- * @throws with the id of the key that is malformed.
+ * AES-256-GCM with a key ring.
+ * @param keys `ENCRYPTION_KEYS`: `id:base64,id2:base64` of 32 bytes each; the first encrypts, all decrypt.
+ * @throws with the id of a malformed key.
  */
 export function createSecretBox(keys: string): SecretBox {
   const ring = readKeyRing('ENCRYPTION_KEYS', keys);
   const [current] = ring;
-  if (!current) throw new Error('ENCRYPTION_KEYS names no key');
+  if (!current) throw new Error('ENCRYPTION_KEYS must contain a key');
   const [currentId, currentKey] = current;
 
   return {
@@ -53,14 +52,16 @@ export function createSecretBox(keys: string): SecretBox {
     open(text, context) {
       const { keyId, iv, sealed } = parse(text);
       const key = ring.get(keyId);
-      if (!key) throw new SecretBoxError(`the key ${keyId} of a stored secret is not among ENCRYPTION_KEYS`);
+      if (!key) throw new SecretBoxError(`the key ${keyId} of a stored secret is not in ENCRYPTION_KEYS`);
       try {
         const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES })
           .setAAD(additionalData(keyId, context))
           .setAuthTag(sealed.subarray(-TAG_BYTES));
         return decipher.update(sealed.subarray(0, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
       } catch {
-        throw new SecretBoxError(`a stored secret does not open with key ${keyId}: it was changed or moved`);
+        throw new SecretBoxError(
+          `a stored secret cannot be decrypted with key ${keyId}: it was changed or moved`,
+        );
       }
     },
 

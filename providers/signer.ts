@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readKeyRing } from './key-ring.ts';
 
-/** Signs what we hand out ourselves and get back: links whose signature is the whole credential. */
+/** Signs links whose signature is the only credential. */
 export interface Signer {
   /**
-   * @param purpose keeps a signature for one thing from serving another.
+   * @param purpose prevents a signature from being used for anything else.
    * @returns base64url.
    */
   sign(purpose: string, parts: readonly string[]): string;
@@ -12,17 +12,17 @@ export interface Signer {
 }
 
 /**
- * HMAC-SHA256 under a ring of keys.
+ * HMAC-SHA256 with a key ring.
  * @param keys `SIGNING_KEYS`: `id:base64,id2:base64` of 32 bytes each; the first signs, all verify.
  */
 export function createSigner(keys: string): Signer {
   const ring = [...readKeyRing('SIGNING_KEYS', keys).values()];
   const [current] = ring;
-  if (!current) throw new Error('SIGNING_KEYS names no key');
+  if (!current) throw new Error('SIGNING_KEYS must contain a key');
   return {
     sign: (purpose, parts) => digest(current, purpose, parts),
     verify(purpose, parts, signature) {
-      // As text: several spellings decode to the same bytes, and only ours is one that was not changed.
+      // Compared as text, because several base64url texts decode to the same bytes.
       const given = Buffer.from(signature);
       return ring.some((key) => {
         const expected = Buffer.from(digest(key, purpose, parts));
@@ -32,7 +32,7 @@ export function createSigner(keys: string): Signer {
   };
 }
 
-// As JSON, no part can run into the next.
+// As JSON, so that the boundaries of the parts are unambiguous.
 const digest = (key: Buffer, purpose: string, parts: readonly string[]): string =>
   createHmac('sha256', key)
     .update(JSON.stringify([purpose, ...parts]))

@@ -1,17 +1,17 @@
 import { NotificationKind } from '#domain/notification.ts';
 import type { Signer } from './signer.ts';
 
-/** Whose emails of which kind a link turns off. No address stands in it. */
+/** The emails that a link turns off. It contains no address. */
 export interface TurnOffTarget {
   workspaceId: string;
   userId: string;
   kind: NotificationKind;
 }
 
-/** The links in notification emails that turn them off (RFC 8058). They do not expire: an email is kept for years. */
+/** Links that turn off notification emails (RFC 8058). They do not expire, because people keep emails for years. */
 export interface TurnOffLinks {
   url(target: TurnOffTarget): string;
-  /** @returns null when the token was not made here. */
+  /** @returns null if the token is not valid. */
   read(token: string): TurnOffTarget | null;
 }
 

@@ -1,15 +1,15 @@
 import type { Signer } from './signer.ts';
 
-/** Who is unsubscribed by a link: whoever the message went to. No address stands in it. */
+/** A link unsubscribes the recipient of a message. It contains no address. */
 export interface UnsubscribeTarget {
   workspaceId: string;
   messageId: string;
 }
 
-/** Links of one-click unsubscription (RFC 8058). They do not expire: an email is kept for years. */
+/** One-click unsubscribe links (RFC 8058). They do not expire, because people keep emails for years. */
 export interface UnsubscribeLinks {
   url(target: UnsubscribeTarget): string;
-  /** @returns null when the token was not made here. */
+  /** @returns null if the token is not valid. */
   read(token: string): UnsubscribeTarget | null;
 }
 

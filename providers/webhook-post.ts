@@ -3,12 +3,12 @@ import { signatureHeaders } from '#domain/webhook-signature.ts';
 import type { Egress } from './egress.ts';
 import { secretContext, type SecretBox } from './secret-box.ts';
 
-/** An endpoint that does not respond within this has failed. */
+/** A delivery fails if the endpoint does not respond within this time. */
 export const DELIVERY_TIMEOUT_MS = 10_000;
-/** Of an answer: nothing in it is used, so no more of it is read than a friendly endpoint sends. */
+/** The body is not used, but a connection can be reused only if it was read. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
-/** A delivery that is claimed, with all that sending it needs. */
+/** A claimed delivery, with everything required to send it. */
 export interface OutgoingDelivery {
   id: string;
   webhookId: string;
@@ -17,7 +17,7 @@ export interface OutgoingDelivery {
   url: string;
   body: string;
   secretSealed: string;
-  /** Null unless the secret was rotated within the last day. */
+  /** Null unless the secret was rotated within `ROTATION_HOURS`. */
   previousSecretSealed: string | null;
 }
 
@@ -26,7 +26,7 @@ export interface PostResult {
   responseStatus: number | null;
   error: string | null;
   latencyMs: number;
-  /** The endpoint was not reached, no byte of the request left, and another attempt may fare better. */
+  /** No byte of the request was sent, and a retry may succeed. */
   retryable: boolean;
 }
 
@@ -55,6 +55,6 @@ export async function postDelivery(
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
   const success = error === null && status !== null && status >= 200 && status < 300;
-  const reason = success ? null : (error ?? `the endpoint answered ${status}`);
+  const reason = success ? null : (error ?? `the endpoint responded ${status}`);
   return { success, responseStatus: status, error: reason, latencyMs, retryable: !connected && !blocked };
 }

@@ -1,10 +1,13 @@
-import { continueAsNew, proxyActivities } from '@temporalio/workflow';
+import { continueAsNew, currentUpdateInfo, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { formerly, hasNamedSignals } from './formerly.ts';
 import { listen } from './listen.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
-import type { Round } from './messages/round.ts';
+import { draftQuery } from './messages/queries.ts';
+import type { DraftRound } from './messages/round.ts';
+import { decide } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { onOrder, OPERATOR } from './orders.ts';
 
 const { draftReply } = proxyActivities<Activities>({
   taskQueue: MODEL_QUEUE,
@@ -16,18 +19,43 @@ const { draftReply } = proxyActivities<Activities>({
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
+const { lookAtDraft } = proxyActivities<Activities>({
+  summary: 'See whether somebody has decided about the draft',
+  startToCloseTimeout: '1 minute',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+const act = proxyActivities<Activities>({ ...OPERATOR, summary: 'Decide about the draft' });
+
 /**
  * One per reply to be answered: waits until the contact has stopped writing, has the model draft, and waits for the
  * review. Who decides about a draft, and who was first, is the database's to say: see docs/ai-drafts.md.
  */
 export async function aiDraft(input: WakeInput): Promise<string> {
   const news = listen('contactWrote', 'approve', 'reject', 'markSent', 'superseded', 'overdue');
-  const work = () => draftReply({ workspaceId: input.workspaceId, replyId: input.subjectId });
+  const reply = { workspaceId: input.workspaceId, replyId: input.subjectId };
+  let draft: DraftRound | null = null;
+  setHandler(
+    draftQuery,
+    () => ({ ...news.status(), replyId: reply.replyId, approvalChannel: draft?.approvalChannel ?? null }),
+    { description: 'What the draft waits for, or what became of it.' },
+  );
+  onOrder(
+    decide,
+    news,
+    (order) => act.decideDraft({ ...order, ...reply, updateId: currentUpdateInfo()?.id ?? '' }),
+    {
+      description: 'Approves, rejects or claims the draft; the first decision wins.',
+      refusal: () => (draft?.status === 'waiting' ? 'There is no draft yet' : null),
+    },
+  );
   const goOn = () => continueAsNew<typeof aiDraft>(input);
-  if (!hasNamedSignals()) return formerly(news, work, goOn);
+  if (!hasNamedSignals()) return formerly(news, () => draftReply(reply), goOn);
 
-  let round: Round;
-  do round = await news.after(work);
-  while (await news.until(round));
-  return news.isOver ? round.reason : goOn();
+  do draft = await news.after(() => draftReply(reply));
+  while (draft.status === 'waiting' && (await news.until(draft, draft.status)));
+
+  while (draft.status !== 'waiting' && (await news.until(draft, draft.status)))
+    draft = await news.after(() => lookAtDraft(reply));
+
+  return news.isOver ? draft.reason : goOn();
 }

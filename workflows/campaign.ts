@@ -1,39 +1,76 @@
-import { continueAsNew, proxyActivities } from '@temporalio/workflow';
+import { continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { formerly, hasNamedSignals } from './formerly.ts';
-import { listen } from './listen.ts';
-import type { Round } from './messages/round.ts';
+import { isLongEnough, listen } from './listen.ts';
+import { progressQuery } from './messages/queries.ts';
+import type { CampaignRound } from './messages/round.ts';
+import { archiveCampaign, pauseCampaign, resumeCampaign } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
+import { onOrder, OPERATOR } from './orders.ts';
 
-const { runCampaign } = proxyActivities<Activities>({
-  summary: 'Enter the next leads of the list, or see how far the campaign is',
-  startToCloseTimeout: '5 minutes',
-  // Entering goes on from the last committed batch, so a worker that died costs at most one.
-  heartbeatTimeout: '20s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
-});
+const step = (summary: string) =>
+  proxyActivities<Activities>({
+    summary,
+    startToCloseTimeout: '5 minutes',
+    // It goes on from the last committed batch, so a worker that died costs at most one.
+    heartbeatTimeout: '20s',
+    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+  });
+const { enterLeads } = step('Enter the next leads of the list');
+const { lookAtCampaign } = step('See how far the campaign is, and complete it when all are through');
+const { clearCampaign } = step('Clear away what the campaign leaves behind');
+const { runCampaign } = step('Enter the next leads of the list, or see how far the campaign is');
+const act = proxyActivities<Activities>({ ...OPERATOR, summary: 'Do what the operator asks' });
 
 /**
- * One per running campaign: enters the leads of its list some thousands at a time, and ends when every lead is
- * through. Where each lead is stands in the database; the lines' pacers send.
+ * One per campaign that was started: enters the leads of its list some thousands at a time, waits until every lead is
+ * through, and clears away what an archived one leaves behind. Where each lead is stands in the database; the lines'
+ * pacers send.
  */
 export async function campaign(input: WakeInput): Promise<string> {
   const news = listen(
     'started',
     'leadsAdded',
     'progressDue',
+    'leadsDone',
     'paused',
     'resumed',
     'archived',
-    'leadsDone',
     'overdue',
   );
-  const work = () => runCampaign({ workspaceId: input.workspaceId, campaignId: input.subjectId });
+  const it = { workspaceId: input.workspaceId, campaignId: input.subjectId };
+  let now: CampaignRound | null = null;
+  setHandler(
+    progressQuery,
+    () => ({ ...news.status(), campaignId: it.campaignId, progress: now?.progress ?? null }),
+    { description: 'How far the campaign is, at its last look.' },
+  );
+  const only =
+    (action: string, ...statuses: string[]) =>
+    () =>
+      now && !statuses.includes(now.status) ? `A campaign that is ${now.status} cannot ${action}` : null;
+  onOrder(pauseCampaign, news, (order) => act.pauseCampaign({ ...order, ...it }), {
+    description: 'Nothing of it leaves, and every message keeps its place.',
+    refusal: only('pause', 'active', 'paused'),
+  });
+  onOrder(resumeCampaign, news, (order) => act.resumeCampaign({ ...order, ...it }), {
+    description: 'It goes on.',
+    refusal: only('resume', 'active', 'paused'),
+  });
+  onOrder(archiveCampaign, news, (order) => act.archiveCampaign({ ...order, ...it }), {
+    description: 'It ends for good; what has not left is canceled.',
+  });
   const goOn = () => continueAsNew<typeof campaign>(input);
-  if (!hasNamedSignals()) return formerly(news, work, goOn);
+  if (!hasNamedSignals()) return formerly(news, () => runCampaign(it), goOn);
 
-  let round: Round;
-  do round = await news.after(work);
-  while (await news.until(round));
-  return news.isOver ? round.reason : goOn();
+  let goesOn: boolean;
+  now = await news.after(() => enterLeads(it));
+  do {
+    news.is(now.status, now.reason);
+    while (now.toEnter && !isLongEnough()) now = await news.after(() => enterLeads(it));
+    while (now.toClear && !isLongEnough()) now = await news.after(() => clearCampaign(it));
+    goesOn = await news.until(now, now.status);
+    if (goesOn) now = await news.after(() => lookAtCampaign(it));
+  } while (goesOn);
+  return news.isOver ? now.reason : goOn();
 }

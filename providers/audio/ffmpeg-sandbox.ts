@@ -1,13 +1,13 @@
 /*
- * A process of its own for one file of a stranger: ffmpeg as WebAssembly, which has neither files nor sockets. What it
- * reads and writes is handed over here.
+ * A separate process that converts one untrusted file. It runs ffmpeg as WebAssembly, which has no access to files or
+ * sockets; its input and output are copied here.
  *
- * Usage: node ffmpeg-sandbox.ts <ffmpeg's arguments>; `input` and `output` are files of the working directory.
+ * Usage: node ffmpeg-sandbox.ts <ffmpeg's arguments>; `input` and `output` are files in the working directory.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** What TypeScript knows of browsers only. */
+/** TypeScript declares it for browsers only. */
 declare const WebAssembly: { Memory: { prototype: WasmMemory } };
 interface WasmMemory {
   buffer: ArrayBuffer;
@@ -22,7 +22,7 @@ interface FfmpegCore {
   exec(...args: string[]): number;
 }
 
-/** A shell's exit code for a program that cannot be started. */
+/** The exit code of a shell for a program that cannot be started. */
 const NOT_STARTED = 126;
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
 
@@ -47,7 +47,7 @@ function run(): number {
   }
 }
 
-/** WebAssembly's memory is not part of the heap that `--max-old-space-size` limits. */
+/** `--max-old-space-size` does not limit the memory of WebAssembly. */
 function limitMemory(): void {
   const { grow } = WebAssembly.Memory.prototype;
   WebAssembly.Memory.prototype.grow = function (this: WasmMemory, pages: number) {
@@ -57,7 +57,7 @@ function limitMemory(): void {
 }
 
 async function loadCore(): Promise<FfmpegCore> {
-  // It is made for a browser's worker and looks for one.
+  // The build expects to run in a browser's worker.
   Object.assign(globalThis, {
     self: globalThis,
     location: { href: import.meta.url },

@@ -4,30 +4,30 @@ import { access } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A program that takes ffmpeg's arguments; it reads `input` and writes `output` in its working directory. */
+/** A program with ffmpeg's arguments that reads `input` and writes `output` in its working directory. */
 export interface Ffmpeg {
   command: readonly [string, ...string[]];
-  /** A program of this machine can write wherever it may: what it takes is limited from outside. */
+  /** Whether it runs as native code, whose memory and output must be limited by the shell. */
   native: boolean;
 }
 
 export interface Limits {
   seconds: number;
   memoryBytes: number;
-  /** Of one file. */
+  /** Per file. */
   outputBytes: number;
 }
 
 export interface Ended {
   code: number | null;
-  /** null unless a signal ended it. */
+  /** null unless it was terminated by a signal. */
   signal: NodeJS.Signals | null;
   tookTooLong: boolean;
   stdout: string;
   stderr: string;
 }
 
-/** ffmpeg as WebAssembly, in a process of its own: it has neither files nor sockets, and limits its memory itself. */
+/** ffmpeg as WebAssembly in a separate process, without files and sockets and with its own memory limit. */
 export const WASM_FFMPEG: Ffmpeg = {
   command: [
     process.execPath,
@@ -40,18 +40,18 @@ export const WASM_FFMPEG: Ffmpeg = {
 
 const PROGRAM = process.platform === 'win32' ? 'ffmpeg.exe' : 'ffmpeg';
 const PROBE_LIMITS: Limits = { seconds: 30, memoryBytes: 1024 ** 3, outputBytes: 0 };
-/** The first complaint is the cause, and a broken file makes one for each of its thousands of frames. */
+/** The first error is the cause; a broken file produces one for each of its thousands of frames. */
 const KEPT_OUTPUT = 4000;
 
 /**
- * The ffmpeg at `configured`, else the first on the search path that writes Opus into Core Audio files, else the
+ * Finds ffmpeg: the one at `configured`, else the first on the search path with libopus and the caf muxer, else the
  * WebAssembly build.
- * @throws when the configured one does not.
+ * @throws if the configured one cannot be used.
  */
 export async function findFfmpeg(configured: string | null, searchPath: string): Promise<Ffmpeg> {
   if (configured !== null) {
     const found = await usable(configured);
-    if (!found) throw new Error(`FFMPEG_PATH: ${configured} is no ffmpeg with libopus and the caf muxer`);
+    if (!found) throw new Error(`FFMPEG_PATH: ${configured} is not an ffmpeg with libopus and the caf muxer`);
     return found;
   }
   for (const folder of searchPath.split(delimiter)) {
@@ -79,8 +79,8 @@ async function usable(path: string): Promise<Ffmpeg | null> {
 }
 
 /**
- * Runs ffmpeg to its end, whatever end that is.
- * @throws when it cannot be started.
+ * Runs ffmpeg and reports how it ended.
+ * @throws if it cannot be started.
  */
 export function runFfmpeg(
   ffmpeg: Ffmpeg,
@@ -92,7 +92,7 @@ export function runFfmpeg(
   return new Promise((resolve, reject) => {
     const child = spawn(program, [...rest, ...args], {
       cwd: folder,
-      // Nothing of our environment: there are secrets in it.
+      // Our environment contains secrets.
       env: {},
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -110,7 +110,7 @@ export function runFfmpeg(
   });
 }
 
-/** The shell is the one way to limit a program that every system has; a limit that a system does not know is left out. */
+/** Limits a native program by `ulimit`; a limit that the system does not support is skipped. */
 function limited({ command, native }: Ffmpeg, limits: Limits): readonly [string, ...string[]] {
   if (!native || process.platform === 'win32') return command;
   const script = 'ulimit -f "$1" 2>/dev/null; ulimit -v "$2" 2>/dev/null; shift 2; exec "$@"';

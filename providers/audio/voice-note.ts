@@ -9,23 +9,23 @@ import { type Ffmpeg, type Limits, runFfmpeg } from './ffmpeg.ts';
 
 export const VOICE_NOTE_TYPE = 'audio/x-caf';
 
-/** Well above an hour of a note. */
+/** More than an hour of audio. */
 export const MAX_NOTE_BYTES = 100 * 1024 * 1024;
 
-/** An hour of audio takes the WebAssembly build about half of the time. */
+/** The WebAssembly build converts an hour of audio in about half of the time. */
 const LIMITS: Limits = { seconds: 60, memoryBytes: 1024 ** 3, outputBytes: MAX_NOTE_BYTES };
-/** Each takes up to a gigabyte, and a processor for itself. */
-const AT_ONCE = 2;
+/** Each conversion takes up to a gigabyte of memory and a processor. */
+const CONCURRENCY = 2;
 
-/** By what `file-type` finds: the readers that may look at a file. Playlists, which name other files, have none. */
-const READERS: Readonly<Record<string, string>> = {
+/** The allowed demuxers by detected file type. Playlists, which refer to other files, are not allowed. */
+const DEMUXERS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(['mp3', 'mp2', 'mp1', 'aac'].map((type) => [type, 'mp3,aac'])),
   ...Object.fromEntries(['m4a', 'mp4', 'm4v', 'mov', '3gp', '3g2'].map((type) => [type, 'mov'])),
   ...Object.fromEntries(['ogg', 'oga', 'ogv', 'ogx', 'opus', 'spx'].map((type) => [type, 'ogg'])),
   wav: 'wav',
   caf: 'caf',
 };
-const EVERY_READER = 'aac,caf,mov,mp3,ogg,wav';
+const ALL_DEMUXERS = 'aac,caf,mov,mp3,ogg,wav';
 
 const DECODERS = [
   'aac,alac,flac,mp1,mp1float,mp2,mp2float,mp3,mp3float,opus,libopus,speex,libspeex,vorbis,libvorbis,amrnb,amrwb',
@@ -33,24 +33,24 @@ const DECODERS = [
   'pcm_s32be,pcm_s32le,pcm_f32be,pcm_f32le,pcm_f64be,pcm_f64le',
 ].join(',');
 
-/** Opus in Apple's Core Audio Format, mono: what Messages records. */
-const toNote = (readers: string): string[] =>
+/** Mono Opus in Apple's Core Audio Format, which is what Messages records. */
+const noteArguments = (demuxers: string): string[] =>
   [
     '-nostdin -hide_banner -v error -threads 1 -protocol_whitelist file,pipe',
-    `-format_whitelist ${readers} -codec_whitelist ${DECODERS} -i file:input`,
+    `-format_whitelist ${demuxers} -codec_whitelist ${DECODERS} -i file:input`,
     '-map 0:a:0 -map_metadata -1 -ac 1 -ar 48000 -c:a libopus -b:a 32k -threads 1 -f caf file:output',
   ].flatMap((part) => part.split(' '));
 
-/** A shell's exit codes for a program that could not be started at all. */
+/** The exit codes of a shell for a program that cannot be started. */
 const NOT_STARTED = [126, 127];
 
-/** The file is no audio that can be read, now or ever. */
+/** The file cannot be decoded; a retry is pointless. */
 export class UnreadableAudio extends Error {
   override readonly name = 'UnreadableAudio';
 }
 
 /**
- * Makes an audio file into the native form of a voice note and hands that to `store`.
+ * Converts an audio file to a voice note and passes it to `store`.
  * @throws UnreadableAudio
  */
 export type MakeVoiceNote = <T>(audio: Readable, store: (note: Readable) => Promise<T>) => Promise<T>;
@@ -60,14 +60,14 @@ export function createVoiceNoteMaker(
   untrusted: UntrustedWork,
   limits = LIMITS,
 ): MakeVoiceNote {
-  const limit = pLimit(AT_ONCE);
+  const limit = pLimit(CONCURRENCY);
   return (audio, store) =>
     limit(async () => {
       const scratch = await mkdtemp(SCRATCH_PREFIX);
       try {
         await pipeline(audio, createWriteStream(join(scratch, 'input')));
-        const readers = await readersFor(scratch, untrusted);
-        await transcode(ffmpeg, readers, scratch, limits);
+        const demuxers = await demuxersFor(scratch, untrusted);
+        await transcode(ffmpeg, demuxers, scratch, limits);
         return await store(createReadStream(join(scratch, 'output')));
       } finally {
         await rm(scratch, { recursive: true, force: true });
@@ -75,23 +75,28 @@ export function createVoiceNoteMaker(
     });
 }
 
-async function readersFor(scratch: string, untrusted: UntrustedWork): Promise<string> {
+async function demuxersFor(scratch: string, untrusted: UntrustedWork): Promise<string> {
   const found = await untrusted.run(scratch, 'typeOfFile', join(scratch, 'input')).catch((error: unknown) => {
     throw error instanceof Unreadable ? new UnreadableAudio(error.message) : error;
   });
-  const readers = found ? READERS[found.ext] : EVERY_READER;
-  if (readers === undefined) throw new UnreadableAudio(`it is ${found?.mime}`);
-  return readers;
+  const demuxers = found ? DEMUXERS[found.ext] : ALL_DEMUXERS;
+  if (demuxers === undefined) throw new UnreadableAudio(`it is ${found?.mime}`);
+  return demuxers;
 }
 
-async function transcode(ffmpeg: Ffmpeg, readers: string, scratch: string, limits: Limits): Promise<void> {
-  const { code, signal, tookTooLong, stderr } = await runFfmpeg(ffmpeg, toNote(readers), scratch, limits);
+async function transcode(ffmpeg: Ffmpeg, demuxers: string, scratch: string, limits: Limits): Promise<void> {
+  const { code, signal, tookTooLong, stderr } = await runFfmpeg(
+    ffmpeg,
+    noteArguments(demuxers),
+    scratch,
+    limits,
+  );
   const reason = stderr.trim().slice(0, 500);
   if (tookTooLong) throw new UnreadableAudio('it took too long');
-  // One that could not even begin, or had no room, says nothing about the file.
+  // A program that cannot start, or a full disk, says nothing about the file.
   if (code !== null && (NOT_STARTED.includes(code) || /No space left on device/i.test(stderr)))
     throw new Error(`ffmpeg could not run: ${reason}`);
-  // One that was stopped was too much for its limits.
+  // A program terminated by a signal has exceeded its limits.
   if (code !== 0)
     throw new UnreadableAudio(signal === null ? reason : `it was stopped by ${signal}: ${reason}`);
   const { size } = await stat(join(scratch, 'output'));

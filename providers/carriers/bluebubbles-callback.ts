@@ -6,9 +6,9 @@ import { readJsonBody } from './callback-secret.ts';
 const Event = z.object({ type: z.string(), data: z.unknown() });
 
 /**
- * The events of a webhook call. The server repeats none and may tell the same twice: ids are made of the
- * message's, so that the same fact has the same id.
- * @param baseUrl the server's, for the addresses of files.
+ * Parses a webhook call. The server has no event ids and may report the same event twice, so event ids are derived
+ * from the message's id.
+ * @param baseUrl the server's URL, for the URLs of files.
  * @throws ZodError, Unreadable
  */
 export function readBlueBubblesEvent(rawBody: string, baseUrl: string, now: Date): CarrierEvent[] {
@@ -20,7 +20,7 @@ export function readBlueBubblesEvent(rawBody: string, baseUrl: string, now: Date
   return type === 'new-message' ? inbound(message, baseUrl, now) : [];
 }
 
-/** A timeout is not the end of a message: such a one may have left all the same. */
+/** A timeout is not final: the message may have been sent. */
 function sendError({ guid, error }: BlueBubblesMessage, at: Date): CarrierEvent[] {
   if (!error || error === TIMED_OUT) return [];
   return [
@@ -53,7 +53,7 @@ function receipts({ guid, dateDelivered, dateRead }: BlueBubblesMessage): Carrie
 
 function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): CarrierEvent[] {
   const { guid, handle, itemType, threadOriginatorGuid: replyTo } = message;
-  // A line talks with one person at a time; changes of a conversation's members or name are no messages.
+  // Group messages are ignored, as are items that are not messages, such as a changed group name.
   if (!handle || itemType !== 0 || isGroupMessage(message)) return [];
   const about = {
     eventId: guid,
@@ -70,7 +70,7 @@ function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): Carri
     contentType: file.mimeType ?? null,
     url: attachmentUrl(baseUrl, file.guid),
   }));
-  // What stands for a file in the text.
+  // The placeholder for a file in the text.
   const text = (message.text ?? '').replaceAll('\uFFFC', '').trim();
   if (text === '' && attachments.length === 0) return [];
   return [
@@ -89,10 +89,10 @@ function inbound(message: BlueBubblesMessage, baseUrl: string, now: Date): Carri
 export const attachmentUrl = (baseUrl: string, guid: string): string =>
   `${baseUrl.replace(/\/$/, '')}/api/v1/attachment/${encodeURIComponent(guid)}/download`;
 
-/** `p:0/<guid>` names a part of a message, `bp:<guid>` a bubble. */
+/** `p:0/<guid>` is a part of a message, `bp:<guid>` a bubble. */
 const bareGuid = (target: string): string => target.replace(/^(p:\d+\/|bp:)/, '');
 
-/** `love` and `-love`, or Apple's numbers: 2000 and the following for added, 3000 and the following for removed. */
+/** `love` and `-love`, or Apple's numbers: from 2000 on for added, from 3000 on for removed reactions. */
 function readReaction(type: string | number): { reaction: Reaction; removed: boolean } | null {
   const code = Number(type);
   if (Number.isInteger(code)) {

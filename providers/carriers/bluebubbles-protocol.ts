@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is read of the BlueBubbles server's answers and events (server 1.9, REST API v1). */
+/** The fields that are used of the BlueBubbles server's responses and events (server 1.9, REST API v1). */
 export const BlueBubblesMessage = z.object({
   guid: z.string().min(1),
   tempGuid: z.string().nullish(),
@@ -26,7 +26,7 @@ export type BlueBubblesMessage = z.infer<typeof BlueBubblesMessage>;
 
 export const envelope = <T extends z.ZodType>(data: T) => z.object({ data });
 
-export const ErrorAnswer = z.object({
+export const ErrorResponse = z.object({
   message: z.string().nullish(),
   error: z.object({ type: z.string().nullish(), message: z.string().nullish() }).nullish(),
   data: BlueBubblesMessage.nullish().catch(null),
@@ -36,17 +36,17 @@ export const ErrorAnswer = z.object({
 export const NOT_REGISTERED = 22;
 export const TIMED_OUT = 4;
 
-/** `iMessage;-;+14155550123`; newer systems also name the same conversation `any;-;…`, and SMS `SMS;-;…`. */
+/** `iMessage;-;+14155550123` or `SMS;-;…`. Newer systems also use `any;-;…` for the same conversation. */
 export const chatGuid = (channel: string, address: string): string =>
   `${channel === 'sms' ? 'SMS' : 'iMessage'};-;${address}`;
 
-/** Whether a message is of the conversation with an address, under whatever name the server knows it. */
+/** Whether a message belongs to the conversation with an address, under any of its GUIDs. */
 export function isChatWith(message: BlueBubblesMessage, address: string): boolean {
   const wanted = address.toLowerCase();
   if (message.handle?.address.toLowerCase() === wanted) return true;
   return (message.chats ?? []).some(({ guid }) => guid.split(';').at(-1)?.toLowerCase() === wanted);
 }
 
-/** `;+;` stands in the names of group conversations. */
+/** GUIDs of group conversations contain `;+;`. */
 export const isGroupMessage = (message: BlueBubblesMessage): boolean =>
   (message.chats ?? []).some(({ guid }) => guid.includes(';+;'));

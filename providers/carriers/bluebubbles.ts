@@ -10,7 +10,7 @@ import {
   BlueBubblesMessage,
   chatGuid,
   envelope,
-  ErrorAnswer,
+  ErrorResponse,
   isChatWith,
   NOT_REGISTERED,
   TIMED_OUT,
@@ -27,45 +27,45 @@ import type {
 } from './carrier.ts';
 
 export interface BlueBubblesCarrierOptions {
-  /** How its servers are connected to, which tenants name. */
+  /** Checks connections to servers, which are named by tenants. */
   guard?: Guard;
   fetchMedia?: FetchMedia;
   timeoutMs?: number;
-  /** Between two questions about a recipient's reach. */
-  askAgainMs?: number;
+  /** The pause between two availability checks of a recipient. */
+  recheckMs?: number;
   clock?: () => Date;
 }
 
-/** A line's Mac, with the BlueBubbles server on it. */
+/** The BlueBubbles server on the line's Mac. */
 export const BlueBubblesConfig = z.object({
   url: z.url({ protocol: /^https?$/ }),
   password: z.string().min(1).meta({ secret: true }),
-  /** Stands in the callback's address, since the server signs nothing. */
+  /** Part of the callback URL, because the server does not sign its callbacks. */
   callbackSecret: z.string().min(16).meta({ secret: true }),
   method: z.enum(['apple-script', 'private-api']).default('apple-script'),
 });
 export type BlueBubblesConfig = z.infer<typeof BlueBubblesConfig>;
 
-/** The server waits for Messages up to 120 s before it answers. */
+/** The server waits for Messages for up to 120 s before it responds. */
 const TIMEOUT_MS = 130_000;
-/** Until then a message whose answer was lost may still leave; one with files can take the server 20 minutes. */
+/** How long after its start an attempt without a response may still be sent; the server can take 20 minutes for files. */
 const SETTLE_MS = 180_000;
 const SETTLE_FILES_MS = 21 * 60_000;
-const QUESTION_TIMEOUT_MS = 10_000;
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+const QUERY_TIMEOUT_MS = 10_000;
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 const CLOCK_SKEW_MS = 60_000;
 const PAGE = 1000;
 const MAX_PAGES = 10;
-/** A single "not on iMessage" is wrong too often to count. */
-const DENIALS_NEEDED = 3;
-/** How long a "yes" stays good. */
+/** A single negative result is wrong too often. */
+const NEGATIVE_CHECKS = 3;
+/** How long a positive result is cached. */
 const REACHABLE_MS = 24 * 3_600_000;
-const MAX_REMEMBERED = 100_000;
+const MAX_CACHED = 100_000;
 
-/** iMessage and SMS by a Mac that runs the BlueBubbles server (REST API v1). */
+/** iMessage and SMS through a Mac that runs the BlueBubbles server (REST API v1). */
 export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Carrier<BlueBubblesConfig> {
-  const { guard, fetchMedia, timeoutMs = TIMEOUT_MS, askAgainMs = 400, clock = () => new Date() } = options;
-  // A connection for each request: one that was kept may turn out to be closed, with the message in it.
+  const { guard, fetchMedia, timeoutMs = TIMEOUT_MS, recheckMs = 400, clock = () => new Date() } = options;
+  // No connection reuse: a message written to a connection that the server is closing would have an unknown outcome.
   const agent = new Agent({
     connections: 32,
     pipelining: 0,
@@ -73,7 +73,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     bodyTimeout: 0,
     ...(guard && { connect: guard.connect }),
   });
-  /** When an address was last found within reach, by server and address. */
+  /** When an address was last found available, by server and address. */
   const reachable = new Map<string, number>();
 
   async function call(
@@ -93,31 +93,32 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
         ...(content !== null && { body: content }),
       },
       signal,
-      MAX_ANSWER_BYTES,
+      MAX_RESPONSE_BYTES,
     );
   }
 
-  const ask = (config: BlueBubblesConfig, path: string, body?: unknown): Promise<Exchange> =>
-    call(config, path, { body, signal: AbortSignal.timeout(QUESTION_TIMEOUT_MS) });
+  const query = (config: BlueBubblesConfig, path: string, body?: unknown): Promise<Exchange> =>
+    call(config, path, { body, signal: AbortSignal.timeout(QUERY_TIMEOUT_MS) });
 
-  /** One "yes" is believed, and remembered; a "no" only when it is repeated. */
-  async function askReach(
+  /** A positive result counts at once and is cached, a negative one only if it is repeated. */
+  async function checkReach(
     config: BlueBubblesConfig,
     address: string,
   ): Promise<Availability & { answered: boolean }> {
     const key = `${config.url} ${address}`;
     if ((reachable.get(key) ?? 0) > clock().getTime() - REACHABLE_MS)
       return { status: 'available', answered: true };
-    for (let denials = 0; denials < DENIALS_NEEDED; denials += 1) {
-      if (denials > 0) await pause(askAgainMs);
-      const answer = await ask(
+    for (let checks = 0; checks < NEGATIVE_CHECKS; checks += 1) {
+      if (checks > 0) await pause(recheckMs);
+      const response = await query(
         config,
         `/handle/availability/imessage?address=${encodeURIComponent(address)}`,
       );
-      const found = readOk(answer, envelope(z.object({ available: z.boolean() })));
-      if (!found) return { status: 'error', reason: whyNot(answer), answered: answer.error === null };
+      const found = readOk(response, envelope(z.object({ available: z.boolean() })));
+      if (!found)
+        return { status: 'error', reason: failureReason(response), answered: response.error === null };
       if (!found.data.available) continue;
-      if (reachable.size >= MAX_REMEMBERED) reachable.clear();
+      if (reachable.size >= MAX_CACHED) reachable.clear();
       reachable.set(key, clock().getTime());
       return { status: 'available', answered: true };
     }
@@ -132,11 +133,11 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     const { attemptId: tempGuid, text } = message;
     const chat = chatGuid(message.channel, message.to.address);
     const { method } = config;
-    const answer = await call(config, '/message/text', {
+    const response = await call(config, '/message/text', {
       body: { chatGuid: chat, tempGuid, message: text, method },
       signal,
     });
-    if (!isUnknownChat(answer)) return sendOutcome(answer, BlueBubblesMessage);
+    if (!isUnknownChat(response)) return sendOutcome(response, BlueBubblesMessage);
     const service = message.channel === 'sms' ? 'SMS' : 'iMessage';
     const opening = { addresses: [message.to.address], message: text, method, service, tempGuid };
     const opened = await call(config, '/chat/new', { body: opening, signal });
@@ -155,7 +156,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
         if (!fetchMedia) throw new Error('attachments cannot be fetched here');
         content = await fetchMedia(file.url, signal);
       } catch (error) {
-        const reason = `an attachment could not be fetched: ${error instanceof Error ? error.message : 'no reason'}`;
+        const reason = `an attachment could not be fetched: ${error instanceof Error ? error.message : 'unknown error'}`;
         return [...outcomes, { kind: 'transient', reason }];
       }
       const form = new FormData();
@@ -185,29 +186,29 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     timeoutMs,
 
     async checkAvailability(config, address) {
-      const { answered: _, ...found } = await askReach(config, address);
+      const { answered: _, ...found } = await checkReach(config, address);
       return found;
     },
 
     async configureInbound(config, _lineId, callbackUrl) {
       const url = new URL(callbackUrl);
       url.searchParams.set('secret', config.callbackSecret);
-      const known = await ask(config, '/webhook');
+      const known = await query(config, '/webhook');
       const webhooks = readOk(known, envelope(z.array(z.object({ url: z.string() }))));
-      if (!webhooks) throw new Error(whyNot(known));
+      if (!webhooks) throw new Error(failureReason(known));
       if (webhooks.data.some((webhook) => webhook.url === url.href)) return;
       const events = ['new-message', 'updated-message', 'message-send-error'];
-      const answer = await ask(config, '/webhook', { url: url.href, events });
-      if (!isOk(answer)) throw new Error(whyNot(answer));
+      const response = await query(config, '/webhook', { url: url.href, events });
+      if (!isOk(response)) throw new Error(failureReason(response));
     },
 
     async send(config, message, signal) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      // The server answers 200 to what will never leave for an address without iMessage.
+      // For an address without iMessage, the server responds 200 and never sends the message.
       if (message.channel === 'imessage' && !signal.aborted) {
-        const { status, answered, reason = 'no answer' } = await askReach(config, message.to.address);
+        const { status, answered, reason = 'no response' } = await checkReach(config, message.to.address);
         if (status === 'unavailable') return { kind: 'unavailable', reason: 'not on iMessage' };
-        // An error that was answered may only mean that the server cannot tell: it has no Private API.
+        // An error response may only mean that the server cannot check, because it has no Private API.
         if (!answered) return { kind: 'transient', reason };
       }
       const parts = message.text === '' ? [] : [await sendText(config, message, limit)];
@@ -217,32 +218,32 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       if (!first) return { kind: 'refused', reason: 'there is nothing to send' };
       const broken = parts.find(({ kind }) => kind !== 'accepted');
       if (!broken || broken === first) return first;
-      // Trying again would send the parts that left a second time.
+      // A retry would send the first parts twice.
       return {
         kind: 'refused',
-        reason: `only a part was sent: ${'reason' in broken ? broken.reason : 'no reason'}`,
+        reason: `only a part was sent: ${'reason' in broken ? broken.reason : 'unknown error'}`,
       };
     },
 
-    /** The server forgets our reference once it has answered: the message is looked for by what it is. */
+    /** The server discards our reference after its response, so the message is found by its content. */
     async reconcile(config, attempt) {
       const after = attempt.startedAt.getTime() - CLOCK_SKEW_MS;
       const messages: BlueBubblesMessage[] = [];
       for (let page = 0; page < MAX_PAGES; page += 1) {
-        const query = { after, limit: PAGE, offset: page * PAGE, sort: 'DESC', with: ['chat', 'handle'] };
-        const answer = await ask(config, '/message/query', query);
-        const list = readOk(answer, envelope(z.array(BlueBubblesMessage)));
-        if (!list) return { kind: 'unreachable', reason: whyNot(answer) };
+        const filter = { after, limit: PAGE, offset: page * PAGE, sort: 'DESC', with: ['chat', 'handle'] };
+        const response = await query(config, '/message/query', filter);
+        const list = readOk(response, envelope(z.array(BlueBubblesMessage)));
+        if (!list) return { kind: 'unreachable', reason: failureReason(response) };
         messages.push(...list.data);
         if (list.data.length < PAGE) return findAttempt(messages, attempt, clock());
       }
-      // What is beyond the pages may be the one.
+      // The message may be on a later page.
       return { kind: 'unknown' };
     },
 
     async probe(config) {
-      const answer = await ask(config, '/ping');
-      if (!isOk(answer)) throw new Error(whyNot(answer));
+      const response = await query(config, '/ping');
+      if (!isOk(response)) throw new Error(failureReason(response));
     },
 
     checkCallback: ({ callbackSecret }, head) => checkSecret(callbackSecret, head),
@@ -260,7 +261,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       const { statusCode, headers, body } = await request(url, { dispatcher: agent, signal });
       if (statusCode !== 200) {
         await body.dump();
-        throw new Error(`the carrier answered ${statusCode}`);
+        throw new Error(`the carrier responded ${statusCode}`);
       }
       const contentType = headers['content-type'];
       return { contentType: typeof contentType === 'string' ? contentType : null, body };
@@ -270,7 +271,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   };
 }
 
-/** A chat that was made for its first message, in place of that message. */
+/** The response to creating a chat contains its first message. */
 const OpenedChat = z
   .object({ messages: z.array(BlueBubblesMessage).min(1) })
   .transform(({ messages }, context) => {
@@ -295,30 +296,30 @@ async function encode(
   return { contentType: form.headers.get('content-type'), content: Buffer.from(await form.arrayBuffer()) };
 }
 
-function sendOutcome(answer: Exchange, schema: z.ZodType<BlueBubblesMessage>): SendOutcome {
-  const reason = whyNot(answer);
-  if (!answer.connected) return { kind: 'transient', reason };
-  if (answer.error !== null || answer.status === null) return { kind: 'unknown', reason };
-  const { status } = answer;
+function sendOutcome(response: Exchange, schema: z.ZodType<BlueBubblesMessage>): SendOutcome {
+  const reason = failureReason(response);
+  if (!response.connected) return { kind: 'transient', reason };
+  if (response.error !== null || response.status === null) return { kind: 'unknown', reason };
+  const { status } = response;
   if (status >= 200 && status < 300) {
-    const message = readOk(answer, envelope(schema))?.data;
-    if (!message) return { kind: 'unknown', reason: 'an answer that could not be read' };
+    const message = readOk(response, envelope(schema))?.data;
+    if (!message) return { kind: 'unknown', reason: 'the response is malformed' };
     return message.error ? failedWith(message.error) : { kind: 'accepted', carrierMessageId: message.guid };
   }
-  const failed = readJson(answer, ErrorAnswer);
+  const failed = readJson(response, ErrorResponse);
   if (failed?.data?.error) return failedWith(failed.data.error);
-  // A message under this reference is on its way already.
+  // A message with this reference is already being sent.
   if (/already queued/i.test(failed?.error?.message ?? failed?.message ?? ''))
     return { kind: 'unknown', reason };
-  // The password and the load are the operator's matter, not the message's.
+  // Wrong credentials and rate limits do not concern the message.
   if (status === 401 || status === 403) return refusedCredentials(reason);
   if (status === 429) return { kind: 'transient', reason };
   if (status >= 400 && status < 500) return { kind: 'refused', reason };
-  // The server also answers 500 to messages that left.
+  // The server also responds 500 for messages that were sent.
   return { kind: 'unknown', reason };
 }
 
-/** Only that the recipient is not registered is certain; other errors are told of messages that left as well. */
+/** Only "not registered" is reliable; other errors are also reported for messages that were sent. */
 const failedWith = (code: number): SendOutcome =>
   code === NOT_REGISTERED
     ? { kind: 'unavailable', reason: 'not on iMessage' }
@@ -336,29 +337,29 @@ function findAttempt(
     candidates.findLast((message) => text !== null && text !== '' && message.text?.trim() === text.trim());
   if (found) {
     const { guid, error, isDelivered, dateDelivered } = found;
-    // SMS are told to have failed although they left.
+    // SMS can be reported as failed although they were sent.
     if (!error || isDelivered || dateDelivered || channel === 'sms')
       return { kind: 'accepted', carrierMessageId: guid };
     return error === TIMED_OUT ? { kind: 'unknown' } : { kind: 'not_sent' };
   }
-  // What cannot be told apart from this one must not be sent again.
+  // Without a text, a candidate cannot be told apart from this message.
   if (candidates.length > 0 && (text === null || text === '')) return { kind: 'unknown' };
   const settled = attachmentCount > 0 ? SETTLE_FILES_MS : SETTLE_MS;
   if (now.getTime() - startedAt.getTime() >= settled) return { kind: 'not_sent' };
   return { kind: 'unreachable', reason: 'it may still be on its way' };
 }
 
-const isUnknownChat = (answer: Exchange): boolean =>
-  answer.error === null &&
-  answer.status !== null &&
-  answer.status >= 400 &&
-  /chat.*(does not exist|not found)/i.test(readJson(answer, ErrorAnswer)?.error?.message ?? '');
+const isUnknownChat = (response: Exchange): boolean =>
+  response.error === null &&
+  response.status !== null &&
+  response.status >= 400 &&
+  /chat.*(does not exist|not found)/i.test(readJson(response, ErrorResponse)?.error?.message ?? '');
 
 const isOk = ({ status, error }: Exchange): boolean =>
   error === null && status !== null && status >= 200 && status < 300;
 
-const readOk = <T>(answer: Exchange, schema: z.ZodType<T>): T | null =>
-  isOk(answer) ? readJson(answer, schema) : null;
+const readOk = <T>(response: Exchange, schema: z.ZodType<T>): T | null =>
+  isOk(response) ? readJson(response, schema) : null;
 
 function readJson<T>({ error, body }: Exchange, schema: z.ZodType<T>): T | null {
   if (error !== null) return null;
@@ -369,9 +370,9 @@ function readJson<T>({ error, body }: Exchange, schema: z.ZodType<T>): T | null 
   }
 }
 
-function whyNot(answer: Exchange): string {
-  const { error, status } = answer;
-  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no answer';
-  const told = readJson(answer, ErrorAnswer);
-  return told?.error?.message ?? told?.message ?? `the carrier answered ${status}`;
+function failureReason(response: Exchange): string {
+  const { error, status } = response;
+  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no response';
+  const body = readJson(response, ErrorResponse);
+  return body?.error?.message ?? body?.message ?? `the carrier responded ${status}`;
 }

@@ -3,8 +3,8 @@ import { Unreadable } from '../untrusted/processes.ts';
 import { BadSignature, type CallbackHead } from './carrier.ts';
 
 /**
- * For providers that sign nothing: the callback's address bears a secret instead.
- * @param secret without one nothing is taken.
+ * For providers that do not sign callbacks: the callback URL contains a secret instead.
+ * @param secret undefined: every callback is refused.
  * @throws BadSignature
  */
 export function checkSecret(secret: string | undefined, { url }: CallbackHead): void {

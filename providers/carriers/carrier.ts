@@ -8,78 +8,79 @@ export type { CarrierEvent } from '#domain/carrier-event.ts';
 export type { SendOutcome } from '#domain/send-outcome.ts';
 
 /**
- * What every carrier adapter offers: one file per carrier, one line in `registry.ts`.
- * An adapter speaks one provider's protocol and knows nothing of lines, tenants or pacing.
+ * The interface of a carrier adapter. An adapter implements one provider's protocol and has no knowledge of tenants or
+ * pacing.
  */
 export interface Carrier<Config = unknown> {
-  /** Stands in `lines.carrier`, in the callback's address and in the task queue's name. */
+  /** Used in `lines.carrier`, in the callback URL and in the name of the task queue. */
   readonly name: string;
   readonly channels: readonly Channel[];
-  /** A line's settings at this carrier. Fields marked `.meta({ secret: true })` are stored encrypted and never shown. */
+  /** A line's settings. Fields marked `.meta({ secret: true })` are stored encrypted and never shown. */
   readonly config: z.ZodType<Config>;
-  /** How long one call may take, in milliseconds; after it the outcome is unknown, not failed. */
+  /** The timeout of a send, in milliseconds, after which its outcome is unknown. */
   readonly timeoutMs: number;
 
-  /** The setting that stands as `secret` in the address of the line's callbacks, where the provider signs none. */
+  /** The setting that is sent as `secret` in the callback URL, for providers that do not sign callbacks. */
   readonly callbackSecret?: string;
   /**
-   * The servers that the settings name, by setting: URLs, or host names of mail servers. They are the tenant's own
-   * word, and are checked before they are kept; connections to them go through the guard.
+   * The servers in the settings, by setting: URLs, or host names of mail servers. They are named by tenants, so they are
+   * checked before they are stored, and connections to them must use the guard.
    */
   servers?(config: Config): Record<string, string>;
 
   /** Provisions new lines; absent if lines are set up by hand. */
   readonly provisioning?: LineProvisioning<Config>;
   /**
-   * Tells the carrier where to report replies, reactions, reads and calls of a line; again changes nothing. Absent
-   * where somebody enters the address there.
+   * Registers the callback URL of a line at the carrier. Idempotent. Absent if it is registered by hand.
    */
   configureInbound?(config: Config, lineId: string, callbackUrl: string): Promise<void>;
 
-  /** Hands one message to the carrier. Never throws: whatever happens is one of the outcomes. */
+  /** Sends one message. Never throws. */
   send(config: Config, message: OutboundMessage, signal: AbortSignal): Promise<SendOutcome>;
-  /** Asks what became of a call whose answer was lost. */
+  /** Finds out the outcome of an attempt whose response was lost. */
   reconcile(config: Config, attempt: AttemptReference): Promise<ReconcileOutcome>;
   checkAvailability(config: Config, address: string): Promise<Availability>;
-  /** Whether the line can send: the probe behind `healthCheck`. Throws with the reason when it cannot. */
+  /** Checks that the line can send. Throws with the reason if it cannot. */
   probe(config: Config, lineId: string): Promise<void>;
   /**
-   * Whether a callback can be this carrier's, by its address and headers: before its body is read.
-   * Throws `BadSignature` otherwise.
+   * Checks the URL and headers of a callback before its body is read.
+   * Throws `BadSignature`.
    */
   checkCallback?(config: Config, head: CallbackHead): void;
   /**
-   * Verifies that a callback came from this carrier, about the line in its address, and reads its events. Their
-   * attachments' addresses are absolute. Throws `BadSignature`; `ZodError` or `Unreadable` when the body is malformed.
-   * @param tenant whose turn reading untrusted content is.
+   * Verifies that a callback is from this carrier and about the line in its URL, and parses its events, with absolute
+   * URLs of attachments. Throws `BadSignature`; `ZodError` or `Unreadable` if the body is malformed.
+   * @param tenant the workspace, for fair scheduling of parsing.
    */
   parseCallback(config: Config, request: CallbackRequest, tenant: string): Promise<CarrierEvent[]>;
   /**
-   * Reads what came in since `position`, where the provider is asked; null when the settings name no inbox. Null for the
-   * position: nothing is read but the position at the end of what there is.
-   * @param tenant whose turn reading untrusted content is.
+   * Reads new messages after `position`, for providers that are polled. Null for the position returns only the current
+   * end. Returns null if the settings name no inbox.
+   * @param tenant the workspace, for fair scheduling of parsing.
    */
   readInbox?(config: Config, position: string | null, tenant: string): Promise<InboxBatch | null>;
-  /** What callbacks are answered with where a JSON object is not understood. */
+  /** The response to callbacks, if the provider does not accept JSON. */
   readonly callbackAnswer?: { contentType: string; body: string };
-  /** How large a callback may be, in bytes, where its files come along in it. */
+  /** The maximum size of a callback in bytes, if it contains files. */
   readonly callbackLimit?: number;
   /**
-   * Opens a file that a callback told of; only this carrier's own addresses.
-   * Throws when it is not one or cannot be had just now.
+   * Downloads a file of a callback. Throws if the URL is not this carrier's or the file is not available.
    */
   openMedia(config: Config, url: string, signal: AbortSignal): Promise<CarrierMedia>;
-  /** Lets go of the connections it keeps. */
+  /** Closes idle connections. */
   close(): Promise<void>;
 }
 
 export interface LineProvisioning<Config = unknown> {
-  /** May be retried after a crash: the same line gets the same identity. Throws `LineRefused` when the line is permanently unavailable, anything else when it is unavailable now. */
+  /**
+   * Allocates the line's address. Idempotent per line. Throws `LineRefused` if no such line will be available, anything
+   * else if it may be later.
+   */
   allocate(line: NewLine): Promise<{ address: string; config: Config }>;
 }
 
 export interface InboxBatch {
-  /** In the order they came, each with the position behind it. */
+  /** In order of arrival, each with the position after it. */
   read: InboxItem[];
   more: boolean;
 }
@@ -87,7 +88,7 @@ export interface InboxBatch {
 export interface InboxItem {
   events: CarrierEvent[];
   position: string;
-  /** A message that is passed over because it cannot be read: the name it has in the inbox, and why. */
+  /** The message is skipped because it cannot be parsed: its id in the inbox, and the reason. */
   unreadable?: { reference: string; reason: string };
 }
 
@@ -96,35 +97,35 @@ export interface NewLine {
   channel: Channel;
   firstName: string;
   lastName: string;
-  /** The address wished for an email line. */
+  /** The requested address of an email line. */
   email: string | null;
   areaCode: string | null;
   /** ISO 3166-1 alpha-2. */
   country: string;
 }
 
-/** The carrier does not give out such a line, now or later. The message says why. */
+/** The carrier rejects the line permanently. The message is the reason. */
 export class LineRefused extends Error {
   override readonly name = 'LineRefused';
 }
 
 export interface OutboundMessage {
-  /** Unique per attempt: the carrier's reference for de-duplication and for `reconcile`. */
+  /** Unique per attempt. Sent to the carrier as the reference for deduplication and `reconcile`. */
   attemptId: string;
-  /** The same for every attempt at one message: what the carrier's own logs can be searched by. */
+  /** The same for all attempts of a message, for searching the carrier's logs. */
   messageId: string;
   lineId: string;
   channel: Channel;
-  /** The line's own identity: a phone number in E.164 or an email address. */
+  /** The line's phone number in E.164 or email address. */
   from: { address: string; name: string };
   to: { address: string; name: string | null };
-  /** Email only; without it the first line of the text serves. */
+  /** Email only. Default: the first line of the text. */
   subject?: string;
   text: string;
   attachments: OutboundAttachment[];
-  /** Where the carrier reports receipts and replies, e.g. `https://…/callbacks/carriers/simulated/{lineId}`. */
+  /** For receipts and replies: `https://…/callbacks/carriers/simulated/{lineId}`. */
   callbackUrl: string;
-  /** Email only: where a one-click unsubscribe is posted (RFC 8058). */
+  /** Email only: the one-click unsubscribe URL (RFC 8058). */
   unsubscribeUrl?: string;
 }
 
@@ -135,7 +136,7 @@ export interface OutboundAttachment {
   voiceNote: boolean;
 }
 
-/** Reads an outbound attachment, for carriers that want its content and not its URL. Throws when it cannot be had. */
+/** Reads an outbound attachment, for carriers that take its content instead of a URL. Throws if it is not available. */
 export type FetchMedia = (
   url: string,
   signal: AbortSignal,
@@ -143,7 +144,7 @@ export type FetchMedia = (
 
 export interface CarrierMedia {
   contentType: string | null;
-  /** In bytes, where it is told beforehand. */
+  /** In bytes, if known in advance. */
   size?: number;
   body: Readable;
 }
@@ -154,20 +155,20 @@ export interface AttemptReference {
   channel: Channel;
   to: string;
   startedAt: Date;
-  /** What was sent, for carriers that know no reference of ours; null when it can no longer be told. */
+  /** The text that was sent, for carriers without references; null if it is no longer known. */
   text: string | null;
   attachmentCount: number;
-  /** The carrier's ids of other attempts at this recipient: what is known to be another message. */
+  /** The carrier's ids of other attempts to this recipient, which must be another message. */
   takenIds: readonly string[];
 }
 
 export type ReconcileOutcome =
   | { kind: 'accepted'; carrierMessageId: string }
-  /** The carrier vouches that it never took the message. */
+  /** The carrier certainly did not accept the message. */
   | { kind: 'not_sent' }
-  /** The carrier cannot be asked just now; ask again later. */
+  /** The outcome cannot be determined yet; to be retried. */
   | { kind: 'unreachable'; reason: string }
-  /** The carrier has no way to tell. */
+  /** The carrier cannot determine the outcome. */
   | { kind: 'unknown' };
 
 export type Availability = { status: 'available' | 'unavailable' | 'error'; reason?: string };

@@ -1,7 +1,7 @@
 import { type SecretBox, secretContext } from '../secret-box.ts';
 import type { Carrier } from './carrier.ts';
 
-/** A workspace's own SMS account as it is stored. */
+/** A workspace's SMS account. */
 interface FallbackAccount {
   accountSid: string | null;
   authTokenSealed: string | null;
@@ -10,8 +10,8 @@ interface FallbackAccount {
 }
 
 /**
- * The account in the terms of the adapter that sends through it.
- * @throws ZodError when the carrier does not take it, or whatever `secrets.open` throws.
+ * Builds the adapter's settings for an account.
+ * @throws ZodError if they are invalid, or whatever `secrets.open` throws.
  */
 export function fallbackConfig<Config>(
   carrier: Carrier<Config>,

@@ -7,8 +7,8 @@ import { htmlToText } from '../untrusted/html-text.ts';
 const Header = z.object({ Name: z.string(), Value: z.string() });
 
 /**
- * Email that comes in, as Postmark's inbound webhook tells of it
- * (https://postmarkapp.com/developer/webhooks/inbound-webhook); any other service or script may post the same shape.
+ * An inbound email in the format of Postmark's inbound webhook
+ * (https://postmarkapp.com/developer/webhooks/inbound-webhook), which any service or script can post.
  */
 export const InboundEmail = z.object({
   MessageID: z
@@ -29,11 +29,11 @@ export const InboundEmail = z.object({
 });
 export type InboundEmail = z.infer<typeof InboundEmail>;
 
-/** The first value of a header, whatever the case of its name. */
+/** The first value of a header; names are case-insensitive. */
 export const header = ({ Headers }: InboundEmail, name: string): string | undefined =>
   Headers.find(({ Name }) => Name.toLowerCase() === name.toLowerCase())?.Value.trim();
 
-/** What a person reads in it: its text, or, when it is HTML alone, the text of that. */
+/** The plain text, else the text of the HTML. */
 export function textOf({ TextBody, HtmlBody }: InboundEmail): string {
   const text = TextBody?.trim() ?? '';
   if (text !== '' || !HtmlBody) return text;
@@ -42,19 +42,19 @@ export function textOf({ TextBody, HtmlBody }: InboundEmail): string {
 
 const EVENT = 'inbound:';
 
-/** A Message-ID as it is kept: strangers choose theirs, of any length. */
+/** A Message-ID of bounded length: senders choose them. */
 export function shortId(id: string): string {
-  const kept = toStorable(id);
-  if (kept.length + EVENT.length <= MAX_CARRIER_ID && kept !== '') return kept;
+  const stored = toStorable(id);
+  if (stored.length + EVENT.length <= MAX_CARRIER_ID && stored !== '') return stored;
   return createHash('sha256').update(id).digest('hex');
 }
 
 export const eventIdOf = ({ MessageID }: InboundEmail): string => EVENT + shortId(MessageID);
 
-/** Those that we give: the id of an attempt at some domain. */
+/** Our own Message-IDs: the id of an attempt, at any domain. */
 export const OWN_MESSAGE_ID = /<[0-9a-f]{24}@[^<>\s]+>/g;
 
-/** By the sender's clock, which may be wrong, but not ahead of ours. */
+/** Parses a date; a missing or future one becomes now. */
 export function pastDate(text: string | null | undefined): Date {
   const now = Date.now();
   const at = Date.parse(text ?? '');

@@ -4,7 +4,7 @@ import type { Carrier } from './carrier.ts';
 import type { CarrierRegistry } from './registry.ts';
 import { openConfig } from './secret-config.ts';
 
-/** A line's carrier, and the line's settings there with their secrets opened. */
+/** A line's carrier and its decrypted settings. */
 export function lineCarrier(
   { carriers, secrets }: { carriers: CarrierRegistry; secrets: SecretBox },
   line: { id: string; workspaceId: string; carrier: string; carrierConfig: Record<string, unknown> },
@@ -17,6 +17,6 @@ export function lineCarrier(
   };
 }
 
-/** Where a carrier reports about a line. */
+/** The callback URL of a line. */
 export const callbackAddress = (publicUrl: string, carrier: Pick<Carrier, 'name'>, lineId: string): string =>
   `${publicUrl}/callbacks/carriers/${carrier.name}/${lineId}`;

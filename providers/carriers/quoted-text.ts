@@ -1,4 +1,4 @@
-/** Where the message begins that is answered, as mail programs write it above what they quote. */
+/** Headings that mail clients write above a quoted message. */
 const HEADINGS = [
   /^-{2,} ?(Original Message|Ursprüngliche Nachricht|Message d'origine|Mensaje original) ?-{2,}[ \t]*$/im,
   /^_{10,}[ \t]*\n(From|Von|De): /m,
@@ -6,8 +6,7 @@ const HEADINGS = [
 ];
 
 /**
- * "On Mon, 3 Mar 2025 at 10:00, Dana <dana@example.com> wrote:", broken over lines at most once; also in German, French,
- * Spanish.
+ * "On Mon, 3 Mar 2025 at 10:00, Dana <dana@example.com> wrote:", on one line or two; also in German, French and Spanish.
  */
 const ATTRIBUTION = {
   begins: /^(On|Am|Le|El) /,
@@ -18,7 +17,7 @@ const ATTRIBUTION = {
 const isAttribution = (text: string): boolean =>
   text.length <= ATTRIBUTION.length && ATTRIBUTION.begins.test(text) && ATTRIBUTION.ends.test(text.trimEnd());
 
-/** Where a heading that names the sender begins; null when there is none. */
+/** The index of the attribution line; null if there is none. */
 function attributionLine(lines: readonly string[]): number | null {
   const found = lines.findIndex(
     (line, index) => isAttribution(line) || isAttribution(`${line} ${lines[index + 1] ?? ''}`),
@@ -26,13 +25,13 @@ function attributionLine(lines: readonly string[]): number | null {
   return found < 0 ? null : found;
 }
 
-/** The text that somebody wrote in answer, without the message it quotes; all of it when nothing else is there. */
+/** Removes the quoted message from a reply; returns the whole text if nothing else remains. */
 export function unquoted(text: string): string {
   const plain = text.replaceAll('\r\n', '\n');
   const starts = HEADINGS.map((heading) => plain.search(heading)).filter((at) => at >= 0);
   const beginning = plain.slice(0, Math.min(plain.length, ...starts)).split('\n');
   const lines = beginning.slice(0, attributionLine(beginning) ?? beginning.length);
-  // What is quoted without a heading, to the end.
+  // Trailing lines quoted without a heading.
   const own = lines
     .slice(0, lines.findLastIndex((line) => !/^(>|\s*$)/.test(line)) + 1)
     .join('\n')

@@ -8,28 +8,28 @@ import { smtpCarrier } from './smtp.ts';
 import { twilioCarrier } from './twilio.ts';
 
 export interface CarrierOptions {
-  /** Null where there is no simulator, as in production. */
+  /** Null in production. */
   simulator: SimulatedCarrierOptions | null;
-  /** How servers are connected to that tenants name in their lines' settings. */
+  /** Checks connections to servers that tenants name in their lines' settings. */
   guard: Guard;
-  /** Reads what strangers send. */
+  /** Parses untrusted content. */
   untrusted: UntrustedWork;
-  /** How the content of outbound attachments is had; without it, messages that need it are refused. */
+  /** Without it, carriers that require the content of attachments refuse messages with any. */
   fetchMedia?: FetchMedia;
-  /** Twilio's API where it is not Twilio's own address, as in tests. */
+  /** Default: Twilio's. */
   twilioUrl?: string | null;
 }
 
 export interface CarrierRegistry {
   readonly names: readonly string[];
-  /** @throws when no carrier of that name is configured. */
+  /** @throws if no carrier of that name is configured. */
   get(name: string): Carrier;
-  /** The carrier that provisions new lines of a channel; null when none does. */
+  /** The carrier that provisions new lines of a channel; null if there is none. */
   provisionerOf(channel: Channel): Carrier | null;
   close(): Promise<void>;
 }
 
-/** All carriers there are: the only place that knows their names. */
+/** All carriers. No other production code refers to them by name. */
 export function createCarriers({
   simulator,
   guard,
@@ -48,7 +48,7 @@ export function createCarriers({
     names: [...byName.keys()],
     get(name) {
       const carrier = byName.get(name);
-      if (!carrier) throw new Error(`There is no carrier "${name}" here`);
+      if (!carrier) throw new Error(`unknown carrier "${name}"`);
       return carrier;
     },
     provisionerOf: (channel) =>

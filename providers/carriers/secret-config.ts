@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** What stands for a secret wherever a line's settings are shown. */
+/** Shown in place of a secret. */
 export const MASK = '••••••••';
 
-/** The names of a carrier's settings that are secret: those declared with `.meta({ secret: true })`. */
+/** The names of secret settings, which are declared with `.meta({ secret: true })`. */
 export function secretFields(schema: z.ZodType): string[] {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return Object.entries(properties)
@@ -12,8 +12,8 @@ export function secretFields(schema: z.ZodType): string[] {
 }
 
 /**
- * Checks a line's settings as they were given and seals their secrets, for storing.
- * @throws ZodError when the carrier does not take them.
+ * Validates settings and encrypts their secrets for storage.
+ * @throws ZodError
  */
 export function sealConfig(
   schema: z.ZodType,
@@ -25,7 +25,7 @@ export function sealConfig(
 }
 
 /**
- * Stored settings as the adapter takes them.
+ * Decrypts and validates stored settings.
  * @throws ZodError, or whatever `open` throws.
  */
 export function openConfig<Config>(
@@ -36,7 +36,7 @@ export function openConfig<Config>(
   return schema.parse(mapSecrets(schema, stored, open));
 }
 
-/** Settings fit to be shown: whether a secret is set, never what it is. */
+/** Settings with their secrets masked. */
 export function maskConfig(schema: z.ZodType, stored: Record<string, unknown>): Record<string, unknown> {
   return mapSecrets(schema, stored, () => MASK);
 }

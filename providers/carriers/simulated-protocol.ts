@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { Channel } from '#domain/channel.ts';
 
-/** The simulated carrier's own HTTP protocol, as its document would state it. */
+/** The HTTP protocol of the simulated carrier. */
 
-/** `POST /carrier/messages`. The same `clientReference` again gets the same answer and sends nothing. */
+/** `POST /carrier/messages`, idempotent by `clientReference`. */
 export const SendRequest = z.object({
   clientReference: z.string().min(1).max(200),
   messageReference: z.string().min(1).max(200),
   lineId: z.string().min(1).max(100),
   channel: Channel,
   from: z.string().max(320),
-  /** The workspace's own SMS account, where not the line sends. */
+  /** The workspace's SMS account, for messages that are not sent by the line. */
   account: z.string().optional(),
   to: z.string().min(1).max(320),
   subject: z.string().optional(),
@@ -29,11 +29,11 @@ export const SendRequest = z.object({
 });
 export type SendRequest = z.infer<typeof SendRequest>;
 
-/** The answer to a send that was taken, and to a question for one. */
+/** The response to an accepted send, and to a query for one. */
 export const Accepted = z.object({ id: z.string().min(1), status: z.literal('accepted') });
 export type Accepted = z.infer<typeof Accepted>;
 
-/** `POST /carrier/lines`: the same line again gets the same address. */
+/** `POST /carrier/lines`, idempotent by `lineId`. */
 export const AllocateRequest = z.object({
   lineId: z.string().min(1).max(100),
   channel: Channel,
@@ -63,8 +63,8 @@ export const ERROR_CODES = [
   'no_such_line',
 ] as const;
 
-/** Every answer other than 2xx. */
-export const ErrorAnswer = z.object({
+/** Every response other than 2xx. */
+export const ErrorResponse = z.object({
   error: z.object({
     code: z.enum(ERROR_CODES),
     message: z.string(),
@@ -75,16 +75,16 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 
 export const AvailabilityResponse = z.object({ available: z.boolean() });
 
-/** What is posted to a `callbackUrl`. The addresses of files in it are relative to the carrier's. */
+/** The body posted to a `callbackUrl`. URLs of files are relative to the carrier's URL. */
 export const Callback = z.object({ lineId: z.string(), events: z.array(CarrierEvent).min(1) });
 
 type OnWire<Event> = Event extends { at: Date } ? Omit<Event, 'at'> & { at: string } : never;
-/** An event as it is written: its instant in ISO 8601. */
+/** A serialized event, with its time in ISO 8601. */
 export type WireEvent = OnWire<CarrierEvent>;
 
 /**
- * The key that signs callbacks, in the form of the Standard Webhooks scheme. It is derived, so that what signs
- * callbacks does not also authenticate requests.
+ * The key that signs callbacks by the Standard Webhooks scheme. It is derived from the secret, because it must not
+ * authenticate requests.
  */
 export function callbackKey(secret: string): string {
   return `whsec_${createHmac('sha256', secret).update('callbacks').digest('base64')}`;

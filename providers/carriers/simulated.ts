@@ -19,17 +19,17 @@ import {
   AvailabilityResponse,
   Callback,
   callbackKey,
-  ErrorAnswer,
+  ErrorResponse,
   InboundSettings,
   type SendRequest,
 } from './simulated-protocol.ts';
 
 export interface SimulatedCarrierOptions {
-  /** Where the simulator listens, e.g. `http://127.0.0.1:4010`. */
+  /** The URL of the simulator, for example `http://127.0.0.1:4010`. */
   url: string;
-  /** Authenticates requests to it; the key of its callbacks is derived from it. */
+  /** Authenticates requests; the key that signs callbacks is derived from it. */
   secret: string;
-  /** Longer than the 5 s that its slowest recipient takes. */
+  /** Must be longer than the 5 s of the slowest simulated recipient. */
   timeoutMs?: number;
   clock?: () => Date;
 }
@@ -37,15 +37,12 @@ export interface SimulatedCarrierOptions {
 const SimulatedConfig = z.object({ from: z.string().optional(), messagingServiceSid: z.string().optional() });
 type SimulatedConfig = z.infer<typeof SimulatedConfig>;
 
-const QUESTION_TIMEOUT_MS = 5_000;
-const MAX_ANSWER_BYTES = 64 * 1024;
-/**
- * A request whose connection was lost may still be on its way into the carrier: until this long after its
- * start, "never seen" is not yet "never sent".
- */
+const QUERY_TIMEOUT_MS = 5_000;
+const MAX_RESPONSE_BYTES = 64 * 1024;
+/** How long after its start a request whose connection was lost may still reach the carrier. */
 const SETTLE_MS = 2_000;
 
-/** The adapter of the simulated carrier; a line has no settings there, an SMS account has a sender. */
+/** The adapter of the simulated carrier. Lines have no settings; a fallback account has a sender. */
 export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<SimulatedConfig> {
   const { url, secret, timeoutMs = 8_000, clock = () => new Date() } = options;
   const { origin } = new URL(url);
@@ -53,15 +50,15 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
   const callbacks = new Webhook(callbackKey(secret));
   const authorization = `Bearer ${secret}`;
 
-  async function ask(path: string): Promise<Exchange> {
-    const question = { origin, path, method: 'GET', headers: { authorization } } as const;
-    return exchange(agent, question, AbortSignal.timeout(QUESTION_TIMEOUT_MS), MAX_ANSWER_BYTES);
+  async function get(path: string): Promise<Exchange> {
+    const request = { origin, path, method: 'GET', headers: { authorization } } as const;
+    return exchange(agent, request, AbortSignal.timeout(QUERY_TIMEOUT_MS), MAX_RESPONSE_BYTES);
   }
 
-  async function tell(method: 'POST' | 'PUT', path: string, body: unknown): Promise<Exchange> {
+  async function write(method: 'POST' | 'PUT', path: string, body: unknown): Promise<Exchange> {
     const headers = { authorization, 'content-type': 'application/json' };
-    const order = { origin, path, method, headers, body: JSON.stringify(body) } as const;
-    return exchange(agent, order, AbortSignal.timeout(QUESTION_TIMEOUT_MS), MAX_ANSWER_BYTES);
+    const request = { origin, path, method, headers, body: JSON.stringify(body) } as const;
+    return exchange(agent, request, AbortSignal.timeout(QUERY_TIMEOUT_MS), MAX_RESPONSE_BYTES);
   }
 
   return {
@@ -72,22 +69,23 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
 
     provisioning: {
       async allocate(line) {
-        const answer = await tell('POST', '/carrier/lines', line satisfies AllocateRequest);
-        const allocated = readAnswer(answer, Allocated);
+        const response = await write('POST', '/carrier/lines', line satisfies AllocateRequest);
+        const allocated = readResponse(response, Allocated);
         if (allocated) return { address: allocated.address, config: {} };
-        if (answer.error === null && answer.status === 422) throw new LineRefused(whyNot(answer));
-        throw new Error(whyNot(answer));
+        if (response.error === null && response.status === 422)
+          throw new LineRefused(failureReason(response));
+        throw new Error(failureReason(response));
       },
     },
 
     async configureInbound(_config, lineId, callbackUrl) {
       const settings = InboundSettings.parse({ callbackUrl });
-      const answer = await tell('PUT', `/carrier/lines/${encodeURIComponent(lineId)}/inbound`, settings);
-      if (answer.error !== null || answer.status !== 204) throw new Error(whyNot(answer));
+      const response = await write('PUT', `/carrier/lines/${encodeURIComponent(lineId)}/inbound`, settings);
+      if (response.error !== null || response.status !== 204) throw new Error(failureReason(response));
     },
 
     async send(config, message, signal) {
-      const sending = {
+      const request = {
         origin,
         path: '/carrier/messages',
         method: 'POST',
@@ -95,31 +93,31 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
         body: JSON.stringify(toRequest(message, config)),
       } as const;
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      return sendOutcome(await exchange(agent, sending, limit, MAX_ANSWER_BYTES));
+      return sendOutcome(await exchange(agent, request, limit, MAX_RESPONSE_BYTES));
     },
 
     async reconcile(_config, { attemptId, startedAt }) {
-      const answer = await ask(`/carrier/messages?clientReference=${encodeURIComponent(attemptId)}`);
-      if (answer.status === 404 && answer.error === null) {
+      const response = await get(`/carrier/messages?clientReference=${encodeURIComponent(attemptId)}`);
+      if (response.status === 404 && response.error === null) {
         if (clock().getTime() - startedAt.getTime() >= SETTLE_MS) return { kind: 'not_sent' };
         return { kind: 'unreachable', reason: 'it may still be on its way' };
       }
-      const accepted = readAnswer(answer, Accepted);
+      const accepted = readResponse(response, Accepted);
       return accepted
         ? { kind: 'accepted', carrierMessageId: accepted.id }
-        : { kind: 'unreachable', reason: whyNot(answer) };
+        : { kind: 'unreachable', reason: failureReason(response) };
     },
 
     async checkAvailability(_config, address) {
-      const answer = await ask(`/carrier/availability?address=${encodeURIComponent(address)}`);
-      const found = readAnswer(answer, AvailabilityResponse);
-      if (!found) return { status: 'error', reason: whyNot(answer) };
+      const response = await get(`/carrier/availability?address=${encodeURIComponent(address)}`);
+      const found = readResponse(response, AvailabilityResponse);
+      if (!found) return { status: 'error', reason: failureReason(response) };
       return { status: found.available ? 'available' : 'unavailable' };
     },
 
     async probe(_config, lineId) {
-      const answer = await ask(`/carrier/health?lineId=${encodeURIComponent(lineId)}`);
-      if (answer.status !== 200 || answer.error !== null) throw new Error(whyNot(answer));
+      const response = await get(`/carrier/health?lineId=${encodeURIComponent(lineId)}`);
+      if (response.status !== 200 || response.error !== null) throw new Error(failureReason(response));
     },
 
     async parseCallback(_config, { url: address, headers, rawBody }) {
@@ -135,11 +133,11 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
         throw error;
       }
       const { lineId, events } = Callback.parse(body);
-      // One key signs for all lines: what was signed for one must not be replayed to another.
+      // One key signs for all lines, so a callback for one line must not be accepted for another.
       if (new URL(address).pathname.split('/').at(-1) !== lineId)
         throw new BadSignature('it is for another line');
       const absolute = (address: string): string => {
-        if (!URL.canParse(address, url)) throw new Unreadable('the address of a file in it is not valid');
+        if (!URL.canParse(address, url)) throw new Unreadable('the URL of a file is not valid');
         return new URL(address, url).href;
       };
       const absolutes = events.map((event) => {
@@ -164,7 +162,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
       });
       if (statusCode !== 200) {
         await body.dump();
-        throw new Error(`the carrier answered ${statusCode}`);
+        throw new Error(`the carrier responded ${statusCode}`);
       }
       const contentType = headers['content-type'];
       return { contentType: typeof contentType === 'string' ? contentType : null, body };
@@ -191,32 +189,32 @@ function toRequest(message: OutboundMessage, { from, messagingServiceSid }: Simu
   };
 }
 
-/** What an answer, or the lack of one, says of a send. */
-function sendOutcome(answer: Exchange): SendOutcome {
-  if (!answer.connected) return { kind: 'transient', reason: whyNot(answer) };
-  if (answer.error !== null || answer.status === null) return { kind: 'unknown', reason: whyNot(answer) };
-  const { status } = answer;
+function sendOutcome(response: Exchange): SendOutcome {
+  if (!response.connected) return { kind: 'transient', reason: failureReason(response) };
+  if (response.error !== null || response.status === null)
+    return { kind: 'unknown', reason: failureReason(response) };
+  const { status } = response;
   if (status >= 200 && status < 300) {
-    const accepted = readAnswer(answer, Accepted);
+    const accepted = readResponse(response, Accepted);
     if (accepted) return { kind: 'accepted', carrierMessageId: accepted.id };
-    return { kind: 'unknown', reason: 'an answer that could not be read' };
+    return { kind: 'unknown', reason: 'the response is malformed' };
   }
-  const refusal = readJson(answer.body, ErrorAnswer)?.error;
-  const reason = whyNot(answer);
+  const refusal = readJson(response.body, ErrorResponse)?.error;
+  const reason = failureReason(response);
   if (refusal?.code === 'not_registered') return { kind: 'unavailable', reason };
   if (refusal?.code === 'opted_out') return { kind: 'refused', reason, optedOut: true };
-  // The key is the operator's matter: the message itself may still be sent once that is put right.
+  // Wrong credentials and rate limits do not concern the message.
   if (status === 401 || status === 403) return refusedCredentials(reason);
   if (status === 429 || status === 503) {
     const seconds = refusal?.retryAfterSeconds;
     return { kind: 'transient', reason, ...(seconds !== undefined && { retryAfterMs: seconds * 1000 }) };
   }
   if (status >= 400 && status < 500) return { kind: 'refused', reason };
-  // An error inside the carrier, or of a gateway before it, can come after the message was taken.
+  // An internal error, or one of a gateway, can occur after the message was accepted.
   return { kind: 'unknown', reason };
 }
 
-function readAnswer<T>({ status, error, body }: Exchange, schema: z.ZodType<T>): T | null {
+function readResponse<T>({ status, error, body }: Exchange, schema: z.ZodType<T>): T | null {
   return error === null && status !== null && status >= 200 && status < 300 ? readJson(body, schema) : null;
 }
 
@@ -228,7 +226,7 @@ function readJson<T>(text: string, schema: z.ZodType<T>): T | null {
   }
 }
 
-function whyNot({ error, status, body }: Exchange): string {
-  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no answer';
-  return readJson(body, ErrorAnswer)?.error.message ?? `the carrier answered ${status}`;
+function failureReason({ error, status, body }: Exchange): string {
+  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no response';
+  return readJson(body, ErrorResponse)?.error.message ?? `the carrier responded ${status}`;
 }

@@ -2,9 +2,8 @@ import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { eventIdOf, header, type InboundEmail, OWN_MESSAGE_ID, pastDate } from './inbound-email.ts';
 
 /**
- * A delivery status notification (RFC 3464) among the email that comes in: what a mail server sends back when it could
- * not deliver.
- * @returns null when it is none; no event when it tells of a delay, or of nothing that we sent.
+ * Parses a delivery status notification (RFC 3464), by which a mail server reports that it could not deliver an email.
+ * @returns null if the email is not one; no events if it reports a delay, or an email that we did not send.
  */
 export function readBounce(email: InboundEmail): CarrierEvent[] | null {
   const type = header(email, 'Content-Type') ?? '';
@@ -37,7 +36,7 @@ export function readBounce(email: InboundEmail): CarrierEvent[] | null {
       carrierMessageId,
       status: 'failed',
       reason: `bounced: ${diagnosis ?? code ?? 'undeliverable'}`,
-      // RFC 3463 §3.2: the mailbox or its domain does not exist, or no longer.
+      // RFC 3463, section 3.2: the mailbox or its domain does not exist.
       ...(/^5\.1\.(1|2|3|6|10)$/.test(code ?? '') && { deadAddress: true as const }),
     },
   ];

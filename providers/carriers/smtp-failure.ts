@@ -1,13 +1,13 @@
 import type { NodemailerError } from 'nodemailer';
 import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
 
-/** Replies about who we are, not about the message (RFC 4954 §6): the operator can put that right. */
+/** Replies about the login, not about the message (RFC 4954, section 6). */
 const LOGIN_REPLIES = [530, 534, 535, 538];
 
 /**
- * What an error of the mail library says of the message (RFC 5321 §4.2.1: 4yz may be tried again, 5yz is for
- * good). A server that was given data and then did not answer may have taken the message.
- * @param dataBegan whether any of the message had been written to the server
+ * Translates an error of the mail library (RFC 5321, section 4.2.1: 4yz is transient, 5yz permanent). A server that
+ * received data and did not reply may have accepted the message.
+ * @param dataBegan whether any of the message was written to the server.
  */
 export function smtpFailure(error: NodemailerError, dataBegan: boolean): SendOutcome {
   const { code, command, responseCode, permanent, message: reason } = error;
@@ -17,7 +17,7 @@ export function smtpFailure(error: NodemailerError, dataBegan: boolean): SendOut
     return refusedCredentials(reason);
   }
   if (responseCode !== undefined) return { kind: permanent ? 'refused' : 'transient', reason };
-  // Judged by the library before the server was told: no valid recipient, or longer than the server takes.
+  // Rejected by the library before sending: no valid recipient, or larger than the server accepts.
   if (code === 'EENVELOPE' || code === 'EMESSAGE') return { kind: 'refused', reason };
   return { kind: 'transient', reason };
 }

@@ -30,10 +30,10 @@ const BounceRecord = z.object({
   Metadata: z.record(z.string(), z.string()).default({}),
 });
 
-/** The name under which Postmark echoes our Message-ID in its bounces, after `X-PM-Metadata-`. */
+/** Postmark returns our header `X-PM-Metadata-message-id` in the metadata of bounces. */
 const ECHO = 'message-id';
 
-/** Those after which nothing more is to be sent to the address. */
+/** Bounces after which nothing more must be sent to the address. */
 const DEAD = new Set([
   'HardBounce',
   'BadEmailAddress',
@@ -41,7 +41,7 @@ const DEAD = new Set([
   'AddressChange',
   'InboundError',
 ]);
-/** Those that lost this one message. */
+/** Bounces of this message only. */
 const LOST = new Set([
   'SoftBounce',
   'Blocked',
@@ -52,7 +52,7 @@ const LOST = new Set([
 ]);
 
 /**
- * What one webhook call about an email line says.
+ * Parses a webhook call about an email line.
  * @throws SyntaxError, ZodError
  */
 export function readPostedEmail(rawBody: string): CarrierEvent[] {
@@ -63,7 +63,7 @@ export function readPostedEmail(rawBody: string): CarrierEvent[] {
 }
 
 /**
- * What an email of a mailbox says.
+ * Parses an email of a mailbox.
  * @throws ZodError, or whatever the parser throws.
  */
 export async function readMimeEmail(source: Uint8Array, isWhole: boolean): Promise<CarrierEvent[]> {
@@ -97,7 +97,7 @@ function readReply(email: InboundEmail): CarrierEvent {
     kind: 'reply',
     eventId: eventIdOf(email),
     at: pastDate(email.Date),
-    // Mail that reaches us by two ways has one Message-ID, and is one reply.
+    // The same email can arrive by webhook and mailbox; its Message-ID makes it one reply.
     carrierMessageId: shortId(header(email, 'Message-ID') || email.MessageID),
     from: email.FromFull?.Email ?? (firstAddress(email.From) || email.From),
     text: email.StrippedTextReply?.trim() || unquoted(truncate(textOf(email), MAX_TEXT)),
@@ -113,7 +113,7 @@ function readReply(email: InboundEmail): CarrierEvent {
 
 const MESSAGE_ID = /<[^<>\s]+>/g;
 
-/** The message it answers: named by `In-Reply-To`, else the latest of ours in `References` (RFC 5322 §3.6.4). */
+/** The message that it replies to: `In-Reply-To`, else the last of ours in `References` (RFC 5322, section 3.6.4). */
 function answeredId(email: InboundEmail): string | undefined {
   const named = header(email, 'In-Reply-To') ?? '';
   const references = header(email, 'References') ?? '';
@@ -121,11 +121,11 @@ function answeredId(email: InboundEmail): string | undefined {
     named.match(OWN_MESSAGE_ID)?.[0] ??
     references.match(OWN_MESSAGE_ID)?.at(-1) ??
     named.match(MESSAGE_ID)?.[0];
-  // None of ours is that long.
+  // Ours are shorter.
   return answered !== undefined && answered.length <= MAX_CARRIER_ID ? answered : undefined;
 }
 
-/** Written by a machine: RFC 3834, and what was used before it. */
+/** Automatic replies, by RFC 3834 and older conventions. */
 function isAutomatic(email: InboundEmail): boolean {
   const submitted = header(email, 'Auto-Submitted');
   if (submitted !== undefined && !/^no\b/i.test(submitted)) return true;

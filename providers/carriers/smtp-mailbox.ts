@@ -15,7 +15,7 @@ export interface Mailbox {
   folder: string;
 }
 
-/** A mailbox by its URL, `imaps://user:password@host:993/INBOX`. */
+/** Parses a mailbox URL: `imaps://user:password@host:993/INBOX`. */
 export function mailboxOf(imapUrl: string): Mailbox {
   const { protocol, hostname, port, username, password, pathname } = new URL(imapUrl);
   const secure = protocol === 'imaps:';
@@ -29,31 +29,31 @@ export function mailboxOf(imapUrl: string): Mailbox {
   };
 }
 
-/** RFC 9051 §2.3.1.1: a UID names an email for as long as the UIDVALIDITY stays the same. */
+/** A UID identifies an email as long as the UIDVALIDITY does not change (RFC 9051, section 2.3.1.1). */
 const Position = z.object({
   mailbox: z.string(),
   uidValidity: z.string(),
   lastUid: z.int(),
-  /** By our clock; ISO 8601. */
+  /** By our clock. */
   readAt: z.iso.datetime(),
-  /** Emails from before it were read under other UIDs; absent once all have been looked at. ISO 8601. */
+  /** After a change of UIDVALIDITY: older emails were read under their former UIDs. Absent once all are searched. */
   since: z.iso.datetime().optional(),
 });
 type Position = z.infer<typeof Position>;
 
 const CONNECT_MS = 10_000;
-const SILENCE_MS = 30_000;
-/** For one batch, from the connection to its last email. */
+const IDLE_TIMEOUT_MS = 30_000;
+/** For a batch, including the connection. */
 const DEADLINE_MS = 60_000;
 const BATCH = 20;
-/** A batch ends with the email that reaches it. */
+/** A batch ends with the email that reaches this total. */
 const BATCH_BYTES = 16 * 1024 * 1024;
-/** UIDs that are asked about at once: an answer names at most this many. */
+/** The range of UIDs per search, which bounds the size of its response. */
 const UIDS = 50_000;
-/** A longer one is read to here: its text stands first, and its files are left out. */
+/** A longer email is truncated: its text comes first, and its files are dropped. */
 const MAX_BYTES = 10 * 1024 * 1024;
 const MAX_LINE_BYTES = 1024 * 1024;
-/** Servers search by their own day (RFC 9051 §6.4.4 SINCE). */
+/** `SINCE` compares dates in the server's time zone (RFC 9051, section 6.4.4). */
 const SINCE_MARGIN_MS = 2 * 86_400_000;
 
 export interface MailboxReader {
@@ -63,10 +63,10 @@ export interface MailboxReader {
 }
 
 /**
- * Reads what came into a mailbox, without changing anything there. A mailbox that is another than before begins at its
- * end. One whose UIDs were given out anew is searched for what may not have been read yet: emails that were are known
- * by their Message-ID.
- * @throws when the server cannot be asked.
+ * Reads new emails without changing the mailbox. If the settings name another mailbox than before, reading starts at its
+ * end. If its UIDVALIDITY changed, emails since the last read are searched again; those stored before are recognized by
+ * their Message-ID.
+ * @throws if the server is unreachable.
  */
 export async function readMailbox(
   mailbox: Mailbox,
@@ -78,19 +78,19 @@ export async function readMailbox(
     servername: mailbox.host,
     port: mailbox.port,
     secure: mailbox.secure,
-    // A password is sent encrypted, except on this machine.
+    // Require TLS before the password is sent, except on loopback.
     doSTARTTLS: mailbox.secure || isLoopback(mailbox.host) ? undefined : true,
     auth: { user: mailbox.user, pass: mailbox.password },
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
-    socketTimeout: SILENCE_MS,
+    socketTimeout: IDLE_TIMEOUT_MS,
     maxLineLength: MAX_LINE_BYTES,
     maxLiteralSize: MAX_BYTES,
     maxResponseSize: MAX_BYTES + MAX_LINE_BYTES,
     disableAutoIdle: true,
     logger: false,
   });
-  // What goes wrong is told to whoever waits for a command; without a listener it would end the process as well.
+  // Errors also reject the pending command; without a listener they would crash the process.
   client.on('error', () => {});
   const deadline = setTimeout(() => client.close(), DEADLINE_MS);
   try {
@@ -110,7 +110,7 @@ async function readFolder(
 ): Promise<InboxBatch> {
   const opened = await client.mailboxOpen(mailbox.folder, { readOnly: true });
   const newest = opened.uidNext - 1;
-  if (!Number.isSafeInteger(newest)) throw new Error('the server does not tell its next UID');
+  if (!Number.isSafeInteger(newest)) throw new Error('the server does not report UIDNEXT');
   const here = {
     mailbox: `${mailbox.user}@${mailbox.host}/${mailbox.folder}`,
     uidValidity: String(opened.uidValidity),
@@ -141,7 +141,7 @@ async function readFolder(
   const items = await readEmails(client, uids, read);
   const taken = items.map(({ uid, ...item }): InboxItem => ({ ...item, position: at(uid, since) }));
   if (items.length < uids.length) return { read: taken, more: true };
-  // Behind the UIDs that no email has any more.
+  // Skip UIDs of deleted emails at the end of the range.
   const rest = items.at(-1)?.uid === last ? [] : [{ events: [], position: at(last, since) }];
   return { read: [...taken, ...rest], more: last < newest };
 }
@@ -150,7 +150,7 @@ const sinceOf = (readAt: string): string => new Date(Date.parse(readAt) - SINCE_
 
 type ReadEmail = Omit<InboxItem, 'position'> & { uid: number };
 
-/** As many of them as one batch takes, in order. @throws when there is none that could be had. */
+/** Reads emails in order until the batch is full. @throws if not even the first can be read. */
 async function readEmails(
   client: ImapFlow,
   uids: readonly number[],
@@ -159,7 +159,7 @@ async function readEmails(
   const items: ReadEmail[] = [];
   let bytes = 0;
   for (const uid of uids.slice(0, BATCH)) {
-    const passedOver = (reason: string): ReadEmail => ({
+    const skipped = (reason: string): ReadEmail => ({
       uid,
       events: [],
       unreadable: { reference: String(uid), reason },
@@ -167,7 +167,7 @@ async function readEmails(
     try {
       const query = { source: { maxLength: MAX_BYTES }, size: true };
       const email = await client.fetchOne(String(uid), query, { uid: true });
-      // Deleted meanwhile.
+      // It was deleted.
       if (!email || !email.source) {
         items.push({ uid, events: [] });
         continue;
@@ -178,11 +178,11 @@ async function readEmails(
       if (bytes >= BATCH_BYTES) return items;
     } catch (error) {
       if (error instanceof Unreadable) {
-        items.push(passedOver(error.message));
+        items.push(skipped(error.message));
         continue;
       }
-      // The connection is gone with it; the next one goes on behind this email.
-      if (isTooLarge(error)) return [...items, passedOver('the server sends more than was asked for')];
+      // This also closes the connection; the next one continues after this email.
+      if (isTooLarge(error)) return [...items, skipped('the server sent more data than requested')];
       if (items.length > 0) return items;
       throw error;
     }

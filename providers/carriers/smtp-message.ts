@@ -8,15 +8,14 @@ export interface EmailAttachment {
   contentType: string | null;
 }
 
-/** The header by which Postmark echoes our Message-ID in its bounces. */
+/** Returned by Postmark in the metadata of bounces. */
 const ECHO_HEADER = 'X-PM-Metadata-message-id';
 
-/** RFC 5322 §2.1.1 recommends lines of at most 78 characters. */
+/** The recommended maximum line length (RFC 5322, section 2.1.1). */
 const SUBJECT_LENGTH = 78;
 
 /**
- * One outbound message as an email (RFC 5322). Its `Message-ID` is that of the attempt: a server, or a reader,
- * that gets it twice can tell.
+ * Composes an email (RFC 5322). Its `Message-ID` contains the attempt's id, so that duplicates can be recognized.
  */
 export function composeEmail(message: OutboundMessage, attachments: EmailAttachment[]): SendMailOptions {
   const { attemptId, from, to, text, unsubscribeUrl } = message;
@@ -33,20 +32,20 @@ export function composeEmail(message: OutboundMessage, attachments: EmailAttachm
       content,
       ...(contentType !== null && { contentType }),
     })),
-    // One-click unsubscribe (RFC 8058 §3.1): both headers, and a URL that takes a POST.
+    // One-click unsubscribe requires both headers (RFC 8058, section 3.1).
     ...(unsubscribeUrl !== undefined && {
       list: { unsubscribe: unsubscribeUrl },
     }),
     headers: {
       ...(unsubscribeUrl !== undefined && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
-      // Postmark replaces the Message-ID otherwise, by which replies are known; its bounces tell it by the other.
+      // Without it, Postmark replaces the Message-ID, by which replies are matched.
       'X-PM-KeepID': 'true',
       [ECHO_HEADER]: messageId,
     },
   };
 }
 
-/** The first line that says something, cut between words. */
+/** The first non-empty line, truncated between words. */
 function subjectOf(text: string, sender: string): string {
   const line = text
     .split('\n')
@@ -59,7 +58,7 @@ function subjectOf(text: string, sender: string): string {
   return `${lastSpace > 0 ? room.slice(0, lastSpace) : room}…`;
 }
 
-/** Paragraphs at empty lines, line breaks elsewhere; nothing of the text is markup. */
+/** Empty lines separate paragraphs; all text is escaped. */
 function htmlOf(text: string): string {
   const paragraphs = text
     .trim()

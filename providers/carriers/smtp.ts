@@ -13,9 +13,9 @@ import { composeEmail } from './smtp-message.ts';
 import { smtpFailure } from './smtp-failure.ts';
 
 export interface SmtpCarrierOptions {
-  /** How mail servers are connected to, which tenants name. */
+  /** Checks connections to mail servers, which are named by tenants. */
   guard?: Guard;
-  /** Reads the email that comes in. */
+  /** Parses inbound email. */
   untrusted: UntrustedWork;
   fetchMedia?: FetchMedia;
   timeoutMs?: number;
@@ -30,34 +30,34 @@ export const SmtpConfig = z
       .optional(),
     host: z.string().min(1).optional(),
     port: z.int().min(1).max(65_535).optional(),
-    /** TLS from the first byte; otherwise by STARTTLS, which a login needs except on this machine. */
+    /** Implicit TLS; otherwise STARTTLS, which a login requires except on loopback. */
     secure: z.boolean().default(false),
     user: z.string().optional(),
     password: z.string().meta({ secret: true }).optional(),
-    /** The mailbox that replies and bounces come to: `imaps://user:password@host:993/INBOX`; without it none is read. */
+    /** The mailbox for replies and bounces: `imaps://user:password@host:993/INBOX`. Without it none is read. */
     imapUrl: z
       .url({ protocol: /^imaps?$/ })
       .meta({ secret: true })
       .optional(),
-    /** What stands as `secret` in the address that inbound email and bounces are posted to; without it none is taken. */
+    /** The `secret` in the callback URL for inbound email and bounces. Without it callbacks are refused. */
     inboundSecret: z.string().min(16).meta({ secret: true }).optional(),
   })
-  .refine(({ url, host }) => (url === undefined) !== (host === undefined), 'give either url or host');
+  .refine(({ url, host }) => (url === undefined) !== (host === undefined), 'either url or host is required');
 export type SmtpConfig = z.infer<typeof SmtpConfig>;
 
-/** An inbound email with its files, in bytes; in base64 they are a third larger. */
+/** The maximum size of an inbound email in bytes, with its files in base64. */
 const INBOUND_LIMIT = 10 * 1024 * 1024;
-/** What stands before the content of a file in its address. */
+/** Files of inbound emails are data URLs. */
 const FILE = 'data:;base64,';
 const CONNECT_MS = 10_000;
-/** A line's sends are paced: a second connection is for the message that waits behind a slow one. */
+/** The second connection prevents a slow message from delaying the next one. */
 const CONNECTIONS_PER_LINE = 2;
-/** Mail servers whose connections are kept; the one used longest ago goes first. */
+/** Mail servers with open connections; the least recently used is closed first. */
 const MAX_POOLS = 500;
 
 type Pool = ReturnType<typeof createPool>;
 
-/** The server in its parts. The library is never given the URL itself: it takes any of its options from a query there. */
+/** The URL is not passed to the library, which would accept any of its options from the query string. */
 function serverOf({ url, host = '', port, secure, user, password = '' }: SmtpConfig) {
   if (url === undefined) {
     const auth = user === undefined ? null : { user, pass: password };
@@ -73,7 +73,7 @@ function serverOf({ url, host = '', port, secure, user, password = '' }: SmtpCon
   };
 }
 
-/** Email by SMTP (RFC 5321). What a server took counts as sent; bounces and replies come in by `smtp-inbound.ts`. */
+/** Email by SMTP (RFC 5321). An email accepted by the server counts as sent; `smtp-inbound.ts` handles bounces. */
 export function smtpCarrier({
   guard,
   untrusted,
@@ -146,7 +146,7 @@ export function smtpCarrier({
     },
 
     async openMedia(_config, url) {
-      // Files come along in the callback itself.
+      // Files are part of the callback.
       if (!url.startsWith(FILE)) throw new Error('not a file of an inbound email');
       return { contentType: null, body: Readable.from([Buffer.from(url.slice(FILE.length), 'base64')]) };
     },
@@ -176,7 +176,7 @@ function createPool(config: SmtpConfig, timeoutMs: number, guard: Guard | undefi
     }),
     pool: true,
     maxConnections: CONNECTIONS_PER_LINE,
-    // Only of a message of which not a byte was sent, on a connection that turned out to be closed.
+    // The library requeues only a message of which nothing was sent, because the connection was closed.
     maxRequeues: 1,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
@@ -193,13 +193,13 @@ function createPool(config: SmtpConfig, timeoutMs: number, guard: Guard | undefi
   });
 }
 
-/** The library's errors do not tell whether the data had begun to flow; whether it read this stream does. */
+/** The library's errors do not say whether any data was sent; whether it has read the stream does. */
 interface ObservedEmail extends SendMailOptions {
   onStream(stream: Readable): void;
 }
 
 async function deliver(pool: Pool, email: SendMailOptions, signal: AbortSignal): Promise<SendOutcome> {
-  // More than one when the message had to be given to a second connection.
+  // More than one if the message was requeued.
   const streams: Readable[] = [];
   const observed: ObservedEmail = { ...email, signal, onStream: (stream) => streams.push(stream) };
   try {
@@ -211,7 +211,7 @@ async function deliver(pool: Pool, email: SendMailOptions, signal: AbortSignal):
   }
 }
 
-/** Every attachment is in hand before the server is spoken to: one that is missing then has sent nothing. */
+/** Attachments are fetched before the server is contacted, so that a missing one is certainly a failure. */
 async function fetchAll(
   attachments: OutboundAttachment[],
   fetchMedia: FetchMedia | undefined,
@@ -230,7 +230,7 @@ async function fetchAll(
   } catch (error) {
     return {
       kind: 'transient',
-      reason: `an attachment could not be fetched: ${error instanceof Error ? error.message : 'no reason'}`,
+      reason: `an attachment could not be fetched: ${error instanceof Error ? error.message : 'unknown error'}`,
     };
   }
 }

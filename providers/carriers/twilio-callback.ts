@@ -6,7 +6,7 @@ import { BadSignature, type CallbackRequest } from './carrier.ts';
 import { isOptOutCode } from './twilio-errors.ts';
 import { readTwilioCall } from './twilio-voice.ts';
 
-/** Twilio posts forms: a status callback has a `MessageStatus`, an inbound message has none. */
+/** A status callback has a `MessageStatus`, an inbound message does not. */
 const StatusForm = z.object({
   MessageSid: z.string().min(1),
   MessageStatus: z.string().min(1),
@@ -20,13 +20,13 @@ const InboundForm = z.object({
   OptOutType: z.enum(['STOP', 'START', 'HELP']).optional().catch(undefined),
 });
 
-/** Many more than any callback has: signing them takes time, and anybody can post them. */
+/** More than any callback has. Bounds the cost of verifying forged callbacks. */
 const MAX_FIELDS = 500;
 
 /**
  * `X-Twilio-Signature`: HMAC-SHA1 over the URL and the form's fields in order of their names
  * (www.twilio.com/docs/usage/security). Twilio signs some URLs with their port and some without.
- * @param url the public one, as it was given to Twilio.
+ * @param url the public URL that was registered at Twilio.
  * @throws BadSignature
  */
 export function verifyTwilioSignature(
@@ -45,7 +45,7 @@ export function verifyTwilioSignature(
   return form;
 }
 
-/** As Twilio signs. Values of a repeated field are taken once each, in order. */
+/** Computes Twilio's signature. Distinct values of a repeated field are sorted. */
 export function signTwilio(authToken: string, url: string, form: URLSearchParams): string {
   const fields = [...Map.groupBy(form, ([name]) => name)]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -67,17 +67,17 @@ function portVariants(text: string): string[] {
   return [text, `${scheme}${bare}:${port}${rest}`, `${scheme}${bare}${rest}`];
 }
 
-/** The events of a form. Callbacks about messages bear no instant: they count as of now. */
+/** Parses a form. Callbacks about messages have no timestamp, so `now` is used. */
 export function readTwilioForm(form: URLSearchParams, now: Date): CarrierEvent[] {
   const fields = Object.fromEntries(form);
   if (form.has('CallSid')) return readTwilioCall(fields, now);
   const status = StatusForm.safeParse(fields);
-  // An inbound message has an `SmsStatus` alone.
+  // An inbound message has only an `SmsStatus`.
   if (status.success) return statusEvents(status.data, now);
   return [inboundEvent(InboundForm.parse(fields), fields, now)];
 }
 
-/** Callbacks come in any order; those of a message on its way say nothing that its end does not. */
+/** Callbacks arrive in any order; only final statuses are used. */
 function statusEvents(
   { MessageSid: carrierMessageId, MessageStatus: status, ErrorCode: code }: z.infer<typeof StatusForm>,
   at: Date,
@@ -111,7 +111,7 @@ function inboundEvent(
   }))
     .filter(({ url }) => url !== '')
     .map(({ url, contentType }, index) => ({ url, contentType, name: mediaName(index, contentType) }));
-  // The account may have words of its own (Advanced Opt-Out), which only Twilio knows the meaning of.
+  // The account can define its own keywords (Advanced Opt-Out), so Twilio's classification wins.
   const own = OptOutType === 'STOP' || OptOutType === 'START' ? OptOutType : null;
   const text = own !== null && optOutKeyword(Body) !== own.toLowerCase() ? own : Body;
   return {
@@ -126,7 +126,7 @@ function inboundEvent(
   };
 }
 
-/** Twilio does not tell the names of files: `image/jpeg` becomes `attachment-1.jpeg`. */
+/** Twilio does not report file names: `image/jpeg` becomes `attachment-1.jpeg`. */
 function mediaName(index: number, contentType: string | null): string {
   const extension = /^[\w-]+\/(?:x-)?([a-z0-9]+)/.exec(contentType ?? '')?.[1];
   return `attachment-${index + 1}${extension === undefined ? '' : `.${extension}`}`;

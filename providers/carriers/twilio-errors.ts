@@ -3,8 +3,8 @@ import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
 type Failure = Exclude<SendOutcome, { kind: 'accepted' | 'unknown' }>['kind'] | 'opted_out' | 'credentials';
 
 /**
- * What Twilio's error codes mean for a message that was not taken (www.twilio.com/docs/api/errors).
- * What concerns the account rather than the message may be put right meanwhile: it is tried again.
+ * Outcomes by Twilio's error codes (www.twilio.com/docs/api/errors). Errors about the account are transient, because
+ * the operator can fix them.
  */
 const FAILURES: Record<number, Failure> = {
   20003: 'credentials',
@@ -47,13 +47,13 @@ export function twilioFailure(code: number | null, status: number, text: string)
     case undefined:
       break;
   }
-  // The credentials and the rate are the operator's matter, not the message's.
+  // Wrong credentials and rate limits do not concern the message.
   if (status === 401 || status === 403) return refusedCredentials(reason);
   if (status === 429) return { kind: 'transient', reason };
   if (status >= 400 && status < 500) return { kind: 'refused', reason };
-  // An error inside Twilio can come after the message was taken.
+  // An internal error can occur after the message was accepted.
   return { kind: 'unknown', reason };
 }
 
-/** Whether a recipient's STOP is the reason of a failure that a callback tells of. */
+/** Whether a failure reported by a callback is caused by an opt-out. */
 export const isOptOutCode = (code: number): boolean => FAILURES[code] === 'opted_out';

@@ -6,15 +6,15 @@ import type { CarrierEvent } from '#domain/carrier-event.ts';
 const StatusForm = z.object({
   CallSid: z.string().min(1),
   CallStatus: z.string().min(1),
-  /** Numbers in E.164, or names of clients and SIP addresses; a caller may withhold its own. */
+  /** Numbers in E.164, client names or SIP addresses; a caller may withhold its number. */
   From: z.string().default(''),
   To: z.string().default(''),
-  /** Seconds, of a call that was answered. */
+  /** In seconds, for answered calls. */
   CallDuration: z.coerce.number().min(0).optional().catch(undefined),
   /** RFC 2822 */
   Timestamp: z.coerce.date().optional().catch(undefined),
 });
-/** A recording's status callback, which names its call by the id alone; the end of a call may bear the same fields. */
+/** A recording's status callback, which identifies its call by id. The final callback of a call can have the same fields. */
 const RecordingForm = z.object({
   CallSid: z.string().min(1),
   RecordingSid: z.string().min(1),
@@ -34,7 +34,7 @@ const STATUS: Readonly<Record<string, CallStatus>> = {
   canceled: 'failed',
 };
 
-/** The events of a voice callback: those of the call, of its recording, or of both. @throws ZodError */
+/** Parses a voice callback: events of the call, its recording, or both. @throws ZodError */
 export function readTwilioCall(fields: Record<string, string>, now: Date): CarrierEvent[] {
   const { CallStatus: status, RecordingSid: recording } = fields;
   return [
@@ -64,7 +64,7 @@ function statusEvents(
   ];
 }
 
-/** Only what is complete can be fetched; a recording that is absent or failed never will be. */
+/** Only completed recordings can be fetched. */
 function recordingEvents(
   { CallSid, RecordingSid, RecordingUrl, RecordingStatus }: z.infer<typeof RecordingForm>,
   at: Date,
@@ -74,7 +74,7 @@ function recordingEvents(
   return [{ kind: 'recording', eventId, callId: CallSid, at, recordingUrl: asMp3(RecordingUrl) }];
 }
 
-/** Without an ending the address yields a WAV file, of which an hour on two channels is over the limit. */
+/** Without an extension the URL returns WAV, which exceeds the size limit for an hour in stereo. */
 function asMp3(address: string): string {
   const url = new URL(address);
   if (!/\.\w+$/.test(url.pathname)) url.pathname += '.mp3';

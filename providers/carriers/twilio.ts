@@ -16,15 +16,15 @@ import { readTwilioForm, verifyTwilioSignature } from './twilio-callback.ts';
 import { twilioFailure } from './twilio-errors.ts';
 
 export interface TwilioCarrierOptions {
-  /** Where Twilio's API is, unless a line says otherwise. */
+  /** The default API URL; a line's settings can override it. */
   baseUrl?: string;
-  /** How the servers are connected to that lines name in place of it. */
+  /** Checks connections to servers from lines' settings. */
   guard?: Guard;
   timeoutMs?: number;
   clock?: () => Date;
 }
 
-/** A number, or a workspace's whole account for its fallback SMS. Without `from` the line's own number sends. */
+/** The settings of a line, or of a workspace's fallback account. Default of `from`: the line's number. */
 export const TwilioConfig = z.object({
   accountSid: z.string().min(1),
   authToken: z.string().min(1).meta({ secret: true }),
@@ -51,26 +51,26 @@ const MessageList = z.object({
     }),
   ),
 });
-const ErrorAnswer = z.object({ code: z.number().nullish(), message: z.string().nullish() });
+const ErrorResponse = z.object({ code: z.number().nullish(), message: z.string().nullish() });
 
 const QUESTION_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
-/** Until then a request whose answer was lost may still be on its way, or not yet in the list. */
+/** How long after its start a request without a response may still reach Twilio or appear in the list. */
 const SETTLE_MS = 45_000;
-/** Twilio's clock and ours may differ; its instants are whole seconds. */
+/** For clock differences; Twilio's timestamps are whole seconds. */
 const CLOCK_SKEW_MS = 60_000;
 const PAGE = 100;
 
 /**
- * SMS and MMS by Twilio Programmable Messaging (www.twilio.com/docs/messaging/api/message-resource); of calls through the
- * same number it tells what Programmable Voice reports.
+ * SMS and MMS by Twilio Programmable Messaging (www.twilio.com/docs/messaging/api/message-resource), and events of calls
+ * to the same number by Programmable Voice.
  */
 export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<TwilioConfig> {
   const { baseUrl: defaultUrl = 'https://api.twilio.com', timeoutMs = 15_000 } = options;
   const clock = options.clock ?? (() => new Date());
   const connections = { connections: 64, headersTimeout: 0, bodyTimeout: 0 };
   const operators = new Agent(connections);
-  /** For addresses that tenants or answers name. */
+  /** For URLs from settings or responses. */
   const guarded = new Agent({ ...connections, ...(options.guard && { connect: options.guard.connect }) });
   const agentOf = ({ baseUrl }: TwilioConfig): Agent => (baseUrl === undefined ? operators : guarded);
 
@@ -106,7 +106,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     config: TwilioConfig,
     servers: ({ baseUrl }) => (baseUrl === undefined ? {} : { baseUrl }),
     timeoutMs,
-    // Anything else is logged as an error there; an empty document answers nothing to the sender.
+    // Twilio logs any other response as an error; an empty document sends no reply.
     callbackAnswer: { contentType: 'text/xml', body: '<Response/>' },
 
     async send(config, message, signal) {
@@ -116,15 +116,15 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       );
     },
 
-    /** Twilio knows no reference of ours: the message is looked for by its recipient, its instant and its text. */
+    /** Twilio stores no reference of ours, so the message is found by recipient, time and text. */
     async reconcile(config, attempt) {
       const query = new URLSearchParams({ To: attempt.to, PageSize: String(PAGE) });
       if (config.from !== undefined && config.messagingServiceSid === undefined)
         query.set('From', config.from);
-      // Not by `DateSent`: what waits in Twilio's queue has none yet. The list begins with the newest.
-      const answer = await call(config, `/Messages.json?${query.toString()}`, question());
-      const list = answer.status === 200 ? readJson(answer, MessageList) : null;
-      if (!list) return { kind: 'unreachable', reason: whyNot(answer) };
+      // Not filtered by `DateSent`, which queued messages do not have. The list starts with the newest.
+      const response = await call(config, `/Messages.json?${query.toString()}`, question());
+      const list = response.status === 200 ? readJson(response, MessageList) : null;
+      if (!list) return { kind: 'unreachable', reason: failureReason(response) };
       return findAttempt(list.messages, attempt, clock());
     },
 
@@ -135,11 +135,11 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     },
 
     async probe(config) {
-      const answer = await call(config, '.json', question());
-      if (answer.status !== 200 || answer.error !== null) throw new Error(whyNot(answer));
-      const account = readJson(answer, z.object({ status: z.string() }));
+      const response = await call(config, '.json', question());
+      if (response.status !== 200 || response.error !== null) throw new Error(failureReason(response));
+      const account = readJson(response, z.object({ status: z.string() }));
       if (account?.status !== 'active')
-        throw new Error(`the account is ${account?.status ?? 'of unknown state'}`);
+        throw new Error(`the account is ${account?.status ?? 'in an unknown state'}`);
     },
 
     checkCallback(_config, { headers }) {
@@ -161,7 +161,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
         headers: { authorization: basicAuth(config) },
         signal,
       });
-      // Files lie at a store whose signed links need no password, and must not be given one.
+      // Redirects lead to signed storage URLs, which must not receive the credentials.
       const location = first.headers['location'];
       const isMoved = first.statusCode >= 300 && first.statusCode < 400 && typeof location === 'string';
       if (isMoved) await first.body.dump();
@@ -170,7 +170,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
         : first;
       if (statusCode !== 200) {
         await body.dump();
-        throw new Error(`the carrier answered ${statusCode}`);
+        throw new Error(`the carrier responded ${statusCode}`);
       }
       const { 'content-type': contentType, 'content-length': length } = headers;
       return {
@@ -195,15 +195,16 @@ function messageForm(config: TwilioConfig, message: OutboundMessage): URLSearchP
   return form;
 }
 
-function sendOutcome(answer: Exchange): SendOutcome {
-  if (!answer.connected) return { kind: 'transient', reason: whyNot(answer) };
-  if (answer.error !== null || answer.status === null) return { kind: 'unknown', reason: whyNot(answer) };
-  if (answer.status < 200 || answer.status > 299) {
-    const code = readJson(answer, ErrorAnswer)?.code ?? null;
-    return twilioFailure(code, answer.status, errorText(answer));
+function sendOutcome(response: Exchange): SendOutcome {
+  if (!response.connected) return { kind: 'transient', reason: failureReason(response) };
+  if (response.error !== null || response.status === null)
+    return { kind: 'unknown', reason: failureReason(response) };
+  if (response.status < 200 || response.status > 299) {
+    const code = readJson(response, ErrorResponse)?.code ?? null;
+    return twilioFailure(code, response.status, errorText(response));
   }
-  const taken = readJson(answer, MessageAnswer);
-  if (!taken) return { kind: 'unknown', reason: 'an answer that could not be read' };
+  const taken = readJson(response, MessageAnswer);
+  if (!taken) return { kind: 'unknown', reason: 'the response is malformed' };
   if (taken.status === 'failed' || taken.status === 'undelivered') {
     return twilioFailure(taken.error_code ?? null, 400, taken.error_message ?? taken.status);
   }
@@ -221,13 +222,13 @@ function findAttempt(
   const candidates = messages
     .filter((message) => message.direction.startsWith('outbound') && message.to === to)
     .filter((message) => !(createdAt(message) < since) && !takenIds.includes(message.sid));
-  // A trial account puts a sentence before each text.
+  // A trial account prepends a sentence to each text.
   const matching = candidates.filter(
     ({ body }) => text !== null && (body ?? '').trim().endsWith(text.trim()),
   );
   const oldest = matching.at(-1);
   if (oldest) return { kind: 'accepted', carrierMessageId: oldest.sid };
-  // What cannot be told apart from this one must not be sent again; nor what is beyond the page.
+  // The message may be one without a known text, or on a later page.
   if (candidates.length > 0 && text === null) return { kind: 'unknown' };
   if (messages.length >= PAGE && messages.every((message) => createdAt(message) >= since))
     return { kind: 'unknown' };
@@ -238,10 +239,11 @@ function findAttempt(
 const basicAuth = ({ accountSid, authToken }: TwilioConfig): string =>
   `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`;
 
-/** Only to an address as safe as the one that names it. */
+/** Refuses a redirect from https to http. */
 function storeAddress(location: string, from: string): URL {
   const target = new URL(location, from);
-  if (target.protocol !== new URL(from).protocol) throw new Error('the file was moved to an unsafe address');
+  if (target.protocol !== new URL(from).protocol)
+    throw new Error('the file was redirected to another protocol');
   return target;
 }
 
@@ -254,11 +256,11 @@ function readJson<T>({ error, body }: Exchange, schema: z.ZodType<T>): T | null 
   }
 }
 
-function whyNot(answer: Exchange): string {
-  const { error } = answer;
-  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no answer';
-  return errorText(answer);
+function failureReason(response: Exchange): string {
+  const { error } = response;
+  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no response';
+  return errorText(response);
 }
 
-const errorText = (answer: Exchange): string =>
-  readJson(answer, ErrorAnswer)?.message ?? `the carrier answered ${answer.status}`;
+const errorText = (response: Exchange): string =>
+  readJson(response, ErrorResponse)?.message ?? `the carrier responded ${response.status}`;

@@ -1,4 +1,4 @@
-/** HTML that is safe to put into HTML. */
+/** A fragment of safe HTML. */
 export class Html {
   readonly text: string;
 
@@ -15,11 +15,11 @@ const ENTITIES: Record<string, string> = {
   "'": '&#39;',
 };
 
-/** Text as HTML, in content and in quoted attributes. */
+/** Escapes text for content and quoted attributes. */
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 
-/** A template string whose values are escaped, unless they are HTML themselves. */
+/** A template literal that escapes its values, unless they are `Html`. */
 export function html(parts: TemplateStringsArray, ...values: readonly (string | Html)[]): Html {
   const escaped = values.map((value) => (value instanceof Html ? value.text : escapeHtml(value)));
   return new Html(String.raw({ raw: parts }, ...escaped));

@@ -1,6 +1,6 @@
 import { html, Html } from './html.ts';
 
-/** Mail programs know few styles, and many of them only inline. Text colours have a contrast of 4.5 and more. */
+/** Inline, because many mail clients support nothing else. Text colours have a contrast of at least 4.5. */
 const STYLES = {
   page: 'margin: 0; padding: 16px 12px; background: #f4f4f5; font: 16px/1.5 system-ui, sans-serif; color: #18181b; overflow-wrap: anywhere; word-break: break-word',
   card: 'max-width: 560px; margin: 0 auto; padding: 24px 20px; background: #ffffff; border-radius: 8px',
@@ -12,11 +12,11 @@ const STYLES = {
   link: 'color: #52525b',
 } as const;
 
-/** An element's style by its name, and the class by which dark mode finds it. */
+/** The inline style of an element, and its class for dark mode. */
 export const styled = (name: keyof typeof STYLES): Html =>
   new Html(`class="${name}" style="${STYLES[name]}"`);
 
-/** For the mail programs that know it; others make colours dark as they see fit. */
+/** For mail clients that support it; others choose their own dark colours. */
 const DARK = new Html(`
   :root { color-scheme: light dark; supported-color-schemes: light dark }
   @media (prefers-color-scheme: dark) {
@@ -28,7 +28,6 @@ const DARK = new Html(`
   }
 `);
 
-/** The frame of every email. */
 export const layout = (title: string, content: Html): Html =>
   html`<!doctype html>
     <html lang="en">
@@ -57,6 +56,6 @@ export const small = (content: Html): Html => html`<p ${styled('muted')}>${conte
 /** `Mon, 02 Mar 2026` */
 export const day = (iso: string): string => new Date(iso).toUTCString().slice(0, 16);
 
-/** The last lines of an email that can be turned off. */
+/** The footer of emails that can be turned off. */
 export const turnOff = (reason: string, link: string): Html =>
   small(html`<br />${reason} <a href="${link}" ${styled('link')}>Turn these emails off</a>`);

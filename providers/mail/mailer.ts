@@ -4,7 +4,7 @@ import { smtpFailure } from '../carriers/smtp-failure.ts';
 import type { RenderedMail } from './template.ts';
 
 export interface OutgoingMail extends RenderedMail {
-  /** The same each time this email is tried: what came twice is recognised by it. */
+  /** The same for every attempt, so that mail servers can detect duplicates. */
   id: string;
   to: string;
 }
@@ -13,25 +13,25 @@ export type MailOutcome =
   | { kind: 'sent' }
   | {
       kind: 'refused' | 'later';
-      /** The mail server's words, which usually name the recipient: not for logs. */
+      /** The mail server's reply, which usually contains the recipient: must not be logged. */
       reason: string;
-      /** Its reply code, or the mail library's name for what went wrong. */
+      /** The reply code, or the error code of the mail library. */
       code: string;
     };
 
-/** Sends the product's own emails. */
+/** Sends system emails. */
 export interface Mailer {
   send(mail: OutgoingMail): Promise<MailOutcome>;
   close(): void;
 }
 
-/** Emails sent at once by a process. */
+/** Concurrent emails per process. */
 export const MAIL_CONNECTIONS = 2;
 const CONNECT_MS = 10_000;
-const ANSWER_MS = 30_000;
+const RESPONSE_MS = 30_000;
 
 /**
- * @param url `SMTP_URL`; a login needs TLS, except on this machine.
+ * @param url `SMTP_URL`; a login requires TLS, except on loopback.
  * @param from `MAIL_FROM`, e.g. `Linepace <no-reply@example.com>`
  */
 export function createMailer({ url, from }: { url: string; from: string }): Mailer {
@@ -44,8 +44,8 @@ export function createMailer({ url, from }: { url: string; from: string }): Mail
       maxConnections: MAIL_CONNECTIONS,
       connectionTimeout: CONNECT_MS,
       greetingTimeout: CONNECT_MS,
-      socketTimeout: ANSWER_MS,
-      // What emails say is ours: nothing in it names a file or a URL to be read.
+      socketTimeout: RESPONSE_MS,
+      // No content is ever loaded from files or URLs.
       disableFileAccess: true,
       disableUrlAccess: true,
     },
@@ -63,7 +63,7 @@ export function createMailer({ url, from }: { url: string; from: string }): Mail
           html,
           messageId: `<${id}@${domain}>`,
           headers: {
-            // Answering machines keep silent (RFC 3834).
+            // Suppresses automatic replies (RFC 3834).
             'Auto-Submitted': 'auto-generated',
             ...(turnOffLink !== undefined && {
               'List-Unsubscribe': `<${turnOffLink}>`,

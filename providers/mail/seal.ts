@@ -1,6 +1,6 @@
 import { type SecretBox, secretContext } from '../secret-box.ts';
 
-/** What an email is filled with is sealed for its row: it holds links that act for whoever has them. */
+/** Encrypts the data of an email, because it contains links that work without another credential. */
 export const mailSeal = (secrets: SecretBox, workspaceId: string) => ({
   seal: (plain: string, mailId: string): string =>
     secrets.seal(plain, secretContext('mail', workspaceId, mailId)),

@@ -8,14 +8,14 @@ export interface RenderedMail {
   subject: string;
   text: string;
   html: string;
-  /** Where a one-click unsubscribe is posted (RFC 8058): of emails that can be turned off. */
+  /** The one-click unsubscribe URL (RFC 8058) of emails that can be turned off. */
   turnOffLink?: string;
 }
 
-/** Fills a template. @throws ZodError when the data is not what it is filled with. */
+/** Renders a template. @throws ZodError if the data does not match. */
 export type Render = (data: unknown) => RenderedMail;
 
-/** One kind of email: how it reads as text, and the same as HTML. */
+/** An email as text and as HTML. */
 export function template<T extends MailTemplate>(
   name: T,
   {
@@ -25,13 +25,13 @@ export function template<T extends MailTemplate>(
   }: { subject(data: Data<T>): string; text(data: Data<T>): string; html(data: Data<T>): Html },
 ): Render {
   return (data) => {
-    const filled = MailData[name].parse(data) as Data<T>;
+    const parsed = MailData[name].parse(data) as Data<T>;
     return {
-      // A header is one line, whatever name somebody gave a workspace.
-      subject: subject(filled).replaceAll(/\s+/g, ' '),
-      text: text(filled),
-      html: html(filled).text,
-      ...('turnOffLink' in filled && { turnOffLink: filled.turnOffLink }),
+      // A header must be a single line.
+      subject: subject(parsed).replaceAll(/\s+/g, ' '),
+      text: text(parsed),
+      html: html(parsed).text,
+      ...('turnOffLink' in parsed && { turnOffLink: parsed.turnOffLink }),
     };
   };
 }

@@ -6,7 +6,7 @@ import { lineDown } from './templates/line-down.ts';
 import { notice } from './templates/notice.ts';
 import { replyAlert } from './templates/reply-alert.ts';
 
-/** Every kind of email the product sends. */
+/** All system emails. */
 export const TEMPLATES: Record<MailTemplate, Render> = {
   agencyInvitation,
   invitation,

@@ -1,12 +1,12 @@
 import type { DraftPrompt } from '#domain/draft-prompt.ts';
 
-/** A language model that drafts. */
+/** A language model. */
 export interface Model {
-  /** Its name, as it is recorded with each draft. */
+  /** Recorded with each draft. */
   readonly name: string;
   /**
-   * The text of its answer, which should be JSON.
-   * @throws ModelFailure when there is no answer to use; and when `signal` is aborted, whatever that gives.
+   * Returns the model's output, which should be JSON.
+   * @throws ModelFailure, or any error once `signal` is aborted.
    */
   answer(prompt: DraftPrompt, signal: AbortSignal): Promise<ModelAnswer>;
 }
@@ -21,7 +21,7 @@ export interface TokenUse {
   completionTokens: number;
 }
 
-/** Why there is no draft, for the operator: the message says it in a sentence's end. */
+/** The model gave no usable output. The message is a phrase that is shown to operators. */
 export class ModelFailure extends Error {
   readonly usage: TokenUse | null;
 

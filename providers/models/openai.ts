@@ -4,20 +4,20 @@ import type { DraftPrompt } from '#domain/draft-prompt.ts';
 import { type Model, type ModelAnswer, ModelFailure } from './model.ts';
 
 export interface OpenAiOptions {
-  /** Up to and without `/chat/completions`, e.g. `https://api.openai.com/v1`. */
+  /** The URL without `/chat/completions`, for example `https://api.openai.com/v1`. */
   baseUrl: string;
-  /** null: none is needed, as with a model on the own network. */
+  /** null if the endpoint requires none. */
   apiKey: string | null;
   model: string;
-  /** For all tries together. */
+  /** For all attempts together. */
   timeoutMs: number;
 }
 
 const TRIES = 3;
 const FIRST_RETRY_MS = 1000;
-/** A longer `Retry-After` than this is not waited for. */
-const LONGEST_RETRY_MS = 10_000;
-/** A message and its JSON; more is a model that has lost its way. */
+/** If `Retry-After` is longer, the call fails. */
+const MAX_RETRY_MS = 10_000;
+/** Enough for the longest message and its JSON. */
 const MAX_TOKENS = 1500;
 
 const Completion = z.object({
@@ -34,7 +34,7 @@ const Completion = z.object({
 
 const Failed = z.object({ error: z.object({ code: z.string().nullish(), message: z.string().nullish() }) });
 
-/** Any endpoint that speaks OpenAI's chat completions: OpenAI itself, vLLM, Ollama, llama.cpp, LiteLLM. */
+/** Any endpoint with OpenAI's chat completions API: OpenAI, vLLM, Ollama, llama.cpp, LiteLLM. */
 export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions): Model {
   const url = `${baseUrl.replace(/\/$/, '')}/chat/completions`;
   const headers = {
@@ -61,7 +61,7 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions
       const wait = retryAfter(response) ?? FIRST_RETRY_MS * 2 ** (tries - 1);
       const again =
         (response.status === 429 || response.status >= 500) && failure.code !== 'insufficient_quota';
-      if (!again || tries === TRIES || wait > LONGEST_RETRY_MS) throw new ModelFailure(failure.reason);
+      if (!again || tries === TRIES || wait > MAX_RETRY_MS) throw new ModelFailure(failure.reason);
       await delay(wait, undefined, { signal });
     }
   }
@@ -75,8 +75,8 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions
       } catch (error) {
         if (error instanceof ModelFailure || signal.aborted) throw error;
         if (timeout.aborted)
-          throw new ModelFailure(`the model did not answer within ${timeoutMs / 1000} s`, { cause: error });
-        throw new ModelFailure('the model cannot be reached', { cause: error });
+          throw new ModelFailure(`the model did not respond within ${timeoutMs / 1000} s`, { cause: error });
+        throw new ModelFailure('the model is unreachable', { cause: error });
       }
     },
   };
@@ -85,7 +85,7 @@ export function openAiModel({ baseUrl, apiKey, model, timeoutMs }: OpenAiOptions
 function read(text: string): ModelAnswer {
   const parsed = Completion.safeParse(json(text));
   const choice = parsed.data?.choices[0];
-  if (!choice) throw new ModelFailure('the answer is not a chat completion');
+  if (!choice) throw new ModelFailure('the response is not a chat completion');
   const counted = parsed.data?.usage;
   const usage = counted
     ? { promptTokens: counted.prompt_tokens, completionTokens: counted.completion_tokens }
@@ -93,7 +93,7 @@ function read(text: string): ModelAnswer {
   const { message, finish_reason: finish } = choice;
   if (message.refusal || finish === 'content_filter')
     throw new ModelFailure('the model refused to answer', { usage });
-  if (finish === 'length') throw new ModelFailure('the answer was cut off', { usage });
+  if (finish === 'length') throw new ModelFailure('the output was truncated', { usage });
   return { text: message.content ?? '', usage };
 }
 
@@ -104,11 +104,11 @@ function refusalOf(status: number, text: string): { code: string | null; reason:
     return { code, reason: `the model's rate limit is reached${code === null ? '' : ` (${code})`}` };
   return {
     code,
-    reason: `the model answered ${status}${error?.message ? `: ${error.message.slice(0, 200)}` : ''}`,
+    reason: `the model responded ${status}${error?.message ? `: ${error.message.slice(0, 200)}` : ''}`,
   };
 }
 
-/** In milliseconds; null when the header is not there or no number of seconds. */
+/** In milliseconds; null if the header is missing or not a number of seconds. */
 function retryAfter(response: Response): number | null {
   const value = response.headers.get('retry-after');
   const seconds = value === null || value.trim() === '' ? Number.NaN : Number(value);

@@ -2,10 +2,9 @@ import type { Config } from '#domain/config.ts';
 import type { Model } from './model.ts';
 import { openAiModel } from './openai.ts';
 
-/** What the simulated model is called. */
 export const SIMULATED_MODEL = 'simulated';
 
-/** The configured model, else the simulated one; null where neither is there. */
+/** The configured model, else the simulated one; null if there is neither. */
 export function createModel({ llm, simulator }: Pick<Config, 'llm' | 'simulator'>): Model | null {
   const { timeoutMs } = llm;
   if (llm.endpoint) return openAiModel({ ...llm.endpoint, timeoutMs });

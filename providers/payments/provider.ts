@@ -4,11 +4,11 @@ import { type StripeOptions, stripePayments } from './stripe.ts';
 
 export interface PaymentOptions {
   stripe: StripeOptions | null;
-  /** Stands in where Stripe is not configured; null in production. */
+  /** Used if Stripe is not configured; null in production. */
   simulator: { url: string; secret: string } | null;
 }
 
-/** The configured payment provider; without one, what needs a payment is refused as unavailable. */
+/** The configured payment provider. Without one, every call throws `PaymentsUnavailable`. */
 export function createPayments({ stripe, simulator }: PaymentOptions): PaymentProvider {
   if (stripe) return stripePayments(stripe);
   return simulator ? stripePayments(simulatedStripe(simulator)) : noPayments;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { StripeOptions } from './stripe.ts';
 
-/** What things cost at the simulated provider, in cents. */
+/** Prices at the simulated provider, in cents. */
 export const SIMULATED_PRICES: Readonly<Record<string, number>> = {
   price_plan_mini: 4900,
   price_plan_starter: 9900,
@@ -10,11 +10,11 @@ export const SIMULATED_PRICES: Readonly<Record<string, number>> = {
   price_line_email: 1500,
 };
 
-/** What signs its callbacks: derived, so that it does not also authenticate requests. */
+/** Derived from the secret, because the key that signs callbacks must not authenticate requests. */
 export const simulatedWebhookSecret = (secret: string): string =>
   `whsec_${createHmac('sha256', secret).update('payments').digest('hex')}`;
 
-/** The simulated provider speaks Stripe's protocol: it is Stripe at another address. */
+/** The simulated provider implements Stripe's API. */
 export function simulatedStripe({ url, secret }: { url: string; secret: string }): StripeOptions {
   return {
     apiKey: `sk_test_${secret}`,

@@ -18,20 +18,20 @@ import {
 
 export interface StripeOptions {
   apiKey: string;
-  /** Of the webhook endpoint `POST /callbacks/payments`. */
+  /** The signing secret of the webhook endpoint `POST /callbacks/payments`. */
   webhookSecret: string;
-  /** Default: Stripe's own. */
+  /** Default: Stripe's. */
   baseUrl?: string;
-  /** The ids of the prices at Stripe. */
+  /** Stripe's price ids. */
   prices: { plans: Record<Plan, string>; lines: Record<LineKind, string> };
 }
 
 const TIMEOUT_MS = 10_000;
-/** Stripe's client repeats a call that got no answer under the same idempotency key. */
+/** Stripe's client retries with the same idempotency key. */
 const RETRIES = 2;
 const DAYS_UNTIL_DUE = 30;
 
-/** Stripe, and everything that speaks its protocol. */
+/** Stripe, or any server with the same API. */
 export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: StripeOptions): PaymentProvider {
   const stripe = new Stripe(apiKey, {
     ...addressOf(baseUrl),
@@ -70,7 +70,7 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
           allowed_payment_method_types: ['card'],
           success_url: returnUrl,
         });
-        if (url === null) throw new PaymentsUnavailable('the payment provider gave no page');
+        if (url === null) throw new PaymentsUnavailable('the payment provider returned no URL');
         return url;
       }),
 
@@ -85,7 +85,7 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
     openInvoice: (order) =>
       translated(async () => {
         const key = keyOf(order);
-        // Empty at first and then given its item, so that it never takes in what else waits on the customer.
+        // Created empty and then given its item, so that it does not include other pending items of the customer.
         const draft = await stripe.invoices.create(
           {
             customer: order.customerId,
@@ -120,7 +120,7 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
         try {
           return readInvoice(await stripe.invoices.voidInvoice(invoiceId));
         } catch (error) {
-          // It was paid, or voided, since it was read.
+          // It was paid or voided after it was read.
           if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
           const now = readInvoice(await stripe.invoices.retrieve(invoiceId));
           if (now.status === 'open') throw error;
@@ -211,7 +211,7 @@ const metadataOf = ({ workspaceId, lineId, round }: Pick<LineOrder, 'workspaceId
   round: String(round),
 });
 
-/** A draft is not yet open and an uncollectible one can still be paid: neither differs from open here. */
+/** Drafts and uncollectible invoices, which can still be paid, count as open. */
 function readInvoice({
   id,
   status,
@@ -245,14 +245,14 @@ const INVOICE_EVENTS: Record<string, Extract<PaymentEvent, { kind: 'invoice' }>[
   'invoice.payment_failed': 'payment_failed',
 };
 
-/** Other schemes than `v1` may stand beside it. */
+/** The header may contain other schemes besides `v1`. */
 const SIGNATURE = /^(?=(?:.*,)?t=\d+(?:,|$))(?=(?:.*,)?v1=[0-9a-f]+(?:,|$))\w+=\w+(?:,\w+=\w+)*$/;
 
 const NOT_AN_EVENT = 'the body is not an event';
 
 const StripeId = z.string().regex(/^[\w-]{1,255}$/);
 
-/** What is read of an event; the rest depends on its type. */
+/** The fields common to all events. */
 const EventBody = z.object({
   id: StripeId,
   type: z.string(),
@@ -266,7 +266,7 @@ const InvoiceBody = z.object({
   metadata: z.record(z.string(), z.string()).nullish(),
 });
 const SetupBody = z.object({ mode: z.literal('setup'), customer: StripeId, setup_intent: StripeId });
-/** What `metadataOf` wrote on an invoice of ours. */
+/** Written by `metadataOf`. */
 const LineMetadata = z.object({ line_request_id: Id, round: z.coerce.number().int().min(1).max(1_000_000) });
 
 /** @throws BadPaymentSignature, UnreadablePaymentCallback */
@@ -282,7 +282,7 @@ function verifiedEvent(
   } catch (error) {
     if (error instanceof Stripe.errors.StripeSignatureVerificationError)
       throw new BadPaymentSignature(error.message);
-    // Its signature matches: what it signs is no JSON, or no event.
+    // The signature is valid, but the body is not JSON or not an event.
     throw new UnreadablePaymentCallback('', NOT_AN_EVENT);
   }
   return parsed(EventBody, event);
@@ -303,7 +303,7 @@ function readEvent({ id, type, data: { object } }: z.infer<typeof EventBody>): P
   if (object.object !== 'invoice' || fact === undefined) return null;
   const invoice = parsed(InvoiceBody, object);
   const ours = LineMetadata.safeParse(invoice.metadata);
-  // The invoices of subscriptions show in the subscription's status.
+  // Invoices of subscriptions are covered by the events of the subscription.
   if (!ours.success) return null;
   const { line_request_id: lineId, round } = ours.data;
   return { kind: 'invoice', id, type: fact, lineId, round, invoice: readInvoice(invoice) };
@@ -316,7 +316,7 @@ function readCard(id: string, session: unknown): PaymentEvent | null {
     : null;
 }
 
-/** Stripe's errors as the product knows them; messages of Stripe may quote the request and stay inside. */
+/** Translates Stripe's errors, whose messages may quote the request and must not be exposed. */
 async function translated<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -326,8 +326,8 @@ async function translated<T>(call: () => Promise<T>): Promise<T> {
     if (error instanceof Stripe.errors.StripeCardError || noCard)
       throw new CardDeclined(error.code ?? 'card_declined', { cause: error });
     if (error.code === 'resource_missing' && error.message.includes('subscription')) {
-      throw new NoSuchSubscription('there is no such subscription', { cause: error });
+      throw new NoSuchSubscription('the subscription does not exist', { cause: error });
     }
-    throw new PaymentsUnavailable(`the payment provider answered ${error.type}`, { cause: error });
+    throw new PaymentsUnavailable(`the payment provider responded ${error.type}`, { cause: error });
   }
 }

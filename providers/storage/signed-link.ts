@@ -1,9 +1,9 @@
 import type { FileLinks, LinkReader, StoredFile } from '#domain/attachment.ts';
 import type { Signer } from '../signer.ts';
 
-/** Links to stored files that need no other credential. */
+/** Links to stored files that require no other credential. */
 export interface SignedLinks extends FileLinks, LinkReader {
-  /** Whether the link was made by `sign` and has not expired. @param expires Unix seconds, as in the link. */
+  /** Whether the signature is valid and has not expired. @param expires Unix seconds, as in the link. */
   verify(file: StoredFile, link: { expires: string; signature: string }, now: Date): boolean;
 }
 
@@ -49,7 +49,7 @@ export function createSignedLinks(publicUrl: string, signer: Signer): SignedLink
   };
 }
 
-/** null for an escape that is none. */
+/** null if an escape sequence is malformed. */
 function decoded(segment: string): string | null {
   try {
     return decodeURIComponent(segment);

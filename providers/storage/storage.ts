@@ -9,14 +9,14 @@ import { FSDriver } from 'flydrive/drivers/fs';
 import type { DriverContract } from 'flydrive/types';
 import type { ByteRange } from '#domain/byte-range.ts';
 
-/** Where the files of all workspaces lie: a folder, or a bucket that all processes share. */
+/** File storage for all workspaces: a folder, or a bucket shared by all processes. */
 export interface StorageOptions {
-  /** Absolute or relative to the working directory; used when there is no bucket. */
+  /** Absolute, or relative to the working directory. Used if there is no bucket. */
   folder: string;
   s3: {
     bucket: string;
     region: string;
-    /** For stores that speak S3's protocol under another address. */
+    /** The URL of a store with an S3-compatible API; default: Amazon's. */
     endpoint: string | null;
     accessKeyId: string;
     secretAccessKey: string;
@@ -25,12 +25,12 @@ export interface StorageOptions {
 
 export interface Storage {
   /**
-   * Stores a stream under a key, replacing what is there; nothing is left behind when it breaks off.
-   * @returns its size in bytes.
+   * Stores a stream under a key, replacing an existing file. Leaves nothing behind if the stream fails.
+   * @returns the size in bytes.
    * @throws FileTooLarge
    */
   put(key: string, content: Readable, limit: number, contentType?: string | null): Promise<number>;
-  /** @returns null when there is no such file. */
+  /** @returns null if there is no such file. */
   open(key: string, range?: ByteRange): Promise<Readable | null>;
   delete(key: string): Promise<void>;
 }
@@ -41,7 +41,7 @@ export class FileTooLarge extends Error {
   }
 }
 
-/** Never from a file's name: what a caller chose does not become a path. */
+/** Not derived from file names, which callers choose. */
 export const storageKey = (workspaceId: string, attachmentId: string): string =>
   `${workspaceId}/${attachmentId}`;
 
@@ -50,7 +50,7 @@ export async function createStorage({ folder, s3 }: StorageOptions): Promise<Sto
   const disk = new Disk(driver);
   return {
     async put(key, content, limit, contentType) {
-      // Through a file, since a bucket wants to know the size beforehand and a broken stream must leave nothing.
+      // Buffered in a file, because a bucket requires the size in advance and a failed stream must leave nothing.
       const scratch = await mkdtemp(join(tmpdir(), 'linepace-'));
       try {
         const counter = new ByteCounter(limit);
@@ -72,7 +72,7 @@ export async function createStorage({ folder, s3 }: StorageOptions): Promise<Sto
 
 interface Place {
   driver: DriverContract;
-  /** What the drivers cannot. @param key of a file that is there. */
+  /** Range reads, which the library does not support. @param key of an existing file. */
   openRange(key: string, range: ByteRange): Promise<Readable>;
 }
 
@@ -81,7 +81,7 @@ const files = (folder: string): Place => ({
   openRange: async (key, range) => createReadStream(join(folder, key), range),
 });
 
-/** Loaded only where it is used: the S3 client is larger than all the rest. */
+/** Loaded on demand, because the S3 client is large. */
 async function bucket({
   bucket: Bucket,
   region,
@@ -97,7 +97,7 @@ async function bucket({
     ...(endpoint !== null && { endpoint, forcePathStyle: true }),
   });
   return {
-    // Buckets without access lists are the default everywhere by now.
+    // Buckets without ACLs are the default.
     driver: new S3Driver({ client, bucket: Bucket, visibility: 'private', supportsACL: false }),
     async openRange(Key, { start, end }) {
       const { Body } = await client.send(

@@ -41,10 +41,10 @@ test.each([
   ['a link without a signature', links.raw(file)],
   ['a link to another file', links.sign(file, inAnHour).replace('org_1', 'org_2')],
 ])('%s is not fetched', async (_name, link) => {
-  await expect(fetchMedia(link, never)).rejects.toThrow('not a link to a file stored here');
+  await expect(fetchMedia(link, never)).rejects.toThrow('not a link to a stored file');
 });
 
 test('a file that was deleted is missing', async () => {
   const gone = { ...file, attachmentId: 'f'.repeat(24) };
-  await expect(fetchMedia(links.sign(gone, inAnHour), never)).rejects.toThrow('no longer there');
+  await expect(fetchMedia(links.sign(gone, inAnHour), never)).rejects.toThrow('no longer exists');
 });

@@ -1,11 +1,11 @@
 /*
- * The process that jobs run in, one at a time: it has no environment, and may read our code and nothing else.
+ * The process that runs jobs, one at a time. It has no environment variables, and can read only our code.
  */
 import { z } from 'zod';
 import { jobs } from './jobs.ts';
 import type { Answer, Order } from './processes.ts';
 
-// A terminal and some service managers signal every process; this one ends with the one that started it.
+// Terminals and some service managers signal all processes; this one exits with its parent.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit());
 process.on('message', (order: Order) => void perform(order).then(answer));
@@ -25,7 +25,7 @@ async function perform({ job, input }: Order): Promise<Answer> {
         issues: error.issues.map(({ path, message }) => ({ path: path.join('.'), message })),
       };
     if (error instanceof SyntaxError) return { refused: 'it is not valid JSON', issues: [] };
-    // The texts of other errors may quote what was read.
+    // Messages of other errors may quote the content.
     return { refused: `reading it failed: ${error instanceof Error ? error.name : 'Error'}`, issues: [] };
   }
 }

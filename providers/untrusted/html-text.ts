@@ -1,15 +1,15 @@
 import { convert } from 'html-to-text';
 
-/** Longer ones are read to here: what a person reads in an answer stands at its beginning. */
+/** Longer HTML is truncated; the text of a reply is at its beginning. */
 const MAX_HTML = 200_000;
-/** The library's time grows with the square of how many elements are open at once. */
+/** The library takes quadratic time in the nesting depth. */
 const MAX_OPEN = 2000;
 
 const LIMITS = { maxDepth: 100, maxChildNodes: 20_000 };
 
-/** What a person reads in HTML. */
+/** Extracts the visible text of HTML. */
 export function htmlToText(html: string): string {
-  // An image in the text itself would take all the room.
+  // An embedded image would use up the limit.
   const text = html.replaceAll(/data:[^"'\s<>)]{500,}/g, '').slice(0, MAX_HTML);
   return convert(shallow(text), {
     wordwrap: false,
@@ -21,10 +21,10 @@ export function htmlToText(html: string): string {
   }).trim();
 }
 
-/** They have no end. */
+/** Elements without an end tag. */
 const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
 
-/** HTML up to where too many elements are open, each of which an end tag of its name closes. */
+/** Truncates HTML where it is nested too deeply. */
 function shallow(html: string): string {
   const open = new Map<string, number>();
   let depth = 0;

@@ -2,30 +2,30 @@ import { fileTypeFromBuffer, fileTypeFromFile } from 'file-type';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { readMimeEmail, readPostedEmail } from '../carriers/smtp-inbound.ts';
 
-/** What a file is, by its content. */
+/** The type of a file, detected from its content. */
 export interface FoundType {
   ext: string;
   mime: string;
 }
 
 /**
- * All work on content that strangers send: the only place that loads parsers of it. Each job runs in a process of its
- * own (`processes.ts`), so inputs and results are plain data.
+ * The jobs that parse untrusted content. Only this file imports parsers for it. Jobs run in separate processes
+ * (`processes.ts`), so inputs and results are plain data.
  */
 export const jobs = {
-  /** What a webhook call of an email service says: the text of its body. */
+  /** Parses the body of an email service's webhook call. */
   postedEmail: (rawBody: string): CarrierEvent[] => readPostedEmail(rawBody),
 
-  /** What an email of a mailbox says. @param isWhole false: it breaks off. */
+  /** Parses an email of a mailbox. @param isWhole false if it is truncated. */
   mimeEmail: ({ source, isWhole }: { source: Uint8Array; isWhole: boolean }): Promise<CarrierEvent[]> =>
     readMimeEmail(source, isWhole),
 
-  /** @returns null when nothing is recognized in it. */
+  /** @returns null if the type is not recognized. */
   async typeOfContent(content: Uint8Array): Promise<FoundType | null> {
     return (await fileTypeFromBuffer(content)) ?? null;
   },
 
-  /** @param path below the folder for files that are being converted. @returns null when nothing is recognized in it. */
+  /** @param path in the scratch folder. @returns null if the type is not recognized. */
   async typeOfFile(path: string): Promise<FoundType | null> {
     return (await fileTypeFromFile(path)) ?? null;
   },

@@ -3,12 +3,12 @@ import PostalMime, { addressParser } from 'postal-mime';
 import { MAX_FILES } from '#domain/carrier-event.ts';
 import type { InboundEmail } from '../carriers/inbound-email.ts';
 
-/** Longer headers name nobody. */
+/** Longer address headers are ignored. */
 const MAX_ADDRESS_HEADER = 2000;
 
 /**
- * An email in the shape in which the inbound webhook tells of one.
- * @param isWhole false: it breaks off, and its files may too.
+ * Parses an email into the format of the inbound webhook.
+ * @param isWhole false if it is truncated, in which case its files are dropped.
  */
 export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<InboundEmail> {
   const email = await PostalMime.parse(source, { forceRfc822Attachments: true });
@@ -31,6 +31,6 @@ export async function parseMime(source: Uint8Array, isWhole: boolean): Promise<I
   };
 }
 
-/** The first address of a header such as `From`; empty when there is none. */
+/** The first address of a header such as `From`; '' if there is none. */
 export const firstAddress = (header: string): string =>
   addressParser(header.slice(0, MAX_ADDRESS_HEADER), { flatten: true })[0]?.address ?? '';

@@ -6,10 +6,10 @@ import pLimit from 'p-limit';
 import type { Input, JobName, Output } from './jobs.ts';
 import { createTurns } from './turns.ts';
 
-/** The content cannot be read: it is malformed, or reading it took too long or too much memory. The message quotes none of it. */
+/** The content is malformed, or parsing it took too much time or memory. The message does not quote it. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
-  /** The fields that are wrong, where that is known. */
+  /** The invalid fields, if known. */
   readonly issues: { path: string; message: string }[];
 
   constructor(message: string, issues: { path: string; message: string }[] = []) {
@@ -24,11 +24,11 @@ export interface Order {
 }
 export type Answer = { value: unknown } | { refused: string; issues: { path: string; message: string }[] };
 
-/** Runs work on content that strangers send outside of this process (`jobs.ts`). */
+/** Runs the jobs of `jobs.ts` outside of this process. */
 export interface UntrustedWork {
   /**
-   * Jobs of one tenant run one after the other, so that no tenant holds up the others.
-   * @throws Unreadable, TooMuchToRead, or another error when the job could not run.
+   * Jobs of one tenant run one after the other, so that no tenant delays the others.
+   * @throws Unreadable, TooMuchToRead, or another error if the job could not run.
    */
   run<Name extends JobName>(tenant: string, job: Name, input: Input<Name>): Promise<Output<Name>>;
   close(): void;
@@ -38,7 +38,7 @@ export interface UntrustedWorkOptions {
   /** Per job, in milliseconds. */
   deadlineMs?: number;
   memoryMegabytes?: number;
-  /** How long a process without work is kept, in milliseconds. */
+  /** How long an idle process is kept, in milliseconds. */
   idleMs?: number;
 }
 
@@ -47,12 +47,12 @@ const PROCESSES = 4;
 const MAX_WAITING = 200;
 const START_MS = 30_000;
 
-/** The files that are being converted: the only ones besides our code that a job may read. */
+/** The scratch folder: besides our code, the only files that a job may read. */
 export const SCRATCH_PREFIX = join(tmpdir(), 'linepace-audio-');
 
 /**
- * Processes and not threads: what exhausts a thread's memory inside of the engine, such as a JSON text of a million
- * small arrays, ends the whole process. They start when there is work and end when there is none.
+ * Uses processes and not threads, because exhausting a thread's memory inside of V8, for example with a JSON text of a
+ * million small arrays, crashes the whole process. Processes are started on demand and exit when idle.
  */
 export function createUntrustedWork({
   deadlineMs = 10_000,
@@ -77,7 +77,7 @@ export function createUntrustedWork({
       processes.delete(child);
       forget(child);
     });
-    // Whoever waits for its word is told; without a listener it would end this process as well.
+    // The pending job reports the error; without a listener it would crash this process.
     child.on('error', () => {});
     const first = await nextWord(child, START_MS);
     if (first.kind === 'message') return child;
@@ -117,7 +117,7 @@ export function createUntrustedWork({
       forget(child);
       child.kill('SIGKILL');
     }, idleMs);
-    // It holds up nobody who wants to end.
+    // Does not keep the process alive.
     end.unref();
     child.unref();
     child.channel?.unref();
@@ -143,7 +143,7 @@ type Word = { kind: 'message'; message: unknown } | { kind: 'too_late' } | { kin
 const reasonOf = (word: Exclude<Word, { kind: 'message' }>): string =>
   word.kind === 'too_late' ? 'it took too long' : `its process ended with ${word.how}`;
 
-/** What a process says next, or how it ended instead; one that says nothing in time is ended. */
+/** The next message of a process, or how it exited. A process that does not respond in time is killed. */
 function nextWord(child: ChildProcess, timeoutMs: number): Promise<Word> {
   const { promise, resolve } = Promise.withResolvers<Word>();
   const onMessage = (message: unknown): void => resolve({ kind: 'message', message });
@@ -161,7 +161,7 @@ function nextWord(child: ChildProcess, timeoutMs: number): Promise<Word> {
   });
 }
 
-/** Our code, without the folder that the product keeps its secrets in. */
+/** Our code, without the data folder, which contains secrets. */
 function readable(): string[] {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const code = ['package.json', 'node_modules/', 'providers/', 'domain/'].map((name) => join(root, name));

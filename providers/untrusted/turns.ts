@@ -1,11 +1,11 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 
-/** Too much work of the tenant waits. It may be handed over again later. */
+/** Too many jobs of the tenant are waiting. Retryable. */
 export class TooMuchToRead extends Error {
   override readonly name = 'TooMuchToRead';
 }
 
-/** Runs the work of each tenant a few at a time, in order, so that no tenant holds up the others. */
+/** Limits the concurrency of each tenant, in order of arrival, so that no tenant delays the others. */
 export interface Turns {
   /** @throws TooMuchToRead */
   take<T>(tenant: string, work: () => Promise<T>): Promise<T>;

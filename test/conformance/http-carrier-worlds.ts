@@ -91,7 +91,7 @@ export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWor
   server.withoutIMessage(to.unreachable);
   const carrier = blueBubblesCarrier({
     timeoutMs,
-    askAgainMs: 5,
+    recheckMs: 5,
     fetchMedia: async (url) => ({ content: Buffer.from(`content of ${url}`), contentType: 'text/plain' }),
   });
   const config = {

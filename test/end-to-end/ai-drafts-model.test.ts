@@ -31,10 +31,10 @@ afterAll(async () => {
 
 describe('a model that fails', () => {
   it.each([
-    ['timeout', 'did not answer within 1 s'],
+    ['timeout', 'did not respond within 1 s'],
     ['429', 'rate limit is reached'],
     ['quota', 'insufficient_quota'],
-    ['500', 'answered 500'],
+    ['500', 'responded 500'],
     ['garbage', 'not the JSON that was asked for'],
     ['refusal', 'refused to answer'],
   ])('%s leaves no draft, and tells the operator', async (fault, reason) => {

@@ -79,9 +79,9 @@ describe('a campaign that wants its messages written by the model', () => {
   });
 
   it.each([
-    ['timeout', 'did not answer within 2 s'],
+    ['timeout', 'did not respond within 2 s'],
     ['429', 'rate limit is reached'],
-    ['500', 'answered 500'],
+    ['500', 'responded 500'],
     ['garbage', 'not the JSON that was asked for'],
     ['refusal', 'refused to answer'],
     ['link', 'has a link that the message does not have'],

@@ -94,7 +94,7 @@ describe('the timeline of a message', () => {
     ]);
     const of500 = found.events.filter(({ type }: { type: string }) => type === 'webhook_failed');
     expect(of500[0]).toMatchObject({
-      text: 'A webhook did not take message.sent: the endpoint answered 500.',
+      text: 'A webhook did not take message.sent: the endpoint responded 500.',
       data: { event: 'message.sent', responseStatus: 500 },
     });
     expect(found.events.find(({ type }: { type: string }) => type === 'claimed').data).toMatchObject({

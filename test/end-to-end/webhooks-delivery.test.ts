@@ -141,7 +141,7 @@ describe('events', () => {
     });
     expect(deliveries[0]).toMatchObject({
       responseStatus: 500,
-      error: 'the endpoint answered 500',
+      error: 'the endpoint responded 500',
       attemptCount: 1,
       event: 'message.sent',
     });

@@ -219,7 +219,7 @@ describe('the test ping', () => {
     });
   });
 
-  it('answers 502 with what the endpoint answered, follows no redirect, and counts the failure', async () => {
+  it('answers 502 with what the endpoint responded, follows no redirect, and counts the failure', async () => {
     const elsewhere = await endpoint();
     const target = await endpoint((response) => response.writeHead(307, { location: elsewhere.url }).end());
     const hook = await register(target.url);
@@ -228,7 +228,7 @@ describe('the test ping', () => {
     expect(body).toMatchObject({
       success: false,
       responseStatus: 307,
-      error: 'the endpoint answered 307',
+      error: 'the endpoint responded 307',
       attemptCount: 1,
     });
     expect(target.received).toHaveLength(1);

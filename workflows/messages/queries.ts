@@ -1,4 +1,5 @@
 import { defineQuery } from '@temporalio/workflow';
+import type { CampaignRound } from './round.ts';
 
 /** What a workflow waits for. */
 export interface Status {
@@ -20,3 +21,17 @@ export interface LinePlan extends Status {
 }
 
 export const planQuery = defineQuery<LinePlan>('plan');
+
+export interface DraftState extends Status {
+  replyId: string;
+  approvalChannel: string | null;
+}
+
+export const draftQuery = defineQuery<DraftState>('draft');
+
+export interface CampaignState extends Status {
+  campaignId: string;
+  progress: CampaignRound['progress'];
+}
+
+export const progressQuery = defineQuery<CampaignState>('progress');

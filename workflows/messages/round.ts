@@ -14,6 +14,24 @@ export interface LineHome {
   carrier: string | null;
 }
 
+/** What a draft is at. */
+export interface DraftRound extends Round {
+  status: string;
+  /** Through which channel it was settled; null: no person did. */
+  approvalChannel: string | null;
+}
+
+/** What a campaign is at. */
+export interface CampaignRound extends Round {
+  status: string;
+  /** Leads of its list have yet to enter. */
+  toEnter?: boolean;
+  /** What an archived campaign has left behind is to be cleared away. */
+  toClear?: boolean;
+  /** How many leads are where in it; null: not counted yet. */
+  progress: { entered: number; running: number; finished: number; stopped: number } | null;
+}
+
 /** A round of work about a line. */
 export interface LineRound extends Round {
   /** Where the line is now, when that is not where the round was told it is. */

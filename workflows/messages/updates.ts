@@ -35,6 +35,25 @@ export interface RequestVerdict {
   status: string;
 }
 
+export interface DraftOrder extends Order {
+  action: 'approve' | 'reject' | 'mark_sent';
+  /** With `approve`: what is sent instead of the draft as it stands. The history keeps it. */
+  message?: string;
+}
+
+export interface DraftVerdict {
+  replyId: string;
+  /** What became of the draft. */
+  status: string;
+  /** The message that is sent; null: none is. */
+  messageId: string | null;
+}
+
+export interface CampaignVerdict {
+  campaignId: string;
+  status: string;
+}
+
 /** Of `line-pacer:{line}`. */
 export const pauseLine = defineUpdate<LineVerdict, [Order]>('pauseLine');
 export const resumeLine = defineUpdate<LineVerdict, [Order]>('resumeLine');
@@ -44,3 +63,11 @@ export const skipMessage = defineUpdate<MessageVerdict, [MessageOrder]>('skipMes
 /** Of `line-request:{line}`. */
 export const checkPayment = defineUpdate<RequestVerdict, [Order]>('checkPayment');
 export const giveUp = defineUpdate<RequestVerdict, [Order]>('giveUp');
+
+/** Of `ai-draft:{reply}`. The first decision wins, whether it comes from here or from the API. */
+export const decide = defineUpdate<DraftVerdict, [DraftOrder]>('decide');
+
+/** Of `campaign:{campaign}`. */
+export const pauseCampaign = defineUpdate<CampaignVerdict, [Order]>('pauseCampaign');
+export const resumeCampaign = defineUpdate<CampaignVerdict, [Order]>('resumeCampaign');
+export const archiveCampaign = defineUpdate<CampaignVerdict, [Order]>('archiveCampaign');

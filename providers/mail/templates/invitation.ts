@@ -13,7 +13,7 @@ export const invitation = template('invitation', {
     role,
     link,
     expiresAt,
-  }) => `${invitedBy ?? 'Someone of the team'} invites you to ${workspaceName} as ${ROLES[role]}. It is a workspace of Linepace.
+  }) => `${invitedBy ?? 'A team member'} invites you to join ${workspaceName}, a workspace on Linepace, as ${ROLES[role]}.
 
 Accept the invitation:
 ${link}
@@ -25,8 +25,8 @@ It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore th
     layout(
       `Join ${workspaceName}`,
       html`<p>
-          ${invitedBy ?? 'Someone of the team'} invites you to <strong>${workspaceName}</strong> as
-          ${ROLES[role]}. It is a workspace of Linepace.
+          ${invitedBy ?? 'A team member'} invites you to join <strong>${workspaceName}</strong>, a workspace
+          on Linepace, as ${ROLES[role]}.
         </p>
         ${button('Accept the invitation', link)}
         ${small(html`It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.`)}`,

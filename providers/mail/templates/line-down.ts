@@ -11,22 +11,19 @@ export const lineDown = template('lineDown', {
     workspaceName,
     lineName,
     since,
-  }) => `The line ${lineName} of ${workspaceName} does not answer since ${when(since)}.
+  }) => `The line ${lineName} of ${workspaceName} has not responded since ${when(since)}.
 
-It sends nothing until it recovers. Messages that were to leave through it keep their place, or leave through your other lines.
-You are told once; line notifications can be turned off in the line's settings.
+It sends nothing until it recovers. Its messages wait, or are sent through your other lines.
+This email is sent once. You can turn off line notifications in the line's settings.
 `,
 
   html: ({ workspaceName, lineName, since }) =>
     layout(
       'A line is down',
       html`<p>
-          The line <strong>${lineName}</strong> of ${workspaceName} does not answer since ${when(since)}.
+          The line <strong>${lineName}</strong> of ${workspaceName} has not responded since ${when(since)}.
         </p>
-        <p>
-          It sends nothing until it recovers. Messages that were to leave through it keep their place, or
-          leave through your other lines.
-        </p>
-        ${small(html`You are told once; line notifications can be turned off in the line's settings.`)}`,
+        <p>It sends nothing until it recovers. Its messages wait, or are sent through your other lines.</p>
+        ${small(html`This email is sent once. You can turn off line notifications in the line's settings.`)}`,
     ),
 });

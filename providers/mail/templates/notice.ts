@@ -4,7 +4,7 @@ import { Html, html } from '../html.ts';
 import { button, layout, turnOff } from '../layout.ts';
 import { template } from '../template.ts';
 
-const REASON = (workspaceName: string): string => `You get this as an admin of ${workspaceName}.`;
+const REASON = (workspaceName: string): string => `You receive this email as an admin of ${workspaceName}.`;
 
 type Section = z.output<typeof MailData.notice>['sections'][number];
 

@@ -8,7 +8,7 @@ type Data = z.output<typeof MailData.replyAlert>;
 type Contact = Data['contacts'][number];
 
 const NO_TEXT = '(no text)';
-const REASON = (workspaceName: string): string => `You get this for replies to ${workspaceName}.`;
+const REASON = (workspaceName: string): string => `You receive this email for replies to ${workspaceName}.`;
 
 const shown = (text: string): string => text.trim() || NO_TEXT;
 const heading = ({ name, address }: Contact): string => (name === address ? name : `${name} (${address})`);
@@ -21,7 +21,7 @@ function title({ contacts, more, digest }: Data): string {
   return `${count} ${count === 1 ? 'contact' : 'contacts'} replied`;
 }
 
-/** What one contact wrote, or, as a digest, what all of them did. */
+/** The replies of one contact, or a digest of several. */
 export const replyAlert = template('replyAlert', {
   subject: (data) => `${title(data)} (${data.workspaceName})`,
 
@@ -51,7 +51,7 @@ const contactHtml = (contact: Contact): Html =>
     ${new Html(contact.replies.map((reply) => replyHtml(reply).text).join('\n      '))}
     ${button('Open the conversation', contact.link)}`;
 
-// Line breaks as elements: white space of the source means nothing then.
+// Line breaks become elements, because the layout collapses white space.
 const replyHtml = ({ text, at }: Contact['replies'][number]): Html =>
   html`<p ${styled('quote')}>
     ${new Html(escapeHtml(shown(text)).replaceAll('\n', '<br />'))}<br />
