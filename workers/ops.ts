@@ -7,21 +7,26 @@ import { findOwner } from '#db/queries/owners.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
+import { DraftAction } from '#domain/ai-draft.ts';
 import { readOperatorsConfig } from '#domain/config.ts';
 import { isId } from '#domain/ids.ts';
 import { presentTimeline } from '#domain/timeline.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { createTemporalClient, updateWorkflow } from '#providers/temporal.ts';
 import {
+  archiveCampaign,
   checkPayment,
+  decide,
   giveUp,
   type Order,
+  pauseCampaign,
   pauseLine,
+  resumeCampaign,
   resumeLine,
   sendNow,
   skipMessage,
 } from '#workflows/messages/updates.ts';
-import { linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
+import { aiDraftId, campaignWorkflowId, linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
 
 /** The command line of operators: each command is an update of a workflow, as in Temporal's UI. */
 
@@ -37,6 +42,7 @@ interface Options {
   by?: string | undefined;
   reason?: string | undefined;
   message?: string | undefined;
+  action?: string | undefined;
 }
 
 interface Command {
@@ -106,6 +112,38 @@ const COMMANDS: Record<string, Command> = {
     summary: 'a line that is being set up fails, and its payment is credited',
     run: (session, lineId, options) => ofRequest(session, lineId, giveUp, order(options)),
   },
+  'decide-draft': {
+    argument: 'REPLY_ID',
+    options: '--action approve|reject|mark_sent [--message TEXT] --by NAME [--reason TEXT]',
+    summary: 'a draft is approved, as it stands or as the text given, rejected, or claimed',
+    async run(session, replyId, { action, message, ...options }) {
+      if (!isDraftAction(action)) throw new WrongUsage('--action must be approve, reject or mark_sent');
+      const workspaceId = await ownerOf(session, 'draft', replyId);
+      return updateWorkflow(session.client, { workflowId: aiDraftId(replyId), workspaceId }, decide, {
+        ...order(options),
+        action,
+        ...(message !== undefined && { message }),
+      });
+    },
+  },
+  'pause-campaign': {
+    argument: 'CAMPAIGN_ID',
+    options: '--by NAME [--reason TEXT]',
+    summary: 'nothing of the campaign is sent, and every message keeps its place',
+    run: (session, id, options) => ofCampaign(session, id, pauseCampaign, order(options)),
+  },
+  'resume-campaign': {
+    argument: 'CAMPAIGN_ID',
+    options: '--by NAME [--reason TEXT]',
+    summary: 'a paused campaign goes on',
+    run: (session, id, options) => ofCampaign(session, id, resumeCampaign, order(options)),
+  },
+  'archive-campaign': {
+    argument: 'CAMPAIGN_ID',
+    options: '--by NAME [--reason TEXT]',
+    summary: 'the campaign ends for good, and what was not sent is canceled',
+    run: (session, id, options) => ofCampaign(session, id, archiveCampaign, order(options)),
+  },
   timeline: {
     argument: 'MESSAGE_ID',
     summary: 'what has happened to a message, and what it waits for',
@@ -136,6 +174,19 @@ type Ask = <Verdict, O extends Order>(
 
 const ofLine: Ask = (session, lineId, update, given) =>
   atWorkspaceOf(session, lineId, linePacerId(lineId), update, given);
+
+const ofCampaign: Ask = async (session, campaignId, update, given) => {
+  const workspaceId = await ownerOf(session, 'campaign', campaignId);
+  return updateWorkflow(
+    session.client,
+    { workflowId: campaignWorkflowId(campaignId), workspaceId },
+    update,
+    given,
+  );
+};
+
+const isDraftAction = (action: string | undefined): action is DraftAction =>
+  DraftAction.options.some((known) => known === action);
 
 const ofRequest: Ask = (session, lineId, update, given) =>
   atWorkspaceOf(session, lineId, lineRequestId(lineId), update, given);
@@ -211,7 +262,7 @@ function parse(args: string[]) {
     return parseArgs({
       args,
       allowPositionals: true,
-      options: { by: text, reason: text, message: text, help: { type: 'boolean', short: 'h' } },
+      options: { by: text, reason: text, message: text, action: text, help: { type: 'boolean', short: 'h' } },
     });
   } catch (error) {
     throw new WrongUsage(error instanceof Error ? error.message : 'The arguments cannot be read');

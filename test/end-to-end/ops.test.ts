@@ -5,6 +5,8 @@ import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { copilot, drafted } from '#test/support/copilot.ts';
+import { startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { auditOf } from '#test/support/operators.ts';
 import { environment } from '#test/support/process.ts';
@@ -89,6 +91,42 @@ describe('npm run ops', () => {
     expect(await verdict('check-payment', lineId, ...BY)).toEqual({ lineId, status: 'awaiting_payment' });
     expect((await refusal('give-up', lineId, ...BY)).code).toBe('INVALID_STATE');
     expect((await fetch(paymentUrl, { method: 'POST' })).status).toBeLessThan(400);
+  });
+
+  it('pauses, resumes and archives a campaign', async () => {
+    await createLine(app, workspace.id);
+    const { body: list } = await api('POST', '/api/lists', { name: 'List' });
+    const leads = [{ firstName: 'Ada', phone: phone() }];
+    await api('POST', '/api/leads', { listId: list.list._id, leads });
+    const steps = [{ message: 'Hello', delay: { days: 1 } }];
+    const made = await api('POST', '/api/campaigns', {
+      name: 'Spring',
+      listId: list.list._id,
+      steps,
+      start: true,
+    });
+    const campaignId: string = made.body.campaign._id;
+    expect(await verdict('pause-campaign', campaignId, ...BY)).toEqual({ campaignId, status: 'paused' });
+    expect(await verdict('resume-campaign', campaignId, ...BY)).toEqual({ campaignId, status: 'active' });
+    expect(await verdict('archive-campaign', campaignId, ...BY)).toEqual({ campaignId, status: 'archived' });
+    expect((await refusal('resume-campaign', campaignId, ...BY)).code).toBe('INVALID_STATE');
+    expect((await api('GET', `/api/campaigns/${campaignId}`)).body.campaign.status).toBe('archived');
+  });
+
+  it('decides about a draft, once', async () => {
+    const receiver = await startEndpoint();
+    const { replyId } = await drafted(await copilot(app, receiver));
+    expect(await verdict('decide-draft', replyId, '--action', 'reject', ...BY)).toEqual({
+      replyId,
+      status: 'rejected',
+      messageId: null,
+    });
+    expect(await refusal('decide-draft', replyId, '--action', 'approve', ...BY)).toMatchObject({
+      code: 'DRAFT_ALREADY_RESOLVED',
+      details: [expect.objectContaining({ status: 'rejected' })],
+    });
+    expect((await run(['decide-draft', replyId, '--action', 'keep', ...BY])).status).toBe(2);
+    await receiver.close();
   });
 
   it('ends as a process with its exit status, whoever started it', async () => {
