@@ -76,6 +76,9 @@ export type WaitReason =
   | 'recipient_opted_out'
   | 'worker_unavailable';
 
+/** What a person is told of each is in `TEXTS`. */
+export const WAIT_REASONS = (): string[] => Object.keys(TEXTS);
+
 /** Reasons for which a message was moved to its scheduled time. */
 const MOVED = [
   'carrier_retry',

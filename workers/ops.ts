@@ -68,7 +68,7 @@ class Refused extends Error {
 /** The command line itself is wrong. */
 class WrongUsage extends Error {}
 
-const COMMANDS: Record<string, Command> = {
+export const COMMANDS: Record<string, Command> = {
   'pause-line': {
     argument: 'LINE_ID',
     options: '--by NAME [--reason TEXT]',

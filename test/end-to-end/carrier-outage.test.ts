@@ -77,6 +77,13 @@ it('a carrier that takes nothing is left alone, its messages wait, and all leave
     return waiting.length > 0 && waiting;
   }, 60_000);
   expect(['pending', 'scheduled']).toContain(held[0].status);
+  const timeline = await eventually(async () => {
+    const { body } = await api('GET', `/api/messages/${held[0]._id}/timeline`);
+    return body.waitingFor?.reason === 'carrier_pause' && body;
+  });
+  expect(timeline.waitingFor.text).toContain(
+    'The carrier takes no messages at the moment (“20429: Too many requests”).',
+  );
   // Rounds of at most 16 until it stops, and the trials since.
   expect(front.posts).toBeLessThan(MESSAGES);
   const lines = (await api('GET', '/api/lines/by-user')).body.lines;

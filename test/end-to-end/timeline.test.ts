@@ -309,14 +309,16 @@ describe('what a message waits for', () => {
     front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
   });
 
-  it('is a worker, when none serves the queue', async () => {
-    const alone = await startTestApp({ worker: false });
+  it.each([
+    ['any queue', { worker: false }, 'linepace'],
+    ['the queue of its carrier', { environment: { WORKER_QUEUES: 'main,webhooks' } }, 'carrier-simulated'],
+  ])('is a worker, when none serves %s', async (_, options, queue) => {
+    const alone = await startTestApp(options);
     const { id, key } = await createWorkspace(alone);
     await createLine(alone, id);
     const of = { id, lineId: newId(), api: apiClient(alone.url, key) };
-    expect((await waits(of, await send(of), 'worker_unavailable')).text).toContain(
-      'No worker serves the task queue linepace',
-    );
+    const { text } = await waits(of, await send(of), 'worker_unavailable');
+    expect(text).toContain(`No worker serves the task queue ${queue}, so nothing is sent.`);
     await alone.stop();
   });
 });

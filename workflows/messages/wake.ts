@@ -9,7 +9,7 @@ export interface WakeInput {
 }
 
 /** The long-lived workflows, by the first part of their id. */
-const WORKFLOWS = {
+export const WORKFLOWS = {
   'line-pacer': {
     type: 'linePacer',
     summary: 'Sends the messages of one line, never faster than the line may',

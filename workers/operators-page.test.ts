@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { expect, it } from 'vitest';
+import { WAIT_REASONS } from '#domain/waiting.ts';
+import { SIGNALS } from '#workflows/messages/signals.ts';
+import * as updates from '#workflows/messages/updates.ts';
+import { WORKFLOWS } from '#workflows/messages/wake.ts';
+import { COMMANDS } from './ops.ts';
+
+const page = await readFile(new URL('../docs/operators.md', import.meta.url), 'utf8');
+const missing = (names: readonly string[]): string[] =>
+  names.filter((name) => !new RegExp(`\`${name}[\`: ]`).test(page));
+
+it.each([
+  ['workflow', Object.keys(WORKFLOWS)],
+  ['type of a workflow', Object.values(WORKFLOWS).map(({ type }) => type)],
+  ['signal', Object.keys(SIGNALS)],
+  ['update', Object.values(updates).map(({ name }) => name)],
+  ['command', Object.keys(COMMANDS)],
+  ['reason to wait', WAIT_REASONS()],
+])('docs/operators.md names every %s', (_, names) => {
+  expect(names.length).toBeGreaterThan(5);
+  expect(missing(names)).toEqual([]);
+});
