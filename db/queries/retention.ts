@@ -2,13 +2,15 @@ import { sql } from 'slonik';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 
-/** The tables with a partition for each day: as many days are made ahead, and kept when they are over. */
-const DAILY = { tables: ['events', 'webhook_deliveries', 'carrier_events'], ahead: 7, kept: 30 };
+/** The tables with partitions of days: so many days are made ahead, and kept when they are over. */
+const PARTITIONED = { tables: ['events', 'webhook_deliveries', 'carrier_events'], ahead: 7, kept: 30 };
 
 /** Makes the partitions of the next days, and drops those that are past their time, whatever they hold. */
 export async function keepPartitions(db: SystemDb): Promise<void> {
-  for (const table of DAILY.tables)
-    await db.query(sql.type(NoRows)`select keep_partitions(${table}, ${DAILY.ahead}, ${DAILY.kept})`);
+  for (const table of PARTITIONED.tables)
+    await db.query(
+      sql.type(NoRows)`select keep_partitions(${table}, ${PARTITIONED.ahead}, ${PARTITIONED.kept})`,
+    );
 }
 
 /** A table of which rows are deleted when they are older than that, by the column that tells their age. */
