@@ -68,6 +68,7 @@ try {
   for (let index = 0; index <= rounds; index += 1) {
     for (const subject of subjects) {
       const result = await round(subject);
+      console.error(`${subject.name}: ${result.perSecond.toFixed(0)}/s, p99 ${result.p99.toFixed(0)} ms`);
       if (result.refused > 0) throw new Error(`${subject.name} refused ${result.refused} requests`);
       if (index > 0) results.get(subject.name)?.push(result);
     }

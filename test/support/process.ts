@@ -27,6 +27,7 @@ export async function startProcess(
   return {
     pid: child.pid ?? 0,
     async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
