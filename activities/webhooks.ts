@@ -27,6 +27,8 @@ export const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 const ROUND_MS = 20_000;
 /** Events come in bursts: looking again for a moment is cheaper than being woken for each. */
 const LINGER_MS = 3000;
+/** How often it claims from the beginning, for what was committed late and for webhooks that have just become active. */
+const BEGIN_MS = 5000;
 /** How often, at first and when nothing came for a while. */
 const POLL_MS = 50;
 const SLOWEST_POLL_MS = 200;
@@ -43,7 +45,12 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
         let poll = POLL_MS;
         await tenant((db) => failInterrupted(db, INTERRUPTED_AFTER_MS));
         let claims = await tenant(beginClaims);
+        let begun = Date.now();
         while (Date.now() < end && !canceled.aborted) {
+          if (Date.now() - begun >= BEGIN_MS) {
+            claims = await tenant(beginClaims);
+            begun = Date.now();
+          }
           const lane = deliverer.lane(workspaceId);
           const limit = Math.min(CLAIM_AT_ONCE, PER_WORKSPACE - lane.underWay);
           const claimed = await tenant((db) =>
@@ -66,7 +73,7 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
               lookAtDeliveries,
             );
             if (!isDue(look)) return roundOf(look);
-            claims = await tenant(beginClaims);
+            begun = 0;
             lastFound = Date.now();
           }
           await lane.progress(poll);

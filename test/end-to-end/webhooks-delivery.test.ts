@@ -4,11 +4,12 @@ import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { EVENT_NAMES } from '#domain/event.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
+import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { type Endpoint, hang, type Received, startEndpoint, verify } from '#test/support/endpoint.ts';
-import { createLead, createLine, createWorkspace } from '#test/support/factories.ts';
+import { createLead, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 
 let app: TestApp;
 const endpoints: Endpoint[] = [];
@@ -153,6 +154,34 @@ describe('events', () => {
       lastFailureAt: expect.any(String),
     });
   });
+});
+
+it('delivers what is committed after later events, and what an inactive webhook has kept for long', async () => {
+  const { id: workspaceId, call, send } = await tenant();
+  const [target, paused] = [await endpoint(), await endpoint()];
+  const hook = await register(call, target.url);
+  const other = await register(call, paused.url);
+  await call('PATCH', other.path, { isActive: false });
+  const insertDelivery = async (webhookId: string, at: Date): Promise<void> => {
+    const event = { workspace_id: workspaceId, id: newId(at), event: 'message.sent', body: '{}' };
+    await insertRow(app, 'events', event);
+    await insertRow(app, 'webhook_deliveries', {
+      workspace_id: workspaceId,
+      id: event.id,
+      webhook_id: webhookId,
+      event_id: event.id,
+      event: event.event,
+    });
+  };
+  const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000);
+  await send();
+  await arrivals(target, 1);
+  // The dispatcher has come further than these already.
+  await insertDelivery(hook.id, minutesAgo(1));
+  await insertDelivery(other.id, minutesAgo(20 * 24 * 60));
+  await call('PATCH', other.path, { isActive: true });
+  await arrivals(target, 2);
+  await arrivals(paused, 1);
 });
 
 it('lists what was delivered newest first, however close together', async () => {
