@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
 
-/** What a recipient makes the simulated carrier do. */
+/** How the simulated carrier treats a recipient. */
 export type Behaviour =
   | 'unavailable'
   | 'refuse'
@@ -35,8 +35,8 @@ const BY_LOCAL_PART: Record<string, Behaviour> = {
 };
 
 /**
- * The last four digits of a phone number, or the local part of an email address, choose. A tag
- * (`reply+17@example.com`) gives as many recipients of one kind as are wanted.
+ * Chosen by the last four digits of a phone number or the local part of an email address. A tag
+ * (`reply+17@example.com`) gives any number of recipients with the same behaviour.
  */
 export function behaviourOf(address: string): Behaviour {
   const localPart = address.includes('@') ? address.slice(0, address.indexOf('@')).split('+')[0] : undefined;
@@ -44,15 +44,15 @@ export function behaviourOf(address: string): Behaviour {
   return chosen ?? 'deliver';
 }
 
-/** Who has no iMessage still gets SMS: that is what fallbacks are for. */
+/** A recipient without iMessage receives SMS, so that fallbacks work. */
 export const isReachable = (address: string, channel: Channel): boolean =>
   channel === 'sms' || behaviourOf(address) !== 'unavailable';
 
-/** The form in which addresses are compared; a `+` that a URL turned into a space is put back. */
+/** Normalizes an address for comparison; restores a `+` that URL decoding turned into a space. */
 export function normalizeRecipient(text: string): string {
   const address = text.trim().toLowerCase();
   return /^\d+$/.test(address) ? `+${address}` : address;
 }
 
-/** A recipient in the query of a `/simulated` address. */
+/** A recipient in the query string. */
 export const Recipient = z.string().transform(normalizeRecipient);

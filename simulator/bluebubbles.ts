@@ -8,15 +8,15 @@ import Koa, { type Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { z } from 'zod';
 
-/** The faults that users of the server report; what happens to messages for a recipient. */
+/** Known faults of the server, by recipient. */
 export type BlueBubblesFault =
-  /** Refused with this status; nothing leaves. */
+  /** Refused with this status and not sent. */
   | { kind: 'refused'; status: number }
-  /** 500 although it left, with or without the message in the answer. */
+  /** 500 although it was sent, with or without the message in the response. */
   | { kind: 'error_though_sent'; code: number | null }
-  /** 500, and the message stands in the database as not delivered. */
+  /** 500, with the message in the database as not delivered. */
   | { kind: 'not_delivered'; code: number }
-  /** 500 before Messages was asked at all. */
+  /** 500 before the message was passed to Messages. */
   | { kind: 'error_unsent'; times: number }
   | { kind: 'answer_lost' }
   | { kind: 'answer_late' };
@@ -29,7 +29,7 @@ export interface SentMessage {
   text: string;
   file: { name: string; content: string; isAudioMessage: boolean } | null;
   error: number;
-  /** Whether it reached the network: what counts. */
+  /** Whether it was actually sent. */
   left: boolean;
   chat: string;
   createdAt: number;
@@ -37,21 +37,21 @@ export interface SentMessage {
 
 export interface BlueBubblesStandIn {
   url: string;
-  /** Everything in its database that is from us, in order. */
+  /** Outbound messages in its database, in order. */
   messages: readonly SentMessage[];
   webhooks: readonly { url: string; events: string[] }[];
-  /** How often each webhook call is made. */
+  /** How many times each webhook call is made. */
   repeats: number;
-  /** The service under which conversations are named: newer systems say `any`. */
+  /** The service in the GUIDs of conversations; newer systems use `any`. */
   chatService: string | null;
   fault(to: string, fault: BlueBubblesFault): void;
-  /** Not on iMessage: the server answers 200 all the same, and nothing leaves. */
+  /** Not on iMessage: the server responds 200, but sends nothing. */
   withoutIMessage(to: string): void;
-  /** Is said not to be on iMessage so many times before it is said to be. */
+  /** The number of false negatives before a positive availability check. */
   flapping(to: string, denials: number): void;
-  /** No conversation with them exists yet. */
+  /** Recipients without an existing conversation. */
   stranger(to: string): void;
-  /** Calls all webhooks; waits for their answers. */
+  /** Calls all webhooks and waits for their responses. */
   tell(type: string, data: unknown): Promise<void>;
   stop(): Promise<void>;
 }
@@ -71,7 +71,7 @@ const NewChat = z.object({
   tempGuid: z.string().optional(),
 });
 
-/** Stands in for a BlueBubbles server 1.9 over HTTP, with its known faults. */
+/** Simulates a BlueBubbles server 1.9 over HTTP, with its known faults. */
 export async function startBlueBubbles(password: string): Promise<BlueBubblesStandIn> {
   const messages: SentMessage[] = [];
   const webhooks: { id: number; url: string; events: string[] }[] = [];
@@ -101,7 +101,7 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({ type, data }),
         }).catch(() => {});
-      // Not repeated when it fails, and nobody waits for it.
+      // Like the real server: fire and forget, without retries.
       await Promise.all(calls.map(post));
     },
     async stop() {

@@ -2,17 +2,17 @@ import { Webhook } from 'standardwebhooks';
 import { Agent, request } from 'undici';
 import { callbackKey, type WireEvent } from '#providers/carriers/simulated-protocol.ts';
 
-/** One thing that the carrier tells of, some time after the one before it. */
+/** One event of a sequence of callbacks, some time after the previous one. */
 export interface Step {
   afterMs: number;
-  /** Made when it happens. Its `eventId` is the same however often that is. */
+  /** Creates the event. Its `eventId` is the same for every attempt. */
   event(at: string): WireEvent;
 }
 
 export interface Callbacks {
   /**
-   * Tells the steps one after the other, each until it is answered with 2xx.
-   * @returns false when one was given up, or everything was stopped.
+   * Posts the events one after the other, each until the response is 2xx.
+   * @returns false if one was given up or the simulator was stopped.
    */
   tell(lineId: string, url: string, steps: Step[]): Promise<boolean>;
   stop(): Promise<void>;
@@ -21,17 +21,17 @@ export interface Callbacks {
 const ANSWER_MS = 10_000;
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 15_000;
-/** Longer than any restart; carriers give up after hours. */
+/** Longer than any restart of the product; real carriers retry for hours. */
 const GIVE_UP_MS = 15 * 60_000;
 
-/** Signed callbacks (Standard Webhooks), repeated with backoff as real carriers do. */
+/** Posts signed callbacks (Standard Webhooks) and retries them with backoff, like real carriers. */
 export function createCallbacks(secret: string, log: (text: string) => void): Callbacks {
   const signer = new Webhook(callbackKey(secret));
   const agent = new Agent({ connections: 32, headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS });
   const waiting = new Map<NodeJS.Timeout, (stopped: Error) => void>();
   let stopped = false;
 
-  /** One abort signal for all would do, but adding a listener to it takes longer the more there are. */
+  /** Not one shared abort signal, because adding a listener takes time linear in their number. */
   function pause(ms: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
@@ -57,7 +57,7 @@ export function createCallbacks(secret: string, log: (text: string) => void): Ca
       },
     });
     await answer.body.dump();
-    if (answer.statusCode < 200 || answer.statusCode > 299) throw new Error(`answered ${answer.statusCode}`);
+    if (answer.statusCode < 200 || answer.statusCode > 299) throw new Error(`responded ${answer.statusCode}`);
   }
 
   async function deliver(lineId: string, url: string, event: WireEvent): Promise<boolean> {
@@ -69,10 +69,12 @@ export function createCallbacks(secret: string, log: (text: string) => void): Ca
       } catch (error) {
         if (stopped) return false;
         if (Date.now() + delayMs > giveUpAt) {
-          log(`callback ${event.eventId} given up: ${error instanceof Error ? error.message : 'no answer'}`);
+          log(
+            `callback ${event.eventId} given up: ${error instanceof Error ? error.message : 'no response'}`,
+          );
           return false;
         }
-        // Jittered, so that what failed together is not repeated together.
+        // With jitter, so that callbacks that failed together are not retried together.
         await pause(delayMs * (0.75 + Math.random() / 2));
       }
     }

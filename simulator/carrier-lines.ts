@@ -7,7 +7,7 @@ import { behaviourOf } from './behaviour.ts';
 import { isAuthorized } from './carrier.ts';
 import type { SimulatorContext, SimulatorPart } from './part.ts';
 
-/** A line given out, and where its replies are reported once that is set. */
+/** An allocated line and its callback URL, once it is set. */
 interface CarrierLine {
   lineId: string;
   address: string;
@@ -15,8 +15,8 @@ interface CarrierLine {
 }
 
 /**
- * Where the simulated carrier gives out lines. The area code or the address wished for chooses, as a recipient's
- * last digits do: `0002` and `fail@` are refused for good, `0003` fails twice.
+ * Allocates lines. The requested area code or address selects the behaviour, like a recipient's
+ * last digits: `0002` and `fail@` are rejected permanently, `0003` fails twice.
  */
 export function simulateCarrierLines(simulator: SimulatorContext): SimulatorPart {
   const journal = simulator.openJournal<CarrierLine>('carrier-lines');
@@ -51,7 +51,7 @@ export function simulateCarrierLines(simulator: SimulatorContext): SimulatorPart
   routes.put('/carrier/lines/:lineId/inbound', (context) => {
     const { callbackUrl } = InboundSettings.parse(context.request.body);
     const lineId = context.params['lineId'] ?? '';
-    // A line that was not had from here brings its own address.
+    // A line that was not allocated here has its own address.
     keep({ ...(lines.get(lineId) ?? { lineId, address: '' }), callbackUrl });
     context.status = 204;
   });
@@ -69,7 +69,7 @@ export function simulateCarrierLines(simulator: SimulatorContext): SimulatorPart
   };
 }
 
-/** Drawn from the line's id; no number whose last digits make the carrier behave. */
+/** Derived from the line's id; never a number whose last digits select a behaviour. */
 function addressFor({ lineId, channel, email, firstName, areaCode, country }: AllocateRequest): string {
   const draw = createHash('sha256').update(lineId).digest();
   if (channel === 'email') {

@@ -4,16 +4,16 @@ import type { SendRequest } from '#providers/carriers/simulated-protocol.ts';
 import { normalizeRecipient } from './behaviour.ts';
 import type { Journal } from './journal.ts';
 
-/** A message that the carrier took from us. */
+/** A message that the carrier accepted. */
 export interface Sent extends SendRequest {
   id: string;
   acceptedAt: string;
 }
 
-/** What the carrier passes on of a text: a callback has room for 1 MB, and JSON takes up to 6 bytes for a character. */
+/** Longer texts are truncated, because a callback is limited to 1 MB and JSON takes up to 6 bytes per character. */
 const MAX_PASSED_ON = 150_000;
 
-/** `POST /simulated/carrier/inbound`: a contact writes. */
+/** `POST /simulated/carrier/inbound`: a contact sends a message. */
 export const InboundRequest = z.object({
   lineId: z.string().min(1).max(100),
   from: z.string().min(1).max(320),
@@ -28,11 +28,11 @@ export const InboundRequest = z.object({
     .max(500)
     .default([]),
   autoReply: z.boolean().default(false),
-  /** The carrier's id of the message it answers, or ours. */
+  /** The carrier's or our id of the message that it replies to. */
   replyTo: z.string().max(100).optional(),
 });
 
-/** `POST /simulated/carrier/call`: a call takes place. */
+/** `POST /simulated/carrier/call`: simulates a call. */
 export const CallRequest = z.object({
   lineId: z.string().min(1).max(100),
   from: z.string().min(1).max(40),
@@ -50,7 +50,7 @@ export interface Call extends z.infer<typeof CallRequest> {
   endedAt: string;
 }
 
-/** What callbacks are told about. */
+/** The activities that callbacks report. */
 export type Told =
   | { kind: 'sent'; sent: Sent }
   | { kind: 'inbound'; inbound: Inbound }
@@ -66,21 +66,21 @@ export const idOf = (told: Told): string =>
 
 export interface CarrierLog {
   add(told: Told): void;
-  /** Everything about it was told: after a restart it is not told again. */
+  /** Marks an activity as fully reported, so that it is not reported again after a restart. */
   finish(id: string): void;
-  /** What an earlier process had not told in full. */
+  /** Activities that an earlier process had not fully reported. */
   takeUnfinished(): Told[];
-  /** Oldest first; a message taken twice is there twice. `to` as `normalizeRecipient` gives it. */
+  /** Oldest first; a message accepted twice appears twice. `to` must be normalized by `normalizeRecipient`. */
   sent(filter: { to?: string | undefined; lineId?: string | undefined }): Sent[];
   sentByReference(clientReference: string): Sent | undefined;
-  /** The carrier's id for either its own or ours of a message. */
+  /** Resolves the carrier's id from either the carrier's or our id of a message. */
   carrierIdOf(reference: string): string;
   inbound(id: string): Inbound | undefined;
   setDown(lineId: string, down: boolean): void;
   isDown(lineId: string): boolean;
 }
 
-/** What the carrier knows, in memory and in its journal. */
+/** The state of the simulated carrier, in memory and in its journal. */
 export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
   const all: Sent[] = [];
   const byRecipient = new Map<string, Sent[]>();

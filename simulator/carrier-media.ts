@@ -1,11 +1,11 @@
 import type { Inbound } from './carrier-log.ts';
 
-/** The files that contacts send and calls leave: private, so their addresses need the carrier's secret. */
+/** Files of contacts and recordings of calls. Their URLs require the carrier's secret. */
 
 const MEDIA = '/carrier/media';
 export const RECORDING_URL = `${MEDIA}/recording.wav`;
 
-/** One of the pictures that some simulated recipients send; any number of them, all alike. */
+/** A picture sent by a simulated recipient. */
 export const sampleMedia = (number: number) => ({
   name: `photo-${number}.png`,
   contentType: 'image/png',
@@ -14,7 +14,7 @@ export const sampleMedia = (number: number) => ({
 
 export const inboundMediaUrl = (inboundId: string, index: number): string => `${MEDIA}/${inboundId}-${index}`;
 
-/** The file of an id, the last part of its address; undefined when there is none. */
+/** The file with an id, which is the last segment of its URL; undefined if there is none. */
 export function findMedia(
   id: string,
   inbound: (id: string) => Inbound | undefined,

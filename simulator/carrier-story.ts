@@ -8,7 +8,7 @@ const FILES_IN_A_BURST = 12;
 const BETWEEN_FILES_MS = 1000;
 const ANSWER_MS = 200;
 
-/** What follows a message that was taken: first its receipt, then what its recipient does. */
+/** The events after a message was accepted: its receipt, then the recipient's reaction. */
 export function afterSent(sent: Sent): Step[] {
   const { id, to } = sent;
   const delivered: Step = {
@@ -68,7 +68,7 @@ function replyTo({ id, to }: Sent, text: string, at: string): Extract<WireEvent,
   };
 }
 
-/** A burst arrives bit by bit: each further file of the reply by itself. */
+/** A large batch of files arrives in parts: each further file by itself. */
 function moreFiles({ id }: Sent): Step[] {
   return Array.from({ length: FILES_IN_A_BURST - 1 }, (_, index) => ({
     afterMs: BETWEEN_FILES_MS,
@@ -82,7 +82,7 @@ function moreFiles({ id }: Sent): Step[] {
   }));
 }
 
-/** A contact writes by themselves, or answers `replyTo`, the carrier's id of a message. */
+/** A message from a contact, optionally in reply to `replyTo`, the carrier's id of a message. */
 export function afterInbound(
   { id, from, text, attachments, autoReply }: Inbound,
   replyTo: string | undefined,
@@ -110,10 +110,10 @@ export function afterInbound(
 }
 
 const RINGING_SECONDS = 4;
-/** Every minute that has begun counts. */
+/** Calls are billed per started minute. */
 const CENTS_PER_MINUTE = 2;
 
-/** A call is told of step by step within moments; its instants are as far apart as a real one's. */
+/** The events of a call are posted in quick succession, with realistic timestamps. */
 export function afterCall({ id, from, to, seconds, answered, recording, endedAt }: Call): Step[] {
   const before = (secondsBefore: number): string =>
     new Date(Date.parse(endedAt) - secondsBefore * 1000).toISOString();

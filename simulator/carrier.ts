@@ -21,16 +21,16 @@ import { afterCall, afterInbound, afterSent } from './carrier-story.ts';
 import type { SimulatorContext, SimulatorPart } from './part.ts';
 
 const LATE_ANSWER_MS = 5000;
-/** A retry of a rate-limited send is welcome after this. */
+/** `Retry-After` of a rate-limited send. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** The simulated carrier: its protocol at `/carrier`, what tests see and do at `/simulated/carrier`. */
+/** The simulated carrier: its protocol at `/carrier`, its controls at `/simulated/carrier`. */
 export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
   const journal = simulator.openJournal<CarrierEntry>('carrier');
   const log = createCarrierLog(journal);
   const callbacks = createCallbacks(simulator.secret, simulator.log);
   const stopping = new AbortController();
-  /** Refusals so far of messages that are taken at the third attempt, by message and recipient. */
+  /** Attempts so far of messages that are accepted at the third attempt, by message and recipient. */
   const refusals = new Map<string, number>();
 
   const urlOf = (lineId: string): string =>
@@ -56,7 +56,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
 
   for (const told of log.takeUnfinished()) void tell(told);
 
-  /** Refuses for now, twice, each message to a recipient that fails twice. */
+  /** Fails the first two attempts to a recipient that fails twice. */
   function refuseForNow(context: Context, { messageReference, to }: SendRequest): boolean {
     const key = `${messageReference} ${to}`;
     const before = refusals.get(key) ?? 0;
@@ -89,7 +89,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
       return fail(context, 422, 'not_registered', 'The recipient cannot be reached on this channel');
     }
     const behaviour = behaviourOf(message.to);
-    // It is the lines that it refuses: a workspace's own SMS account reaches it, which is what that account is for.
+    // Only lines are refused; the fallback account of a workspace is accepted.
     if (behaviour === 'refuse' && message.account === undefined)
       return fail(context, 422, 'rejected', 'The recipient does not exist');
     if (behaviour === 'fail_twice' && refuseForNow(context, message)) return;
@@ -191,7 +191,7 @@ function fail(
   context.body = { error: { code, message, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) } };
 }
 
-/** A message as `GET /simulated/carrier/sent` shows it. */
+/** A message in the response of `GET /simulated/carrier/sent`. */
 const shown = ({ id, lineId, channel, text, attachments, acceptedAt }: Sent) => ({
   id,
   lineId,

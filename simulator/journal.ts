@@ -1,21 +1,21 @@
 import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
-/** An append-only file of JSON lines. What `append` returned for survives the end of the process by any means. */
+/** An append-only file of JSON lines. Entries are durable once `append` returns, even if the process is killed. */
 export interface Journal<Entry> {
-  /** What earlier processes appended, oldest first; handed out once, as it can be large. */
+  /** Entries of earlier processes, oldest first. Can be called once, because they may be large. */
   takePast(): Entry[];
   append(entry: Entry): void;
   close(): void;
 }
 
-/** @param file null keeps nothing. */
+/** @param file null: entries are not stored. */
 export function openJournal<Entry>(file: string | null): Journal<Entry> {
   if (file === null) return { takePast: () => [], append: () => {}, close: () => {} };
   mkdirSync(path.dirname(file), { recursive: true });
   const { entries, length } = existsSync(file) ? readWhole(file) : { entries: [], length: 0 };
   const descriptor = openSync(file, 'a');
-  // A line cut short by the end of the machine would spoil the one that follows it.
+  // A line truncated by a machine crash would corrupt the next one.
   ftruncateSync(descriptor, length);
   let past = entries as Entry[];
   let open = true;

@@ -24,7 +24,7 @@ export interface SimulatedMail extends SimulatorPart {
 
 const MAX_MAIL_BYTES = 40 * 1024 * 1024;
 
-/** A mail server that takes everything; what came is read at `GET /simulated/mail`. */
+/** A mail server that accepts everything. `GET /simulated/mail` lists the emails. */
 export async function simulateMail(simulator: SimulatorContext, port: number): Promise<SimulatedMail> {
   const journal = simulator.openJournal<ReceivedMail>('mail');
   const all: ReceivedMail[] = [];
@@ -45,7 +45,7 @@ export async function simulateMail(simulator: SimulatorContext, port: number): P
     disabledCommands: ['STARTTLS'],
     onAuth: (auth, _session, callback) => callback(null, { user: auth.username ?? 'anyone' }),
     size: MAX_MAIL_BYTES,
-    // Clients keep idle connections open: they are not waited for.
+    // Does not wait for idle connections of clients.
     closeTimeout: 500,
     onData(stream, session, callback) {
       const to = session.envelope.rcptTo.map(({ address }) => normalizeRecipient(address));
@@ -59,7 +59,7 @@ export async function simulateMail(simulator: SimulatorContext, port: number): P
       );
     },
   });
-  // A client that breaks off is no matter of the server's.
+  // A client that disconnects must not crash the server.
   server.on('error', (error) => simulator.log(`mail: ${error.message}`));
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   server.server.once('error', reject);

@@ -9,7 +9,7 @@ const CompletionRequest = z.object({
 });
 type CompletionRequest = z.infer<typeof CompletionRequest>;
 
-/** What the product sends as the user's message: for a draft, and for a message that is to be written anew. */
+/** The user message sent by the product: for a draft, or for personalization. */
 const RewriteData = z.object({
   message: z.string(),
   contact: z.object({ firstName: z.string() }).nullable(),
@@ -19,7 +19,7 @@ const DraftData = z.object({
   conversation: z.array(z.object({ from: z.enum(['contact', 'us']), text: z.string() })),
 });
 
-/** How many requests it remembers. */
+/** The number of requests that are kept. */
 const REMEMBERED = 2000;
 /** Roughly, of any text. */
 const CHARACTERS_PER_TOKEN = 4;

@@ -1,17 +1,17 @@
 import type Router from '@koa/router';
 import type { Journal } from './journal.ts';
 
-/** What the simulator gives to each provider it stands in for. */
+/** The shared context of all simulated providers. */
 export interface SimulatorContext {
-  /** Authenticates our requests to the providers, and is the root of the keys that sign theirs to us. */
+  /** Authenticates requests to the providers; the keys that sign callbacks are derived from it. */
   secret: string;
-  /** Where the product is reached, e.g. `http://localhost:3000`. */
+  /** The public URL of the product, for example `http://localhost:3000`. */
   callbackBaseUrl: string;
   openJournal<Entry>(name: string): Journal<Entry>;
   log(text: string): void;
 }
 
-/** One simulated provider: its own protocol and the `/simulated` endpoints that show and steer it. */
+/** One simulated provider: its protocol, and the `/simulated` endpoints that inspect and control it. */
 export interface SimulatorPart {
   routes: Router;
   stop(): Promise<void>;

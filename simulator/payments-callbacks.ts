@@ -10,7 +10,7 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 const GIVE_UP_MS = 60 * 60_000;
 
-/** Posts events to the product, signed as Stripe signs, each until it is answered with 2xx. */
+/** Posts events to the product with Stripe's signature, each until the response is 2xx. */
 export function createPaymentCallbacks(options: {
   secret: string;
   url: string;

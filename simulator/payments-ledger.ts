@@ -58,7 +58,7 @@ export interface CreditNote {
   amount: number;
 }
 
-/** An item that waits for the customer's next invoice. */
+/** A pending item of the customer's next invoice. */
 export interface PendingItem {
   id: string;
   object: 'invoiceitem';
@@ -90,7 +90,7 @@ export type LedgerEntry =
 
 type Value<Is extends LedgerEntry['is']> = Extract<LedgerEntry, { is: Is }>['value'];
 
-/** Everything the simulated payment provider knows. A change is on disk when `put` returns. */
+/** The state of the simulated payment provider. A change is durable when `put` returns. */
 export function createLedger(journal: Journal<LedgerEntry>) {
   const tables = new Map<LedgerEntry['is'], Map<string, unknown>>();
   const table = <Is extends LedgerEntry['is']>(is: Is): Map<string, Value<Is>> => {

@@ -10,7 +10,7 @@ const STATUS_TEXT: Record<Invoice['status'], string> = {
   void: 'Void. Nothing was charged.',
 };
 
-/** The hosted invoice page: one button, which posts to the page's own address. */
+/** The hosted invoice page, with one button that posts to the same URL. */
 export function payPage({ id, lines, amount_due: due, status }: Invoice, problem?: string): string {
   const items = lines
     .map(({ description, amount }) => `<li>${escapeHtml(description)}: ${dollars(amount)}</li>`)

@@ -69,7 +69,7 @@ const missing = (what: string, id: string): Refused =>
   new Refused(404, 'invalid_request_error', 'resource_missing', `No such ${what}: '${id}'`);
 const declined = (): Refused => new Refused(402, 'card_error', 'card_declined', 'Your card was declined.');
 
-/** The part of Stripe's API that `providers/payments/stripe.ts` calls: form-encoded in, JSON out, idempotent by key. */
+/** The part of Stripe's API that `providers/payments/stripe.ts` uses: form-encoded requests, JSON responses, idempotency keys. */
 export function stripeRoutes(
   routes: Router,
   { ledger, emit, declines, apiKey, payUrl, cardUrl }: StripeRoutesOptions,

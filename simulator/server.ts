@@ -14,7 +14,7 @@ import { simulatePayments } from './payments.ts';
 import type { SimulatorContext } from './part.ts';
 
 export interface SimulatorOptions {
-  /** 0: any free one. */
+  /** 0: any free port. */
   port: number;
   smtpPort: number;
   /** Where it remembers what it took, below `simulator/`; null: nowhere. */
@@ -35,7 +35,7 @@ export interface RunningSimulator {
 /** Files of 25 MB in base64, and some. */
 const BODY_LIMIT = '40mb';
 
-/** Starts the providers that the product runs against where no real ones are configured. */
+/** Starts the simulated providers. */
 export async function startSimulator(options: SimulatorOptions): Promise<RunningSimulator> {
   const { port, smtpPort, dataDir, callbackBaseUrl, secret, log = () => {} } = options;
   const context: SimulatorContext = {

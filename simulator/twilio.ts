@@ -8,7 +8,7 @@ import { koaBody } from 'koa-body';
 import { z } from 'zod';
 import { type PlacedCall, type TwilioCall, twilioCalls } from './twilio-calls.ts';
 
-/** What happens to the next messages for a recipient. */
+/** How the next messages to a recipient are treated. */
 export type TwilioFault =
   | { kind: 'error'; status: number; code: number | null }
   /** Taken, and the answer is lost, comes late, or is an error of a gateway. */
@@ -29,7 +29,7 @@ export interface TwilioMessage {
 
 export interface TwilioStandIn {
   url: string;
-  /** Everything it took, in order. */
+  /** All accepted messages, in order. */
   sent: readonly TwilioMessage[];
   /** Statuses told of on their own; else messages are told to be sent and then delivered. */
   quiet: boolean;

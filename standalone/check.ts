@@ -7,7 +7,7 @@ interface Outcome {
   output: string;
 }
 
-/** Everything that reads the source without running it: types, lint, format, dead code, lock file, generated pages. */
+/** Static checks: types, lint, format, dead code, lock file, generated pages. */
 const CHECKS: Record<string, () => Promise<Outcome>> = {
   types: () => run('tsc', '--noEmit', '--pretty', 'false'),
   lint: () => run('oxlint'),

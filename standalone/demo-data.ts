@@ -9,7 +9,7 @@ import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import { type Config, readConfig, readMigrationConfig } from '#domain/config.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 
-/** What the first start writes to `demo.json`. */
+/** The content of `demo.json`, which the first start writes. */
 export interface Demo {
   baseUrl: string;
   temporalAddress: string;
@@ -55,7 +55,7 @@ const LINES = [
   },
 ] as const;
 
-/** Makes the demo agency, workspace, people, keys and lines; as one transaction, so a start cut short leaves none. */
+/** Creates the demo agency, workspace, users, keys and lines in one transaction. */
 export async function createDemo(
   config: Config,
   { temporalUiUrl, databaseUrl }: Pick<Demo, 'temporalUiUrl' | 'databaseUrl'>,
@@ -186,7 +186,7 @@ export async function createDemo(
   }
 }
 
-/** Writes a file whole or not at all, for its owner's eyes only. */
+/** Writes a file atomically, readable by its owner only. */
 async function writeSecretFile(file: string, text: string): Promise<void> {
   const partial = `${file}.${randomUUID()}`;
   await writeFile(partial, text, { mode: 0o600 });

@@ -23,7 +23,7 @@ repetition helps. Repeat a request that was not answered, or with 5xx, with the 
 The reference page (\`/docs\`) has the codes of each endpoint.
 `;
 
-/** The page as the code of today has it. */
+/** Generates the page from the code. */
 export function errorReference(): string {
   const byStatus = Map.groupBy(Object.entries(ERRORS), ([, [status]]) => status);
   const sections = [...byStatus]

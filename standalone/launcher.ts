@@ -16,11 +16,11 @@ import { startTemporal } from './temporal.ts';
 import { becomesTrue } from './wait.ts';
 
 export interface Launcher {
-  /** Starts everything, in order. @throws where one part does not start; `stop` then ends the others. */
+  /** Starts all parts in order. @throws if one does not start; call `stop` to end the others. */
   start(): Promise<Addresses>;
-  /** Ends everything, last started first, within `STOP_TIMEOUT_MS`. */
+  /** Stops all parts in reverse order within `STOP_TIMEOUT_MS`. */
   stop(): Promise<void>;
-  /** Kills everything at once, without waiting. */
+  /** Kills all parts without waiting. */
   kill(): void;
 }
 
@@ -30,15 +30,15 @@ export interface Addresses {
 }
 
 export interface Progress {
-  /** A part is up. */
+  /** Called when a part is ready. */
   done(what: string, startedAt: number): void;
   /** Anything else the operator should know. */
   note(line: string): void;
 }
 
-/** How long a start waits for a launcher that was just told, or is about to notice, that it is to end. */
+/** How long a start waits for an earlier launcher that is stopping. */
 const NOTICE_MS = 3000;
-/** How long it waits for the ports of processes that were just killed. */
+/** How long a start waits for the ports of processes that were just killed. */
 const PORTS_MS = 10_000;
 
 /** The whole product on one machine: PostgreSQL, Temporal, simulated providers, API, worker and demo data. */
@@ -113,7 +113,7 @@ export function createLauncher(
     return { address: `127.0.0.1:${port}`, uiUrl: `http://localhost:${uiPort}` };
   }
 
-  /** Ends what a killed launcher left running, which would hold the ports. A live one's folder is not touched. */
+  /** Stops the processes that a killed launcher left running. Does nothing if a launcher is running. */
   async function clearTheWay(): Promise<void> {
     mkdirSync(dataDir, { recursive: true });
     await waitForLauncher();
@@ -126,7 +126,7 @@ export function createLauncher(
     await waitForPorts(cutShort ? PORTS_MS : 0);
   }
 
-  /** @throws if another launcher runs with the same data, and is not about to end. */
+  /** @throws if another launcher is running with the same data and is not stopping. */
   async function waitForLauncher(): Promise<void> {
     const running = livePid(pidFile(dataDir, 'launcher'));
     if (running === null) return;
@@ -163,7 +163,7 @@ export function createLauncher(
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       detached: true,
     });
-    // The launcher ends without waiting for it.
+    // The launcher does not wait for it.
     guard.on('error', (error) => progress.note(`The guard did not start: ${error.message}`));
     if (guard.pid !== undefined) writePidFile(pidFile(dataDir, 'guard'), guard.pid);
   }
@@ -176,12 +176,12 @@ export function createLauncher(
       const ownerUrl = await database();
       const logins = databaseLogins(ownerUrl);
       const { address, uiUrl } = await temporal();
-      // Drawn once, so that a simulator that is started again is found where it was.
+      // Chosen once, so that a restarted simulator has the same ports.
       const simulatorPort = settings.SIMULATOR_PORT ?? (await freePort());
       const smtpPort = settings.SIMULATOR_SMTP_PORT ?? (await freePort());
       const apiUrl = `http://localhost:${settings.PORT}`;
       const env: NodeJS.ProcessEnv = {
-        // Nobody outside of this machine reaches the demo and its simulators unless the operator says so.
+        // Loopback only, unless the operator sets HOST.
         HOST: '127.0.0.1',
         PUBLIC_URL: apiUrl,
         SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
@@ -217,7 +217,7 @@ export function createLauncher(
       for (const parts of STOP_ORDER) {
         await Promise.all(parts.map(async (part) => services.get(part)?.stop(PARTS[part].stopTimeoutMs)));
       }
-      // Nothing runs any more: the data is free for another launcher.
+      // All processes have ended, so another launcher may use the data.
       guard?.kill('SIGKILL');
       for (const name of ['guard', 'stopping', 'launcher'] as const) {
         rmSync(pidFile(dataDir, name), { force: true });

@@ -5,7 +5,7 @@ import { createLauncher, type Launcher, type Progress } from './launcher.ts';
 import { STOP_TIMEOUT_MS } from './parts.ts';
 import { readSettings } from './settings.ts';
 
-/** One press of Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
+/** Under npm, one Ctrl-C arrives twice: from the terminal and from npm. */
 const SAME_PRESS_MS = 500;
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
@@ -19,7 +19,7 @@ function fail(error: unknown): void {
   process.exitCode = 1;
 }
 
-/** Every part has a deadline of its own; whatever else may hold it up, the launcher ends. */
+/** Every part has its own deadline; this one is for the launcher as a whole. */
 async function stopWithin(launcher: Launcher): Promise<void> {
   const timer = setTimeout(() => {
     launcher.kill();

@@ -12,7 +12,7 @@ export const PARTS = {
 } as const satisfies Record<string, { title: string; signal: NodeJS.Signals; stopTimeoutMs: number }>;
 export type Part = keyof typeof PARTS;
 
-/** Parts stop together with those of their row, and after the rows above: first what uses the others. */
+/** The parts of a row stop together, after the rows above, so that dependents stop first. */
 export const STOP_ORDER: readonly (readonly Part[])[] = [
   ['worker', 'api'],
   ['simulator'],
@@ -32,7 +32,7 @@ export const pidFile = (dataDir: string, name: Part | 'launcher' | 'guard' | 'st
 
 /**
  * Stops the parts that a killed launcher left running.
- * @param note told of each that was stopped.
+ * @param note called for each part that was stopped.
  */
 export async function stopLeftovers(dataDir: string, note: (line: string) => void): Promise<void> {
   for (const parts of STOP_ORDER) {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { becomesTrue } from './wait.ts';
 
 /**
- * What tells a process from a later one that was given the same pid: the boot and the moment it began.
+ * Distinguishes a process from a later one with the same pid: the boot id and the start time.
  * @returns null if no process has that pid, or only a zombie: one that has ended, and whose parent has not asked how.
  *   In a container without an init process, zombies stay for ever.
  */
@@ -22,7 +22,7 @@ function linuxIdentity(pid: number): string | null {
   }
 }
 
-/** Whether a process has ended and only its entry in the table of processes is left. */
+/** Whether a process is a zombie. */
 export function isZombie(pid: number): boolean {
   if (process.platform !== 'linux') return processStatus(pid, 'stat').startsWith('Z');
   try {
@@ -54,13 +54,13 @@ export function commandLine(pid: number): string {
   }
 }
 
-/** Writes down who runs, so that a later start can stop exactly this process and no other. */
+/** Records a process, so that a later start can stop exactly this process. */
 export function writePidFile(file: string, pid: number): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, JSON.stringify({ pid, identity: processIdentity(pid) }));
 }
 
-/** The pid in the file while that very process is alive, else null. */
+/** The pid in the file if that process is still running, else null. */
 export function livePid(file: string): number | null {
   try {
     const { pid, identity } = JSON.parse(readFileSync(file, 'utf8')) as {
@@ -75,7 +75,7 @@ export function livePid(file: string): number | null {
 
 /**
  * Stops the process of a pid file if it is still that process, and removes the file.
- * @param signal the polite one; SIGKILL follows after `timeoutMs`.
+ * @param signal sent first; SIGKILL follows after `timeoutMs`.
  * @returns the pid that was stopped, or null.
  */
 export async function stopByPidFile(
@@ -89,7 +89,7 @@ export async function stopByPidFile(
   return pid;
 }
 
-/** Signals a process and waits for its end; if it has not ended after `timeoutMs`, it is killed. */
+/** Signals a process, waits for it to exit, and kills it after `timeoutMs`. */
 export async function stopProcess(pid: number, signal: NodeJS.Signals, timeoutMs: number): Promise<void> {
   const identity = processIdentity(pid);
   const gone = (): boolean => processIdentity(pid) !== identity;
@@ -105,7 +105,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It ended in between.
+    // It has exited.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -1,10 +1,10 @@
 import { createServer } from 'node:net';
 
-/** A port that is to be free, and the environment variable that moves it. */
+/** A required port and the environment variable that changes it. */
 export interface WantedPort {
   port: number;
   variable: string;
-  /** What would listen there. */
+  /** The part that listens on it. */
   purpose: string;
 }
 
@@ -20,12 +20,12 @@ function tryPort(port: number, host?: string): Promise<number> {
   });
 }
 
-/** A loopback port that is free now. */
+/** A free loopback port. */
 export const freePort = (): Promise<number> => tryPort(0, '127.0.0.1');
 
 const REASONS: Record<string, string> = { EADDRINUSE: 'is in use', EACCES: 'is not for this user' };
 
-/** @throws one error that names every port that cannot be had, what it is for, and the variable that changes it. */
+/** @throws an error that lists every unavailable port, its purpose and its variable. */
 export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
   const problems: string[] = [];
   for (const { port, variable, purpose } of wanted) {

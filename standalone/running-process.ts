@@ -3,10 +3,10 @@ import type { ChildProcess } from 'node:child_process';
 /** A process that the launcher or the test bed started. */
 export interface RunningProcess {
   pid: number;
-  /** Settles, and never rejects, with how it ended: `exit code 1`, `signal SIGKILL`. */
+  /** Resolves with how it ended, for example `exit code 1` or `signal SIGKILL`. Never rejects. */
   ended: Promise<string>;
   /**
-   * Asks it to end, waits, and kills what has not ended in time.
+   * Asks it to exit, and kills it after a timeout.
    * @param timeoutMs milliseconds until SIGKILL, 10 s if not given.
    */
   stop(timeoutMs?: number): Promise<void>;

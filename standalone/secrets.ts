@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 
-/** Environment variables with secrets that every installation needs and none shares with another. */
+/** Secrets that are unique to an installation. */
 type Secrets = Record<'ENCRYPTION_KEYS' | 'SIGNING_KEYS' | 'AUTH_LOCAL_JWK' | 'SIMULATOR_SECRET', string>;
 
 /**

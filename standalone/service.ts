@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { writePidFile } from './pid-file.ts';
 import type { RunningProcess } from './running-process.ts';
 
-/** A process that is to run until it is told to stop. */
+/** A process that is restarted until it is stopped. */
 export interface Service {
   /** Settles with the first start; rejects where it fails. */
   started: Promise<void>;
@@ -21,13 +21,13 @@ export interface ServiceOptions {
   pidFile: string;
   /** Named when the process dies, for the operator to look. */
   logFile: string;
-  /** Takes a line for the operator. */
+  /** Prints a line for the operator. */
   log: (line: string) => void;
 }
 
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 10_000;
-/** One that has run this long was fine: its next end is a new story, and the backoff begins anew. */
+/** The backoff is reset after a process has run this long. */
 const STABLE_MS = 30_000;
 
 /**
