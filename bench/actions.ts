@@ -4,10 +4,15 @@ type HistoryEvent = NonNullable<
   Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>['events']
 >[number];
 
-/** What Temporal bills (starts, signals, activities, timers, local activities), by the name of its event's attributes. */
+/**
+ * What Temporal bills, by the name of its event's attributes: starts, signals, updates, activities, timers, changes of
+ * search attributes, and markers, which stand for local activities and patches.
+ */
 const BILLABLE = [
   'workflowExecutionStarted',
   'workflowExecutionSignaled',
+  'workflowExecutionUpdateAccepted',
+  'upsertWorkflowSearchAttributes',
   'activityTaskScheduled',
   'timerStarted',
   'markerRecorded',

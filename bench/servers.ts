@@ -17,10 +17,7 @@ export async function startServers(): Promise<{
   /** Of the database, as its owner. */
   ownerUrl: string;
   pids: { postgres: number; temporal: number };
-  /** Data and logs. */
-  folder: string;
-  /** @param options.keepLogs leaves the logs in `folder`. */
-  stop(options?: { keepLogs?: boolean }): Promise<void>;
+  stop(): Promise<void>;
 }> {
   const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
   const [postgres, temporal] = await Promise.all([
@@ -54,10 +51,9 @@ export async function startServers(): Promise<{
     config,
     ownerUrl: postgres.url,
     pids: { postgres: postgres.pid, temporal: temporal.pid },
-    folder,
-    async stop({ keepLogs = false } = {}) {
+    async stop() {
       await Promise.all([postgres.stop(), temporal.stop()]);
-      rmSync(keepLogs ? join(folder, 'postgres') : folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

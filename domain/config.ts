@@ -105,6 +105,7 @@ const Environment = z.object({
   PATH: z.string().default(''),
   WORKER_QUEUES: Names.optional(),
   WORKER_SLOTS: Slots.default({}),
+  WORKER_BUILD_ID: z.string().min(1).max(100).optional(),
   MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(1000),
 });
 
@@ -122,6 +123,7 @@ function read(env: z.output<typeof Environment>) {
     temporal: {
       ...temporalServer(env),
       maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
+      buildId: env.WORKER_BUILD_ID ?? null,
     },
     worker: { names: env.WORKER_QUEUES ?? null, slots: env.WORKER_SLOTS },
     host: env.HOST,

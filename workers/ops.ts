@@ -26,6 +26,7 @@ import {
   sendNow,
   skipMessage,
 } from '#workflows/messages/updates.ts';
+import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { aiDraftId, campaignWorkflowId, linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
 
 /** The command line of operators: each command is an update of a workflow, as in Temporal's UI. */
@@ -151,9 +152,10 @@ export const COMMANDS: Record<string, Command> = {
   },
   sweep: {
     argument: null,
-    summary: 'wakes every workflow that is overdue, as the schedule does each minute',
+    summary: 'wakes every workflow that is overdue, as the schedule does every two minutes',
     async run({ client }) {
-      await client.schedule.getHandle('sweep').trigger();
+      const options = { taskQueue: MAIN_QUEUE, workflowIdConflictPolicy: 'USE_EXISTING' } as const;
+      await client.workflow.start('sweep', { ...options, workflowId: 'sweep-by-operator' });
       return { triggered: 'sweep' };
     },
   },

@@ -7,6 +7,7 @@ import {
   Worker,
   type WorkflowBundle,
   type WorkflowBundleOption,
+  type WorkerOptions,
 } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
 import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
@@ -31,7 +32,7 @@ import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { failuresWithoutData } from './failures.ts';
 import { fairShare } from './fair-share.ts';
 import { servedQueues } from './queues.ts';
-import { upsertSchedules } from './schedules.ts';
+import { sweepAfterStart, upsertSchedules } from './schedules.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
 import { temporalLogger } from './temporal-log.ts';
 
@@ -43,6 +44,7 @@ export interface RunningWorker {
 
 /** How long activities under way are left to finish when a worker is told to stop. */
 const GRACE = '10s';
+export const DEPLOYMENT = 'linepace';
 /** Many tenants receive at the same hosts: the share of each is limited by endpoint, not by host. */
 const WEBHOOK_SOCKETS_PER_HOST = 4096;
 
@@ -52,6 +54,16 @@ export const bundleWorkflows = (): Promise<WorkflowBundle> =>
     workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
     logger: new DefaultLogger('WARN'),
   });
+
+/** Workers of one build; each workflow goes on with the build that is current in the deployment. */
+const versioned = (buildId: string): Pick<WorkerOptions, 'workerDeploymentOptions'> => ({
+  workerDeploymentOptions: {
+    useWorkerVersioning: true,
+    version: { deploymentName: DEPLOYMENT, buildId },
+    // Workflows live for months, and follow a new build by their patches.
+    defaultVersioningBehavior: 'AUTO_UPGRADE',
+  },
+});
 
 /** Starts one worker process, which serves all task queues or those that it is told to. */
 export async function startWorker(config: Config, bundle?: WorkflowBundleOption): Promise<RunningWorker> {
@@ -109,6 +121,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
     namespace: config.temporal.namespace,
     activities,
     shutdownGraceTime: GRACE,
+    ...(config.temporal.buildId !== null && versioned(config.temporal.buildId)),
   } as const;
   const workers = await Promise.all(
     queues.map(async ({ taskQueue, runsWorkflows, slots, pollers }) =>
@@ -126,7 +139,10 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
     ),
   );
   const runs = Promise.all(workers.map((worker) => worker.run()));
-  if (queues.some(({ runsWorkflows }) => runsWorkflows)) await upsertSchedules(temporal);
+  if (queues.some(({ runsWorkflows }) => runsWorkflows)) {
+    await upsertSchedules(temporal);
+    await sweepAfterStart(temporal);
+  }
   logger.info(
     {
       queues: queues.map(({ taskQueue }) => taskQueue),

@@ -3,6 +3,7 @@ export { aiDraft } from './ai-draft.ts';
 export { availabilityJob } from './availability-job.ts';
 export { campaign } from './campaign.ts';
 export { dripDrainer } from './drip-drainer.ts';
+export { housekeeping } from './housekeeping.ts';
 export { leadImport } from './lead-import.ts';
 export { lineHandover } from './line-handover.ts';
 export { lineHealth } from './line-health.ts';

@@ -14,7 +14,7 @@ const { carriersToProbe } = proxyActivities<Activities>({
   retry: { maximumAttempts: 3 },
 });
 
-/** By schedule: probes lines, so that a line which is down stops sending and one that recovered goes on. */
+/** For runs of the version before, which had a schedule for it: probes lines, so that a line which is down stops sending and one that recovered goes on. */
 export async function lineHealth(): Promise<{ probed: number }> {
   if (!patched('carriers are probed side by side')) {
     return { probed: await proxyActivities<Activities>(probing).probeLines({}) };

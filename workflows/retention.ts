@@ -11,7 +11,7 @@ const { trim } = proxyActivities<Activities>({
   retry: { maximumAttempts: 1 },
 });
 
-/** By schedule: deletes what has aged. A storage that hangs stops this and nothing else. */
+/** For operators, at once: deletes what has aged, as `housekeeping` does by schedule. */
 export async function retention(): Promise<{ trimmed: number }> {
   return { trimmed: await trim() };
 }

@@ -8,7 +8,7 @@ const { wakeOverdue, rehomeStranded, trim } = proxyActivities<Activities>({
   retry: { maximumAttempts: 3 },
 });
 
-/** By schedule: finds due work that nobody was told about after a crash. */
+/** For operators, at once: finds due work that nobody was told about after a crash. `housekeeping` does so by schedule. */
 export async function sweep(): Promise<{ woken: number; rehomed: number }> {
   const woken = await wakeOverdue();
   const rehomed = patched('rehome stranded messages') ? await rehomeStranded() : 0;

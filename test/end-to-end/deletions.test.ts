@@ -13,6 +13,7 @@ import {
   type TestWorkspace,
 } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
+import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { campaignWorkflowId, lineHandoverId, listDeletionId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
@@ -115,7 +116,7 @@ describe('deleting a large list', () => {
     // As if the time had passed that a workflow has to look by itself.
     await run(sql.fragment`
       update workflow_wakes set wake_at = now() - interval '5 minutes', sweep_at = now() - interval '1 minute' where workflow_id = ${listDeletionId(listId)}`);
-    await app.temporal.schedule.getHandle('sweep').trigger();
+    await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
     await isDeleted();
     expect(await count('workflow_wakes')).toBe(0);
   });

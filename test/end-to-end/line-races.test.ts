@@ -10,6 +10,7 @@ import { createAgency, createLine, createWorkspace, insertRow } from '#test/supp
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { lock, waitingForLocks } from '#test/support/locks.ts';
 import { signIn } from '#test/support/sessions.ts';
+import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -142,7 +143,7 @@ describe('the sweep', () => {
         scheduled_at: new Date(),
       });
     expect(await stranded(workspace.id)).toHaveLength(2);
-    await app.temporal.schedule.getHandle('sweep').trigger();
+    await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
     for (const to of recipients) await eventually(async () => (await sentTo(app, to)).length === 1, 30_000);
     expect(await sentTo(app, recipients[0] ?? '')).toMatchObject([{ lineId }]);
   });

@@ -17,8 +17,8 @@ const folder = mkdtempSync(join(tmpdir(), 'linepace-start-'));
 const cluster = join(folder, 'postgres', 'cluster');
 const ports: Record<string, string> = {};
 const READY_MS = 90_000;
-/** A message nobody was told about is due, found overdue half a minute later, by a sweep every minute. */
-const SWEPT_MS = 150_000;
+/** A message nobody was told about is due, found overdue half a minute later, by a sweep every two minutes at least. */
+const SWEPT_MS = 180_000;
 
 beforeAll(async () => {
   for (const name of ['PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'POSTGRES_PORT']) {

@@ -20,6 +20,7 @@ export const TURNS: Record<string, (event: Event) => boolean> = {
   canceled: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED',
   refused: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_FAILED',
   unserved: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT',
+  updated: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
   patched: ({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch',
 };
 

@@ -9,10 +9,10 @@ import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/attachments.ts';
 import {
   applyMessageEvent,
-  deferEvent,
+  keepWaiting,
   lockCarrierMessage,
-  recordCarrierEvent,
-  takeDeferredEvents,
+  noteCarrierEvent,
+  takeWaitingEvents,
 } from './carrier-events.ts';
 import { applyCall, applyRecording } from './calls.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
@@ -24,11 +24,12 @@ import { notifyReply } from '#db/commands/outbox/notifications.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { InboundRow } from '#db/queries/replies.ts';
-import { emitReplyEvents } from './reply-events.ts';
+import { announceReplies } from './reply-events.ts';
 import { wake } from '#db/wakes.ts';
 
 type MoreAttachments = Extract<CarrierEvent, { kind: 'reply_attachments' }>;
 
+/** What taking in an inbound message needs to know beside the database. */
 export interface InboundContext {
   links: FileLinks;
   now: Date;
@@ -41,7 +42,7 @@ export async function receiveCarrierEvent(
   event: CarrierEvent,
   context: InboundContext,
 ): Promise<void> {
-  if (!(await recordCarrierEvent(db, lineId, event))) return;
+  if (!(await noteCarrierEvent(db, lineId, event))) return;
   switch (event.kind) {
     case 'receipt':
     case 'read':
@@ -59,8 +60,9 @@ export async function receiveCarrierEvent(
 }
 
 /**
- * Stores a reply with all its effects in one commit: lead, original message, opt-out, priority of queued messages,
- * draft and event. An automatic reply is stored without effects. Idempotent.
+ * Stores what a contact wrote, with all that follows from it, in one commit: who wrote, which message it answers, an
+ * opt-out, the turn of what waits for the contact, a draft, and the event. An automatic answer is stored and nothing follows
+ * from it. Seen before, it changes nothing.
  */
 async function receiveReply(
   db: TenantDb,
@@ -70,37 +72,37 @@ async function receiveReply(
 ): Promise<void> {
   const address = await contactAddress(db, event.from);
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
-  await recordInbound(db, lineId, address, event);
+  await noteInbound(db, lineId, address, event);
   const reply = await insertInbound(db, lineId, address, event, now);
   if (!reply) return;
 
   await insertInboundAttachments(db, reply.id, event, now);
   let files = event.attachments.length;
-  for (const early of await takeDeferredEvents(db, lineId, event.carrierMessageId)) {
+  for (const early of await takeWaitingEvents(db, lineId, event.carrierMessageId)) {
     if (early.kind !== 'reply_attachments') continue;
     await insertInboundAttachments(db, reply.id, early, now);
     files += early.attachments.length;
   }
   // Its event tells of the first files: whoever fetches them announces it.
   if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
-  await emitReplyEvents(db, { replyId: reply.id, links, now });
+  await announceReplies(db, { replyId: reply.id, links, now });
   if (!reply.autoReply) await followReply(db, reply, event.at, now);
 }
 
-/** The effects of a reply that is not automatic. */
+/** What follows from a person's words, for the copilot, what waits for the contact, and the workspace's people. */
 async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date): Promise<void> {
   const { address, keyword } = reply;
   await draftForReply(db, reply, now);
   await lockContact(db, address);
   if (keyword !== 'stop') {
-    await prioritizeAnswers(db, address, at, now);
+    await answersFirst(db, address, at, now);
     await stopContact(db, address, 'reply', now);
   }
   if (keyword) await applyKeyword(db, address, keyword, at, now);
   await notifyReply(db, address, now);
 }
 
-/** Records further files of a reply; files that arrive before their reply are kept until then. */
+/** Notes further files of a reply; those that came before their reply wait for it. */
 async function receiveAttachments(
   db: TenantDb,
   lineId: string,
@@ -111,13 +113,13 @@ async function receiveAttachments(
   const reply = await db.maybeOne(sql.type(IdRow)`
     select id from inbound_messages
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!reply) return deferEvent(db, lineId, event.carrierMessageId, event);
+  if (!reply) return keepWaiting(db, lineId, event.carrierMessageId, event);
   await insertInboundAttachments(db, reply.id, event, now);
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
 }
 
-/** An address that wrote to a line, even automatically, does not count as a new conversation of that line. */
-async function recordInbound(
+/** An address that wrote to a line opens no new conversation of that line, even if a machine wrote for it. */
+async function noteInbound(
   db: TenantDb,
   lineId: string,
   address: string,
@@ -161,7 +163,7 @@ const OriginalRow = z.object({
   campaignId: z.string().nullable(),
 });
 
-/** The message that the carrier refers to, else the last one that the line sent to the contact. */
+/** The message the carrier names, else the last one that the line sent to the contact. */
 async function findOriginal(db: TenantDb, lineId: string, address: string, replyTo: string | undefined) {
   const named =
     replyTo === undefined
@@ -180,16 +182,16 @@ async function findOriginal(db: TenantDb, lineId: string, address: string, reply
   );
 }
 
-/** How long after a reply messages to the contact count as answers. */
+/** How long what is sent to a contact counts as an answer. */
 const ANSWER_MS = 24 * 3_600_000;
 
 const LineIdRow = z.object({ lineId: z.string().nullable() });
 
 /**
- * Queued messages to the contact become answers: they take priority, do not count as new conversations, and return from
- * where a cap on new conversations had moved them.
+ * What waits for the contact is an answer from now on: it goes ahead, opens no new conversation, and comes back from
+ * where a limit on new conversations had moved it.
  */
-async function prioritizeAnswers(db: TenantDb, address: string, at: Date, now: Date): Promise<void> {
+async function answersFirst(db: TenantDb, address: string, at: Date, now: Date): Promise<void> {
   const until = new Date(at.getTime() + ANSWER_MS);
   if (until <= now) return;
   const lineIds = await db.anyFirst(sql.type(LineIdRow)`

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TenantDb } from '#db/transactions.ts';
 import { contactName } from '#db/queries/replies.ts';
 
-/** The replies of one contact since the last alert. */
+/** What one contact wrote since nobody was told. */
 export interface ReplyAlert {
   address: string;
   name: string;
@@ -11,6 +11,7 @@ export interface ReplyAlert {
   replies: { text: string; at: Date }[];
 }
 
+/** More of one contact than this nobody reads in an email. */
 const REPLIES_PER_CONTACT = 20;
 
 const Row = z.object({
@@ -22,7 +23,7 @@ const Row = z.object({
   contactOwnerEmail: z.string().nullable(),
 });
 
-/** In the order of `contacts`; contacts without replies are omitted. */
+/** In the order of the contacts given; those who have nothing to show are left out. */
 export async function replyAlerts(
   db: TenantDb,
   contacts: readonly { address: string; since: Date }[],

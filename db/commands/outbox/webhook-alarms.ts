@@ -3,9 +3,9 @@ import { notify } from './notifications.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { IdRow } from '#db/rows.ts';
 
-/** Consecutive failures after which the workspace is notified. */
+/** So many failures in a row are no accident. */
 const ALARM_AFTER = 10;
-/** Deliveries to examine: more than `ALARM_AFTER`, because ids within a second are unordered. */
+/** Deliveries looked at; within a second their ids are in no order. */
 const LOOK_BACK = 50;
 
 /**

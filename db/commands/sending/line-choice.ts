@@ -5,7 +5,7 @@ import { lockLinesShared, existingLines, advanceRotation, usableLines } from '#d
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-/** The fields of a message that determine its line. */
+/** What of a message decides its line. */
 export type Choosable = Pick<
   MessageDraft,
   'channel' | 'address' | 'pinnedLineId' | 'eligibleLineIds' | 'stickinessPolicy'
@@ -13,39 +13,40 @@ export type Choosable = Pick<
 type Chosen<M> = M & { lineId: string | null };
 
 /**
- * Assigns each draft a line: the pinned one, else the line of its conversation, else the next of the workspace-wide
- * round-robin over the active lines of the best channel. Null if no line can send it. The chosen lines are locked in
- * share mode. If the pinned line, or all eligible lines, have left the workspace, they are ignored.
+ * Gives each draft its line: the named one; else the line its contact is in conversation with; else the next of
+ * the workspace-wide round-robin over the active lines of the best fitting channel. Null when none can carry it.
+ * The chosen lines stay in the workspace until the transaction ends. A named line that has left it, or eligible lines
+ * that all have, are no longer insisted on: the message is to be sent.
  */
 export async function chooseLines<M extends Choosable>(
   db: TenantDb,
   drafts: readonly M[],
 ): Promise<Chosen<M>[]> {
-  const present = await lockRequestedLines(db, drafts);
-  const possible = drafts.map((draft) => withoutMissingLines(draft, present));
+  const present = await keepNamedLines(db, drafts);
+  const possible = drafts.map((draft) => insistOn(draft, present));
   for (;;) {
     const messages = await assignLines(db, possible);
     const wanted = messages.flatMap(({ lineId }) => lineId ?? []);
     const kept = await lockLinesShared(db, wanted);
-    // Retry if a line left before it was locked.
+    // One that left between the choice and this is not offered a second time.
     if (!wanted.every((lineId) => kept.has(lineId))) continue;
-    await assignContactLines(db, messages);
+    await rememberLines(db, messages);
     return messages;
   }
 }
 
-/** The pinned and eligible lines of these drafts that are in the workspace. Locks the pinned ones in share mode. */
-async function lockRequestedLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Set<string>> {
+/** The pinned and the eligible lines of these drafts that are in the workspace; the pinned ones stay there. */
+async function keepNamedLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Set<string>> {
   const pinned = await lockLinesShared(
     db,
     drafts.flatMap(({ pinnedLineId }) => pinnedLineId ?? []),
   );
-  // A set of arrays, because the drafts of a campaign share one.
+  // The drafts of a campaign share one array.
   const eligible = [...new Set(drafts.map(({ eligibleLineIds }) => eligibleLineIds ?? []))].flat();
   return new Set([...pinned, ...(await existingLines(db, eligible))]);
 }
 
-function withoutMissingLines<M extends Choosable>(draft: M, present: ReadonlySet<string>): M {
+function insistOn<M extends Choosable>(draft: M, present: ReadonlySet<string>): M {
   const { pinnedLineId, eligibleLineIds } = draft;
   return {
     ...draft,
@@ -62,7 +63,7 @@ async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M
       const fitting = lines.filter(
         (line) => line.channel === channel && (draft.eligibleLineIds?.includes(line.id) ?? true),
       );
-      // Prefer lines that are not down.
+      // A line that is down takes nothing new while another one is up.
       const up = fitting.filter(({ down }) => !down);
       if (fitting.length > 0) return (up.length > 0 ? up : fitting).map(({ id }) => id);
     }
@@ -79,7 +80,7 @@ async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M
   const chosen = new Map<string, string>();
   return settled.map(({ draft, lineId, candidates }) => {
     if (lineId !== null || candidates.length === 0) return { ...draft, lineId };
-    // A second message to the same contact in this batch uses the line of the first.
+    // Two first messages to one address in one batch: the contact keeps the line of the first.
     const earlier =
       draft.stickinessPolicy === 'sticky' ? chosen.get(`${draft.channel} ${draft.address}`) : undefined;
     const next = earlier ?? candidates[turn++ % candidates.length] ?? null;
@@ -89,13 +90,13 @@ async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M
 }
 
 /**
- * Assigns the chosen line to the contact when its first message is queued, so that later messages use it. If that line
- * cannot send any more, the new one replaces it.
+ * A contact's line is settled with its first message, not with its first send: later messages follow it. When that
+ * line stops sending, the one that takes over keeps the contact.
  */
-async function assignContactLines(db: TenantDb, messages: readonly Chosen<Choosable>[]): Promise<void> {
+async function rememberLines(db: TenantDb, messages: readonly Chosen<Choosable>[]): Promise<void> {
   const lines = new Map(messages.toReversed().map(({ address, lineId }) => [address, lineId]));
   const rows = [...lines].flatMap(([address, lineId]) => (lineId === null ? [] : [[address, lineId]]));
-  // Sorted, so that two transactions with the same contacts do not deadlock.
+  // In one order, so that two transactions that settle the same contacts do not deadlock.
   rows.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
   if (rows.length === 0) return;
   await db.query(sql.type(NoRows)`
@@ -110,7 +111,7 @@ async function assignContactLines(db: TenantDb, messages: readonly Chosen<Choosa
 
 const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
 
-/** The lines assigned to the contacts of these drafts. */
+/** The line each contact of these drafts is in conversation with, or has messages waiting at. */
 async function stickyLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, string>> {
   const addresses = drafts.flatMap((draft) =>
     draft.pinnedLineId === null && draft.stickinessPolicy === 'sticky' ? [draft.address] : [],

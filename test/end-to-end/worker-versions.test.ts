@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { DEPLOYMENT, startWorker } from '#workers/worker.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let lineId: string;
+
+beforeAll(async () => {
+  app = await startTestApp({ environment: { WORKER_BUILD_ID: 'one' } });
+  workspace = await createWorkspace(app);
+  lineId = await createLine(app, workspace.id);
+});
+afterAll(() => app.stop());
+
+/** As `temporal worker deployment set-current-version` does; its task queues are known a moment after its workers poll. */
+const setCurrent = (buildId: string) =>
+  eventually(async () => {
+    const { namespace } = app.config.temporal;
+    await app.temporal.workflowService.setWorkerDeploymentCurrentVersion({
+      namespace,
+      deploymentName: DEPLOYMENT,
+      buildId,
+      version: `${DEPLOYMENT}.${buildId}`,
+      identity: 'test',
+    });
+    return true;
+  });
+
+async function send(): Promise<void> {
+  const to = phone();
+  const call = apiClient(app.url, workspace.key);
+  const { status } = await call('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
+  expect(status).toBe(201);
+  await eventually(async () => (await sentTo(app, to)).length === 1, 30_000);
+}
+
+/** The builds that took the pacer's workflow tasks, in their order. */
+async function buildsOfPacer(): Promise<string[]> {
+  const { events } = await app.temporal.workflow.getHandle(linePacerId(lineId)).fetchHistory();
+  return (events ?? []).flatMap(
+    ({ workflowTaskCompletedEventAttributes: task }) => task?.deploymentVersion?.buildId ?? [],
+  );
+}
+
+it('a workflow goes on with the workers of a new build once that is current, and a line sends on', async () => {
+  await setCurrent('one');
+  await send();
+  expect(new Set(await buildsOfPacer())).toEqual(new Set(['one']));
+  const { runId } = await app.temporal.workflow.getHandle(linePacerId(lineId)).describe();
+
+  const temporal = { ...app.config.temporal, buildId: 'two' };
+  const next = await startWorker({ ...app.config, temporal }, { codePath: inject('workflowBundle') });
+  await setCurrent('two');
+  await send();
+  expect((await app.temporal.workflow.getHandle(linePacerId(lineId)).describe()).runId).toBe(runId);
+  expect((await buildsOfPacer()).at(-1)).toBe('two');
+
+  // The workers of the former build have nothing more to do.
+  await app.stopWorker();
+  await send();
+  await next.stop();
+});
