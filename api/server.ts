@@ -1,5 +1,4 @@
 import type { JWK } from 'jose';
-import pg from 'pg';
 import { createApiPools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
@@ -34,13 +33,6 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const temporal = createTemporalClient(config.temporal);
   const waker = createWaker(temporal, logger);
   const pools = await createApiPools(config.database, config.databasePoolSize, waker);
-  const rateLimitPool = new pg.Pool({
-    connectionString: config.database.systemUrl,
-    max: 3,
-    connectionTimeoutMillis: 5000,
-    statement_timeout: 5000,
-  });
-  rateLimitPool.on('error', (error) => logger.warn({ error }, 'a rate limit connection was lost'));
   const metrics = createMetrics();
   const egress = createEgress({ allowPrivate: config.webhooks.allowPrivate, httpsOnly: config.production });
   const signer = createSigner(config.signingKeys);
@@ -69,7 +61,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     }),
     payments: createPayments(config),
     intake: createDripIntake(pools, links, metrics),
-    rateLimits: createRateLimits(rateLimitPool, config.failedAttemptsPerMinute),
+    rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
   // With METRICS_PORT, metrics are not served on the public port.
   const published = config.metricsPort === null ? routes : routes.filter(({ id }) => id !== 'metrics');
@@ -98,7 +90,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         egress.close(),
         services.carriers.close(),
         temporal.connection.close(),
-        rateLimitPool.end(),
+        services.rateLimits.close(),
       ]);
       await pools.close();
     },

@@ -20,6 +20,7 @@ import { normalizeLead } from '#domain/lead.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { actionsOf } from './actions.ts';
+import { contactNumber } from './callers.ts';
 import { residentMb } from './memory.ts';
 import { startListener, startProduct } from './product.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
@@ -65,17 +66,13 @@ async function timed<T>(name: string, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** Last digits that ask nothing special of the simulated carrier. */
-const phone = (index: number): string =>
-  `+1415${String(2_000_000 + Math.floor(index / 9000) * 10_000 + 1000 + (index % 9000))}`;
-
 async function fillList(): Promise<string> {
   const { id } = await tenant((db) => insertList(db, { name: 'Bench', description: '', userId: null }));
   for (let start = 0; start < LEADS; start += 2000) {
     const leads = Array.from({ length: Math.min(2000, LEADS - start) }, (_, index) => {
       const input = {
         firstName: `Ada${start + index}`,
-        phone: phone(start + index),
+        phone: contactNumber(start + index),
         customFields: { city: 'Rome' },
       };
       return normalizeLead(input, { country: 'US' }).lead;
@@ -215,7 +212,9 @@ if (ENTER_ONLY) {
   await timed(`the first 300 of a line's queue`, () =>
     tenant((db) => dueMessages(db, lineIds[0] ?? '', inTwoDays, 300)),
   );
-  await timed('a reply stops a lead', () => tenant((db) => stopContact(db, phone(1), 'reply', new Date())));
+  await timed('a reply stops a lead', () =>
+    tenant((db) => stopContact(db, contactNumber(1), 'reply', new Date())),
+  );
   await timed('pause', () => act(id, 'pause'));
   await timed('resume', () => act(id, 'resume'));
   await timed('archive', () => act(id, 'archive'));

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { openSync } from 'node:fs';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { sql } from 'slonik';
 import { z } from 'zod';
@@ -27,11 +29,10 @@ export interface Product {
   /** Ends the worker with SIGKILL. */
   killWorker(): Promise<void>;
   startWorker(): Promise<void>;
-  /** @throws when PostgreSQL found a deadlock, whatever was measured. */
+  /** Leaves the logs of a run that failed. @throws when PostgreSQL found a deadlock, whatever was measured. */
   stop(): Promise<void>;
 }
 
-/** @param overrides of the configuration that benchmarks run with. */
 export const countDeadlocks = (pools: Pools): Promise<number> =>
   systemDb(pools).oneFirst(sql.type(z.object({ deadlocks: z.int() }))`
     select deadlocks from pg_stat_database where datname = current_database()`);
@@ -51,6 +52,7 @@ export async function startListener(
   return endpoint;
 }
 
+/** @param overrides of the configuration that benchmarks run with. */
 export async function startProduct(apis = 1, overrides: Partial<Config> = {}): Promise<Product> {
   const servers = await startServers();
   const ports = await Promise.all(Array.from({ length: apis }, () => freePort()));
@@ -68,8 +70,12 @@ export async function startProduct(apis = 1, overrides: Partial<Config> = {}): P
   const temporal = createTemporalClient(config.temporal);
   const waker = createWaker(temporal, pino({ level: 'error' }));
   const pools = await createPools(config.database, { size: 4, statementTimeoutMs: 300_000, waker });
-  const apiProcesses = await Promise.all(ports.map((port) => startProcess('api/server.ts', config, port)));
-  let worker = await startProcess('workers/worker.ts', config);
+  const log = openSync(join(servers.folder, 'product.log'), 'a');
+  const apiProcesses = await Promise.all(
+    ports.map((port) => startProcess('api/server.ts', config, port, log)),
+  );
+  const startWorker = () => startProcess('workers/worker.ts', config, 0, log);
+  let worker = await startWorker();
   return {
     config,
     ownerUrl: servers.ownerUrl,
@@ -81,14 +87,16 @@ export async function startProduct(apis = 1, overrides: Partial<Config> = {}): P
     },
     killWorker: () => worker.kill(),
     async startWorker() {
-      worker = await startProcess('workers/worker.ts', config);
+      worker = await startWorker();
     },
     async stop() {
       await Promise.all([worker, ...apiProcesses].map((process) => process.kill()));
       const deadlocks = await countDeadlocks(pools);
       await waker.close();
       await Promise.all([simulator.stop(), pools.close(), temporal.connection.close()]);
-      await servers.stop();
+      const isRight = deadlocks === 0 && (process.exitCode ?? 0) === 0;
+      await servers.stop({ keepLogs: !isRight });
+      if (!isRight) console.log(`logs: ${servers.folder}`);
       if (deadlocks > 0) throw new Error(`PostgreSQL found ${deadlocks} deadlocks`);
     },
   };

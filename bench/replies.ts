@@ -1,11 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'slonik';
-import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
-import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
+import { callerOf, contactNumber, reply, startCampaign } from './callers.ts';
 import { startListener, startProduct } from './product.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
@@ -28,61 +26,27 @@ const workspace = await createBenchWorkspace(pools, LINES);
 await unpaced(pools, workspace.id);
 const listener = await startListener(product, workspace.key);
 
-async function call<T>(path: string, body: unknown): Promise<T> {
-  const response = await fetch(`${config.publicUrl}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${workspace.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (response.status === 429) {
-    await pause(1000 * Number(response.headers.get('retry-after') ?? 1));
-    return call(path, body);
-  }
-  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as T;
-}
-
+const api = callerOf(config, workspace.key);
 /** Callbacks that were answered with an error, and repeated. */
 let repeated = 0;
 
-async function reply(lineId: string, from: string): Promise<void> {
-  const id = newId();
-  const at = new Date();
-  const event = {
-    kind: 'reply',
-    eventId: id,
-    at,
-    carrierMessageId: id,
-    from,
-    text: 'No',
-    attachments: [],
-    autoReply: false,
-  };
-  const body = JSON.stringify({ lineId, events: [event] });
-  // Repeated until it is taken, as carriers do.
-  for (;;) {
-    const response = await fetch(`${config.publicUrl}/callbacks/carriers/simulated/${lineId}`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'webhook-id': id,
-        'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-        'webhook-signature': new Webhook(callbackKey(config.simulator?.secret ?? '')).sign(id, at, body),
-      },
-      body,
-    });
-    if (response.ok) return;
-    repeated += 1;
-  }
+/** Repeated until it is taken, as carriers do. */
+async function replyFor(lineId: string, from: string): Promise<void> {
+  while ((await reply(config, lineId, from, 'No')) !== 200) repeated += 1;
+}
+
+async function addLead(campaignId: string, phone: string): Promise<void> {
+  const { status, headers } = await api('POST', `/api/campaigns/${campaignId}/leads`, { lead: { phone } });
+  if (status === 201) return;
+  if (status !== 429) throw new Error(`a lead was answered with ${status}`);
+  await pause(1000 * Number(headers.get('retry-after') ?? 1));
+  await addLead(campaignId, phone);
 }
 
 const sentTo = async (to: string) => {
   const response = await fetch(`${simulatorUrl}/simulated/carrier/sent?to=${encodeURIComponent(to)}`);
   return ((await response.json()) as { messages: { lineId: string; acceptedAt: string }[] }).messages;
 };
-
-const phone = (index: number): string =>
-  `+1415${2_000_000 + Math.floor(index / 9000) * 10_000 + 1000 + (index % 9000)}`;
 
 interface Race {
   to: string;
@@ -91,25 +55,20 @@ interface Race {
 }
 
 async function race(campaignId: string, index: number): Promise<Race> {
-  const to = phone(index);
-  await call(`/api/campaigns/${campaignId}/leads`, { lead: { phone: to } });
+  const to = contactNumber(index);
+  await addLead(campaignId, to);
   let first = await sentTo(to);
   for (; first.length === 0; first = await sentTo(to)) await pause(20);
   await pause(Math.random() * 400);
-  await reply(first[0]?.lineId ?? '', to);
+  await replyFor(first[0]?.lineId ?? '', to);
   return { to, storedBy: Date.now() };
 }
 
-const steps = Array.from({ length: STEPS }, (_, index) => ({ message: `Step ${index}` }));
-const { campaign } = await call<{ campaign: { _id: string } }>('/api/campaigns', {
-  name: 'Races',
-  steps,
-  start: true,
-});
+const campaignId = await startCampaign(api, { steps: STEPS });
 const races: Race[] = [];
 for (let start = 0; start < RACES; start += WAVE) {
   const wave = Array.from({ length: Math.min(WAVE, RACES - start) }, (_, index) =>
-    race(campaign._id, start + index),
+    race(campaignId, start + index),
   );
   races.push(...(await Promise.all(wave)));
   console.log(`${races.length} of ${RACES} races, ${repeated} callbacks repeated`);

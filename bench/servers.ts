@@ -17,7 +17,10 @@ export async function startServers(): Promise<{
   /** Of the database, as its owner. */
   ownerUrl: string;
   pids: { postgres: number; temporal: number };
-  stop(): Promise<void>;
+  /** Data and logs. */
+  folder: string;
+  /** @param options.keepLogs leaves the logs in `folder`. */
+  stop(options?: { keepLogs?: boolean }): Promise<void>;
 }> {
   const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
   const [postgres, temporal] = await Promise.all([
@@ -51,9 +54,10 @@ export async function startServers(): Promise<{
     config,
     ownerUrl: postgres.url,
     pids: { postgres: postgres.pid, temporal: temporal.pid },
-    async stop() {
+    folder,
+    async stop({ keepLogs = false } = {}) {
       await Promise.all([postgres.stop(), temporal.stop()]);
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(keepLogs ? join(folder, 'postgres') : folder, { recursive: true, force: true });
     },
   };
 }

@@ -6,7 +6,7 @@ import {
   StatementCancelledError,
   StatementTimeoutError,
 } from 'slonik';
-import { Busy } from './fair-queue.ts';
+import { Busy } from '#domain/fair-queue.ts';
 import { StalePlanError } from './prepared-statements.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { createPool, type DatabasePool, parseDsn, sql, stringifyDsn } from 'slonik';
-import { createFairQueue, type FairQueue } from './fair-queue.ts';
+import { createFairQueue, type FairQueue } from '#domain/fair-queue.ts';
 import { prepareStatements } from './prepared-statements.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 import { NoRows, parseRows, typeParsers } from './rows.ts';

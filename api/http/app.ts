@@ -4,7 +4,6 @@ import Koa from 'koa';
 import { isOverload } from '#db/overload.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
-import { TooMuchToRead } from '#providers/untrusted/turns.ts';
 import { readBody } from './body.ts';
 import { clientAddress, proxySettings } from './client-address.ts';
 import { ApiError } from './errors.ts';
@@ -122,8 +121,7 @@ function errors({ logger }: Services): Koa.Middleware {
     try {
       await next();
     } catch (thrown) {
-      const error =
-        isOverload(thrown) || thrown instanceof TooMuchToRead ? new ApiError('UNAVAILABLE') : thrown;
+      const error = isOverload(thrown) ? new ApiError('UNAVAILABLE') : thrown;
       if (error !== thrown)
         logger.warn(
           { route: (context.state['route'] as Route | undefined)?.id, error: thrown },

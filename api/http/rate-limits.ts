@@ -1,10 +1,12 @@
-import type pg from 'pg';
+import pg from 'pg';
+import type { Logger } from 'pino';
 import {
   BurstyRateLimiter,
   RateLimiterMemory,
   RateLimiterPostgres,
   RateLimiterRes,
 } from 'rate-limiter-flexible';
+import { createFairQueue } from '#domain/fair-queue.ts';
 import { ApiError } from './errors.ts';
 
 /** Requests per workspace (or agency) and endpoint, counted across all API processes. */
@@ -26,9 +28,23 @@ export interface RateLimits {
   countFailure(client: string): Promise<void>;
   /** The backstop of bulk intake: 1,000 per second sustained, 10,000 in a burst; counted per process. */
   consumeIntake(caller: string): Promise<void>;
+  close(): Promise<void>;
 }
 
-export function createRateLimits(pool: pg.Pool, failuresPerMinute: number): RateLimits {
+/** Connections for counting; whoever gets none within this time is refused for the moment. */
+const SIZE = 3;
+const PATIENCE_MS = 5000;
+
+export function createRateLimits(systemUrl: string, failuresPerMinute: number, logger: Logger): RateLimits {
+  const pool = new pg.Pool({
+    connectionString: systemUrl,
+    max: SIZE,
+    connectionTimeoutMillis: PATIENCE_MS,
+    statement_timeout: PATIENCE_MS,
+  });
+  pool.on('error', (error) => logger.warn({ error }, 'a rate limit connection was lost'));
+  // Requests of one caller to one endpoint wait for the row that counts them.
+  const turns = createFairQueue({ size: SIZE, share: SIZE - 1, maxWaiting: 10_000, patienceMs: PATIENCE_MS });
   const limiters = new Map<string, RateLimiterPostgres>();
   const limiterOf = (routeId: string, { requests, seconds }: RateLimit): RateLimiterPostgres => {
     let limiter = limiters.get(routeId);
@@ -56,7 +72,8 @@ export function createRateLimits(pool: pg.Pool, failuresPerMinute: number): Rate
 
   async function consume(routeId: string, caller: string, limit: RateLimit): Promise<Record<string, string>> {
     try {
-      return standing(limit, await limiterOf(routeId, limit).consume(caller));
+      const limiter = limiterOf(routeId, limit);
+      return standing(limit, await turns.run(caller, () => limiter.consume(caller)));
     } catch (refusal) {
       throw refused(refusal, standing(limit, refusal));
     }
@@ -72,6 +89,7 @@ export function createRateLimits(pool: pg.Pool, failuresPerMinute: number): Rate
         throw refused(refusal, {});
       });
     },
+    close: () => pool.end(),
   };
 }
 

@@ -5,12 +5,12 @@ import { findLine } from '#db/queries/lines.ts';
 import { systemDb, type TenantDb, withAuth, withTenant } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
+import { createFairQueue } from '#domain/fair-queue.ts';
 import { isId } from '#domain/ids.ts';
 import { BadSignature, type CallbackRequest, type Carrier } from '#providers/carriers/carrier.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { Unreadable } from '#providers/untrusted/processes.ts';
-import { createTurns } from '#providers/untrusted/turns.ts';
 import { readRawBody } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError, fromZod, invalid, invalidFields } from '../http/errors.ts';
@@ -21,7 +21,7 @@ import type { Services } from '../services.ts';
 const Events = z.array(CarrierEvent);
 
 /** Limits how many large bodies of a workspace are in memory at once. */
-const largeBodies = createTurns({ atOnce: 4, waiting: 200 });
+const largeBodies = createFairQueue({ share: 4, maxWaiting: 200 });
 
 export const carrierCallbackRoutes = [
   /** Receipts, reads, replies, reactions and calls, each verified by the carrier's own signature. */
@@ -54,7 +54,7 @@ export const carrierCallbackRoutes = [
         return readEvents(carrier, trusted, { ...head, rawBody }, home.workspaceId);
       };
       const isLarge = carrier.callbackLimit !== undefined;
-      const events = await (isLarge ? largeBodies.take(home.workspaceId, read) : read());
+      const events = await (isLarge ? largeBodies.run(home.workspaceId, read) : read());
       if (!events) return refuse('UNAUTHORIZED', client, services);
       // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
       for (const event of events) await takeIn(event, lineId, home.workspaceId, { pools, links });

@@ -2,9 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pLimit from 'p-limit';
+import { createFairQueue } from '#domain/fair-queue.ts';
 import type { Input, JobName, Output } from './jobs.ts';
-import { createTurns } from './turns.ts';
 
 /** The content is malformed, or parsing it took too much time or memory. The message does not quote it. */
 export class Unreadable extends Error {
@@ -28,7 +27,7 @@ export type Answer = { value: unknown } | { refused: string; issues: { path: str
 export interface UntrustedWork {
   /**
    * Jobs of one tenant run one after the other, so that no tenant delays the others.
-   * @throws Unreadable, TooMuchToRead, or another error if the job could not run.
+   * @throws Unreadable, Busy, or another error if the job could not run.
    */
   run<Name extends JobName>(tenant: string, job: Name, input: Input<Name>): Promise<Output<Name>>;
   close(): void;
@@ -61,8 +60,7 @@ export function createUntrustedWork({
 }: UntrustedWorkOptions = {}): UntrustedWork {
   const processes = new Set<ChildProcess>();
   const idle: { child: ChildProcess; end: NodeJS.Timeout }[] = [];
-  const turns = createTurns({ atOnce: 1, waiting: MAX_WAITING });
-  const atOnce = pLimit(PROCESSES);
+  const turns = createFairQueue({ size: PROCESSES, share: 1, maxWaiting: MAX_WAITING });
   let closed = false;
 
   async function start(): Promise<ChildProcess> {
@@ -126,7 +124,7 @@ export function createUntrustedWork({
 
   return {
     async run<Name extends JobName>(tenant: string, job: Name, input: Input<Name>): Promise<Output<Name>> {
-      const answer = await turns.take(tenant, () => atOnce(() => perform({ job, input })));
+      const answer = await turns.run(tenant, () => perform({ job, input }));
       if ('refused' in answer) throw new Unreadable(answer.refused, answer.issues);
       return answer.value as Output<Name>;
     },

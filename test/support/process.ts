@@ -8,16 +8,20 @@ export interface AppProcess {
   kill(): Promise<void>;
 }
 
-/** A process of the product beside the test's own, on the same database and Temporal namespace; for tests of crashes. */
+/**
+ * A process of the product beside the test's own, on the same database and Temporal namespace; for tests of crashes.
+ * @param log the file descriptor that its log is written to.
+ */
 export async function startProcess(
   entry: 'workers/worker.ts' | 'api/server.ts',
   config: Config,
   port = 0,
+  log: number | 'ignore' = 'ignore',
 ): Promise<AppProcess> {
   const child = fork(new URL(`../../${entry}`, import.meta.url), {
     env: { ...process.env, ...environment(config), PORT: String(port) },
     execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['ignore', log, 'inherit', 'ipc'],
   });
   await ready(child);
   return {

@@ -55,6 +55,30 @@ describe('a fair queue', () => {
     await Promise.all(asked);
   });
 
+  it('keeps a place free for whoever has nothing running', async () => {
+    const { ask, settle, now, endAll } = world({ size: 8, share: 4 });
+    const asked = ['a', 'b'].flatMap((payer) => Array.from({ length: 20 }, () => ask(payer)));
+    await settle();
+    expect(now()).toHaveLength(6);
+    asked.push(ask('newcomer'));
+    await settle();
+    expect(now()).toContain('newcomer');
+    await endAll();
+    await Promise.all(asked);
+  });
+
+  it('gives what comes free to whoever has the fewest running', async () => {
+    const { ask, settle, now, endOne, endAll } = world({ size: 6, share: 5 });
+    const asked = Array.from({ length: 20 }, () => ask('a'));
+    await settle();
+    expect(now()).toHaveLength(5);
+    asked.push(...Array.from({ length: 5 }, () => ask('b')));
+    for (let turn = 0; turn < 2; turn += 1) await endOne('a');
+    expect(now().toSorted()).toEqual(['a', 'a', 'a', 'b', 'b']);
+    await endAll();
+    await Promise.all(asked);
+  });
+
   it('refuses what comes on top of a full queue, and serves those who wait', async () => {
     const { ask, settle, endAll } = world({ size: 1, share: 1, maxWaiting: 2 });
     const served = [ask('a'), ask('a'), ask('a')];

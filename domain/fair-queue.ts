@@ -3,7 +3,7 @@ export class Busy extends Error {
   override readonly name = 'Busy';
 }
 
-/** Shares a limited number of connections between payers, so that none of them waits behind another's backlog. */
+/** Shares what there is a limited number of, such as connections, so that no payer waits behind another's backlog. */
 export interface FairQueue {
   /**
    * Runs work for a payer as soon as it is its turn.
@@ -13,14 +13,14 @@ export interface FairQueue {
 }
 
 export interface FairQueueOptions {
-  /** How many run at the same time. */
-  size: number;
+  /** How many run at the same time; default: any number. */
+  size?: number;
   /** How many of one payer run at the same time. */
   share: number;
   /** How many of one payer wait at most. */
   maxWaiting: number;
-  /** How long each waits at most, in milliseconds. */
-  patienceMs: number;
+  /** How long each waits at most, in milliseconds; default: as long as it takes. */
+  patienceMs?: number;
 }
 
 interface Payer {
@@ -29,16 +29,35 @@ interface Payer {
   waiting: Set<() => void>;
 }
 
-export function createFairQueue({ size, share, maxWaiting, patienceMs }: FairQueueOptions): FairQueue {
+export function createFairQueue({
+  size = Infinity,
+  share,
+  maxWaiting,
+  patienceMs,
+}: FairQueueOptions): FairQueue {
   /** Only those who run or wait, in the order of their turns. */
   const payers = new Map<string, Payer>();
   let running = 0;
+  /** Only for payers of whom nothing runs: whoever asks for little does not wait for those who ask for much. */
+  const reserved = size === Infinity ? 0 : Math.floor(size / 4);
+
+  const mayStart = (payer: Payer): boolean =>
+    payer.waiting.size > 0 &&
+    payer.running < share &&
+    running < (payer.running === 0 ? size : size - reserved);
+
+  /** Of whom the fewest run comes first, then whose turn is longest ago. */
+  function next(): Payer | undefined {
+    let first: Payer | undefined;
+    for (const payer of payers.values())
+      if (mayStart(payer) && (!first || payer.running < first.running)) first = payer;
+    return first;
+  }
 
   function startNext(): void {
-    for (const payer of payers.values()) {
-      if (running >= size) return;
+    for (let payer = next(); payer; payer = next()) {
       const [start] = payer.waiting;
-      if (!start || payer.running >= share) continue;
+      if (!start) return;
       payer.waiting.delete(start);
       payer.running++;
       running++;
@@ -47,17 +66,18 @@ export function createFairQueue({ size, share, maxWaiting, patienceMs }: FairQue
   }
 
   async function turn(id: string, payer: Payer): Promise<void> {
-    if (payer.waiting.size >= maxWaiting) throw new Busy('too many requests are waiting');
+    if (payer.waiting.size >= maxWaiting) throw new Busy('too much of it waits');
     await new Promise<void>((resolve, reject) => {
       const start = (): void => {
         clearTimeout(timer);
         resolve();
       };
-      const timer = setTimeout(() => {
+      const giveUp = (): void => {
         payer.waiting.delete(start);
         if (payer.running === 0 && payer.waiting.size === 0) payers.delete(id);
-        reject(new Busy(`no connection within ${patienceMs} ms`));
-      }, patienceMs);
+        reject(new Busy(`nothing came free within ${patienceMs} ms`));
+      };
+      const timer = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs);
       payer.waiting.add(start);
       startNext();
     });
