@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type DraftRow, findDraft, giveUpWaiting, keepAnswer } from '#db/commands/drafts/ai-drafts.ts';
+import { type DraftRow, findDraft, discardWaitingDraft, storeDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { listThread } from '#db/queries/conversations.ts';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
-import { announceDraft } from '#db/commands/drafts/draft-events.ts';
+import { emitDraft } from '#db/commands/drafts/draft-events.ts';
 import { findKnowledgeBase } from '#db/queries/knowledge-base.ts';
 import { findLead } from '#db/queries/leads.ts';
 import { notifyPositive } from '#db/commands/outbox/notifications.ts';
@@ -101,7 +101,7 @@ async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<Draft
   if (draft?.status !== 'waiting' || draft.dueAt > now) return null;
   const { mode, ...base } = await findKnowledgeBase(db);
   if (mode !== 'off') return draftPrompt(base, await conversationOf(db, draft));
-  await giveUpWaiting(db, replyId, now);
+  await discardWaitingDraft(db, replyId, now);
   return null;
 }
 
@@ -154,8 +154,8 @@ async function keep(
   const draft = await findDraft(db, replyId);
   if (!draft) return;
   await lockConversation(db, draft.address);
-  const kept = await keepAnswer(db, replyId, use, answer);
+  const kept = await storeDraft(db, replyId, use, answer);
   if (kept?.status !== 'drafted') return;
   await notifyPositive(db, kept.address, now);
-  await announceDraft(db, kept, now);
+  await emitDraft(db, kept, now);
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
-import { campaignsUnderWay, type NoticeText, noticeText } from '#db/commands/outbox/notices.ts';
+import { campaignDigest, type NoticeText, noticeText } from '#db/commands/outbox/notices.ts';
 import { notificationRecipients, type Recipient } from '#db/queries/notification-recipients.ts';
 import {
   isPositiveConversation,
@@ -79,7 +79,7 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
       if (notice.about === 'campaign_progress') underWay.push(notice.campaignId);
       else await writeNotice(db, mails, kind, await noticeText(db, notice, now));
     }
-    await writeNotice(db, mails, 'campaign', await campaignsUnderWay(db, underWay, now));
+    await writeNotice(db, mails, 'campaign', await campaignDigest(db, underWay, now));
   }
 
   /** One email for each contact and recipient; as a digest, one for each recipient. */

@@ -11,7 +11,7 @@ import { quotaExceeded } from '#domain/storage-quota.ts';
 import { findLine } from '#db/queries/lines.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { announceReplies } from '#db/commands/inbound/reply-events.ts';
+import { emitReplyEvents } from '#db/commands/inbound/reply-events.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { FileTooLarge, storageKey } from '#providers/storage/storage.ts';
 import { attachmentFetcherId } from '#workflows/messages/wake.ts';
@@ -98,7 +98,7 @@ export function createReplyAttachmentActivities({
           const due = await tenant((db) => dueAttachments(db, new Date(), BATCH));
           const fetched = Promise.all(due.map((file) => fetchFile(workspaceId, file)));
           await Promise.race([fetched, pause(PATIENCE_MS, undefined, { ref: false })]);
-          await tenant((db) => announceReplies(db, { links, now: new Date() }));
+          await tenant((db) => emitReplyEvents(db, { links, now: new Date() }));
           await fetched;
           if (due.length > 0) continue;
           const look = await decide(pools, workspaceId, attachmentFetcherId(workspaceId), lookAtFiles);

@@ -11,7 +11,7 @@ import {
   applyEarlyEvents,
   endsContact,
   lockCarrierMessage,
-  takeWaitingEvents,
+  takeDeferredEvents,
 } from '#db/commands/inbound/carrier-events.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLine, lockLine } from '#db/queries/lines.ts';
@@ -77,7 +77,7 @@ export function createSender({ pools, carriers, secrets, signer, logger, links, 
     if (outcome.kind !== 'accepted')
       return settlePrimary(db, attempt, outcome, { text, endsContact: false, now });
     await lockCarrierMessage(db, line.lineId, outcome.carrierMessageId);
-    const early = await takeWaitingEvents(db, line.lineId, outcome.carrierMessageId, attempt.startedAt);
+    const early = await takeDeferredEvents(db, line.lineId, outcome.carrierMessageId, attempt.startedAt);
     await settlePrimary(db, attempt, outcome, { text, endsContact: early.some(endsContact), now });
     await applyEarlyEvents(db, line.lineId, early, now);
   }

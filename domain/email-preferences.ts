@@ -58,5 +58,5 @@ export function mergeEmailPreferences(
 }
 
 /** The update that turns all emails on or off; the mode of reply alerts does not change. */
-export const switchAll = (enabled: boolean): EmailPreferencesPatch =>
+export const setAllPreferences = (enabled: boolean): EmailPreferencesPatch =>
   Object.fromEntries(EMAIL_TYPES.map((type) => [type, { enabled }]));

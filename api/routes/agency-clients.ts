@@ -4,7 +4,7 @@ import { insertApiKey } from '#db/queries/api-keys.ts';
 import { changeEmailPreferences, findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { SubAccount, SubAccountInput } from '#domain/agency.ts';
 import { newApiKey } from '#domain/api-key.ts';
-import { EmailPreferences, switchAll } from '#domain/email-preferences.ts';
+import { EmailPreferences, setAllPreferences } from '#domain/email-preferences.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { agencyRoute } from '../http/route.ts';
 
@@ -97,7 +97,10 @@ export const agencyClientRoutes = [
     async handler({ db, caller, body }) {
       const workspaces = [];
       for (const client of await listClients(db, caller.agency.id)) {
-        const preferences = await changeEmailPreferences(inWorkspace(db, client), switchAll(body.enabled));
+        const preferences = await changeEmailPreferences(
+          inWorkspace(db, client),
+          setAllPreferences(body.enabled),
+        );
         workspaces.push({ workspaceId: client.id, name: client.name, preferences });
       }
       return { status: 200, body: { success: true, workspaces } };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
 import { ensureLeads } from '#db/commands/sending/intake-leads.ts';
 import { lastInbound } from '#db/queries/conversations.ts';
-import { announceAnswered, resolveByAnswer } from '#db/commands/drafts/draft-resolution.ts';
+import { emitDraftAnswered, resolveByReply } from '#db/commands/drafts/draft-resolution.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLead } from '#db/queries/leads.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
@@ -57,14 +57,14 @@ export const inboxRoutes = [
       }
       // Before the conversation is locked, because the lock order is lists before conversations.
       const drafts = await ensureLeads(db, [draft], now);
-      const resolved = await resolveByAnswer(
+      const resolved = await resolveByReply(
         db,
         { address: draft.address, messageId: draft.id, userId: caller.userId },
         now,
       );
       const [message] = await acceptMessages(db, drafts, now);
       if (!message) throw new Error('the message was not inserted');
-      await announceAnswered(db, resolved, now);
+      await emitDraftAnswered(db, resolved, now);
       if (resolved?.status === 'approved')
         await audit(db, [{ id: resolved.replyId, changes: { action: 'approve' } }]);
       return { status: 201, body: presentMessage(message) };

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Context } from 'koa';
 import { refreshSubscription } from '#db/commands/billing/billing.ts';
-import { applyInvoiceEvent, notePaymentEvent } from '#db/commands/billing/payment-events.ts';
+import { applyInvoiceEvent, recordPaymentEvent } from '#db/commands/billing/payment-events.ts';
 import { withAuth, withTenant } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import {
@@ -36,7 +36,7 @@ export const paymentCallbackRoutes = [
         );
         if (home)
           await withTenant(pools, home.workspaceId, async (db) => {
-            if (await notePaymentEvent(db, event)) await applyInvoiceEvent(db, event);
+            if (await recordPaymentEvent(db, event)) await applyInvoiceEvent(db, event);
           });
         else
           logger.warn(

@@ -16,20 +16,20 @@ import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { resumeSending } from '#db/commands/sending/resume-sending.ts';
 
-/** What waits for the payment provider opens its transactions itself: none is held open meanwhile. */
+/** These commands call the payment provider, so they open their own transactions and hold none during a call. */
 export interface Billing {
   pools: Pools;
   payments: PaymentProvider;
 }
 
-/** Another change of the workspace's plan is under way. */
+/** Another change of the workspace's plan is in progress. */
 export class SubscriptionBusy extends Error {}
 
 const PayerRow = z.object({ id: z.string(), name: z.string(), customerId: z.string().nullable() });
 
 const AgencyIdRow = z.object({ id: z.string().nullable() });
 
-/** The customer at the payment provider who pays for a workspace: its agency, or the workspace itself. */
+/** The provider's customer who pays for a workspace: its agency, or the workspace itself. */
 export async function payingCustomer(billing: Billing, workspaceId: string): Promise<string> {
   const agencyId = await systemDb(billing.pools).oneFirst(sql.type(AgencyIdRow)`
     select agency_id id from workspaces where id = ${workspaceId}`);
@@ -38,7 +38,7 @@ export async function payingCustomer(billing: Billing, workspaceId: string): Pro
     : agencyCustomer(billing, agencyId);
 }
 
-/** The customer at the payment provider who an agency is. */
+/** The provider's customer of an agency. */
 export const agencyCustomer = (billing: Billing, agencyId: string): Promise<string> =>
   customerOf(billing, 'agencies', agencyId);
 
@@ -52,13 +52,13 @@ async function customerOf(
     select id, name, payment_customer_id customer_id from ${table} where id = ${payerId}`);
   if (customerId !== null) return customerId;
   const created = await payments.createCustomer({ id, name });
-  // Two at once made the same customer: its idempotency key is the payer.
+  // Concurrent calls create the same customer, because the idempotency key is the payer.
   await systemDb(pools).query(sql.type(NoRows)`
     update ${table} set payment_customer_id = ${created} where id = ${id} and payment_customer_id is null`);
   return created;
 }
 
-/** How long one change of a plan may take at most, calls to the provider and their repetitions included. */
+/** The maximum duration of a plan change, including calls to the provider and their retries. */
 const BUSY_SECONDS = 60;
 
 const ClaimRow = z.object({
@@ -75,8 +75,8 @@ export interface Subscribed {
 }
 
 /**
- * Puts a workspace on a plan: in card billing by charging the saved card, in invoice
- * billing at once, without a subscription.
+ * Subscribes a workspace to a plan. Card billing charges the saved card; invoice billing takes effect at once, without
+ * a subscription at the provider.
  * @param record is called in the transaction that changes the plan.
  * @throws CardDeclined, PaymentsUnavailable, SubscriptionBusy: nothing has changed then.
  */
@@ -91,7 +91,7 @@ export async function subscribe(
   const claim = await tenant(async (db) => {
     const { billingMode, plan: before } = await lockBilling(db);
     if (billingMode === 'card') return claimSubscription(db);
-    await putOnPlan(db, plan, before);
+    await applyPlan(db, plan, before);
     await record(db);
     return null;
   });
@@ -114,7 +114,7 @@ export async function subscribe(
     await end({ subscription: { ...subscription, plan }, asked: true, readAt });
     return { subscriptionId: subscription.id, billingMode: 'card' };
   } catch (error) {
-    // A declined card is asked anew the next time; an answer that was lost is asked for again under the same key.
+    // After a declined card the next attempt uses a new key; after a lost response it must use the same one.
     await end({ asked: error instanceof CardDeclined, readAt });
     throw error;
   }
@@ -154,20 +154,20 @@ async function releaseSubscription(db: TenantDb, asked: boolean): Promise<void> 
     where id = ${db.workspaceId}`);
 }
 
-async function putOnPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise<void> {
+async function applyPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise<void> {
   await db.query(sql.type(NoRows)`
     update workspaces set plan = ${plan}, subscription_status = 'active', updated_at = now() where id = ${db.workspaceId}`);
   await wakeAwaiting(db);
   await resumeSending(db, new Date());
-  await tellPlan(db, before, plan);
+  await notifyPlan(db, before, plan);
 }
 
-async function tellPlan(db: TenantDb, from: Plan | null, to: Plan | null): Promise<void> {
+async function notifyPlan(db: TenantDb, from: Plan | null, to: Plan | null): Promise<void> {
   if (to !== null && to !== from) await notify(db, 'plan', { about: 'plan_changed', from, to }, new Date());
 }
 
-/** Tells of what a workspace would otherwise notice by being refused. */
-async function tellStatus(db: TenantDb, from: string, to: Subscription['status']): Promise<void> {
+/** Notifies a workspace of a failed payment or a cancellation. */
+async function notifyStatus(db: TenantDb, from: string, to: Subscription['status']): Promise<void> {
   if (to === from) return;
   const now = new Date();
   if (to === 'past_due') {
@@ -177,9 +177,9 @@ async function tellStatus(db: TenantDb, from: string, to: Subscription['status']
 }
 
 /**
- * Takes over what the provider said of a subscription. An earlier read never wins over a later one, and a
- * subscription of the past never over the present one.
- * @param present the workspace has just been put on it, whatever it was on before.
+ * Applies a subscription as read from the provider. An earlier read never overwrites a later one, and a former
+ * subscription never overwrites the current one.
+ * @param present whether the workspace has just subscribed, which replaces any other subscription.
  */
 async function applySubscription(
   db: TenantDb,
@@ -201,19 +201,19 @@ async function applySubscription(
   await wakeAwaiting(db);
   if (before.subscriptionStatus === 'past_due' && subscription.status !== 'past_due')
     await resumeSending(db, new Date());
-  await tellStatus(db, before.subscriptionStatus, subscription.status);
-  await tellPlan(db, before.plan, subscription.plan);
+  await notifyStatus(db, before.subscriptionStatus, subscription.status);
+  await notifyPlan(db, before.plan, subscription.plan);
 }
 
-/** A request that waits for its payment may be part of the new plan. */
+/** The new plan may include the request that awaits payment. */
 async function wakeAwaiting(db: TenantDb): Promise<void> {
   const awaiting = await findAwaitingPayment(db);
   if (awaiting) wake(db, lineRequestId(awaiting.id), new Date(), 'planChanged');
 }
 
 /**
- * Brings a workspace's subscription status to what the provider says now: its events come in any order.
- * Nothing happens when the subscription is nobody's here.
+ * Reads a subscription from the provider and applies it, because its events arrive in any order. Ignores subscriptions
+ * that belong to no workspace.
  * @throws PaymentsUnavailable
  */
 export async function refreshSubscription(

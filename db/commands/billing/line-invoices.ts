@@ -14,11 +14,11 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 
 const OWED: readonly InvoiceStatus[] = ['opening', 'void_due', 'credit_due'];
 
-/** What the service still has to do at the provider for a request's invoices, oldest first. */
+/** The invoices of a request that require a call to the provider, oldest first. */
 export const owedInvoices = ({ invoices }: StoredLineRequest): InvoiceRow[] =>
   invoices.filter(({ status }) => OWED.includes(status));
 
-/** One request's invoices at the payment provider. Every step may be begun again after a crash. */
+/** The invoices of one request at the payment provider. Every step is idempotent. */
 export function lineInvoices(billing: Billing, workspaceId: string, lineId: string) {
   const { pools, payments } = billing;
   const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspaceId, work);
@@ -36,8 +36,8 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
     };
   }
 
-  /** Takes in what the provider says of an invoice now. */
-  async function learn(round: number, invoice: Invoice): Promise<void> {
+  /** Applies the current state of an invoice. */
+  async function applyInvoice(round: number, invoice: Invoice): Promise<void> {
     const type = { open: 'invoice_opened', paid: 'invoice_paid', void: 'invoice_voided' } as const;
     await tenant(async (db) => {
       await changeLineRequest(db, lineId, { type: 'invoice_opened', round }, { invoice });
@@ -53,20 +53,21 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
       await tenant((db) => changeLineRequest(db, lineId, { type: 'invoice_credited', round }));
       return;
     }
-    // One that is to be voided may have been made without our having heard: making it again finds it.
+    // An invoice to be voided may have been created without our receiving the response; creating it again finds it.
     const invoice = invoiceId === null ? await payments.openInvoice(await order(request, round)) : null;
-    if (invoice) await learn(round, invoice);
+    if (invoice) await applyInvoice(round, invoice);
     const voided = invoice?.id ?? invoiceId;
-    if (status === 'void_due' && voided !== null) await learn(round, await payments.voidInvoice(voided));
+    if (status === 'void_due' && voided !== null)
+      await applyInvoice(round, await payments.voidInvoice(voided));
   }
 
   return {
     /**
-     * Does all that is owed.
-     * @throws PaymentsUnavailable; what was done stays done.
+     * Makes all pending calls.
+     * @throws PaymentsUnavailable; completed calls stay completed.
      */
     async settleAll(): Promise<void> {
-      // Voiding finds payments that are then owed back: what is owed is read anew after each step.
+      // Read again after each step, because voiding may find a payment that must then be credited.
       for (;;) {
         const request = await tenant((db) => findLineRequest(db, lineId));
         const [owed] = request ? owedInvoices(request) : [];
@@ -75,17 +76,17 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
       }
     },
 
-    /** Asks the provider what became of the invoice that is waited for, in case its callback was lost. */
+    /** Reads the awaited invoice from the provider, in case its callback was lost. */
     async check(): Promise<void> {
       const request = await tenant((db) => findLineRequest(db, lineId));
       const awaited = request && awaitedInvoice(request);
-      if (awaited?.invoiceId) await learn(awaited.round, await payments.readInvoice(awaited.invoiceId));
+      if (awaited?.invoiceId)
+        await applyInvoice(awaited.round, await payments.readInvoice(awaited.invoiceId));
     },
 
     /**
-     * Goes on with a request that waits for its payment when the latest subscription includes the line: reading a
-     * request reconciles it.
-     * @returns the request as it is now; null when there is none.
+     * Continues a request that awaits payment if the plan now includes the line.
+     * @returns the current request; null if there is none.
      */
     async reconcile(): Promise<StoredLineRequest | null> {
       return tenant(async (db) => {
@@ -98,7 +99,7 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
       });
     },
 
-    /** Puts the line on the agency's next invoice (invoice billing). */
+    /** Adds the line to the agency's next invoice (invoice billing). */
     async addToAgencyInvoice(): Promise<void> {
       const request = await tenant((db) => findLineRequest(db, lineId));
       if (request?.paymentStatus === 'invoiced')
@@ -107,7 +108,7 @@ export function lineInvoices(billing: Billing, workspaceId: string, lineId: stri
   };
 }
 
-/** The open invoice that a request waits for; null when it waits for none. */
+/** The open invoice of a request that awaits payment; null if there is none. */
 export function awaitedInvoice({
   provisioningStatus,
   requestRound,

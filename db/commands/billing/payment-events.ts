@@ -9,36 +9,35 @@ import type { TenantDb } from '#db/transactions.ts';
 const EventIdRow = z.object({ eventId: z.string() });
 
 /**
- * Notes that an event arrived, before it is applied in the same transaction.
- * @returns false when it was seen before: it changes nothing then.
+ * Records an event before it is applied in the same transaction.
+ * @returns false if it was recorded before and must be ignored.
  */
-export async function notePaymentEvent(db: TenantDb, event: PaymentEvent): Promise<boolean> {
+export async function recordPaymentEvent(db: TenantDb, event: PaymentEvent): Promise<boolean> {
   const noted = await db.maybeOne(sql.type(EventIdRow)`
     insert into payment_events (workspace_id, event_id, type) values (${db.workspaceId}, ${event.id}, ${event.kind})
     on conflict do nothing returning event_id`);
   return noted !== null;
 }
 
-const FACTS = {
+const REQUEST_EVENTS = {
   paid: 'invoice_paid',
   voided: 'invoice_voided',
   payment_failed: 'payment_failed',
 } as const satisfies Record<Extract<PaymentEvent, { kind: 'invoice' }>['type'], LineRequestEvent['type']>;
 
 /**
- * Applies what the provider says of a line's invoice, whenever it comes: before the answer to the invoice's making,
- * after a cancel, or late. Nothing happens when the line is not one of this workspace.
+ * Applies an invoice event, which may arrive early, late or after a cancellation. Ignores lines of other workspaces.
  */
 export async function applyInvoiceEvent(
   db: TenantDb,
   event: Extract<PaymentEvent, { kind: 'invoice' }>,
 ): Promise<void> {
   const { lineId, round, invoice, type } = event;
-  const change = await changeLineRequest(db, lineId, { type: FACTS[type], round }, { invoice });
-  if (change?.request.invoices.some((known) => known.round === round)) await tellPayer(db, event);
+  const change = await changeLineRequest(db, lineId, { type: REQUEST_EVENTS[type], round }, { invoice });
+  if (change?.request.invoices.some((known) => known.round === round)) await notifyPayer(db, event);
 }
 
-async function tellPayer(
+async function notifyPayer(
   db: TenantDb,
   { type, lineId, round, invoice }: Extract<PaymentEvent, { kind: 'invoice' }>,
 ): Promise<void> {

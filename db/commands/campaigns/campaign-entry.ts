@@ -12,20 +12,20 @@ import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
-/** Why a later step is not in its line's queue yet; what callers see as its `holdReason`. */
+/** The `holdReason` of steps that wait for the previous step. */
 const PREVIOUS_STEP = 'previous_step';
 
 const EnteringLead = LeadRow.pick({ id: true, firstName: true, lastName: true, phones: true, emails: true });
 export type EnteringLead = z.infer<typeof EnteringLead>;
 
-/** A message of a lead's sequence, with the line it will leave through. */
+/** A message of a lead's sequence. */
 export interface StepMessage extends PlannedStep {
   id: string;
   lead: EnteringLead;
   lineId: string | null;
 }
 
-/** The next leads of a campaign's list in the order of their ids, after `enteredTo`. */
+/** The next leads of a campaign's list after `enteredTo`, in id order. */
 export async function nextLeads(
   db: TenantDb,
   { listId, enteredTo }: CampaignRow,
@@ -45,8 +45,8 @@ export async function nextLeads(
 }
 
 /**
- * The messages that leads get when they enter now: those of all steps that reach them, each with its earliest time
- * and its line. It takes the lines' turns; nothing else is stored.
+ * Plans the messages of leads that enter now: all steps that can reach them, with their earliest time and line. Stores
+ * nothing except the position of the lines' round-robin.
  */
 export async function planEntry(
   db: TenantDb,
@@ -79,9 +79,9 @@ export async function planEntry(
 }
 
 /**
- * Enters leads into a campaign whose lock the caller holds: the messages of all their steps are there afterwards,
- * the first in its line's queue. Who has entered before is passed over.
- * @returns how many leads were admitted, and the number of their messages.
+ * Enters leads into a campaign and creates the messages of all their steps; the first step is queued. Leads that
+ * entered before are skipped. Requires `lockCampaign`.
+ * @returns the number of leads that entered, and of their messages.
  */
 export async function enterLeads(
   db: TenantDb,
@@ -106,7 +106,7 @@ export async function enterLeads(
   return { admitted, messageCount: messages.length };
 }
 
-/** Whoever has to do with the first steps next: the model, or their lines. */
+/** Wakes the personalizer, or the lines, for the first steps. */
 async function wakeFirst(
   db: TenantDb,
   campaign: CampaignRow,
@@ -129,7 +129,7 @@ async function wakeFirst(
 
 const LeadIdRow = z.object({ leadId: z.string() });
 
-/** Notes who enters; a lead that has entered before is not among the ids returned. */
+/** Records the leads that enter. @returns their ids, without those that entered before. */
 async function admit(db: TenantDb, campaignId: string, leads: readonly EnteringLead[]): Promise<Set<string>> {
   const ids = await db.anyFirst(sql.type(LeadIdRow)`
     insert into campaign_leads (workspace_id, campaign_id, lead_id)
@@ -155,7 +155,7 @@ async function markUnreachable(
 const firstSteps = (messages: readonly StepMessage[]): StepMessage[] =>
   messages.filter(({ lead }, index) => messages[index - 1]?.lead.id !== lead.id);
 
-/** One statement for any number of messages; what all leads share (bodies, window) is read from the campaign's row. */
+/** Inserts all messages in one statement; bodies and windows are read from the campaign's row. */
 async function insertStepMessages(
   db: TenantDb,
   campaign: CampaignRow,

@@ -9,7 +9,7 @@ import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
-/** The ways between a campaign's states; every one of them under the campaign's lock (`lockCampaign`). */
+/** The statuses in which each action is allowed. All actions require `lockCampaign`. */
 const FROM = {
   start: ['draft'],
   pause: ['active'],
@@ -61,12 +61,12 @@ async function setStatus(db: TenantDb, id: string, change: ReturnType<typeof sql
     update campaigns set ${change}, updated_at = now() where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** A completed campaign runs again when a lead is added to it. */
+/** Reactivates a completed campaign to which a lead was added. */
 export async function reopenCampaign(db: TenantDb, id: string): Promise<void> {
   await setStatus(db, id, sql.fragment`status = 'active', completed_at = null`);
 }
 
-/** Ends a campaign whose lock the caller holds. */
+/** Completes a campaign. Requires `lockCampaign`. */
 export async function completeCampaign(db: TenantDb, id: string): Promise<void> {
   await setStatus(db, id, sql.fragment`status = 'completed', completed_at = now()`);
 }
@@ -117,7 +117,7 @@ export async function clearCampaign(db: TenantDb, id: string, limit: number): Pr
   return true;
 }
 
-/** Whoever was under way in a campaign that is over goes no further. */
+/** Stops the running leads of a campaign. */
 async function clearLeads(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update campaign_leads set state = 'stopped', stop_reason = 'removed', updated_at = now()

@@ -60,7 +60,7 @@ async function releaseNext(db: TenantDb, step: Step, now: Date): Promise<void> {
     where ${ofLead(db, step)} and status in ('pending', 'scheduled', 'sending') order by step_index`);
   const [next] = waiting;
   if (!next) return finish(db, step, now);
-  // A later step was canceled by hand: the one in front of it is still to leave.
+  // A later step was canceled by hand; an earlier one has not been sent yet.
   if (waiting.some(({ held }) => !held)) return;
 
   const window = campaignWindow(campaign, await workspaceTimezone(db));
@@ -93,7 +93,7 @@ async function finish(db: TenantDb, step: Step, now: Date): Promise<void> {
   if (rowCount > 0) await wakeWhenDone(db, [step.campaignId], now);
 }
 
-/** A send that did not leave comes back to the queue of a lead that may have stopped meanwhile. */
+/** Cancels a message that returned to the queue after a failed send if its lead has stopped in the meantime. */
 async function cancelStopped(db: TenantDb, step: Step): Promise<void> {
   const runs = await db.exists(sql.type(NoRows)`
     select 1 from campaign_leads where ${ofLead(db, step)} and state = 'running'`);

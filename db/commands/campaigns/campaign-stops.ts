@@ -6,12 +6,12 @@ import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
-/** Why a lead goes no further in its campaigns. */
+/** Why a lead's sequence is stopped. */
 export type StopReason = 'reply' | 'opt_out' | 'failed';
 
 /**
- * Stops the sequences of whoever has this address, in the transaction that stores why: a step that has not been
- * claimed by then is canceled and never leaves. A reply stops only campaigns that stop on replies. Under `lockContact`.
+ * Stops the sequences of all leads with this address, in the transaction of the cause, and cancels their unsent steps.
+ * A reply stops only campaigns with `stopOnReply`. Requires `lockContact`.
  */
 export async function stopContact(
   db: TenantDb,
@@ -32,7 +32,7 @@ export async function stopContact(
   );
 }
 
-/** Stops the sequences of which a message has failed for good. Under `lockSequences`. */
+/** Stops the sequences of messages that failed permanently. Requires `lockSequences`. */
 export async function stopFailed(
   db: TenantDb,
   failed: readonly Pick<MessageRow, 'campaignId' | 'leadId'>[],
@@ -68,7 +68,7 @@ async function stop(db: TenantDb, reason: StopReason, now: Date, who: FragmentSq
 
 const StoppedCampaignIdRow = StoppedRow.pick({ campaignId: true });
 
-/** Cancels whatever waits to be sent to the leads that `ids` selects, and takes them out of their campaigns. */
+/** Cancels the unsent messages of leads and removes the leads from their campaigns. @param ids a query for lead ids. */
 export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken, now: Date): Promise<void> {
   const left = await db.anyFirst(sql.type(StoppedCampaignIdRow)`
     with locked as materialized (
@@ -91,9 +91,9 @@ export async function cancelMessagesOfLeads(db: TenantDb, ids: FragmentSqlToken,
   await wakeWhenDone(db, left, now);
 }
 
-/** So few leads under way that the last of them may end side by side, each seeing the other still running. */
+/** With fewer running leads, concurrent transactions may each end one and see the others still running. */
 const FEW = 20;
-/** By then they have committed. */
+/** When those transactions have committed. */
 const LOOK_AGAIN_MS = 2000;
 
 const CountRow = z.object({ count: z.int() });

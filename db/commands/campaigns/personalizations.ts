@@ -8,17 +8,17 @@ import { AtRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
-/** What callers see as the `holdReason` of a message that the model is to write. */
+/** The `holdReason` of messages that wait for the model. */
 export const PERSONALIZATION = 'personalization';
 
-/** So long before a message may leave it is written: a slow model makes nothing late. */
+/** How long before its scheduled time a message is written, so that a slow model does not delay it. */
 const AHEAD_MS = 10 * 60_000;
 
 const DueAtRow = z.object({ dueAt: z.date().nullable() });
 
 /**
- * Has the model write messages, held back already, before they are due.
- * @param messages selects `message_id` and `at`, when each is due.
+ * Schedules held messages for personalization.
+ * @param messages a query for `message_id` and `at`, the time when each is due.
  */
 export async function personalize(
   db: TenantDb,
@@ -42,7 +42,7 @@ export async function personalize(
 const DueRow = MessageRow.pick({ id: true, leadId: true, body: true });
 export type DueMessage = z.infer<typeof DueRow>;
 
-/** Messages of a campaign that are to be written now; what was canceled meanwhile is forgotten. */
+/** The messages of a campaign that are due to be written. Drops those that were canceled. */
 export async function duePersonalizations(
   db: TenantDb,
   campaignId: string,
@@ -59,7 +59,7 @@ export async function duePersonalizations(
   return [...rows];
 }
 
-/** When the model has to be asked next; null: nothing waits for it. */
+/** When the next message is due to be written; null if none is waiting. */
 export async function nextPersonalization(db: TenantDb, campaignId: string): Promise<Date | null> {
   return db.oneFirst(sql.type(AtRow)`
     select min(due_at) "at" from personalizations

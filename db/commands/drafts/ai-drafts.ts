@@ -50,7 +50,7 @@ export async function draftForReply(
   const started =
     reply.keyword === 'stop' || reply.body.trim() === '' ? null : await insertDraft(db, reply, now);
   if (superseded !== null) wakeDraft(db, superseded, now, 'superseded');
-  // The workflow is started now: it sleeps until the draft is due, and an operator sees it from the beginning.
+  // Started now, although the draft is due later, so that operators can see it.
   if (started !== null) wakeDraft(db, started, now, 'contactWrote');
 }
 
@@ -83,7 +83,7 @@ type DraftSignal = Extract<SignalName, 'contactWrote' | 'approve' | 'reject' | '
 export const wakeDraft = (db: TenantDb, replyId: string, now: Date, signal: DraftSignal): void =>
   wake(db, aiDraftId(replyId), now, signal);
 
-/** What a call of the model cost, also when its draft is not used. */
+/** The token usage of a model call, recorded even if its draft is not used. */
 export interface ModelUse {
   model: string;
   promptTokens: number | null;
@@ -94,7 +94,7 @@ export interface ModelUse {
  * Keeps what the model drafted, or why it did not. Under the conversation's lock.
  * @returns null when the draft waits no longer: a newer reply came, or somebody answered.
  */
-export async function keepAnswer(
+export async function storeDraft(
   db: TenantDb,
   replyId: string,
   use: ModelUse,
@@ -115,7 +115,7 @@ export async function keepAnswer(
   return kept;
 }
 
-/** Beside the tags that are there: what people set by hand stays. */
+/** Keeps the existing tags. */
 async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void> {
   await db.query(sql.type(NoRows)`
     update conversations set tags = conversations.tags || array(
@@ -124,7 +124,7 @@ async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void>
 }
 
 /** A draft that waits is given up. @returns false when it waited no longer. */
-export async function giveUpWaiting(db: TenantDb, replyId: string, now: Date): Promise<boolean> {
+export async function discardWaitingDraft(db: TenantDb, replyId: string, now: Date): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}
     where workspace_id = ${db.workspaceId} and reply_id = ${replyId} and status = 'waiting'`);
@@ -140,7 +140,7 @@ const ListedRow = DraftRow.extend({
 });
 export type ListedDraft = z.infer<typeof ListedRow> & { id: string };
 
-/** Newest first, before the reply `cursor`; what never became a draft is not among them. */
+/** Newest first, starting after the reply `cursor`. */
 export async function listDrafts(
   db: TenantDb,
   status: DraftStatus | undefined,

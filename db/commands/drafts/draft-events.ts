@@ -8,7 +8,7 @@ import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-/** The source of messages that are approved drafts. */
+/** The `source` of messages that are approved drafts. */
 export const DRAFT_SOURCE = 'ai-draft';
 
 const ContextRow = z.object({
@@ -22,7 +22,7 @@ const ContextRow = z.object({
   crm: CrmIds.nullable(),
 });
 
-/** What the events of a draft have in common: who wrote, and what the reply belongs to. */
+/** The fields common to all events of a draft. */
 async function eventContext(db: TenantDb, replyId: string, now: Date) {
   const { body, ...row } = await db.one(sql.type(ContextRow)`
     select i.body, l.id lead_id, l.first_name, l.last_name, l.phones, c.id campaign_id, c.name campaign_name, m.crm
@@ -48,7 +48,7 @@ async function eventContext(db: TenantDb, replyId: string, now: Date) {
   return { inboundText: body, common };
 }
 
-export async function announceDraft(
+export async function emitDraft(
   db: TenantDb,
   { replyId, address, draft, confidence }: DraftRow,
   now: Date,
@@ -73,8 +73,8 @@ export async function announceDraft(
   await emitEvents(db, [{ event, payload }], now);
 }
 
-/** @param message the text that went out, or that would have. */
-export async function announceResolved(
+/** @param message the text that was sent, or the rejected draft. */
+export async function emitDraftResolved(
   db: TenantDb,
   event: 'message.ai_draft_approved' | 'message.ai_draft_rejected',
   {
@@ -89,8 +89,8 @@ export async function announceResolved(
   await emitEvents(db, [{ event, payload } as NewEvent], now);
 }
 
-/** A message has left: was it a draft, its approval is told of now, with the text that went out. */
-export async function announceSentDraft(
+/** Emits the approval of a draft once its message is sent, with the text that was sent. */
+export async function emitSentDraft(
   db: TenantDb,
   { id, source, body, sentText }: MessageRow,
   now: Date,
@@ -101,5 +101,5 @@ export async function announceSentDraft(
   if (!draft || draft.approvalChannel === null) return;
   const { replyId, approvalChannel } = draft;
   const message = sentText ?? body;
-  await announceResolved(db, 'message.ai_draft_approved', { replyId, message, approvalChannel }, now);
+  await emitDraftResolved(db, 'message.ai_draft_approved', { replyId, message, approvalChannel }, now);
 }

@@ -7,8 +7,8 @@ import { newId } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
 import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
-import { DraftRow, findDraft, giveUpWaiting, wakeDraft } from './ai-drafts.ts';
-import { announceResolved, DRAFT_SOURCE } from './draft-events.ts';
+import { DraftRow, findDraft, discardWaitingDraft, wakeDraft } from './ai-drafts.ts';
+import { emitDraftResolved, DRAFT_SOURCE } from './draft-events.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
@@ -19,14 +19,13 @@ import { findReply } from '#db/queries/replies.ts';
 export interface DraftDecision {
   replyId: string;
   action: DraftAction;
-  /** Through which channel it was decided. */
+  /** Where it was decided. */
   channel: ApprovalChannel;
-  /** Sent instead of the draft as it stands. */
+  /** Sent instead of the draft. */
   message?: string | undefined;
   userId: string | null;
 }
 
-/** What queueing an approved draft needs to know beside the database. */
 export interface ResolutionContext {
   workspace: Pick<CallerWorkspace, 'timezone' | 'country'>;
   links: LinkReader;
@@ -38,14 +37,13 @@ const TOLD_AS = { approve: 'approve', reject: 'reject', mark_sent: 'markSent' } 
 
 export type Resolved =
   | { kind: 'resolved'; status: DraftStatus; messageId: string | null }
-  /** Somebody was first: what they made of it, and through which channel; null where no person did. */
+  /** It was resolved before; `approvalChannel` is null if it was superseded. */
   | { kind: 'taken'; status: DraftStatus; approvalChannel: ApprovalChannel | null }
   | { kind: 'unknown' };
 
 /**
- * Settles a draft: the first action wins, whichever channel it comes through, and is told who won otherwise. The
- * row's status decides, so that it needs no worker; an approved draft is queued in the same commit.
- * @throws Refusal when no line can send it; the draft stays open.
+ * Resolves a draft. The first action wins, whatever its channel. An approved draft is queued in the same commit.
+ * @throws Refusal if no line can send it; the draft stays open.
  */
 export async function resolveDraft(
   db: TenantDb,
@@ -56,9 +54,9 @@ export async function resolveDraft(
   const { replyId, action, channel, userId } = decision;
   const found = await findDraft(db, replyId);
   if (!found || found.draft === null) return { kind: 'unknown' };
-  // What is settled stays so: whoever is late waits for no lock.
+  // A resolved draft does not change any more, so no lock is required.
   if (found.status !== 'drafted') return taken(found);
-  // The contact of an approved draft may become a lead, and lists are locked before conversations.
+  // Approval may create a lead, and the lock order is lists before conversations.
   if (action === 'approve') await lockList(db, await quickSendsList(db));
   await lockConversation(db, found.address);
   const messageId = action === 'approve' ? newId(now) : null;
@@ -70,7 +68,7 @@ export async function resolveDraft(
   const text = decision.message ?? settled.draft ?? '';
   if (messageId !== null) await queue(db, settled, { id: messageId, text, userId }, context);
   const rejection = { replyId, message: settled.draft ?? '', approvalChannel: channel };
-  if (action === 'reject') await announceResolved(db, 'message.ai_draft_rejected', rejection, now);
+  if (action === 'reject') await emitDraftResolved(db, 'message.ai_draft_rejected', rejection, now);
   wakeDraft(db, replyId, now, TOLD_AS[action]);
   return { kind: 'resolved', status: RESOLVED_AS[action], messageId };
 }
@@ -84,9 +82,9 @@ const taken = ({ status, approvalChannel }: DraftRow): Resolved => ({
 /**
  * A person answers the contact themselves: the conversation's open draft is approved by that, and one that is not
  * written yet is given up. After the contact has its lead (`ensureLeads`), as lists are locked before conversations.
- * @returns the draft that it approved, for `announceAnswered`.
+ * @returns the draft that it approved, for `emitDraftAnswered`.
  */
-export async function resolveByAnswer(
+export async function resolveByReply(
   db: TenantDb,
   { address, messageId, userId }: { address: string; messageId: string; userId: string | null },
   now: Date,
@@ -103,21 +101,21 @@ export async function resolveByAnswer(
       now,
     );
   }
-  await giveUpWaiting(db, open.replyId, now);
+  await discardWaitingDraft(db, open.replyId, now);
   return { ...open, status: 'superseded' };
 }
 
-export async function announceAnswered(db: TenantDb, resolved: DraftRow | null, now: Date): Promise<void> {
+export async function emitDraftAnswered(db: TenantDb, resolved: DraftRow | null, now: Date): Promise<void> {
   if (!resolved) return;
   const { replyId, draft, approvalChannel } = resolved;
   if (approvalChannel !== null) {
     const approval = { replyId, message: draft ?? '', approvalChannel };
-    await announceResolved(db, 'message.ai_draft_approved', approval, now);
+    await emitDraftResolved(db, 'message.ai_draft_approved', approval, now);
   }
   wakeDraft(db, replyId, now, approvalChannel === null ? 'superseded' : 'approve');
 }
 
-/** The one statement that decides who is first; null when somebody was. */
+/** Resolves an open draft atomically; null if it was resolved before. */
 async function settle(
   db: TenantDb,
   replyId: string,

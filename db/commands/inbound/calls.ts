@@ -5,7 +5,7 @@ import { Call, CALL_PROGRESS } from '#domain/call.ts';
 import type { CallRecording, InboundCall } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
 import { attachmentFetcherId } from '#workflows/messages/wake.ts';
-import { keepWaiting, lockCarrierMessage, takeWaitingEvents } from './carrier-events.ts';
+import { deferEvent, lockCarrierMessage, takeDeferredEvents } from './carrier-events.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -31,17 +31,17 @@ const CallRow = z.object({
 });
 type CallRow = z.infer<typeof CallRow>;
 
-/** Takes a call forward; what is told late fills in what it knows and takes nothing back. */
+/** Advances a call. A late event fills in missing fields and never moves the call back. */
 export async function applyCall(db: TenantDb, lineId: string, event: InboundCall, now: Date): Promise<void> {
   const { callId, status, at } = event;
   const ends = status === 'billed' || status === 'failed';
-  // Some carriers tell of a call at its end alone.
+  // Some carriers report only the end of a call.
   const talkBegan =
     status === 'billed' && event.durationSec !== undefined
       ? new Date(at.getTime() - event.durationSec * 1000)
       : null;
   const answeredAt = status === 'answered' ? at : talkBegan;
-  // A carrier that does not tell what it charges charges for the time talked.
+  // Default: the talk time is billed.
   const billedSec = event.billedSec ?? (status === 'billed' ? event.durationSec : undefined);
   const from = await contactAddress(db, event.from);
   const to = await contactAddress(db, event.to);
@@ -64,12 +64,12 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
       billed_cents = coalesce(calls.billed_cents, excluded.billed_cents),
       hangup_cause = coalesce(calls.hangup_cause, excluded.hangup_cause)
     returning id`);
-  for (const early of await takeWaitingEvents(db, lineId, callId))
-    if (early.kind === 'recording') await noteRecording(db, id, early.recordingUrl, now);
-  if (event.recordingUrl !== undefined) await noteRecording(db, id, event.recordingUrl, now);
+  for (const early of await takeDeferredEvents(db, lineId, callId))
+    if (early.kind === 'recording') await recordRecording(db, id, early.recordingUrl, now);
+  if (event.recordingUrl !== undefined) await recordRecording(db, id, event.recordingUrl, now);
 }
 
-/** Notes the recording of a call; one that came before anything else was told of the call waits for that. */
+/** Records the recording of a call. An event that arrives before the call is kept until then. */
 export async function applyRecording(
   db: TenantDb,
   lineId: string,
@@ -80,15 +80,15 @@ export async function applyRecording(
   const call = await db.maybeOne(sql.type(IdRow)`
     select id from calls
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_call_id = ${event.callId}`);
-  if (call) await noteRecording(db, call.id, event.recordingUrl, now);
-  else await keepWaiting(db, lineId, event.callId, event);
+  if (call) await recordRecording(db, call.id, event.recordingUrl, now);
+  else await deferEvent(db, lineId, event.callId, event);
 }
 
 const progress = (row: string) =>
   sql.fragment`(${sql.jsonb(CALL_PROGRESS)} ->> ${sql.identifier([row, 'status'])})::int`;
 
-/** Its bytes are fetched afterwards; a call has one recording, the first that is told of. */
-async function noteRecording(db: TenantDb, callId: string, url: string, now: Date): Promise<void> {
+/** Records the first recording of a call, to be fetched later; further ones are ignored. */
+async function recordRecording(db: TenantDb, callId: string, url: string, now: Date): Promise<void> {
   const name = decodeURIComponent(new URL(url).pathname.split('/').at(-1) ?? '') || 'recording';
   await db.query(sql.type(NoRows)`
     insert into attachments (workspace_id, id, name, status, call_id, told_at, source_url, try_at, created_at)

@@ -10,7 +10,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { applyReaction } from './reactions.ts';
 import { advanceMessage } from '#db/queries/sends.ts';
 
-/** The events that are about an outbound message of ours. */
+/** The events about an outbound message. */
 type MessageEvent = Extract<CarrierEvent, { kind: 'receipt' | 'read' | 'reaction' }>;
 
 const EventIdRow = z.object({ eventId: z.string() });
@@ -19,7 +19,11 @@ const EventIdRow = z.object({ eventId: z.string() });
  * Notes that an event arrived, before it is applied.
  * @returns false when it was seen before: it changes nothing then.
  */
-export async function noteCarrierEvent(db: TenantDb, lineId: string, event: CarrierEvent): Promise<boolean> {
+export async function recordCarrierEvent(
+  db: TenantDb,
+  lineId: string,
+  event: CarrierEvent,
+): Promise<boolean> {
   const noted = await db.maybeOne(sql.type(EventIdRow)`
     insert into carrier_events (workspace_id, line_id, event_id) values (${db.workspaceId}, ${lineId}, ${event.eventId})
     on conflict do nothing returning event_id`);
@@ -39,24 +43,24 @@ export async function applyMessageEvent(
   const attempt = await db.maybeOne(sql.type(SentAttemptRow)`
     select message_id, kind, address from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!attempt) return keepWaiting(db, lineId, event.carrierMessageId, event);
+  if (!attempt) return deferEvent(db, lineId, event.carrierMessageId, event);
   const { messageId, address } = attempt;
   if (event.kind === 'reaction') return applyReaction(db, messageId, event, now);
   if (endsContact(event)) {
     await lockContact(db, address, [messageId]);
     await carrierOptOut(db, address, now);
   }
-  // What the recipient's phone says of a fallback SMS does not change the message: its outcome was the fallback.
+  // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
   if (attempt.kind === 'fallback') return;
   if (event.kind === 'read') await markRead(db, messageId, event.at, now);
   else await applyReceipt(db, messageId, event, now);
 }
 
-/** A receipt that says that nothing more may be sent to the address. */
+/** Whether nothing more may be sent to the address. */
 export const endsContact = (event: CarrierEvent): boolean =>
   event.kind === 'receipt' && (event.optedOut === true || event.deadAddress === true);
 
-/** Whoever settles a send and whoever applies an event of it take turns: neither can miss the other. */
+/** Serializes settling a send and applying its events, so that neither misses the other. */
 export async function lockCarrierMessage(
   db: TenantDb,
   lineId: string,
@@ -76,8 +80,8 @@ const receivedSince = (since: Date) => {
   return sql.fragment`received_on between ${day(since.getTime() - DAY_MS)}::date and ${day(Date.now() + DAY_MS)}::date`;
 };
 
-/** Keeps an event until what it is about is known. @param carrierId the carrier's id of that message or call. */
-export async function keepWaiting(
+/** Keeps an event until its message or call is known. @param carrierId the carrier's id of the message or call. */
+export async function deferEvent(
   db: TenantDb,
   lineId: string,
   carrierId: string,
@@ -95,7 +99,7 @@ const WaitingRow = z.object({ waiting: CarrierEvent });
  * Takes the events that waited for a message or a call, in the order in which they happened.
  * @param since when the carrier can have told of it first.
  */
-export async function takeWaitingEvents(
+export async function takeDeferredEvents(
   db: TenantDb,
   lineId: string,
   carrierMessageId: string,
@@ -117,7 +121,7 @@ export async function takeWaitingEvents(
   return [...waiting];
 }
 
-/** Applies what had arrived before the carrier's answer was known: the events of `takeWaitingEvents`. */
+/** Applies events that arrived before the response to the send. @param events from `takeDeferredEvents`. */
 export async function applyEarlyEvents(
   db: TenantDb,
   lineId: string,

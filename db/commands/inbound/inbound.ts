@@ -9,10 +9,10 @@ import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/attachments.ts';
 import {
   applyMessageEvent,
-  keepWaiting,
+  deferEvent,
   lockCarrierMessage,
-  noteCarrierEvent,
-  takeWaitingEvents,
+  recordCarrierEvent,
+  takeDeferredEvents,
 } from './carrier-events.ts';
 import { applyCall, applyRecording } from './calls.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
@@ -24,12 +24,11 @@ import { notifyReply } from '#db/commands/outbox/notifications.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { InboundRow } from '#db/queries/replies.ts';
-import { announceReplies } from './reply-events.ts';
+import { emitReplyEvents } from './reply-events.ts';
 import { wake } from '#db/wakes.ts';
 
 type MoreAttachments = Extract<CarrierEvent, { kind: 'reply_attachments' }>;
 
-/** What taking in an inbound message needs to know beside the database. */
 export interface InboundContext {
   links: FileLinks;
   now: Date;
@@ -42,7 +41,7 @@ export async function receiveCarrierEvent(
   event: CarrierEvent,
   context: InboundContext,
 ): Promise<void> {
-  if (!(await noteCarrierEvent(db, lineId, event))) return;
+  if (!(await recordCarrierEvent(db, lineId, event))) return;
   switch (event.kind) {
     case 'receipt':
     case 'read':
@@ -60,9 +59,8 @@ export async function receiveCarrierEvent(
 }
 
 /**
- * Stores what a contact wrote, with all that follows from it, in one commit: who wrote, which message it answers, an
- * opt-out, the turn of what waits for the contact, a draft, and the event. An automatic answer is stored and nothing follows
- * from it. Seen before, it changes nothing.
+ * Stores a reply with all its effects in one commit: lead, original message, opt-out, priority of queued messages,
+ * draft and event. An automatic reply is stored without effects. Idempotent.
  */
 async function receiveReply(
   db: TenantDb,
@@ -72,37 +70,37 @@ async function receiveReply(
 ): Promise<void> {
   const address = await contactAddress(db, event.from);
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
-  await noteInbound(db, lineId, address, event);
+  await recordInbound(db, lineId, address, event);
   const reply = await insertInbound(db, lineId, address, event, now);
   if (!reply) return;
 
   await insertInboundAttachments(db, reply.id, event, now);
   let files = event.attachments.length;
-  for (const early of await takeWaitingEvents(db, lineId, event.carrierMessageId)) {
+  for (const early of await takeDeferredEvents(db, lineId, event.carrierMessageId)) {
     if (early.kind !== 'reply_attachments') continue;
     await insertInboundAttachments(db, reply.id, early, now);
     files += early.attachments.length;
   }
   // Its event tells of the first files: whoever fetches them announces it.
   if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
-  await announceReplies(db, { replyId: reply.id, links, now });
+  await emitReplyEvents(db, { replyId: reply.id, links, now });
   if (!reply.autoReply) await followReply(db, reply, event.at, now);
 }
 
-/** What follows from a person's words, for the copilot, what waits for the contact, and the workspace's people. */
+/** The effects of a reply that is not automatic. */
 async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date): Promise<void> {
   const { address, keyword } = reply;
   await draftForReply(db, reply, now);
   await lockContact(db, address);
   if (keyword !== 'stop') {
-    await answersFirst(db, address, at, now);
+    await prioritizeAnswers(db, address, at, now);
     await stopContact(db, address, 'reply', now);
   }
   if (keyword) await applyKeyword(db, address, keyword, at, now);
   await notifyReply(db, address, now);
 }
 
-/** Notes further files of a reply; those that came before their reply wait for it. */
+/** Records further files of a reply; files that arrive before their reply are kept until then. */
 async function receiveAttachments(
   db: TenantDb,
   lineId: string,
@@ -113,13 +111,13 @@ async function receiveAttachments(
   const reply = await db.maybeOne(sql.type(IdRow)`
     select id from inbound_messages
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!reply) return keepWaiting(db, lineId, event.carrierMessageId, event);
+  if (!reply) return deferEvent(db, lineId, event.carrierMessageId, event);
   await insertInboundAttachments(db, reply.id, event, now);
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
 }
 
-/** An address that wrote to a line opens no new conversation of that line, even if a machine wrote for it. */
-async function noteInbound(
+/** An address that wrote to a line, even automatically, does not count as a new conversation of that line. */
+async function recordInbound(
   db: TenantDb,
   lineId: string,
   address: string,
@@ -163,7 +161,7 @@ const OriginalRow = z.object({
   campaignId: z.string().nullable(),
 });
 
-/** The message the carrier names, else the last one that the line sent to the contact. */
+/** The message that the carrier refers to, else the last one that the line sent to the contact. */
 async function findOriginal(db: TenantDb, lineId: string, address: string, replyTo: string | undefined) {
   const named =
     replyTo === undefined
@@ -182,16 +180,16 @@ async function findOriginal(db: TenantDb, lineId: string, address: string, reply
   );
 }
 
-/** How long what is sent to a contact counts as an answer. */
+/** How long after a reply messages to the contact count as answers. */
 const ANSWER_MS = 24 * 3_600_000;
 
 const LineIdRow = z.object({ lineId: z.string().nullable() });
 
 /**
- * What waits for the contact is an answer from now on: it goes ahead, opens no new conversation, and comes back from
- * where a limit on new conversations had moved it.
+ * Queued messages to the contact become answers: they take priority, do not count as new conversations, and return from
+ * where a cap on new conversations had moved them.
  */
-async function answersFirst(db: TenantDb, address: string, at: Date, now: Date): Promise<void> {
+async function prioritizeAnswers(db: TenantDb, address: string, at: Date, now: Date): Promise<void> {
   const until = new Date(at.getTime() + ANSWER_MS);
   if (until <= now) return;
   const lineIds = await db.anyFirst(sql.type(LineIdRow)`

@@ -17,9 +17,7 @@ const ReactedRow = MessageRow.pick({ id: true, leadId: true, campaignId: true, c
   campaignName: z.string().nullable(),
 });
 
-/**
- * Stores a reaction on the message it is about. It is no reply: nothing else follows from it.
- */
+/** Stores a reaction with its message. A reaction is not a reply and has no other effects. */
 export async function applyReaction(
   db: TenantDb,
   messageId: string,

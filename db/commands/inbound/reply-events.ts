@@ -11,14 +11,14 @@ import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { InboundRow, presentReplies, type ReplyInContext, shownText } from '#db/queries/replies.ts';
 
-/** A reply with files is announced with the first of them, and after this long without. */
-const PATIENCE_SECONDS = 10;
+/** How long the event of a reply waits for the first attempt to fetch its files. */
+const MAX_WAIT_SECONDS = 10;
 const BATCH = 100;
 
 /**
- * Puts the event of each reply that is ready for it into the outbox: once, with the files that are in storage by then.
+ * Emits the event of each reply that is ready, once, with the files that are stored by then.
  */
-export async function announceReplies(
+export async function emitReplyEvents(
   db: TenantDb,
   { replyId, links, now }: { replyId?: string; links: FileLinks; now: Date },
 ): Promise<void> {
@@ -27,7 +27,7 @@ export async function announceReplies(
       sql.fragment`i.workspace_id = ${db.workspaceId} and i.announced_at is null and not i.auto_reply`,
       replyId !== undefined && sql.fragment`i.id = ${replyId}`,
     ])} and (
-      i.created_at < ${sql.timestamp(now)} - make_interval(secs => ${PATIENCE_SECONDS})
+      i.created_at < ${sql.timestamp(now)} - make_interval(secs => ${MAX_WAIT_SECONDS})
       or not exists (
         select from attachments a where a.workspace_id = i.workspace_id and a.inbound_message_id = i.id
           and a.status = 'waiting' and a.tries = 0)

@@ -4,13 +4,13 @@ import { findLine, type LineRow } from '#db/queries/lines.ts';
 import type { Pools } from '#db/pools.ts';
 import { withTenant } from '#db/transactions.ts';
 
-/** Asks a line's carrier about an address; whatever goes wrong is `error`. */
+/** Checks an address at a line's carrier. */
 export type AskCarrier = (line: LineRow, address: string) => Promise<AvailabilityStatus>;
 
 /**
- * Whether an address has iMessage: from a positive answer of the last day, else by one of a line's checks of today.
- * The carrier is asked outside of any transaction.
- * @param options.fresh true: the line asked is what the caller wants to know, so nothing remembered will do.
+ * Whether an address has iMessage: cached for a positive result, else by one of a line's daily checks. The carrier is
+ * called outside of any transaction.
+ * @param options.fresh ignore the cache.
  */
 export async function checkAddress(
   pools: Pools,

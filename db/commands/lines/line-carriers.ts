@@ -9,8 +9,8 @@ import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /**
- * Connects a line that is held (`holdLine`) to a carrier whose probe has just succeeded.
- * @param carrierConfig with its secrets sealed
+ * Connects a line to a carrier that was just probed successfully. Requires `holdLine`.
+ * @param carrierConfig with encrypted secrets.
  */
 export async function connectLine(
   db: TenantDb,
@@ -19,7 +19,7 @@ export async function connectLine(
     carrier: string;
     carrierConfig: Record<string, unknown>;
     address: string;
-    /** Where its inbox is read from, if it has one. */
+    /** The initial position of its inbox, if it has one. */
     inboxPosition: string | null;
   },
   now: Date,

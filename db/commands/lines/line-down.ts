@@ -9,8 +9,8 @@ const EmailRow = z.object({ email: z.string() });
 const NameRow = z.object({ name: z.string() });
 
 /**
- * Tells the owner and the admins once that a line went down, unless the line's notifications are off.
- * @returns whether anybody was told.
+ * Emails the owner and the admins that a line went down, unless the line's notifications are off.
+ * @returns whether any email was queued.
  */
 export async function notifyLineDown(
   db: TenantDb,
@@ -29,7 +29,7 @@ export async function notifyLineDown(
     .join(', ');
   for (const to of recipients) {
     const data = { workspaceName, lineName, since: now.toISOString() };
-    // Once for each time it goes down: it is healthy in between, so the moment tells them apart.
+    // One email for each time it goes down.
     const dedupeKey = `line-down:${line.id}:${now.toISOString()}:${to}`;
     await queueMail(db, { to, template: 'lineDown', data, dedupeKey }, seal, now);
   }

@@ -22,9 +22,9 @@ const ProbedLineRow = z.object({
 });
 
 /**
- * Writes what a probe found. A line that went down keeps the messages that insist on it and hands over the others;
- * one that recovered goes on where it stood.
- * @returns null when the line is gone.
+ * Records the result of a probe. A line that went down keeps the messages that are pinned to it; the others are
+ * assigned to other lines.
+ * @returns null if the line does not exist.
  */
 export async function recordProbe(
   db: TenantDb,
@@ -54,7 +54,7 @@ const toProbe = (seconds: number) => sql.fragment`
 
 const CarrierRow = z.object({ carrier: z.string() });
 
-/** The carriers of active lines whose last probe is older than `seconds`. */
+/** The carriers of active lines that were not probed within `seconds`. */
 export async function carriersToProbe(db: SystemDb, seconds: number): Promise<string[]> {
   const carriers = await db.anyFirst(sql.type(CarrierRow)`
     select distinct carrier from lines where ${toProbe(seconds)} order by carrier`);

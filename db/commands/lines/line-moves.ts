@@ -10,10 +10,10 @@ import { NoRows } from '#db/rows.ts';
 import { type SystemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { knownWakes, wake } from '#db/wakes.ts';
 
-/** Calls to a carrier are over within seconds; a line that is still sending after this is tried again by the caller. */
+/** How long to wait for calls to the carrier to end. */
 const SETTLE_MS = 10_000;
 const POLL_MS = 50;
-/** Longer than what follows `holdLine` takes; a crash delays the line by no more. */
+/** Longer than any operation on a held line takes. A crash delays the line by at most this long. */
 const HOLD_SECONDS = 20;
 
 /** What the new workspace's caps may have to look back on: its day is 25 hours at most. */
@@ -22,9 +22,9 @@ const USAGE_MEMORY = sql.fragment`interval '26 hours'`;
 const EVENT_MEMORY = sql.fragment`interval '7 days'`;
 
 /**
- * Keeps a line from starting another send, and waits until nothing of it is under way at the carrier; no transaction
- * is open meanwhile. Ends with `releaseLine`, or by itself after a few seconds.
- * @returns false when the line does not come to rest.
+ * Prevents a line from starting further sends, and waits until its calls to the carrier have ended, without an open
+ * transaction. Ends with `releaseLine`, or after `HOLD_SECONDS`.
+ * @returns false if calls are still in progress.
  */
 export async function holdLine(pools: Pools, workspaceId: string, lineId: string): Promise<boolean> {
   await withTenant(pools, workspaceId, (db) =>
@@ -40,7 +40,7 @@ export async function holdLine(pools: Pools, workspaceId: string, lineId: string
   return true;
 }
 
-/** A line that is held goes on: its pacer looks at once. Nothing happens when it has left the workspace. */
+/** Releases a held line and wakes its pacer. Does nothing if the line has left the workspace. */
 export async function releaseLine(pools: Pools, workspaceId: string, lineId: string): Promise<void> {
   await withTenant(pools, workspaceId, async (db) => {
     const { rowCount } = await db.query(sql.type(NoRows)`
@@ -50,8 +50,8 @@ export async function releaseLine(pools: Pools, workspaceId: string, lineId: str
 }
 
 /**
- * Locks a line that is held, to move, delete or connect it: until the transaction ends nothing of it is sent.
- * @returns the line; `null` when it is gone; `'sending'` when its hold has run out and it has gone on sending.
+ * Locks a held line, to move, delete or connect it. It sends nothing until the transaction ends.
+ * @returns the line; null if it does not exist; `'sending'` if its hold has expired and it is sending again.
  */
 export async function lockHeldLine(db: TenantDb, lineId: string): Promise<LineRow | 'sending' | null> {
   const line = await db.maybeOne(sql.type(LineRow)`
@@ -114,10 +114,10 @@ export async function moveLine(
     insert into line_moves (line_id, id, from_workspace_id, to_workspace_id) values (${lineId}, ${newId()}, ${a}, ${b})`);
   await abandonLine(from, lineId);
   await rehomeMessages(to, null);
-  // Its workflows follow it: a row that is written from its new workspace is that workspace's.
+  // Its wakes move to the new workspace.
   for (const workflowId of await knownWakes(from, workflowsOf(lineId)))
     to.wakes.follow(to.workspaceId, workflowId);
-  // Its pacer sleeps by the caps and the queue of the other workspace.
+  // The pacer sleeps until a time computed from the queue of the former workspace.
   wake(to, linePacerId(lineId), new Date(), 'lineChanged');
 }
 
@@ -127,7 +127,7 @@ const workflowsOf = (lineId: string): string[] => [
   mailboxReaderId(lineId),
 ];
 
-/** Deletes a line that is locked (`lockHeldLine`); its unsent messages go to other lines of the workspace. */
+/** Deletes a line and assigns its unsent messages to other lines. Requires `lockHeldLine`. */
 export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   await db.query(
     sql.type(NoRows)`delete from lines where workspace_id = ${db.workspaceId} and id = ${lineId}`,

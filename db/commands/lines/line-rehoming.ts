@@ -141,7 +141,7 @@ async function moveLeftBehind(
 const continueLater = (db: TenantDb, lineId: string | null): void =>
   wake(db, lineHandoverId(lineId, db.workspaceId), new Date(), 'messagesDue');
 
-/** What is still to leave through a line, fallbacks that are owed included. */
+/** The unsent messages of a line, and messages whose fallback SMS is due. */
 const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`
   workspace_id = ${db.workspaceId} and ${lineId === null ? sql.fragment`line_id is null` : sql.fragment`line_id = ${lineId}`}
   and (status in ('pending', 'scheduled') or fallback_sms = 'due')`;

@@ -5,15 +5,15 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 
 export interface Probed extends ProbeEffect {
   line: LineRow;
-  /** What the carrier said, when the probe failed. */
+  /** The reason if the probe failed. */
   failure: string | null;
   checkedAt: Date;
 }
 
 /**
- * Probes a line and writes what was found. The carrier is asked outside of any transaction.
- * @param onChange runs in the transaction of the result: for the notification that belongs to it.
- * @returns null when there is no such line.
+ * Probes a line and records the result. The carrier is called outside of any transaction.
+ * @param onChange runs in the transaction that records the result, for notifications.
+ * @returns null if there is no such line.
  */
 export async function probeLine(
   pools: Pools,

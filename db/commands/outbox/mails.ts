@@ -32,7 +32,7 @@ export const agencyOutbox = (db: SystemDb, agencyId: string): Outbox => ({
 const tableOf = ({ table }: Outbox) => sql.identifier([table]);
 const isOwn = ({ owner, ownerId }: Outbox) => sql.fragment`${sql.identifier([owner])} = ${ownerId}`;
 
-/** Seals and opens what an email is filled with, by the id of its row. */
+/** Encrypts and decrypts the data of an email, bound to the id of its row. */
 export interface MailSeal {
   seal(plain: string, mailId: string): string;
   open(sealed: string, mailId: string): string;
@@ -49,8 +49,8 @@ const Row = z.object({
 export type MailRow = z.infer<typeof Row>;
 
 /**
- * Writes an email to the outbox of its workspace, in the transaction that gives the reason for it.
- * @param dueAt when it is to be sent.
+ * Queues an email of a workspace in the transaction of its cause.
+ * @param dueAt when to send it.
  */
 export async function queueMail(
   db: TenantDb,
@@ -62,7 +62,7 @@ export async function queueMail(
   if (isNew) wake(db, mailSenderId(db.workspaceId), dueAt, 'mailsDue');
 }
 
-/** @returns false when an email with the same `dedupeKey` was written before. */
+/** @returns false if an email with the same `dedupeKey` exists. */
 export async function insertMail(
   outbox: Outbox,
   mail: NewMail,
@@ -79,8 +79,8 @@ export async function insertMail(
 }
 
 /**
- * Takes the email that is due longest, and puts its next attempt off: whoever else looks meanwhile does not find it.
- * @param until when it is tried again if its sender never says what came of it.
+ * Claims the email that is longest overdue by postponing its next attempt.
+ * @param until when it is retried if the sender crashes.
  */
 export async function claimMail(outbox: Outbox, now: Date, until: Date): Promise<MailRow | null> {
   return outbox.db.maybeOne(sql.type(Row)`
@@ -92,13 +92,13 @@ export async function claimMail(outbox: Outbox, now: Date, until: Date): Promise
     returning *`);
 }
 
-/** When the next email is to be tried; null when none waits. */
+/** When the next email is due; null if none is waiting. */
 export async function nextMailAt(outbox: Outbox): Promise<Date | null> {
   return outbox.db.oneFirst(sql.type(AtRow)`
     select min(next_attempt_at) "at" from ${tableOf(outbox)} where ${isOwn(outbox)} and status = 'pending'`);
 }
 
-/** When an address got its last email of a kind, or gets the one that waits; null when there was none. */
+/** When the last email of a kind was sent to an address, or is due; null if there was none. */
 export async function lastMailAt(
   outbox: Outbox,
   recipient: string,
@@ -111,7 +111,7 @@ export async function lastMailAt(
 
 const AgencyIdRow = z.object({ agencyId: z.string() });
 
-/** Agencies whose emails nobody sends: a crash came between a commit and its signal. */
+/** Agencies with overdue emails, because a crash prevented the signal after a commit. */
 export async function overdueAgencyOutboxes(db: SystemDb, graceSeconds: number): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(AgencyIdRow)`
     select distinct agency_id from agency_mails

@@ -6,17 +6,17 @@ import { findLine } from '#db/queries/lines.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { findWebhook } from '#db/queries/webhooks.ts';
 
-/** What a notice says; the frame of its email is its template's. */
+/** The content of a notification email. */
 export interface NoticeText {
   title: string;
   paragraphs: string[];
   sections?: { heading: string; paragraphs: string[] }[];
   action: { label: string; link: string } | null;
-  /** Emails of this key are written once, however often the thing is told. */
+  /** At most one email is sent per key. */
   once?: string;
 }
 
-/** Puts a notice into words, with the names as they are now. @returns null when what it is about is gone. */
+/** Renders a notice with current names. @returns null if its subject no longer exists. */
 export async function noticeText(
   db: TenantDb,
   notice: Exclude<Notice, { about: 'campaign_progress' }>,
@@ -30,8 +30,8 @@ export async function noticeText(
         notice.lineId === null ? 'your subscription' : `the line ${await lineName(db, notice.lineId)}`;
       const effect =
         notice.lineId === null
-          ? 'Until it is paid nothing is sent and nothing can be changed; everything can still be read.'
-          : 'The line is set up as soon as it is paid.';
+          ? 'Until it is paid, nothing is sent and nothing can be changed. You can still read everything.'
+          : 'The line will be set up as soon as it is paid.';
       const { paymentUrl } = notice;
       return {
         title: 'A payment failed',
@@ -50,15 +50,15 @@ export async function noticeText(
         title: 'Your plan has changed',
         paragraphs: [
           notice.from === null
-            ? `The workspace is on the plan ${notice.to} now.`
-            : `The workspace was on the plan ${notice.from} and is on the plan ${notice.to} now.`,
+            ? `The workspace is now on the ${notice.to} plan.`
+            : `The workspace has moved from the ${notice.from} plan to the ${notice.to} plan.`,
         ],
         action: null,
       };
     case 'subscription_canceled':
       return {
         title: 'Your subscription is canceled',
-        paragraphs: ['The workspace has no plan any more and sends nothing. Everything can still be read.'],
+        paragraphs: ['The workspace no longer has a plan and sends nothing. You can still read everything.'],
         action: null,
       };
     case 'line_failed':
@@ -86,7 +86,7 @@ async function campaignCompleted(db: TenantDb, campaignId: string, now: Date): P
       happened(await doneBy(db, campaignId)),
     ],
     action: null,
-    // Leads may be added one by one, and each completes the campaign anew: once a day is enough.
+    // Leads added one by one complete the campaign again and again; one email per day is enough.
     once: `campaign:${campaignId}:${now.toISOString().slice(0, 10)}`,
   };
 }
@@ -94,10 +94,10 @@ async function campaignCompleted(db: TenantDb, campaignId: string, now: Date): P
 const DAY_MS = 86_400_000;
 
 /**
- * How far campaigns are, in one text.
- * @returns null when none of them runs any more, or none has done anything for a day: that is no news.
+ * The progress of campaigns, in one email.
+ * @returns null if none of them was active within a day.
  */
-export async function campaignsUnderWay(
+export async function campaignDigest(
   db: TenantDb,
   campaignIds: readonly string[],
   now: Date,
@@ -133,7 +133,7 @@ const happened = ({ sent, failed, replied }: Done): string =>
 const Done = z.object({ sent: z.int(), failed: z.int(), replied: z.int() });
 type Done = z.infer<typeof Done>;
 
-/** What came of a campaign, in all or since a time. What has no time of its own happened when it was last changed. */
+/** The results of a campaign, in total or since a time. */
 async function doneBy(db: TenantDb, campaignId: string, since?: Date): Promise<Done> {
   const after = (...columns: string[]) =>
     since
@@ -163,7 +163,7 @@ async function webhookFailing(db: TenantDb, webhookId: string, failures: number)
       since === null
         ? 'None has ever succeeded.'
         : `The last one that succeeded was at ${new Date(since).toUTCString()}.`,
-      'Failed deliveries are not repeated by themselves. Once the endpoint answers again they can be replayed.',
+      'Failed deliveries are not retried. You can replay them once the endpoint responds again.',
     ],
     action: null,
   };

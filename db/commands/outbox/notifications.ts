@@ -33,8 +33,7 @@ export async function notify(db: TenantDb, subject: string, notice: Notice, now:
 }
 
 /**
- * Says that a campaign is under way: it is told of in the next digest, unless it completes before, which takes the
- * place of it.
+ * Adds a campaign to the next digest. If it completes before, its completion replaces the entry.
  */
 export async function notifyProgress(db: TenantDb, campaignId: string, now: Date): Promise<void> {
   if (!(await findEmailPreferences(db)).campaign.enabled) return;
@@ -49,7 +48,7 @@ export async function notifyProgress(db: TenantDb, campaignId: string, now: Date
 
 const InvoicedRow = z.object({ invoiced: z.boolean() });
 
-/** A client of an agency in invoice billing is told of no failed payments. */
+/** Clients of an agency with invoice billing are not notified of failed payments. */
 async function isInvoiced(db: TenantDb): Promise<boolean> {
   return db.oneFirst(sql.type(InvoicedRow)`
     select current_billing_mode() = 'invoice' invoiced`);
@@ -57,7 +56,7 @@ async function isInvoiced(db: TenantDb): Promise<boolean> {
 
 const SinceRow = z.object({ since: z.date() });
 
-/** The alert of a reply, when the workspace's preferences want it. */
+/** Schedules the alert for a reply, if the workspace's preferences allow it. */
 export async function notifyReply(db: TenantDb, address: string, now: Date): Promise<void> {
   const { enabled, mode } = (await findEmailPreferences(db)).reply;
   if (!enabled) return;
@@ -73,9 +72,7 @@ export async function notifyReply(db: TenantDb, address: string, now: Date): Pro
   wakeNotifier(db, dueAt);
 }
 
-/**
- * A conversation has got tags, or a draft: an alert that waited for it to become positive is due now if it is so.
- */
+/** Called when tags or a draft are added: makes an alert that waits for a positive conversation due now if it is one. */
 export async function notifyPositive(db: TenantDb, address: string, now: Date): Promise<void> {
   const waits = await db.exists(sql.type(NoRows)`
     select 1 from notifications
@@ -93,7 +90,7 @@ const wakeNotifier = (db: TenantDb, at: Date): void =>
 
 const Mood = z.object({ tags: z.array(z.string()), sentiment: z.string().nullable() });
 
-/** By its tags, or by what the language model made of the last reply, as long as nobody has looked at its draft. */
+/** By tags, or by the sentiment of the last reply while its draft is open. */
 export async function isPositiveConversation(db: TenantDb, address: string): Promise<boolean> {
   const mood = await db.maybeOne(sql.type(Mood)`
     select c.tags, (
@@ -124,13 +121,13 @@ export async function takeDue(db: TenantDb, now: Date, limit: number): Promise<N
   return rows.toSorted((a, b) => a.since.getTime() - b.since.getTime());
 }
 
-/** When the next notification is due; null when none waits. */
+/** When the next notification is due; null if none is waiting. */
 export async function nextNotificationAt(db: TenantDb): Promise<Date | null> {
   return db.oneFirst(sql.type(AtRow)`
     select min(due_at) "at" from notifications where workspace_id = ${db.workspaceId}`);
 }
 
-/** Turns a kind of email off, or on again, for one person. */
+/** Turns a kind of email on or off for one user. */
 export async function setMuted(
   db: TenantDb,
   userId: string,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { TenantDb } from '#db/transactions.ts';
 import { contactName } from '#db/queries/replies.ts';
 
-/** What one contact wrote since nobody was told. */
+/** The replies of one contact since the last alert. */
 export interface ReplyAlert {
   address: string;
   name: string;
@@ -11,7 +11,6 @@ export interface ReplyAlert {
   replies: { text: string; at: Date }[];
 }
 
-/** More of one contact than this nobody reads in an email. */
 const REPLIES_PER_CONTACT = 20;
 
 const Row = z.object({
@@ -23,7 +22,7 @@ const Row = z.object({
   contactOwnerEmail: z.string().nullable(),
 });
 
-/** In the order of the contacts given; those who have nothing to show are left out. */
+/** In the order of `contacts`; contacts without replies are omitted. */
 export async function replyAlerts(
   db: TenantDb,
   contacts: readonly { address: string; since: Date }[],

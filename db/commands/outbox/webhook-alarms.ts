@@ -3,9 +3,9 @@ import { notify } from './notifications.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { IdRow } from '#db/rows.ts';
 
-/** So many failures in a row are no accident. */
+/** Consecutive failures after which the workspace is notified. */
 const ALARM_AFTER = 10;
-/** Deliveries looked at; within a second their ids are in no order. */
+/** Deliveries to examine: more than `ALARM_AFTER`, because ids within a second are unordered. */
 const LOOK_BACK = 50;
 
 /**

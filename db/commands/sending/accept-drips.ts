@@ -7,17 +7,16 @@ import type { BufferedDrip } from '#db/queries/drip.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { savepoint, type TenantDb } from '#db/transactions.ts';
 
-/** A drip that ended as a failed message, and why. */
+/** A drip that became a failed message. */
 export interface RefusedDrip {
   messageId: string;
   reason: string;
 }
 
 /**
- * Turns drips that were taken out of the buffer into messages. What was acknowledged is never dropped and never holds
- * up others: one that cannot become a message becomes a failed one that says why. A batch that fails for one of its
- * drips is halved until that one is alone.
- * @throws when the fault is not of a single drip, e.g. a lost connection; the drips are in the buffer again then.
+ * Turns buffered drips into messages. A drip that cannot be stored becomes a failed message with the reason. If a batch
+ * fails because of one drip, it is split in halves until that drip is alone.
+ * @throws if the cause is not a drip, for example a lost connection; the drips stay in the buffer then.
  */
 export async function acceptDrips(
   db: TenantDb,
@@ -36,7 +35,7 @@ export async function acceptDrips(
     );
     return [];
   } catch (error) {
-    const reason = faultOfContent(error);
+    const reason = contentError(error);
     if (reason === null) throw error;
     if (drips.length === 1) return [await refuseDrip(db, first, reason, now)];
   }
@@ -45,13 +44,13 @@ export async function acceptDrips(
   return [...earlier, ...(await acceptDrips(db, drips.slice(middle), now))];
 }
 
-/** PostgreSQL's classes of errors that come from the values alone: data exceptions, and violated constraints. */
+/** PostgreSQL's error classes 22 (data exception) and 23 (integrity constraint violation). */
 const VALUE_ERRORS = /^2[23]/;
 
 type DatabaseErrorFields = Record<'code' | 'constraint' | 'column', string>;
 
-/** What is wrong with the content that was to be stored; null: the error has another cause, and may pass. */
-function faultOfContent(error: unknown): string | null {
+/** The problem with the content; null if the error has another cause. */
+function contentError(error: unknown): string | null {
   if (error instanceof z.ZodError || error instanceof SchemaValidationError)
     return error.issues[0]?.path?.map(String).join('.') || 'its form';
   if (error instanceof RangeError) return error.message;
@@ -62,7 +61,7 @@ function faultOfContent(error: unknown): string | null {
   return null;
 }
 
-/** Stores as much of a drip as can be told for certain, as a message that has failed. */
+/** Stores the valid fields of a drip as a failed message. */
 async function refuseDrip(
   db: TenantDb,
   { id, draft }: BufferedDrip,
@@ -70,12 +69,12 @@ async function refuseDrip(
   now: Date,
 ): Promise<RefusedDrip> {
   const error = `invalid_draft: ${reason}`;
-  const told = Told.parse(draft);
+  const fields = ValidFields.parse(draft);
   const message = await db.one(sql.type(MessageRow)`
     insert into messages (workspace_id, id, channel, status, error_message, address, recipient_phone, recipient_email,
       body, scheduled_at, source, correlation_id, created_at, updated_at)
-    values (${db.workspaceId}, ${id}, ${told.channel}, 'failed', ${error}, ${told.address}, ${told.recipientPhone},
-      ${told.recipientEmail}, ${told.body}, ${sql.timestamp(now)}, 'crm-drip', ${told.correlationId}, now(), now())
+    values (${db.workspaceId}, ${id}, ${fields.channel}, 'failed', ${error}, ${fields.address}, ${fields.recipientPhone},
+      ${fields.recipientEmail}, ${fields.body}, ${sql.timestamp(now)}, 'crm-drip', ${fields.correlationId}, now(), now())
     returning *`);
   const change = { event: 'message.failed' as const, message, data: { error } };
   await emitMessageEvents(db, [change], now);
@@ -83,8 +82,8 @@ async function refuseDrip(
 }
 
 const { channel, address, recipientPhone, recipientEmail, body, correlationId } = MessageDraft.shape;
-/** Of each field what it is meant to be, or nothing. */
-const Told = z
+/** Invalid fields are replaced by defaults. */
+const ValidFields = z
   .object({
     channel: channel.catch('imessage'),
     address: address.catch(''),

@@ -8,8 +8,8 @@ import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /**
- * Takes drafts in as messages: each gets its lead, its line and its place in that line's queue. One to an address
- * that has opted out is failed at once, which is an outcome and not an error.
+ * Queues drafts as messages: assigns leads and lines. Messages to opted-out addresses fail at once, which is an outcome
+ * and not an error.
  * @returns the messages in the order of the drafts.
  */
 export async function acceptMessages(

@@ -6,8 +6,8 @@ import type { TenantDb } from '#db/transactions.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 
 /**
- * Gives each draft the lead that has its address; a phone number that no saved lead has becomes a lead in Quick
- * Sends. A fixed number of queries for any number of drafts, one when all leads are known.
+ * Assigns each draft the lead with its address. An unknown phone number becomes a lead in Quick Sends. Uses a constant
+ * number of queries, one if all leads are known.
  */
 export async function ensureLeads(
   db: TenantDb,

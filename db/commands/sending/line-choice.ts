@@ -5,7 +5,7 @@ import { lockLinesShared, existingLines, advanceRotation, usableLines } from '#d
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-/** What of a message decides its line. */
+/** The fields of a message that determine its line. */
 export type Choosable = Pick<
   MessageDraft,
   'channel' | 'address' | 'pinnedLineId' | 'eligibleLineIds' | 'stickinessPolicy'
@@ -13,40 +13,39 @@ export type Choosable = Pick<
 type Chosen<M> = M & { lineId: string | null };
 
 /**
- * Gives each draft its line: the named one; else the line its contact is in conversation with; else the next of
- * the workspace-wide round-robin over the active lines of the best fitting channel. Null when none can carry it.
- * The chosen lines stay in the workspace until the transaction ends. A named line that has left it, or eligible lines
- * that all have, are no longer insisted on: the message is to be sent.
+ * Assigns each draft a line: the pinned one, else the line of its conversation, else the next of the workspace-wide
+ * round-robin over the active lines of the best channel. Null if no line can send it. The chosen lines are locked in
+ * share mode. If the pinned line, or all eligible lines, have left the workspace, they are ignored.
  */
 export async function chooseLines<M extends Choosable>(
   db: TenantDb,
   drafts: readonly M[],
 ): Promise<Chosen<M>[]> {
-  const present = await keepNamedLines(db, drafts);
-  const possible = drafts.map((draft) => insistOn(draft, present));
+  const present = await lockRequestedLines(db, drafts);
+  const possible = drafts.map((draft) => withoutMissingLines(draft, present));
   for (;;) {
     const messages = await assignLines(db, possible);
     const wanted = messages.flatMap(({ lineId }) => lineId ?? []);
     const kept = await lockLinesShared(db, wanted);
-    // One that left between the choice and this is not offered a second time.
+    // Retry if a line left before it was locked.
     if (!wanted.every((lineId) => kept.has(lineId))) continue;
-    await rememberLines(db, messages);
+    await assignContactLines(db, messages);
     return messages;
   }
 }
 
-/** The pinned and the eligible lines of these drafts that are in the workspace; the pinned ones stay there. */
-async function keepNamedLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Set<string>> {
+/** The pinned and eligible lines of these drafts that are in the workspace. Locks the pinned ones in share mode. */
+async function lockRequestedLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Set<string>> {
   const pinned = await lockLinesShared(
     db,
     drafts.flatMap(({ pinnedLineId }) => pinnedLineId ?? []),
   );
-  // The drafts of a campaign share one array.
+  // A set of arrays, because the drafts of a campaign share one.
   const eligible = [...new Set(drafts.map(({ eligibleLineIds }) => eligibleLineIds ?? []))].flat();
   return new Set([...pinned, ...(await existingLines(db, eligible))]);
 }
 
-function insistOn<M extends Choosable>(draft: M, present: ReadonlySet<string>): M {
+function withoutMissingLines<M extends Choosable>(draft: M, present: ReadonlySet<string>): M {
   const { pinnedLineId, eligibleLineIds } = draft;
   return {
     ...draft,
@@ -63,7 +62,7 @@ async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M
       const fitting = lines.filter(
         (line) => line.channel === channel && (draft.eligibleLineIds?.includes(line.id) ?? true),
       );
-      // A line that is down takes nothing new while another one is up.
+      // Prefer lines that are not down.
       const up = fitting.filter(({ down }) => !down);
       if (fitting.length > 0) return (up.length > 0 ? up : fitting).map(({ id }) => id);
     }
@@ -80,7 +79,7 @@ async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M
   const chosen = new Map<string, string>();
   return settled.map(({ draft, lineId, candidates }) => {
     if (lineId !== null || candidates.length === 0) return { ...draft, lineId };
-    // Two first messages to one address in one batch: the contact keeps the line of the first.
+    // A second message to the same contact in this batch uses the line of the first.
     const earlier =
       draft.stickinessPolicy === 'sticky' ? chosen.get(`${draft.channel} ${draft.address}`) : undefined;
     const next = earlier ?? candidates[turn++ % candidates.length] ?? null;
@@ -90,13 +89,13 @@ async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M
 }
 
 /**
- * A contact's line is settled with its first message, not with its first send: later messages follow it. When that
- * line stops sending, the one that takes over keeps the contact.
+ * Assigns the chosen line to the contact when its first message is queued, so that later messages use it. If that line
+ * cannot send any more, the new one replaces it.
  */
-async function rememberLines(db: TenantDb, messages: readonly Chosen<Choosable>[]): Promise<void> {
+async function assignContactLines(db: TenantDb, messages: readonly Chosen<Choosable>[]): Promise<void> {
   const lines = new Map(messages.toReversed().map(({ address, lineId }) => [address, lineId]));
   const rows = [...lines].flatMap(([address, lineId]) => (lineId === null ? [] : [[address, lineId]]));
-  // In one order, so that two transactions that settle the same contacts do not deadlock.
+  // Sorted, so that two transactions with the same contacts do not deadlock.
   rows.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
   if (rows.length === 0) return;
   await db.query(sql.type(NoRows)`
@@ -111,7 +110,7 @@ async function rememberLines(db: TenantDb, messages: readonly Chosen<Choosable>[
 
 const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
 
-/** The line each contact of these drafts is in conversation with, or has messages waiting at. */
+/** The lines assigned to the contacts of these drafts. */
 async function stickyLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, string>> {
   const addresses = drafts.flatMap((draft) =>
     draft.pinnedLineId === null && draft.stickinessPolicy === 'sticky' ? [draft.address] : [],

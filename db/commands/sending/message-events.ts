@@ -6,12 +6,12 @@ import { findLeads, presentLead } from '#db/queries/leads.ts';
 import { type MessageRow, presentMessage } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-/** A message as it is now, and what its event adds to it. */
+/** A changed message and the data of its event. */
 export type MessageChange = {
   [Name in MessageEventName]: { event: Name; message: MessageRow; data: EventPayload<Name>['data'] };
 }[MessageEventName];
 
-/** The events of messages that changed in this transaction. */
+/** Emits the events of messages that changed in this transaction. */
 export async function emitMessageEvents(
   db: TenantDb,
   changed: readonly MessageChange[],
@@ -32,7 +32,7 @@ export async function emitMessageEvents(
       const lead = leads.get(message.leadId ?? '');
       const campaign = campaigns.get(message.campaignId ?? '');
       const context = { data, ...(lead && { lead: presentLead(lead) }), ...(campaign && { campaign }) };
-      // The type of `changed` ties name and data together; TypeScript loses that over the destructuring.
+      // The type of `changed` relates name and data, which TypeScript loses in the destructuring.
       return {
         event,
         payload: messageEventPayload(event, presentMessage(message), context, now),

@@ -18,8 +18,8 @@ export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut
 });
 
 /**
- * Keeps the workspace from writing to an address: ends its campaigns, and fails what else waits for it; one that is opted out stays as it is.
- * @param at when the contact said so.
+ * Opts an address out: stops its campaigns and fails its unsent messages. An existing opt-out does not change.
+ * @param at when the contact opted out.
  */
 export async function optOut(
   db: TenantDb,
@@ -27,7 +27,7 @@ export async function optOut(
   { source, at, now }: { source: OptOutSource; at: Date; now: Date },
 ): Promise<OptOutRow> {
   await lockContact(db, address);
-  // The assignment changes nothing: it makes the row that is there already come back.
+  // The assignment changes nothing, but makes `returning` include an existing row.
   const row = await db.one(sql.type(OptOutRow)`
     insert into opt_outs (workspace_id, address, source, created_at)
     values (${db.workspaceId}, ${address}, ${source}, ${sql.timestamp(at)})
@@ -38,14 +38,14 @@ export async function optOut(
   return row;
 }
 
-/** @returns false when the address was not opted out. */
+/** @returns false if the address was not opted out. */
 export async function optIn(db: TenantDb, address: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
   return rowCount > 0;
 }
 
-/** What a contact's own word changes. The latest word by the carrier's clock holds, in whatever order they arrive. */
+/** Applies a contact's keyword. The latest by the carrier's clock wins, whatever the order of arrival. */
 export async function applyKeyword(
   db: TenantDb,
   address: string,
@@ -62,8 +62,8 @@ export async function applyKeyword(
 }
 
 /**
- * Fails what waits for addresses that have opted out; messages that have left are not touched.
- * @returns those that failed.
+ * Fails the unsent messages to those of the addresses that have opted out.
+ * @returns the failed messages.
  */
 export async function failOptedOut(
   db: TenantDb,
@@ -95,7 +95,7 @@ export async function isOptedOut(db: TenantDb, address: string): Promise<boolean
     select 1 from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
 }
 
-/** Newest first, before the position `after`. */
+/** Newest first, starting after the position `after`. */
 export async function listOptOuts(
   db: TenantDb,
   { limit, after }: { limit: number; after: { at: Date; key: string } | null },

@@ -3,7 +3,7 @@ import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
 import { type AttemptRow, callHistory, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
-import { announceSentDraft } from '#db/commands/drafts/draft-events.ts';
+import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
 import { emitMessageEvents } from './message-events.ts';
@@ -19,14 +19,14 @@ import { advanceMessage, revertOutbound, setFallbackSms } from '#db/queries/send
  */
 export type Settled = SendOutcome | { kind: 'not_sent' | 'unsendable'; reason: string };
 
-/** The statuses that a bad end can still come to. */
+/** The statuses from which a message can still fail or fall back. */
 const OPEN = ['pending', 'scheduled', 'sending', 'sent'] as const;
 
-/** A message is given up after so many attempts that certainly did not leave. */
+/** A message fails after this many attempts that were certainly not sent. */
 export const MAX_TRANSIENT_FAILURES = 8;
 const FIRST_RETRY_MS = 5000;
-const LONGEST_RETRY_MS = 5 * 60_000;
-const PATIENCE_MS = 24 * 3_600_000;
+const MAX_RETRY_MS = 5 * 60_000;
+const OUTAGE_TOLERANCE_MS = 24 * 3_600_000;
 
 /**
  * Writes the outcome of an attempt, the status of its message and the event of that status in one commit.
@@ -61,7 +61,7 @@ export async function settlePrimary(
       });
       if (!sent) return;
       await emitMessageEvents(db, [{ event: 'message.sent', message: sent, data: {} }], now);
-      return announceSentDraft(db, sent, now);
+      return emitSentDraft(db, sent, now);
     }
     case 'unavailable':
       return fallBack(
@@ -88,18 +88,18 @@ export async function settlePrimary(
   }
 }
 
-/** The carrier knows of a STOP that we do not: nothing more is to be sent there. */
+/** Records an opt-out that the carrier reported. */
 export async function carrierOptOut(db: TenantDb, address: string, now: Date): Promise<void> {
   await optOut(db, address, { source: 'carrier', at: now, now });
 }
 
 async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<void> {
   const reason = 'reason' in outcome ? outcome.reason : 'not sent';
-  if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarriersFault(db, message, now))) {
+  if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarrierOutage(db, message, now))) {
     if (message.sendFallbackSmsOnFailed) return fallBack(db, message, reason, true, now);
     return fail(db, message, reason, now);
   }
-  const backoff = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** message.transientFailures);
+  const backoff = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** message.transientFailures);
   const wanted = outcome.kind === 'transient' ? (outcome.retryAfterMs ?? 0) : 0;
   await advanceMessage(db, message.id, ['sending'], {
     to: 'scheduled',
@@ -110,9 +110,9 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
 }
 
 /** While the line's carrier takes nothing at all, no message is given up for it before a day has passed. */
-async function isCarriersFault(db: TenantDb, message: MessageRow, now: Date): Promise<boolean> {
+async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Promise<boolean> {
   if (message.lineId === null) return false;
-  const yesterday = new Date(now.getTime() - PATIENCE_MS);
+  const yesterday = new Date(now.getTime() - OUTAGE_TOLERANCE_MS);
   const { failedRounds } = await callHistory(db, message.lineId, yesterday);
   return failedRounds >= FAILED_ROUNDS_TO_OPEN && (await firstAttemptAt(db, message.id)) > yesterday;
 }
@@ -163,7 +163,7 @@ export async function fallBack(
   await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
 }
 
-/** A message that is not to try the primary channel at all (`forceFallback`). */
+/** Sends a message as SMS without trying its primary channel (`forceFallback`). */
 export async function forceFallback(db: TenantDb, messageId: string, now: Date): Promise<void> {
   await lockSequences(db, [messageId]);
   const message = await findMessage(db, messageId);
@@ -174,7 +174,7 @@ export async function forceFallback(db: TenantDb, messageId: string, now: Date):
   return fallBack(db, message, 'forced', true, now);
 }
 
-/** The outcome of a fallback SMS: its message stays `fallback`, and says whether the SMS was taken. */
+/** Records the outcome of a fallback SMS. The message's status stays `fallback`. */
 export async function settleFallback(
   db: TenantDb,
   attempt: AttemptRow,

@@ -5,7 +5,7 @@ import type { TenantDb } from '#db/transactions.ts';
 
 const LineIdRow = z.object({ lineId: z.string() });
 
-/** Has every line of the workspace look again at what waits: its subscription is no longer past due. */
+/** Wakes all lines of a workspace whose subscription is no longer past due. */
 export async function resumeSending(db: TenantDb, now: Date): Promise<void> {
   const lines = await db.any(sql.type(LineIdRow)`
     select id line_id from lines where workspace_id = ${db.workspaceId}`);
