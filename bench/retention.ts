@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { abandonChunk } from '#db/commands/lines/line-rehoming.ts';
-import { noteCarrierEvent } from '#db/commands/inbound/carrier-events.ts';
+import { recordCarrierEvent } from '#db/commands/inbound/carrier-events.ts';
 import { createPools } from '#db/pools.ts';
 import { keepPartitions, trimAged } from '#db/queries/retention.ts';
 import {
@@ -125,9 +125,9 @@ async function noteEvents(): Promise<void> {
     await owner.query(`alter table carrier_events ${trigger} trigger carrier_event_once`);
     const times: number[] = [];
     for (let count = 0; count < 1000; count += 1) {
-      const event = { eventId: `${trigger} ${count}` } as Parameters<typeof noteCarrierEvent>[2];
+      const event = { eventId: `${trigger} ${count}` } as Parameters<typeof recordCarrierEvent>[2];
       await withTenant(pools, workspaceId, async (db) => {
-        times.push(await seconds(() => noteCarrierEvent(db, lineId, event)));
+        times.push(await seconds(() => recordCarrierEvent(db, lineId, event)));
       });
     }
     console.log(`a carrier's event noted, ${what}: ${(median(times) * 1000).toFixed(2)} ms`);

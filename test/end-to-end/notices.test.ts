@@ -63,7 +63,7 @@ describe('billing', () => {
   it('a plan that changes, a subscription past due and one canceled are told', async () => {
     await subscribe('starter');
     expect((await mail('Your plan has changed')).text).toContain(
-      'was on the plan growth and is on the plan starter now',
+      'has moved from the growth plan to the starter plan',
     );
     const subscriptionId = await subscribe('starter');
     await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
