@@ -12,9 +12,9 @@ import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
  * Everything that wants the same rows at once: `npm run bench:contention [-- --seconds 300]`. An agency's two workspaces
- * run campaigns of three steps with a webhook that hears of all, while their contacts reply and say STOP, messages are
- * canceled, lines are switched off and on and move to and fro between the two, and addresses are checked. One of the
- * two does so as fast as the API lets it, with 44 requests open at any time. A quiet tenant does a little of each.
+ * run campaigns of three steps with a webhook that hears of all, while their contacts reply, are answered and say STOP,
+ * messages are canceled, lines are switched off and on and move to and fro between the two, and addresses are checked. One of the
+ * two does so as fast as the API lets it, with 48 requests open at any time. A quiet tenant does a little of each.
  *
  * PostgreSQL finds no deadlock, nothing fails but with "try again" (429, 503), the quiet tenant is never told that and
  * waits for nothing longer than two seconds, and the carrier's log has what the database says was sent, once.
@@ -137,6 +137,11 @@ function operations(
     ],
     ['reply', 1, () => write('Tell me more')],
     ['STOP', 4, () => write('STOP')],
+    [
+      'answer',
+      4,
+      () => call('POST', '/api/inbox/send-reply', { phone: pick(numbers), message: `Answer ${newId()}` }),
+    ],
     ['opt-out', 4, () => call('POST', '/api/opt-outs', { address: pick(numbers) })],
     [
       'change line',

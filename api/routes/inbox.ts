@@ -59,7 +59,12 @@ export const inboxRoutes = [
       const drafts = await ensureLeads(db, [draft], now);
       const resolved = await resolveByReply(
         db,
-        { address: draft.address, messageId: draft.id, userId: caller.userId },
+        {
+          address: draft.address,
+          lineId: draft.pinnedLineId,
+          messageId: draft.id,
+          userId: caller.userId,
+        },
         now,
       );
       const [message] = await acceptMessages(db, drafts, now);

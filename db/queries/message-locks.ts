@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { lockLinesShared } from './lines.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -7,6 +8,24 @@ import type { TenantDb } from '#db/transactions.ts';
 export async function lockConversation(db: TenantDb, address: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     select from conversations where workspace_id = ${db.workspaceId} and address = ${address} for no key update`);
+}
+
+/**
+ * Locks the conversation that a message answers in, and before it, in share mode, the lines that the message may leave
+ * through: the conversation's own and `lineId`.
+ */
+export async function lockConversationToAnswer(
+  db: TenantDb,
+  address: string,
+  lineId: string | null,
+): Promise<void> {
+  const own = await db.maybeOneFirst(sql.type(z.object({ lineId: z.string().nullable() }))`
+    select line_id from conversations where workspace_id = ${db.workspaceId} and address = ${address}`);
+  await lockLinesShared(
+    db,
+    [own, lineId].filter((id) => id !== null),
+  );
+  await lockConversation(db, address);
 }
 
 const Sequence = z.object({ campaignId: z.string(), leadId: z.string() });

@@ -94,6 +94,35 @@ describe('a contact who writes while the line moves', () => {
     expect((await move(from.id)).status).toBe(200);
   });
 
+  it('can be answered meanwhile: the answer and the move wait for each other in one order', async () => {
+    const agency = await createAgency(app);
+    const [from, to] = [
+      await createWorkspace(app, { agency_id: agency.id }),
+      await createWorkspace(app, { agency_id: agency.id }),
+    ];
+    const lineId = await createLine(app, from.id);
+    const contact = phone();
+    expect(await callBack(app, lineId, replyEvent(contact, 'Hello'))).toBe(200);
+    const held = await lock(app, 'conversations', contact, 'address');
+    const answered = apiClient(app.url, from.key)('POST', '/api/inbox/send-reply', {
+      phone: contact,
+      message: 'Hi',
+    });
+    await waitingForLocks(app, 1);
+    const moved = apiClient(app.url, agency.key)('POST', '/api/agency/lines', {
+      action: 'transfer',
+      lineId,
+      targetWorkspaceId: to.id,
+    });
+    await Promise.race([moved, waitingForLocks(app, 2)]);
+    await held.release();
+    expect([(await answered).status, (await moved).status]).toEqual([201, 200]);
+    expect(
+      await systemDb(app.pools).oneFirst(sql.type(z.object({ deadlocks: z.int() }))`
+        select deadlocks from pg_stat_database where datname = current_database()`),
+    ).toBe(0);
+  });
+
   it('moves along when both workspaces know the contact', async () => {
     const agency = await createAgency(app);
     const [from, to] = [

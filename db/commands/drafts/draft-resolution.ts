@@ -12,7 +12,7 @@ import { emitDraftResolved, DRAFT_SOURCE } from './draft-events.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
-import { lockConversation } from '#db/queries/message-locks.ts';
+import { lockConversation, lockConversationToAnswer } from '#db/queries/message-locks.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { findReply } from '#db/queries/replies.ts';
 
@@ -56,9 +56,12 @@ export async function resolveDraft(
   if (!found || found.draft === null) return { kind: 'unknown' };
   // A resolved draft does not change any more, so no lock is required.
   if (found.status !== 'drafted') return taken(found);
-  // Approval may create a lead, and the lock order is lists before conversations.
-  if (action === 'approve') await lockList(db, await quickSendsList(db));
-  await lockConversation(db, found.address);
+  // Approval may create a lead and chooses a line. The lock order is lists, lines, conversations.
+  if (action === 'approve') {
+    await lockList(db, await quickSendsList(db));
+    const reply = await findReply(db, replyId);
+    await lockConversationToAnswer(db, found.address, reply?.lineId ?? null);
+  } else await lockConversation(db, found.address);
   const messageId = action === 'approve' ? newId(now) : null;
   const settled = await settle(db, replyId, { status: RESOLVED_AS[action], channel, messageId, userId }, now);
   if (!settled) {
@@ -86,10 +89,15 @@ const taken = ({ status, approvalChannel }: DraftRow): Resolved => ({
  */
 export async function resolveByReply(
   db: TenantDb,
-  { address, messageId, userId }: { address: string; messageId: string; userId: string | null },
+  {
+    address,
+    lineId,
+    messageId,
+    userId,
+  }: { address: string; lineId: string | null; messageId: string; userId: string | null },
   now: Date,
 ): Promise<DraftRow | null> {
-  await lockConversation(db, address);
+  await lockConversationToAnswer(db, address, lineId);
   const open = await db.maybeOne(sql.type(DraftRow)`
     select * from ai_drafts where workspace_id = ${db.workspaceId} and address = ${address} and status in ('waiting', 'drafted')`);
   if (!open) return null;

@@ -83,11 +83,12 @@ async function receiveForFormerOwners(
       rest.push(event);
       continue;
     }
-    await withTenant(pools, owner, async (db) => {
-      await receiveCarrierEvent(db, lineId, event, { links, now: new Date() });
-      // The event may require a fallback SMS, which only the pacer of a line in that workspace sends.
-      await rehomeOwed(db, lineId);
-    });
+    await withTenant(pools, owner, (db) =>
+      receiveCarrierEvent(db, lineId, event, { links, now: new Date() }),
+    );
+    // The event may require a fallback SMS, which only the pacer of a line in that workspace sends. In a transaction of
+    // its own, because lines are locked before what the event changes; the sweep does it after a crash.
+    await withTenant(pools, owner, (db) => rehomeOwed(db, lineId));
   }
   return rest;
 }
