@@ -1,18 +1,22 @@
-import { type AttemptRow, callHistory, insertAttempts, lineHistory } from '#db/queries/attempts.ts';
+import { type AttemptRow, insertAttempts, lineHistory } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { setSendNow } from '#db/queries/line-orders.ts';
-import { type LineRow, lockLine, pacedLine } from '#db/queries/lines.ts';
+import { type LineRow, lockLine } from '#db/queries/lines.ts';
 import { findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
+import { loadPacedLine, setUsedUp } from '#db/queries/paced-lines.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import {
-  dueForcedFallbacks,
   dueMessages,
-  setHoldReason,
-  moveMessages,
-  nextDueAt,
+  forcedFallbacks,
+  markKnownUnlessBusy,
+  markNew,
+  queueLanes,
+  recordMoves,
+  restContacts,
+  urgentMessages,
 } from '#db/queries/queue.ts';
 import {
   advanceMessage,
@@ -21,18 +25,21 @@ import {
   owedFallbacks,
   startSending,
 } from '#db/queries/sends.ts';
-import { isPastDue, workspaceTimezone } from '#db/queries/workspaces.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
-import { circuitAt } from '#domain/circuit.ts';
 import { newId } from '#domain/ids.ts';
 import {
+  canSend,
+  type Choice,
+  chooseSends,
   HOLD_REASONS,
   type HoldReason,
   type LineHistory,
+  movedBy,
   type PacedLine,
-  type Plan,
-  planLine,
+  planQueue,
   type QueuedMessage,
+  shownWait,
+  usedUpAt,
 } from '#domain/pacing.ts';
 import type { Look } from './round.ts';
 
@@ -56,15 +63,12 @@ export interface SendPlan extends Look {
   hasOpenAttempts: boolean;
 }
 
-/** Due messages looked at in the ordinary case, and when a cap is reached. */
-const LOOKAHEAD = 300;
-const WHOLE_QUEUE = 100_000;
-/** What a carrier did longer ago says nothing of how it is now. */
-const CALLS_COUNT_MS = 24 * 3_600_000;
+/** Due messages looked at, and claimed at once by a line without a gap. */
+const LOOKAHEAD = 16;
+/** Looks of one plan, each at what the one before could not send. The next plan goes on from there. */
+const MOST_LOOKS = 8;
 /** As long as it takes to commit a reply or a message. */
 const CONTENTION_RETRY_MS = 50;
-/** Sends claimed at once by a line without a gap. */
-const BATCH = 16;
 
 /**
  * Decides under the line's lock what it sends now, and commits that decision with its attempts: caps, gaps and
@@ -78,112 +82,125 @@ export async function planSends(
   carrierTimeoutMs: number,
   now: Date,
 ): Promise<SendPlan | null> {
-  const line = await lockLine(db, lineId);
-  if (!line) return null;
+  const row = await lockLine(db, lineId);
+  if (!row) return null;
+  const state = await lineState(db, row, now);
+  await rememberUsedUp(db, state);
 
-  const timezone = await workspaceTimezone(db);
-  const bounds = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
-  const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, lineId, bounds);
-  const pastDue = await isPastDue(db);
-  const forced = await dueForcedFallbacks(db, lineId, now);
-  const isPaused = line.pausedAt !== null;
-  const stopped = pastDue ? 'subscription_past_due' : isPaused ? 'line_paused' : null;
-  const found = {
-    claims: [],
-    forced: stopped ? [] : forced,
-    owed: stopped ? [] : await owedFallbacks(db, lineId),
+  const { isPaused, hasOpenAttempts } = state;
+  const nothing = { claims: [], forced: [], owed: [], isPaused, hasOpenAttempts };
+  if (row.heldUntil !== null && row.heldUntil > now)
+    return { ...nothing, nextAt: row.heldUntil, reason: 'the line is being changed' };
+  if (state.line.pastDue)
+    return { ...nothing, nextAt: null, reason: operatorsReason('subscription_past_due') };
+  if (isPaused) return { ...nothing, nextAt: null, reason: operatorsReason('line_paused') };
+
+  const forced = await forcedFallbacks(db, lineId, now);
+  const owed = await owedFallbacks(db, lineId);
+  const claimed = await claimDue(db, state, carrierTimeoutMs, now);
+  return {
+    ...claimed,
+    forced: forced.due,
+    owed,
     isPaused,
     hasOpenAttempts,
+    nextAt: forced.due.length > 0 ? now : earliest(claimed.nextAt, forced.nextAt),
   };
-  if (line.heldUntil !== null && line.heldUntil > now) {
-    return { ...found, forced: [], owed: [], nextAt: line.heldUntil, reason: 'the line is being changed' };
-  }
-  const { send: allowed, wait } = await applyRules(
-    db,
-    { ...plannedLine(line, timezone), pastDue },
-    history,
-    now,
-  );
-  if (stopped) {
-    await setHoldReason(db, forced, stopped);
-    // What falls due meanwhile is told why it waits.
-    const nextAt = await nextDueAt(db, lineId, now);
-    return { ...found, nextAt, reason: operatorsReason(stopped) };
-  }
-  const busy = await lockConversations(
-    db,
-    allowed.map(({ address }) => address),
-  );
-  const send = allowed.filter(({ address }) => !busy.has(address));
-  if (allowed.length === 0) {
-    const next: Plan['next'] = wait ?? { at: await nextDueAt(db, lineId), reason: 'scheduled' };
-    const nextAt = forced.length > 0 ? now : next.at;
-    const reason = operatorsReason(next.at === null && !wait ? 'idle' : next.reason);
-    return { ...found, nextAt, reason };
-  }
-  const claims = send.length === 0 ? [] : await claim(db, line, send, carrierTimeoutMs, now);
-  if (claims.length === 0)
-    return {
-      ...found,
-      nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
-      reason: 'others are changing what is due',
-    };
-  // The round goes on after these; one that dies is found by the sweep.
-  return { ...found, claims, nextAt: now, reason: 'more may be due' };
 }
 
 /** Without its full stop: it stands within a sentence there. */
 const operatorsReason = (reason: HoldReason): string => HOLD_REASONS[reason].replace(/\.$/, '');
 
-interface Ruling {
-  send: QueuedMessage[];
-  /** What holds the whole line back, when something does. */
-  wait: Plan['next'] | null;
+interface LineState {
+  row: LineRow;
+  line: PacedLine;
+  history: LineHistory;
+  isPaused: boolean;
+  hasOpenAttempts: boolean;
 }
 
-async function applyRules(db: TenantDb, line: PlannedLine, history: LineHistory, now: Date): Promise<Ruling> {
-  const look = async (limit: number) => {
-    const queue = await dueMessages(db, line.id, now, limit, line.sendNow);
-    // Nobody asks about the carrier of a line that has nothing to send.
-    const calls =
-      queue.length > 0 && (await callHistory(db, line.id, new Date(now.getTime() - CALLS_COUNT_MS)));
-    const paced = calls ? { ...line, circuit: circuitAt(calls, now) } : line;
-    return { queue, plan: planLine(paced, history, now, queue, { batch: BATCH }) };
-  };
-  let { queue, plan } = await look(LOOKAHEAD);
-  // Equals keep their order only if a rule that moves some of them moves them all: then the whole queue is looked at.
-  if (plan.moves.length > 0 && queue.length === LOOKAHEAD) ({ queue, plan } = await look(WHOLE_QUEUE));
-  const refused = queue.filter(({ optedOut }) => optedOut);
-  // Before other messages are locked: it waits for whoever holds these.
-  await failOptedOut(db, refused, now);
-  await moveMessages(db, plan.moves);
-
-  const chosen = new Set(plan.send);
-  await forgetUrgent(db, line, [...plan.send, ...plan.moves.map(({ id }) => id)], queue);
-  const send = queue.filter(({ id }) => chosen.has(id));
-  const held = queue.length - refused.length - plan.moves.length > 0;
-  if (send.length > 0 || !held) return { send, wait: null };
-  await setHoldReason(
-    db,
-    queue.slice(0, LOOKAHEAD).map(({ id }) => id),
-    plan.next.reason,
-  );
-  return { send, wait: plan.next };
+/** What the rules ask of a line, with the caps that are used up by now. */
+async function lineState(db: TenantDb, row: LineRow, now: Date): Promise<LineState> {
+  const line = await loadPacedLine(db, row, now);
+  const since = { day: dayBounds(line.timezone, now).start, hour: hourBounds(line.timezone, now).start };
+  const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, row.id, since);
+  const usedUp = usedUpAt(line, history, now);
+  return { row, line: { ...line, usedUp }, history, isPaused: row.pausedAt !== null, hasOpenAttempts };
 }
 
-/** What an operator wanted to leave now, and what a rule keeps from it, is not wanted any more. */
-async function forgetUrgent(
+/** All that reaching a cap writes: what it holds back follows from it. */
+async function rememberUsedUp(db: TenantDb, { row, line: { usedUp } }: LineState): Promise<void> {
+  const isKnown =
+    row.hourlyNewUsedUp?.getTime() === usedUp.hourlyNew?.getTime() &&
+    row.dailyNewUsedUp?.getTime() === usedUp.dailyNew?.getTime() &&
+    row.dailyTotalUsedUp?.getTime() === usedUp.dailyTotal?.getTime();
+  if (!isKnown) await setUsedUp(db, row.id, usedUp);
+}
+
+type Claimed = Pick<SendPlan, 'claims' | 'nextAt' | 'reason'>;
+
+/** Claims what may leave now; else says when to look again. */
+async function claimDue(
   db: TenantDb,
-  { id, sendNow }: PlannedLine,
-  planned: readonly string[],
-  queue: readonly QueuedMessage[],
-): Promise<void> {
-  if (sendNow.length === 0) return;
-  const left = sendNow.filter(
-    (message) =>
-      !planned.includes(message) && queue.some((queued) => queued.id === message && !queued.optedOut),
-  );
-  if (left.length < sendNow.length) await setSendNow(db, id, left);
+  state: LineState,
+  carrierTimeoutMs: number,
+  now: Date,
+): Promise<Claimed> {
+  const { row, line, history } = state;
+  let wanted = canSend(line, now) ? row.sendNow : [];
+  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+    const { open, next } = planQueue(line, history, await queueLanes(db, line.id, now), now);
+    const urgent = await urgentMessages(db, line.id, wanted, now);
+    const due = await dueMessages(db, line.id, open, now, LOOKAHEAD);
+    const found = [...urgent, ...due.filter(({ id }) => !wanted.includes(id))];
+    const choice = chooseSends(line, history, found, now, { batch: LOOKAHEAD });
+
+    // Before other messages are locked: it waits for whoever holds these.
+    await failOptedOut(
+      db,
+      found.filter(({ optedOut }) => optedOut),
+      now,
+    );
+    await restContacts(db, line.id, open, choice.resting, choice.send, now);
+    wanted = await keepWanted(db, state, wanted, urgent, choice);
+    if (found.length === 0) return { claims: [], nextAt: next.at, reason: operatorsReason(next.reason) };
+    if (choice.send.length > 0) return claim(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
+    await markNew(db, misplacedOf(due, choice));
+  }
+  return lookAgain(now);
+}
+
+const chosenOf = (found: readonly QueuedMessage[], { send }: Choice): QueuedMessage[] =>
+  found.filter(({ id }) => send.includes(id));
+
+/** What would open a conversation, and was found where only known contacts are. */
+const misplacedOf = (due: readonly QueuedMessage[], { held }: Choice): string[] =>
+  due.filter(({ id, isNew }) => isNew && held.includes(id)).map(({ id }) => id);
+
+/** Others are changing what is due. */
+const lookAgain = (now: Date): Claimed => ({
+  claims: [],
+  nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
+  reason: 'others are changing what is due',
+});
+
+/**
+ * What an operator wants to leave now is forgotten once it leaves, or a rule keeps it from leaving now.
+ * @returns what is left of it.
+ */
+async function keepWanted(
+  db: TenantDb,
+  { line }: LineState,
+  wanted: readonly string[],
+  urgent: readonly QueuedMessage[],
+  { send, held }: Choice,
+): Promise<string[]> {
+  const left = urgent
+    .filter(({ id, optedOut }) => !optedOut && !send.includes(id) && !held.includes(id))
+    .map(({ id }) => id);
+  const kept = wanted.filter((id) => left.includes(id));
+  if (kept.length < wanted.length) await setSendNow(db, line.id, kept);
+  return kept;
 }
 
 /**
@@ -192,49 +209,57 @@ async function forgetUrgent(
  */
 export async function whyHeld(
   db: TenantDb,
-  line: LineRow,
+  row: LineRow,
   messageId: string,
   now: Date,
 ): Promise<string | null> {
-  const timezone = await workspaceTimezone(db);
-  const bounds = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
-  const history = await lineHistory(db, line.id, bounds);
-  const pastDue = await isPastDue(db);
-  if (pastDue) return HOLD_REASONS.subscription_past_due;
-  if (line.pausedAt !== null) return HOLD_REASONS.line_paused;
-  const calls = await callHistory(db, line.id, new Date(now.getTime() - CALLS_COUNT_MS));
-  const paced = { ...plannedLine(line, timezone), circuit: circuitAt(calls, now) };
-  const [message] = await dueMessages(db, line.id, now, 1, [messageId]);
-  // One that leaves as SMS at once is not in the line's queue.
-  if (message?.id !== messageId) return null;
-  if (message.optedOut) return 'The contact has opted out.';
-  const { send, moves, next } = planLine(paced, history, now, [message]);
-  return send.length > 0 ? null : HOLD_REASONS[moves[0]?.reason ?? next.reason];
-}
-
-async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<void> {
-  if (refused.length === 0) return;
-  await lockSequences(
-    db,
-    refused.map(({ id }) => id),
-  );
-  const failed: MessageRow[] = [];
-  for (const { id } of refused) {
-    const message = await advanceMessage(db, id, ['pending', 'scheduled'], {
-      to: 'failed',
-      errorMessage: 'recipient_opted_out',
-    });
-    if (message) failed.push(message);
+  const { line } = await lineState(db, row, now);
+  const [message] = await urgentMessages(db, line.id, [messageId], now);
+  if (message?.optedOut) return 'The contact has opted out.';
+  if (!message) {
+    // One that leaves as SMS at once is not in the line's queue.
+    if (line.pastDue) return HOLD_REASONS.subscription_past_due;
+    return line.paused ? HOLD_REASONS.line_paused : null;
   }
-  await stopFailed(db, failed, now);
-  await emitMessageEvents(
-    db,
-    failed.map((message) => ({ event: 'message.failed', message, data: { error: 'recipient_opted_out' } })),
-    now,
-  );
+  const { holdReason } = shownWait(line, { lastSentAt: null }, message, now);
+  return holdReason ? HOLD_REASONS[holdReason] : null;
 }
 
+/** Claims the chosen messages, but for those that somebody else is just changing, or whose contacts. */
 async function claim(
+  db: TenantDb,
+  { row, line }: LineState,
+  chosen: readonly QueuedMessage[],
+  carrierTimeoutMs: number,
+  now: Date,
+): Promise<Claimed> {
+  const inUse = await lockConversations(
+    db,
+    chosen.map(({ address }) => address),
+  );
+  const free = chosen.filter(({ address }) => !inUse.has(address));
+  const busy = await markKnownUnlessBusy(
+    db,
+    line.id,
+    free.filter(({ isNew }) => isNew).map(({ address }) => address),
+    free.map(({ id }) => id),
+  );
+  const send = free.filter(({ address }) => !busy.has(address));
+  const claims = send.length === 0 ? [] : await startAttempts(db, row, send, carrierTimeoutMs, now);
+  if (claims.length === 0) return lookAgain(now);
+  await recordMoves(
+    db,
+    send.flatMap((message) => {
+      const moved = movedBy(line, message, now);
+      return moved ? [{ id: message.id, ...moved }] : [];
+    }),
+  );
+  // The round goes on after these; one that dies is found by the sweep.
+  return { claims, nextAt: now, reason: 'more may be due' };
+}
+
+/** Takes messages to `sending`, each with its attempt on record, before the carrier is called. */
+async function startAttempts(
   db: TenantDb,
   line: LineRow,
   send: readonly QueuedMessage[],
@@ -282,12 +307,27 @@ async function claim(
   return claims;
 }
 
-interface PlannedLine extends PacedLine {
-  /** The messages that an operator wants to leave now. */
-  sendNow: readonly string[];
+async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<void> {
+  if (refused.length === 0) return;
+  await lockSequences(
+    db,
+    refused.map(({ id }) => id),
+  );
+  const failed: MessageRow[] = [];
+  for (const { id } of refused) {
+    const message = await advanceMessage(db, id, ['pending', 'scheduled'], {
+      to: 'failed',
+      errorMessage: 'recipient_opted_out',
+    });
+    if (message) failed.push(message);
+  }
+  await stopFailed(db, failed, now);
+  await emitMessageEvents(
+    db,
+    failed.map((message) => ({ event: 'message.failed', message, data: { error: 'recipient_opted_out' } })),
+    now,
+  );
 }
 
-const plannedLine = (line: LineRow, timezone: string): PlannedLine => ({
-  ...pacedLine(line, timezone),
-  sendNow: line.sendNow,
-});
+const earliest = (a: Date | null, b: Date | null): Date | null =>
+  a === null || (b !== null && b < a) ? b : a;

@@ -21,6 +21,7 @@ import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { isOptedOut } from '#db/commands/sending/opt-outs.ts';
 import { setFallbackSms } from '#db/queries/sends.ts';
+import { isPastDue } from '#db/queries/workspaces.ts';
 import { newId } from '#domain/ids.ts';
 import { fallbackText, type OutgoingText, outgoingText } from '#domain/outgoing-text.ts';
 import { findLead, type LeadRow, presentLead } from '#db/queries/leads.ts';
@@ -211,6 +212,8 @@ export function createSender({ pools, carriers, secrets, signer, logger, links, 
     const claim = await tenant(line, async (db) => {
       const row = await lockLine(db, line.lineId);
       if (!row || (row.heldUntil !== null && row.heldUntil > new Date())) return null;
+      // Since the plan.
+      if (row.pausedAt !== null || (await isPastDue(db))) return null;
       const message = await findMessage(db, messageId);
       const account = await findFallbackAccount(db);
       if (message?.fallbackSms !== 'due' || message.recipientPhone === null || !account) return null;

@@ -14,7 +14,7 @@ import {
 import { insertLeads } from '#db/queries/leads.ts';
 import { insertList, lockList } from '#db/queries/lists.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { dueMessages } from '#db/queries/queue.ts';
+import { dueMessages, queueLanes } from '#db/queries/queue.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { normalizeLead } from '#domain/lead.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
@@ -209,8 +209,12 @@ say(`Temporal, all workflows: ${actions} actions, ${(actions / MESSAGES).toFixed
 if (ENTER_ONLY) {
   say(JSON.stringify(await timed('progress', () => progressOf(id))));
   const inTwoDays = new Date(Date.now() + 2 * 86_400_000);
-  await timed(`the first 300 of a line's queue`, () =>
-    tenant((db) => dueMessages(db, lineIds[0] ?? '', inTwoDays, 300)),
+  await timed(`the first 16 of a line's queue`, () =>
+    tenant(async (db) => {
+      const lanes = await queueLanes(db, lineIds[0] ?? '', inTwoDays);
+      const open = lanes.map((lane) => ({ ...lane, since: new Date(0) }));
+      return dueMessages(db, lineIds[0] ?? '', open, inTwoDays, 16);
+    }),
   );
   await timed('a reply stops a lead', () =>
     tenant((db) => stopContact(db, contactNumber(1), 'reply', new Date())),

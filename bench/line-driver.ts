@@ -1,11 +1,17 @@
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
+import { lineGapMs } from '#domain/line-limits.ts';
 import {
-  lineGapMs,
+  chooseSends,
+  type Lane,
   type LineHistory,
-  type Move,
+  type NextLook,
+  type OpenLane,
   type PacedLine,
-  planLine,
+  planQueue,
   type QueuedMessage,
+  type ShownWait,
+  shownWait,
+  usedUpAt,
 } from '#domain/pacing.ts';
 import type { SendWindow } from '#domain/send-window.ts';
 
@@ -40,21 +46,33 @@ export interface Outage {
 }
 
 export interface DriverOptions {
-  /** How much of the queue is looked at while nothing moves. */
+  /** How many messages are looked at. */
   look: number;
   batch: number;
   outages: readonly Outage[];
-  onMove: (move: Move, now: Date) => void;
+  onRound: ((round: Round) => void) | null;
+}
+
+/** What a round came to. */
+export interface Round {
+  now: Date;
+  sent: readonly Sent[];
+  /** When the line looks again; null: it has sent something, and looks after its gap. */
+  next: NextLook | null;
+  /** What waits, and what callers see of it at a time from `now` on, if nothing leaves until then. */
+  waiting: () => { message: QueuedMessage; shownAt: (at: Date) => ShownWait }[];
 }
 
 interface Waiting {
   job: Job;
   /** What the rules see of it; brought up to date before each plan. */
   message: QueuedMessage;
+  /** The keys of its lane, while its contact is known and while it is new. */
+  keys: { known: string; isNew: string };
 }
 
 const DAY_MS = 86_400_000;
-const DEFAULTS: DriverOptions = { look: 300, batch: 16, outages: [], onMove: () => undefined };
+const DEFAULTS: DriverOptions = { look: 16, batch: 16, outages: [], onRound: null };
 
 const byTurn = ({ message: a }: Waiting, { message: b }: Waiting): number =>
   a.scheduledAt.getTime() - b.scheduledAt.getTime() || a.arrival - b.arrival;
@@ -64,7 +82,7 @@ const byTurn = ({ message: a }: Waiting, { message: b }: Waiting): number =>
  * and say when to come back. Coming back at any other time is allowed, as after a crash.
  */
 export class LineDriver {
-  readonly line: PacedLine;
+  line: PacedLine;
   readonly sent: Sent[] = [];
   /** By the time they fall due, then by arrival. */
   private readonly waiting: Waiting[];
@@ -99,39 +117,80 @@ export class LineDriver {
 
   /**
    * Plans and acts at `now`. Returns when to call again; null when nothing waits.
-   * @throws Error for a move that is not into the future.
+   * @throws Error for a look that is not into the future although nothing was sent.
    */
   round(now: Date): Date | null {
-    const { look, batch, outages } = this.options;
-    const outage = outages.find(({ from, to }) => from <= now && now < to);
-    const line = { ...this.line, down: outage !== undefined };
+    const { batch, outages } = this.options;
     const history = this.history(now);
-    let queue = this.due(now, look);
-    let plan = planLine(line, history, now, queue, { batch });
-    if (plan.moves.length > 0 && queue.length === look) {
-      queue = this.due(now, Infinity);
-      plan = planLine(line, history, now, queue, { batch });
+    const down = outages.some(({ from, to }) => from <= now && now < to);
+    this.line = { ...this.line, down, usedUp: usedUpAt(this.line, history, now) };
+    for (;;) {
+      const { open, next } = planQueue(this.line, history, this.lanes(now), now);
+      const found = this.found(open, now);
+      if (found.length === 0) return this.wait(next, now);
+      const { send, resting } = chooseSends(this.line, history, found, now, { batch });
+      this.rest(resting, send, open, now);
+      this.send(send, now);
+      if (send.length > 0) {
+        this.report(now, send.length, null);
+        return new Date(now.getTime() + lineGapMs(this.line, now));
+      }
+      if (resting.size === 0) throw new Error(`nothing comes of ${found[0]?.id} at ${now.toISOString()}`);
     }
-    this.move(plan.moves, now);
-    this.send(plan.send, now);
-    if (plan.send.length > 0) return new Date(now.getTime() + lineGapMs(line, now));
-    if (plan.moves.length === queue.length) return this.firstDue();
-    return outage ? outage.to : plan.next.at;
   }
 
-  /** The first `look` messages that are due, in their order. */
-  private due(now: Date, look: number): QueuedMessage[] {
-    const answers: QueuedMessage[] = [];
-    const others: QueuedMessage[] = [];
-    for (const { job, message } of this.waiting) {
-      if (message.scheduledAt.getTime() > now.getTime()) break;
+  private wait(next: NextLook, now: Date): Date | null {
+    const outage = this.options.outages.find(({ from, to }) => from <= now && now < to);
+    this.report(now, 0, next);
+    if (next.at && next.at <= now) throw new Error(`looks again at once, at ${now.toISOString()}`);
+    return outage && next.reason === 'line_down' ? outage.to : next.at;
+  }
+
+  private report(now: Date, sentCount: number, next: NextLook | null): void {
+    const { lastSentAt } = this.history(now);
+    this.options.onRound?.({
+      now,
+      sent: this.sent.slice(this.sent.length - sentCount),
+      next,
+      waiting: () =>
+        this.waiting.map(({ message }) => ({
+          message: { ...message },
+          shownAt: (at) => shownWait(this.line, { lastSentAt }, message, at),
+        })),
+    });
+  }
+
+  /** All that waits by window and novelty, with what the rules see of each message brought up to date. */
+  private lanes(now: Date): Lane[] {
+    const lanes = new Map<string, Lane>();
+    for (const { job, message, keys } of this.waiting) {
       message.isAnswer = isAnswerAt(job, now);
-      if (!message.isAnswer && others.length === look) continue;
       message.isNew = !message.isAnswer && !this.known.has(job.address);
       message.contactLastSentAt = this.workspace.contacts.get(job.address) ?? null;
+      const { scheduledAt, isNew } = message;
+      const key = keyOf(keys, message);
+      const isLater = scheduledAt > now;
+      const lane = lanes.get(key);
+      if (lane && isLater) lane.laterAt ??= scheduledAt;
+      if (lane) continue;
+      const window = job.window && { window: job.window };
+      lanes.set(key, { key, isNew, ...window, firstAt: scheduledAt, laterAt: isLater ? scheduledAt : null });
+    }
+    return [...lanes.values()];
+  }
+
+  /** The first `look` messages of the open lanes that are due, in their order. */
+  private found(open: readonly OpenLane[], now: Date): QueuedMessage[] {
+    const since = new Map(open.map((lane) => [lane.key, lane.since]));
+    const answers: QueuedMessage[] = [];
+    const others: QueuedMessage[] = [];
+    for (const { message, keys } of this.waiting) {
+      if (message.scheduledAt > now || open.length === 0) break;
+      const from = since.get(keyOf(keys, message));
+      if (from === undefined || message.scheduledAt < from) continue;
       (message.isAnswer ? answers : others).push(message);
     }
-    return [...answers, ...others].slice(0, look);
+    return [...answers, ...others].slice(0, this.options.look);
   }
 
   private history(now: Date): LineHistory {
@@ -146,14 +205,20 @@ export class LineDriver {
     };
   }
 
-  private move(moves: readonly Move[], now: Date): void {
-    if (moves.length === 0) return;
-    for (const move of moves) {
-      if (move.to.getTime() <= now.getTime()) {
-        throw new Error(`${move.id} moves into the past (${move.reason}) at ${now.toISOString()}`);
-      }
-      this.byId.get(move.id)!.message.scheduledAt = move.to;
-      this.options.onMove(move, now);
+  /** All that is due for these contacts in the open lanes waits until then. */
+  private rest(
+    resting: ReadonlyMap<string, Date>,
+    send: readonly string[],
+    open: readonly OpenLane[],
+    now: Date,
+  ): void {
+    if (resting.size === 0) return;
+    const since = new Map(open.map((lane) => [lane.key, lane.since]));
+    for (const { message, keys } of this.waiting) {
+      const until = resting.get(message.address);
+      const from = since.get(keyOf(keys, message));
+      if (!until || !from || message.scheduledAt > now || message.scheduledAt < from) continue;
+      if (!send.includes(message.id)) message.scheduledAt = until;
     }
     this.waiting.sort(byTurn);
   }
@@ -173,10 +238,17 @@ export class LineDriver {
   }
 }
 
+const keyOf = (keys: Waiting['keys'], { isNew }: QueuedMessage): string => (isNew ? keys.isNew : keys.known);
+
 function startWaiting(job: Job, arrival: number): Waiting {
   const { id, address, scheduledAt, window } = job;
   const unknown = { isNew: true, isAnswer: false, contactLastSentAt: null };
-  return { job, message: { id, address, scheduledAt, arrival, ...unknown, ...(window && { window }) } };
+  const windowKey = window ? JSON.stringify(window) : '';
+  return {
+    job,
+    message: { id, address, scheduledAt, arrival, ...unknown, ...(window && { window }) },
+    keys: { known: `known ${windowKey}`, isNew: `new ${windowKey}` },
+  };
 }
 
 function isAnswerAt({ wroteAt }: Job, now: Date): boolean {

@@ -18,13 +18,13 @@ const PICTURE = new URL('../docs/pacing-simulation.svg', import.meta.url);
 const started = performance.now();
 const until = new Date(BEGIN.getTime() + DAYS * 86_400_000);
 const works = makeWorkload(LINES, BEGIN, DAYS, SEED);
-const moves = new Map<HoldReason, number>();
+const waits = new Map<HoldReason, number>();
 const workspaces = ZONES.map(() => new Workspace());
 const drivers = works.map(
   ({ line, jobs, outages, workspace }) =>
     new LineDriver(line, jobs, workspaces[workspace]!, {
       outages,
-      onMove: ({ reason }) => moves.set(reason, (moves.get(reason) ?? 0) + 1),
+      onRound: ({ next }) => next && waits.set(next.reason, (waits.get(next.reason) ?? 0) + 1),
     }),
 );
 const rounds = runLines(drivers, { until });
@@ -70,8 +70,8 @@ console.log(
 );
 console.log(`messages      ${jobs} queued, ${log.length} sent, ${jobs - log.length} still in their place`);
 console.log(`rounds        ${rounds}`);
-for (const [reason, count] of [...moves].toSorted((a, b) => b[1] - a[1])) {
-  console.log(`moves         ${String(count).padStart(9)}  ${reason}: ${HOLD_REASONS[reason]}`);
+for (const [reason, count] of [...waits].toSorted((a, b) => b[1] - a[1])) {
+  console.log(`waits         ${String(count).padStart(9)}  ${reason}: ${HOLD_REASONS[reason]}`);
 }
 console.log(`violations    ${violations.length}`);
 for (const { rule, lineId, at } of violations.slice(0, 10))

@@ -1,4 +1,5 @@
-import { DEFAULT_LIMITS, type PacedLine } from '#domain/pacing.ts';
+import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
+import type { PacedLine } from '#domain/pacing.ts';
 import type { SendWindow } from '#domain/send-window.ts';
 import type { Job, Outage } from './line-driver.ts';
 
@@ -53,6 +54,7 @@ function makeLine(index: number, begin: Date): PacedLine {
     ...DEFAULT_LIMITS[channel],
     ...(byHand && { dailyTotal: 90, dailyNew: 40, hourlyNew: 10, minGapSeconds: 0 }),
     warmupStartedAt: index % 5 === 0 && channel !== 'email' ? begin : null,
+    usedUp: { hourlyNew: null, dailyNew: null, dailyTotal: null },
   };
 }
 

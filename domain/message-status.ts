@@ -36,6 +36,8 @@ export type MessageStatus = z.infer<typeof MessageStatus>;
 export const shownStatus = (status: StoredStatus): MessageStatus =>
   status === 'sending' ? 'pending' : status;
 
-/** The stored statuses that match a filter of the API. */
-export const storedStatuses = (status: MessageStatus): StoredStatus[] =>
-  status === 'pending' ? ['pending', 'sending'] : [status];
+/** The stored statuses that may match a filter of the API: what a cap holds is stored as `pending` or `scheduled`. */
+export function storedStatuses(status: MessageStatus): StoredStatus[] {
+  if (status === 'pending') return ['pending', 'sending'];
+  return status === 'scheduled' ? ['scheduled', 'pending'] : [status];
+}

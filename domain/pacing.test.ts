@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import { dailyNewCap, DEFAULT_LIMITS, hourlyNewCap, lineGapMs } from './line-limits.ts';
 import {
-  dailyNewCap,
-  DEFAULT_LIMITS,
-  hourlyNewCap,
-  lineGapMs,
+  chooseSends,
+  type Lane,
   type LineHistory,
   type PacedLine,
-  planLine,
+  planQueue,
   type QueuedMessage,
+  shownWait,
+  usedUpAt,
 } from './pacing.ts';
 
 const at = (text: string): Date => new Date(text);
@@ -23,6 +24,7 @@ const LINE: PacedLine = {
   ...DEFAULT_LIMITS.imessage,
   hourlyNew: 5,
   warmupStartedAt: null,
+  usedUp: { hourlyNew: null, dailyNew: null, dailyTotal: null },
 };
 const EAGER: PacedLine = { ...LINE, minGapSeconds: 0 };
 const FRESH: LineHistory = { sentToday: 0, newToday: 0, newThisHour: 0, lastSentAt: null };
@@ -43,6 +45,32 @@ function message(id: string, fields: Partial<QueuedMessage> = {}): QueuedMessage
   };
 }
 
+/** Each message is a lane of its own. */
+const laneOf = ({ id, isNew, isAnswer, scheduledAt, window }: QueuedMessage): Lane => ({
+  key: id,
+  isNew: isNew && !isAnswer,
+  ...(window && { window }),
+  firstAt: scheduledAt,
+  laterAt: scheduledAt > NOW ? scheduledAt : null,
+});
+
+/** What a line does at `NOW`, as the plan puts it together. */
+function plan(
+  given: PacedLine,
+  history: LineHistory,
+  queue: readonly QueuedMessage[],
+  options?: { batch: number },
+) {
+  const line = { ...given, usedUp: usedUpAt(given, history, NOW) };
+  const { open, next } = planQueue(line, history, queue.map(laneOf), NOW);
+  const found = queue.filter(({ id, scheduledAt }) =>
+    open.some(({ key, since }) => key === id && scheduledAt >= since && scheduledAt <= NOW),
+  );
+  const { send, resting } = chooseSends(line, history, found, NOW, options);
+  const shown = queue.map((message) => shownWait(line, history, message, NOW));
+  return { send, resting: [...resting], next, shown };
+}
+
 describe('whose turn it is', () => {
   test('answers go first, then the earlier scheduled, then the earlier arrived', () => {
     const queue = [
@@ -51,29 +79,38 @@ describe('whose turn it is', () => {
       message('first', { arrival: 800 }),
       message('answer', { scheduledAt: ago(5), isAnswer: true }),
     ];
-    expect(planLine(EAGER, FRESH, NOW, queue).send).toEqual(['answer', 'first', 'second', 'late']);
+    expect(plan(EAGER, FRESH, queue).send).toEqual(['answer', 'first', 'second', 'late']);
+    const urgent = message('urgent', { scheduledAt: ago(1), isUrgent: true });
+    expect(plan(EAGER, FRESH, [...queue, urgent]).send[0]).toBe('urgent');
   });
 
-  test('a line with a gap sends one message, then pauses for the gap', () => {
-    const plan = planLine(LINE, FRESH, NOW, [message('a'), message('b')]);
-    const pauseEnd = new Date(NOW.getTime() + lineGapMs(LINE, NOW));
-    expect(plan).toEqual({ send: ['a'], moves: [], next: { at: pauseEnd, reason: 'line_gap' } });
+  test('a line with a gap sends one message', () => {
+    expect(plan(LINE, FRESH, [message('a'), message('b')]).send).toEqual(['a']);
   });
 
   test('a line without a gap sends no more than a batch', () => {
-    const plan = planLine(EAGER, FRESH, NOW, [message('a'), message('b'), message('c')], { batch: 2 });
-    expect(plan).toEqual({ send: ['a', 'b'], moves: [], next: { at: NOW, reason: 'scheduled' } });
+    const queue = [message('a'), message('b'), message('c')];
+    expect(plan(EAGER, FRESH, queue, { batch: 2 }).send).toEqual(['a', 'b']);
+  });
+
+  test('a line whose carrier took nothing tries one message', () => {
+    const line: PacedLine = { ...EAGER, circuit: { state: 'trial' } };
+    expect(plan(line, FRESH, [message('a'), message('b')]).send).toEqual(['a']);
   });
 
   test('what is not due yet says when to come back', () => {
     const due = at('2026-06-10T14:20:01Z');
-    const plan = planLine(EAGER, FRESH, NOW, [message('a', { scheduledAt: due })]);
-    expect(plan).toEqual({ send: [], moves: [], next: { at: due, reason: 'scheduled' } });
+    const { send, next, shown } = plan(EAGER, FRESH, [message('a', { scheduledAt: due })]);
+    expect([send, next]).toEqual([[], { at: due, reason: 'scheduled' }]);
+    expect(shown).toEqual([{ scheduledAt: due, holdReason: undefined, moved: null }]);
+  });
+
+  test('without messages nothing is looked at before something changes', () => {
+    expect(plan(EAGER, FRESH, [])).toMatchObject({ send: [], next: { at: null, reason: 'idle' } });
   });
 
   test('an opted-out contact is passed over', () => {
-    const plan = planLine(EAGER, FRESH, NOW, [message('a', { optedOut: true })]);
-    expect(plan).toEqual({ send: [], moves: [], next: { at: null, reason: 'idle' } });
+    expect(plan(EAGER, FRESH, [message('a', { optedOut: true })])).toMatchObject({ send: [], resting: [] });
   });
 });
 
@@ -83,73 +120,89 @@ describe('while the line waits nothing moves', () => {
   test('in its gap, until the gap is over', () => {
     const lastSentAt = ago(9);
     const gapEnd = new Date(lastSentAt.getTime() + lineGapMs(LINE, lastSentAt));
-    const history = { ...full, lastSentAt };
-    const queue = [message('a')];
-    expect(planLine(LINE, history, NOW, queue)).toEqual({
+    const scheduledAt = ago(60);
+    const queue = [message('a', { scheduledAt })];
+    expect(plan(LINE, { ...FRESH, lastSentAt }, queue)).toEqual({
       send: [],
-      moves: [],
+      resting: [],
       next: { at: gapEnd, reason: 'line_gap' },
+      shown: [{ scheduledAt, holdReason: 'line_gap', moved: null }],
     });
-    expect(planLine(LINE, { ...FRESH, lastSentAt }, gapEnd, queue).send).toEqual(['a']);
+    expect(planQueue(LINE, { lastSentAt }, queue.map(laneOf), gapEnd).open).toHaveLength(1);
   });
 
   test.each([
     ['line_down', { down: true }],
     ['line_inactive', { active: false }],
     ['line_inactive', { active: false, down: true }],
+    ['line_paused', { paused: true, active: false }],
     ['subscription_past_due', { pastDue: true }],
-    ['subscription_past_due', { pastDue: true, active: false, down: true }],
+    ['subscription_past_due', { pastDue: true, paused: true, active: false, down: true }],
   ])('%s, until something changes', (reason, state) => {
-    const plan = planLine({ ...EAGER, ...state }, { ...FRESH, ...full }, NOW, [message('a')]);
-    expect(plan).toEqual({ send: [], moves: [], next: { at: null, reason } });
+    const queue = [message('a')];
+    const { send, next, shown } = plan({ ...EAGER, ...state }, { ...FRESH, ...full }, queue);
+    expect([send, next]).toEqual([[], { at: null, reason }]);
+    expect(shown).toEqual([{ scheduledAt: queue[0]?.scheduledAt, holdReason: reason, moved: null }]);
+  });
+
+  test('carrier_pause, until its end', () => {
+    const line: PacedLine = { ...EAGER, circuit: { state: 'open', until: NEXT_HOUR } };
+    const { send, next } = plan(line, FRESH, [message('a')]);
+    expect([send, next]).toEqual([[], { at: NEXT_HOUR, reason: 'carrier_pause' }]);
   });
 });
 
-describe('what holds a message, and where it moves', () => {
+describe('what holds a message, and until when', () => {
   const office = { timezone: 'America/New_York', start: '08:00', end: '10:30' };
-  const move = (history: Partial<LineHistory>, fields: Partial<QueuedMessage> = {}, line = EAGER) => {
-    const { send, moves, next } = planLine(line, { ...FRESH, ...history }, NOW, [message('a', fields)]);
+  /** The reason and the time that a message shows, at which its line looks again. */
+  const held = (history: Partial<LineHistory>, fields: Partial<QueuedMessage> = {}, line = EAGER) => {
+    const { send, next, shown } = plan(line, { ...FRESH, ...history }, [message('a', fields)]);
     expect(send).toEqual([]);
-    expect(next).toEqual({ at: moves[0]?.to, reason: moves[0]?.reason });
-    return [moves[0]?.reason, moves[0]?.to];
+    const moved = { to: next.at, reason: next.reason };
+    expect(shown).toEqual([{ scheduledAt: next.at, holdReason: next.reason, moved }]);
+    return [next.reason, next.at];
   };
 
-  test('a full hour moves a new conversation to the next, into its window', () => {
-    expect(move({ newThisHour: 5 })).toEqual(['hourly_new_cap', NEXT_HOUR]);
-    expect(move({ newThisHour: 5 }, { window: office })).toEqual(['hourly_new_cap', at('2026-06-11T12:00Z')]);
+  test('a full hour holds a new conversation until the next, in its window', () => {
+    expect(held({ newThisHour: 5 })).toEqual(['hourly_new_cap', NEXT_HOUR]);
+    expect(held({ newThisHour: 5 }, { window: office })).toEqual(['hourly_new_cap', at('2026-06-11T12:00Z')]);
   });
 
-  test('a full day moves it to the next morning: 09:00, or its window', () => {
-    expect(move({ newToday: 50 })).toEqual(['daily_new_cap', NEXT_MORNING]);
-    expect(move({ newToday: 50 }, { window: office })).toEqual(['daily_new_cap', at('2026-06-11T12:00Z')]);
-    expect(move({ sentToday: 150 }, { isNew: false })).toEqual(['daily_total_cap', NEXT_MORNING]);
-    expect(move({ sentToday: 150 }, { isAnswer: true })).toEqual(['daily_total_cap', NEXT_MORNING]);
+  test('a full day holds it until the next morning: 09:00, or its window', () => {
+    expect(held({ newToday: 50 })).toEqual(['daily_new_cap', NEXT_MORNING]);
+    expect(held({ newToday: 50 }, { window: office })).toEqual(['daily_new_cap', at('2026-06-11T12:00Z')]);
+    expect(held({ sentToday: 150 }, { isNew: false })).toEqual(['daily_total_cap', NEXT_MORNING]);
+    expect(held({ sentToday: 150 }, { isAnswer: true })).toEqual(['daily_total_cap', NEXT_MORNING]);
   });
 
   test('a morning counts from the end of the workspace day, whatever the zone of the window', () => {
     const kolkata = { timezone: 'Asia/Kolkata', start: '09:00', end: '23:00' };
-    expect(move({ newToday: 50 }, { window: kolkata })).toEqual(['daily_new_cap', at('2026-06-12T03:30Z')]);
+    expect(held({ newToday: 50 }, { window: kolkata })).toEqual(['daily_new_cap', at('2026-06-12T03:30Z')]);
   });
 
   test('a morning waits for an allowed day', () => {
     const mondays = { timezone: 'America/New_York', days: [1, 3] };
-    expect(move({ newToday: 50 }, { window: mondays })).toEqual(['daily_new_cap', at('2026-06-15T13:00Z')]);
+    expect(held({ newToday: 50 }, { window: mondays })).toEqual(['daily_new_cap', at('2026-06-15T13:00Z')]);
   });
 
-  test('a contact that was just written to is left alone for the gap', () => {
-    expect(move({}, { contactLastSentAt: ago(59) })).toEqual(['contact_gap', at('2026-06-10T14:20:01Z')]);
-    expect(planLine(EAGER, FRESH, NOW, [message('a', { contactLastSentAt: ago(60) })]).send).toEqual(['a']);
-  });
-
-  test('outside its window it moves to the opening', () => {
+  test('outside its window it waits for the opening', () => {
     const window = { ...office, start: '11:00', end: '12:00' };
-    expect(move({}, { window })).toEqual(['send_window', NEXT_HOUR]);
+    expect(held({}, { window })).toEqual(['send_window', NEXT_HOUR]);
+    expect(held({ newThisHour: 5 }, { window })).toEqual(['send_window', NEXT_HOUR]);
   });
 
   test('a cap of 0 asks again each morning', () => {
-    expect(move({}, {}, { ...EAGER, hourlyNew: 0 })).toEqual(['hourly_new_cap', NEXT_MORNING]);
-    expect(move({}, {}, { ...EAGER, dailyNew: 0 })).toEqual(['daily_new_cap', NEXT_MORNING]);
-    expect(move({}, {}, { ...EAGER, dailyTotal: 0 })).toEqual(['daily_total_cap', NEXT_MORNING]);
+    expect(held({}, {}, { ...EAGER, hourlyNew: 0 })).toEqual(['hourly_new_cap', NEXT_MORNING]);
+    expect(held({}, {}, { ...EAGER, dailyNew: 0 })).toEqual(['daily_new_cap', NEXT_MORNING]);
+    expect(held({}, {}, { ...EAGER, dailyTotal: 0 })).toEqual(['daily_total_cap', NEXT_MORNING]);
+  });
+
+  test('a contact that was just written to is left alone for the gap, unless an operator wants it', () => {
+    const lately = { address: 'x', contactLastSentAt: ago(59) };
+    const { send, resting } = plan(EAGER, FRESH, [message('a', lately)]);
+    expect([send, resting]).toEqual([[], [['x', at('2026-06-10T14:20:01Z')]]]);
+    expect(plan(EAGER, FRESH, [message('a', { contactLastSentAt: ago(60) })]).send).toEqual(['a']);
+    expect(plan(EAGER, FRESH, [message('a', { ...lately, isUrgent: true })]).send).toEqual(['a']);
   });
 
   test('new-conversation caps hold back neither answers nor known contacts', () => {
@@ -159,35 +212,78 @@ describe('what holds a message, and where it moves', () => {
       message('known', { isNew: false }),
       message('answer', { isAnswer: true }),
     ];
-    const plan = planLine(EAGER, history, NOW, queue);
-    expect(plan.send).toEqual(['answer', 'known']);
-    expect(plan.moves).toEqual([{ id: 'cold', to: NEXT_MORNING, reason: 'daily_new_cap' }]);
+    const { send, shown } = plan(EAGER, history, queue);
+    expect(send).toEqual(['answer', 'known']);
+    expect(shown.map(({ holdReason }) => holdReason)).toEqual(['daily_new_cap', null, null]);
+  });
+});
+
+describe('a cap that was used up', () => {
+  const MIDNIGHT = at('2026-06-10T04:00:00Z'); // in New York
+  const MORNING = at('2026-06-10T13:00:00Z');
+  const NIGHT = at('2026-06-10T06:00:00Z');
+  const night: PacedLine = { ...EAGER, usedUp: { hourlyNew: null, dailyNew: null, dailyTotal: MIDNIGHT } };
+  const yesterday = message('yesterday', { scheduledAt: at('2026-06-10T03:00:00Z') });
+  const fresh = message('fresh', { scheduledAt: at('2026-06-10T05:00:00Z') });
+  const lane: Lane = {
+    key: 'lane',
+    isNew: true,
+    firstAt: yesterday.scheduledAt,
+    laterAt: at('2026-06-10T07:00:00Z'),
+  };
+
+  test('yesterday holds what was due then until the morning, and not what falls due at night', () => {
+    const { open, next } = planQueue(night, FRESH, [lane], NIGHT);
+    expect(open).toEqual([{ key: 'lane', isNew: true, since: MIDNIGHT }]);
+    expect(next.at).toEqual(lane.laterAt);
+    expect(shownWait(night, FRESH, yesterday, NIGHT)).toEqual({
+      scheduledAt: MORNING,
+      holdReason: 'daily_total_cap',
+      moved: { to: MORNING, reason: 'daily_total_cap' },
+    });
+    expect(shownWait(night, FRESH, fresh, NIGHT).holdReason).toBeNull();
+    expect(planQueue(night, FRESH, [lane], MORNING).open[0]?.since).toEqual(new Date(0));
   });
 
-  test('what one send fills up moves all that comes after it', () => {
-    const queue = [message('a'), message('b'), message('known', { isNew: false }), message('c')];
-    const plan = planLine(LINE, { ...FRESH, newThisHour: 4 }, NOW, queue);
-    expect(plan.send).toEqual(['a']);
-    expect(plan.moves.map(({ id }) => id)).toEqual(['b', 'c']);
+  test('still shows when what waits for its turn was to leave', () => {
+    const shown = shownWait(night, FRESH, yesterday, NOW);
+    const moved = { to: MORNING, reason: 'daily_total_cap' };
+    expect(shown).toEqual({ scheduledAt: MORNING, holdReason: null, moved });
+  });
+
+  test('looks again at midnight when more falls due before', () => {
+    const full = { ...FRESH, sentToday: 150 };
+    const evening = at('2026-06-11T01:00:00Z');
+    const line = { ...EAGER, usedUp: usedUpAt(EAGER, full, evening) };
+    const later = { ...lane, firstAt: ago(60), laterAt: at('2026-06-11T02:00:00Z') };
+    expect(planQueue(line, full, [later], evening)).toEqual({
+      open: [],
+      next: { at: at('2026-06-11T04:00:00Z'), reason: 'scheduled' },
+    });
+  });
+
+  test('is not used up any more when a send did not leave', () => {
+    const usedUp = usedUpAt(EAGER, { ...FRESH, newThisHour: 5 }, NOW);
+    expect(usedUp.hourlyNew).toEqual(NEXT_HOUR);
+    expect(usedUpAt({ ...EAGER, usedUp }, { ...FRESH, newThisHour: 4 }, NOW).hourlyNew).toBeNull();
+    expect(usedUpAt({ ...EAGER, usedUp }, FRESH, NEXT_HOUR).hourlyNew).toEqual(NEXT_HOUR);
   });
 });
 
 describe('within a batch', () => {
   test('each send counts for the next', () => {
     const queue = ['a', 'b', 'c', 'd'].map((id) => message(id));
-    expect(planLine(EAGER, { ...FRESH, newThisHour: 3 }, NOW, queue).send).toEqual(['a', 'b']);
-    expect(planLine(EAGER, { ...FRESH, newToday: 47 }, NOW, queue).send).toEqual(['a', 'b', 'c']);
-    expect(planLine(EAGER, { ...FRESH, sentToday: 149 }, NOW, queue).send).toEqual(['a']);
+    expect(plan(EAGER, { ...FRESH, newThisHour: 3 }, queue).send).toEqual(['a', 'b']);
+    expect(plan(EAGER, { ...FRESH, newToday: 47 }, queue).send).toEqual(['a', 'b', 'c']);
+    expect(plan(EAGER, { ...FRESH, sentToday: 149 }, queue).send).toEqual(['a']);
   });
 
   test('a second message to a new contact opens nothing and keeps the contact gap', () => {
     const queue = [message('a', { address: 'x' }), message('b', { address: 'x' })];
-    const plan = planLine(EAGER, { ...FRESH, newThisHour: 4 }, NOW, queue);
-    expect(plan.send).toEqual(['a']);
-    expect(plan.moves).toEqual([{ id: 'b', to: at('2026-06-10T14:21:00Z'), reason: 'contact_gap' }]);
-    expect(
-      planLine({ ...EAGER, contactGapSeconds: 0 }, { ...FRESH, newThisHour: 4 }, NOW, queue).send,
-    ).toEqual(['a', 'b']);
+    const history = { ...FRESH, newThisHour: 4 };
+    const { send, resting } = plan(EAGER, history, queue);
+    expect([send, resting]).toEqual([['a'], [['x', at('2026-06-10T14:21:00Z')]]]);
+    expect(plan({ ...EAGER, contactGapSeconds: 0 }, history, queue).send).toEqual(['a', 'b']);
   });
 });
 

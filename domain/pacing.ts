@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto';
-import { type Bounds, dayBounds, daysBetween, hourBounds, nextMorning } from './calendar.ts';
-import { type Channel, isPhoneChannel } from './channel.ts';
+import { dayBounds, hourBounds, nextMorning } from './calendar.ts';
 import type { Circuit } from './circuit.ts';
+import { dailyNewCap, hourlyNewCap, type LimitedLine, lineGapMs } from './line-limits.ts';
 import { clampToWindow, nextOpening, type SendWindow } from './send-window.ts';
 
-/** The line ban protector: pure, the clock is passed in. */
+/**
+ * The line ban protector: pure, the clock is passed in. A cap or a window holds messages where they are in the queue:
+ * nothing is written to them, and what callers see of it (`shownWait`) comes from the same rule that the plan follows.
+ */
 
 /** Why a message or a line waits, in words for the operator. */
 export const HOLD_REASONS = {
@@ -24,19 +26,17 @@ export const HOLD_REASONS = {
 } as const;
 export type HoldReason = keyof typeof HOLD_REASONS;
 
-/** The limits of a line, as an operator sets them: counts per local day or hour, gaps in seconds. */
-export interface LineLimits {
-  dailyTotal: number;
-  dailyNew: number;
-  /** null: the channel's own, for a phone line drawn between 3 and 7 for each hour. */
-  hourlyNew: number | null;
-  minGapSeconds: number;
-  contactGapSeconds: number;
+/**
+ * For each cap the end of the last local hour or day in which it was used up; null: none since the caps were changed.
+ * The rest follows from it: what was due before that end waits for the next hour or morning.
+ */
+export interface UsedUp {
+  hourlyNew: Date | null;
+  dailyNew: Date | null;
+  dailyTotal: Date | null;
 }
 
-export interface PacedLine extends LineLimits {
-  id: string;
-  channel: Channel;
+export interface PacedLine extends LimitedLine {
   active: boolean;
   down: boolean;
   /** Whether an operator holds it; absent: nobody does. */
@@ -45,10 +45,7 @@ export interface PacedLine extends LineLimits {
   pastDue?: boolean;
   /** Whether its carrier takes messages; absent: it does. */
   circuit?: Circuit;
-  /** The workspace's IANA zone: its days and hours are the ones counted. */
-  timezone: string;
-  /** null: no warm-up. */
-  warmupStartedAt: Date | null;
+  usedUp: UsedUp;
 }
 
 /** What the line has sent in the local day and hour that `now` is in. */
@@ -57,6 +54,23 @@ export interface LineHistory {
   newToday: number;
   newThisHour: number;
   lastSentAt: Date | null;
+}
+
+/** Messages of a line that the rules treat alike, whoever their contacts are. */
+export interface Lane {
+  key: string;
+  /** They are to addresses with which the line has never exchanged a message. */
+  isNew: boolean;
+  window?: SendWindow;
+  /** The scheduled time of the first one. */
+  firstAt: Date;
+  /** The scheduled time of the first one that is not due; null: all are. */
+  laterAt: Date | null;
+}
+
+/** Where messages may be that may leave now: those that were scheduled from `since` on. */
+export interface OpenLane extends Pick<Lane, 'key' | 'isNew'> {
+  since: Date;
 }
 
 export interface QueuedMessage {
@@ -77,59 +91,15 @@ export interface QueuedMessage {
   optedOut?: boolean;
 }
 
-export interface Move {
-  id: string;
-  /** Always later than `now`. */
-  to: Date;
+/** When to look again; `at` null: not before something changes. */
+export interface NextLook {
+  at: Date | null;
   reason: HoldReason;
 }
 
-export interface Plan {
-  send: string[];
-  moves: Move[];
-  /** When to plan again, as far as this queue tells; `at` null: not before something changes. */
-  next: { at: Date | null; reason: HoldReason };
-}
-
-const PHONE_LIMITS: LineLimits = {
-  dailyTotal: 150,
-  dailyNew: 50,
-  hourlyNew: null,
-  minGapSeconds: 20,
-  contactGapSeconds: 60,
-};
-export const DEFAULT_LIMITS: Record<Channel, LineLimits> = {
-  imessage: PHONE_LIMITS,
-  sms: PHONE_LIMITS,
-  email: { dailyTotal: 500, dailyNew: 100, hourlyNew: 20, minGapSeconds: 20, contactGapSeconds: 60 },
-};
-
-const HOURLY_DRAW = { from: 3, to: 7 };
-const WARM_UP = { firstDay: 20, perDay: 2 };
-const GAP_JITTER = 0.5;
 const DEFAULT_BATCH = 16;
-
-/** New conversations a line may open in the local day of `now`; a warm-up grows by local calendar days. */
-export function dailyNewCap(line: PacedLine, now: Date): number {
-  if (!line.warmupStartedAt) return line.dailyNew;
-  const days = Math.max(0, daysBetween(line.timezone, line.warmupStartedAt, now));
-  return Math.min(line.dailyNew, WARM_UP.firstDay + WARM_UP.perDay * days);
-}
-
-/** New conversations a line may open in the local hour from `hourStart` on: the same on every call. */
-export function hourlyNewCap(line: Pick<PacedLine, 'id' | 'channel' | 'hourlyNew'>, hourStart: Date): number {
-  const fixed =
-    line.hourlyNew ?? (isPhoneChannel(line.channel) ? null : DEFAULT_LIMITS[line.channel].hourlyNew);
-  if (fixed !== null) return fixed;
-  const { from, to } = HOURLY_DRAW;
-  return from + Math.floor(draw(`${line.id} hour ${hourStart.toISOString()}`) * (to - from + 1));
-}
-
-/** The pause after the send at `lastSentAt`: `minGapSeconds` ± 50 %, in milliseconds, the same each time. */
-export function lineGapMs(line: Pick<PacedLine, 'id' | 'minGapSeconds'>, lastSentAt: Date): number {
-  const jitter = 1 + GAP_JITTER * (2 * draw(`${line.id} gap ${lastSentAt.toISOString()}`) - 1);
-  return Math.round(line.minGapSeconds * 1000 * jitter);
-}
+const BEGINNING = new Date(0);
+const MOST_REMEMBERED = 1000;
 
 /** The order of a line's queue: what an operator wants to leave now, answers, then by scheduled time, then by arrival. */
 export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
@@ -142,154 +112,245 @@ export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
 }
 
 /**
- * What a line does at `now`: the messages to send at once, those that a rule holds back with the time they move
- * to, and when to plan again.
- *
- * A line with a gap sends one message per call, a line without up to `batch`. While the line itself waits (gap,
- * down, inactive, not paid for, its carrier not taking messages) nothing moves, so every message keeps its place. `queue` may be the first part of a longer queue
- * as long as nothing of it moves; else the call is made again with all that is due, so that equals move together.
+ * Which caps are used up, as of `now`. A cap of the hour or day under way counts by the history alone: a send that turned
+ * out not to have left frees its place. Those of the past are remembered, for their messages may wait until the morning.
  */
-export function planLine(
-  line: PacedLine,
-  history: LineHistory,
-  now: Date,
-  queue: readonly QueuedMessage[],
-  { batch }: { batch: number } = { batch: DEFAULT_BATCH },
-): Plan {
-  const waiting = queue.filter(({ optedOut }) => !optedOut).toSorted(compareTurns);
-  const due = waiting.filter(({ scheduledAt }) => scheduledAt.getTime() <= now.getTime());
-  const later = waiting.filter(({ scheduledAt }) => scheduledAt.getTime() > now.getTime());
-  if (waiting.length > 0 && line.pastDue) return standstill('subscription_past_due');
-  if (waiting.length > 0 && line.paused) return standstill('line_paused');
-  if (waiting.length > 0 && !line.active) return standstill('line_inactive');
-  if (waiting.length > 0 && line.down) return standstill('line_down');
-  const circuit = line.circuit ?? { state: 'closed' };
-  if (due.length > 0 && circuit.state === 'open') return standstill('carrier_pause', circuit.until);
-
-  const gapEnd = endOfGap(line, history.lastSentAt);
-  const send: string[] = [];
-  const moves: Move[] = [];
-  // What an operator wants to leave now keeps no gap.
-  const turns = gapEnd === null || gapEnd <= now ? due : due.filter(({ isUrgent }) => isUrgent);
-  if (turns.length > 0) {
-    const room = line.minGapSeconds > 0 || circuit.state === 'trial' ? 1 : batch;
-    const rules = rulesAt(line, history, now);
-    // To the end of the queue: a message that a full hour left in place would overtake, once that hour is over,
-    // its equals that were moved.
-    for (const message of turns) {
-      const move = rules.hold(message);
-      if (move) {
-        moves.push(move);
-      } else if (send.length < room) {
-        rules.count(message);
-        send.push(message.id);
-      }
-    }
-  }
-  const pauseEnd = send.length > 0 ? endOfGap(line, now) : gapEnd;
-  const left = due.length - send.length - moves.length;
-  return { send, moves, next: soonest(now, pauseEnd, left, moves, later) };
+export function usedUpAt(line: PacedLine, history: LineHistory, now: Date): UsedUp {
+  const day = dayBounds(line.timezone, now);
+  const hour = hourBounds(line.timezone, now);
+  const hourlyCap = hourlyNewCap(line, hour.start);
+  const end = (isUsedUp: boolean, end: Date, known: Date | null): Date | null => {
+    if (isUsedUp) return end;
+    return known !== null && known <= now ? known : null;
+  };
+  const { usedUp } = line;
+  return {
+    dailyTotal: end(history.sentToday >= line.dailyTotal, day.end, usedUp.dailyTotal),
+    dailyNew: end(history.newToday >= dailyNewCap(line, now), day.end, usedUp.dailyNew),
+    // A cap of 0 frees nothing in the next hour either: once a day is enough to ask again.
+    hourlyNew: end(history.newThisHour >= hourlyCap, hourlyCap === 0 ? day.end : hour.end, usedUp.hourlyNew),
+  };
 }
 
-const standstill = (reason: HoldReason, at: Date | null = null): Plan => ({
-  send: [],
-  moves: [],
-  next: { at, reason },
-});
+/**
+ * Where in a line's queue are messages that may leave now, but for the gaps of their contacts, and when to look again if
+ * none of them leaves. While the line itself waits (its gap, down, paused, inactive, not paid for, its carrier not taking
+ * messages) no lane is open.
+ */
+export function planQueue(
+  line: PacedLine,
+  history: Pick<LineHistory, 'lastSentAt'>,
+  lanes: readonly Lane[],
+  now: Date,
+): { open: OpenLane[]; next: NextLook } {
+  const isDue = lanes.some(({ firstAt }) => firstAt <= now);
+  const standstill = isDue ? standstillOf(line, now) : null;
+  if (standstill) return { open: [], next: standstill };
 
+  const open: OpenLane[] = [];
+  const looks: NextLook[] = [];
+  for (const { key, isNew, window, firstAt, laterAt } of lanes) {
+    if (firstAt <= now) {
+      const holds = holdsOn(line, { window, opens: isNew }, now).filter(({ until }) => until > now);
+      const since = latest([BEGINNING, ...holds.map(({ before }) => before)]);
+      if (since <= now) open.push({ key, isNew, since });
+      const hold = longest(holds, firstAt);
+      looks.push(hold ? { at: hold.until, reason: hold.reason } : { at: now, reason: 'scheduled' });
+    }
+    // What falls due while its cap is used up is held as well.
+    if (laterAt) looks.push({ at: latest([laterAt, ...capsOf(line, isNew)]), reason: 'scheduled' });
+  }
+  const next = looks.reduce<NextLook>((a, b) => (a.at && b.at && a.at <= b.at ? a : b), {
+    at: null,
+    reason: 'idle',
+  });
+  const gapEnd = endOfGap(line, history.lastSentAt);
+  if (gapEnd === null || gapEnd <= now) return { open, next };
+  const waits = open.length > 0 || (next.at !== null && next.at < gapEnd);
+  return { open: [], next: waits ? { at: gapEnd, reason: 'line_gap' } : next };
+}
+
+export interface Choice {
+  /** The messages to send at once. */
+  send: string[];
+  /** Contacts that have just been sent a message: what is due for them waits until then. */
+  resting: Map<string, Date>;
+  /** Messages that a cap or their window holds: what an operator wants to leave now, or was found in the wrong lane. */
+  held: string[];
+}
+
+/**
+ * Which of the first messages of open lanes leave now. A line with a gap sends one, a line without up to `batch`; each
+ * counts for the next.
+ */
+export function chooseSends(
+  line: PacedLine,
+  history: LineHistory,
+  found: readonly QueuedMessage[],
+  now: Date,
+  { batch }: { batch: number } = { batch: DEFAULT_BATCH },
+): Choice {
+  const room = line.minGapSeconds > 0 || line.circuit?.state === 'trial' ? 1 : batch;
+  const choice: Choice = { send: [], resting: new Map(), held: [] };
+  const count = { ...history };
+  const written = new Set<string>();
+  let { usedUp } = line;
+  for (const message of found.filter(({ optedOut }) => !optedOut).toSorted(compareTurns)) {
+    if (choice.send.length === room) break;
+    const { id, address, scheduledAt, window } = message;
+    const opens = message.isNew && !message.isAnswer && !written.has(address);
+    const holds = holdsOn({ ...line, usedUp }, { window, opens }, now);
+    if (holds.some(({ before, until }) => scheduledAt < before && until > now)) {
+      choice.held.push(id);
+      continue;
+    }
+    const rested = endOfRest(line, written.has(address) ? now : message.contactLastSentAt);
+    if (rested > now && !message.isUrgent) {
+      choice.resting.set(address, rested);
+      continue;
+    }
+    choice.send.push(id);
+    written.add(address);
+    count.sentToday += 1;
+    if (opens) {
+      count.newToday += 1;
+      count.newThisHour += 1;
+    }
+    usedUp = usedUpAt(line, count, now);
+  }
+  return choice;
+}
+
+/** A message that waits in the queue of a line, as far as it matters for how long. */
+export type WaitingMessage = Pick<QueuedMessage, 'scheduledAt' | 'isNew' | 'isAnswer' | 'window'>;
+
+/** What callers see of a waiting message. */
+export interface ShownWait {
+  scheduledAt: Date;
+  /** undefined: the reason noted with its scheduled time, which has not come. */
+  holdReason: HoldReason | null | undefined;
+  /** The cap or the window that has moved it, and to when; null: none, as far as the line remembers. */
+  moved: { to: Date; reason: HoldReason } | null;
+}
+
+/**
+ * When a waiting message leaves at the earliest, and why not now, as callers see it. What a cap or its window holds shows
+ * as moved to the time at which the plan looks at it again.
+ */
+export function shownWait(
+  line: PacedLine,
+  { lastSentAt }: Pick<LineHistory, 'lastSentAt'>,
+  { scheduledAt, isNew, isAnswer, window }: WaitingMessage,
+  now: Date,
+): ShownWait {
+  if (scheduledAt > now) {
+    return { scheduledAt: clamp(window, scheduledAt), holdReason: undefined, moved: null };
+  }
+  const standstill = standstillOf(line, now);
+  if (standstill) return { scheduledAt, holdReason: standstill.reason, moved: null };
+
+  const moved = movedBy(line, { scheduledAt, isNew, isAnswer, ...(window && { window }) }, now);
+  const shown = moved ? moved.to : scheduledAt;
+  if (moved && moved.to > now) return { scheduledAt: shown, holdReason: moved.reason, moved };
+  const gapEnd = endOfGap(line, lastSentAt);
+  const holdReason = gapEnd !== null && gapEnd > now ? 'line_gap' : null;
+  return { scheduledAt: shown, holdReason, moved };
+}
+
+/** The cap or the window that holds a due message, or the cap that held it last, as far as the line remembers. */
+export function movedBy(
+  line: PacedLine,
+  { scheduledAt, isNew, isAnswer, window }: WaitingMessage,
+  now: Date,
+): ShownWait['moved'] {
+  const hold = longest(holdsOn(line, { window, opens: isNew && !isAnswer }, now), scheduledAt);
+  return hold && { to: hold.until, reason: hold.reason };
+}
+
+/** Whether a line may send at all, but for its gap. */
+export const canSend = (line: PacedLine, now: Date): boolean => standstillOf(line, now) === null;
+
+/** What keeps the whole line from sending, whatever is due; the first reason that holds. */
+function standstillOf({ pastDue, paused, active, down, circuit }: PacedLine, now: Date): NextLook | null {
+  if (pastDue) return { at: null, reason: 'subscription_past_due' };
+  if (paused) return { at: null, reason: 'line_paused' };
+  if (!active) return { at: null, reason: 'line_inactive' };
+  if (down) return { at: null, reason: 'line_down' };
+  if (circuit?.state === 'open' && circuit.until > now) return { at: circuit.until, reason: 'carrier_pause' };
+  return null;
+}
+
+/** When the line may send again after the send at `lastSentAt`; null: it has no gap, or has sent nothing. */
 /** When the line may send again after the send at `lastSentAt`; null: it has no gap, or has sent nothing. */
 export function endOfGap(line: PacedLine, lastSentAt: Date | null): Date | null {
   if (lastSentAt === null || line.minGapSeconds === 0) return null;
   return new Date(lastSentAt.getTime() + lineGapMs(line, lastSentAt));
 }
 
-interface Rules {
-  /** Where a message moves that a rule holds back now; null: it may go. */
-  hold: (message: QueuedMessage) => Move | null;
-  /** Counts a message as sent now for those asked about after it. */
-  count: (message: QueuedMessage) => void;
+const endOfRest = (line: PacedLine, lastSentAt: Date | null): Date =>
+  lastSentAt ? new Date(lastSentAt.getTime() + line.contactGapSeconds * 1000) : BEGINNING;
+
+/** The ends of the hours and days in which a cap on these messages was used up. */
+const capsOf = ({ usedUp }: PacedLine, opens: boolean): Date[] =>
+  [usedUp.dailyTotal, opens ? usedUp.dailyNew : null, opens ? usedUp.hourlyNew : null].filter(
+    (end) => end !== null,
+  );
+
+/** Holds the messages that were scheduled before `before`, until `until`. */
+interface Hold {
+  reason: HoldReason;
+  before: Date;
+  until: Date;
 }
 
-function rulesAt(line: PacedLine, history: LineHistory, now: Date): Rules {
-  const hour = hourBounds(line.timezone, now);
-  const day = dayBounds(line.timezone, now);
-  const caps = { total: line.dailyTotal, new: dailyNewCap(line, now), hour: hourlyNewCap(line, hour.start) };
-  const used = { total: history.sentToday, new: history.newToday, hour: history.newThisHour };
-  const sentNow = new Set<string>();
-  const clamp = remember(clampToWindow);
-  const morning = remember((window) => firstMorning(line, window, day));
-  const opens = (message: QueuedMessage): boolean =>
-    message.isNew && !message.isAnswer && !sentNow.has(message.address);
-
-  return { hold, count };
-
-  function hold(message: QueuedMessage): Move | null {
-    const moved = (to: Date, reason: HoldReason): Move => ({
-      id: message.id,
-      to: clamp(message.window, to),
-      reason,
-    });
-    if (clamp(message.window, now) > now) return moved(now, 'send_window');
-    if (used.total >= caps.total) return moved(morning(message.window, now), 'daily_total_cap');
-    if (opens(message)) {
-      if (used.new >= caps.new) return moved(morning(message.window, now), 'daily_new_cap');
-      // A cap of 0 frees nothing in the next hour either: once a day is enough to ask again.
-      const free = caps.hour === 0 ? morning(message.window, now) : hour.end;
-      if (used.hour >= caps.hour) return moved(free, 'hourly_new_cap');
-    }
-    if (message.isUrgent) return null;
-    const lastSentAt = sentNow.has(message.address) ? now : message.contactLastSentAt;
-    const contactFree = lastSentAt && new Date(lastSentAt.getTime() + line.contactGapSeconds * 1000);
-    return contactFree && contactFree > now ? moved(contactFree, 'contact_gap') : null;
-  }
-
-  function count(message: QueuedMessage): void {
-    used.total += 1;
-    if (opens(message)) {
-      used.new += 1;
-      used.hour += 1;
-    }
-    sentNow.add(message.address);
-  }
-}
-
-/** After a day's cap: the window's first start on a later workspace day, else 09:00 of the next allowed day. */
-function firstMorning(line: PacedLine, window: SendWindow | undefined, today: Bounds): Date {
-  if (window?.start !== undefined || window?.end !== undefined) {
-    return nextOpening(window, new Date(today.end.getTime() - 1));
-  }
-  let morning = nextMorning(line.timezone, today.start);
-  while (clampToWindow(window, morning) > morning) morning = nextMorning(line.timezone, morning);
-  return morning;
-}
-
-function soonest(
+/** The holds on messages of a window that open a conversation or do not. Those of caps may be over. */
+function holdsOn(
+  { timezone, hourlyNew, usedUp }: PacedLine,
+  { window, opens }: { window: SendWindow | undefined; opens: boolean },
   now: Date,
-  pauseEnd: Date | null,
-  left: number,
-  moves: Move[],
-  later: QueuedMessage[],
-): Plan['next'] {
-  const turns: { at: Date; reason: HoldReason }[] = moves.map(({ to, reason }) => ({ at: to, reason }));
-  if (left > 0) turns.push({ at: now, reason: 'scheduled' });
-  for (const { scheduledAt } of later) turns.push({ at: scheduledAt, reason: 'scheduled' });
-  if (turns.length === 0) return { at: null, reason: 'idle' };
-  const first = turns.reduce((a, b) => (b.at < a.at ? b : a));
-  return pauseEnd && pauseEnd > first.at ? { at: pauseEnd, reason: 'line_gap' } : first;
+): Hold[] {
+  const holds: Hold[] = [];
+  const add = (reason: HoldReason, before: Date, until: Date): number =>
+    holds.push({ reason, before, until });
+  const { dailyTotal, dailyNew, hourlyNew: hour } = usedUp;
+  if (dailyTotal) add('daily_total_cap', dailyTotal, morningAfter(window, dailyTotal, timezone));
+  if (opens && dailyNew) add('daily_new_cap', dailyNew, morningAfter(window, dailyNew, timezone));
+  const opening = clamp(window, now);
+  if (opening > now) add('send_window', opening, opening);
+  if (opens && hour) {
+    const until = hourlyNew === 0 ? morningAfter(window, hour, timezone) : clamp(window, hour);
+    add('hourly_new_cap', hour, until);
+  }
+  return holds;
 }
 
-/** Many queued messages share a handful of windows and times, and calendar sums are the costly part. */
-function remember(compute: (window: SendWindow | undefined, at: Date) => Date): typeof compute {
+/** Of the holds on a message the one that lasts longest, of equals the first; null: none holds it. */
+const longest = (holds: readonly Hold[], scheduledAt: Date): Hold | null =>
+  holds
+    .filter(({ before }) => scheduledAt < before)
+    .reduce<Hold | null>((a, b) => (a === null || b.until > a.until ? b : a), null);
+
+/** Many messages share a handful of windows and times, and calendar sums are the costly part. */
+function remembered(compute: (window: SendWindow | undefined, at: Date, zone: string) => Date) {
   const known = new Map<string, Date>();
-  return (window, at) => {
-    const key = window ? `${at.getTime()} ${JSON.stringify(window)}` : String(at.getTime());
-    const found = known.get(key) ?? compute(window, at);
+  return (window: SendWindow | undefined, at: Date, zone = ''): Date => {
+    const key = `${at.getTime()} ${zone} ${window ? JSON.stringify(window) : ''}`;
+    const found = known.get(key) ?? compute(window, at, zone);
+    if (known.size >= MOST_REMEMBERED) known.clear();
     known.set(key, found);
     return found;
   };
 }
 
-/** A number from 0 up to but not including 1 that depends on nothing but `name`. */
-function draw(name: string): number {
-  return createHash('sha256').update(name).digest().readUInt32BE(0) / 2 ** 32;
-}
+const clamp = remembered(clampToWindow);
+
+/** The window's first start after a workspace midnight, else 09:00 of the next allowed day. */
+const morningAfter = remembered((window, midnight, timezone) => {
+  const before = new Date(midnight.getTime() - 1);
+  if (window?.start !== undefined || window?.end !== undefined) return nextOpening(window, before);
+  let morning = nextMorning(timezone, before);
+  while (clampToWindow(window, morning) > morning) morning = nextMorning(timezone, morning);
+  return morning;
+});
+
+const latest = (dates: readonly [Date, ...Date[]]): Date => dates.reduce((a, b) => (b > a ? b : a));

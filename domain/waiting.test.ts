@@ -19,6 +19,7 @@ const line: WaitingLine = {
   minGapSeconds: 20,
   contactGapSeconds: 60,
   warmupStartedAt: null,
+  usedUp: { hourlyNew: null, dailyNew: null, dailyTotal: null },
   provisioning: 'active',
   connected: true,
   switchedOn: true,

@@ -3,7 +3,8 @@ import { daysBetween, hourBounds, toZoned } from './calendar.ts';
 import type { CampaignStatus } from './campaign.ts';
 import type { MessageStatus } from './message-status.ts';
 import type { Circuit } from './circuit.ts';
-import { dailyNewCap, endOfGap, type HoldReason, hourlyNewCap, type PacedLine } from './pacing.ts';
+import { dailyNewCap, hourlyNewCap } from './line-limits.ts';
+import { endOfGap, type HoldReason, type PacedLine } from './pacing.ts';
 import { credentialsRefusal } from './send-outcome.ts';
 import { clampToWindow, type SendWindow } from './send-window.ts';
 

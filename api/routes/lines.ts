@@ -1,19 +1,12 @@
 import { z } from 'zod';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import { findLineWithUsage, listLines, updateLine } from '#db/queries/lines.ts';
-import { rescheduleCapped } from '#db/queries/queue.ts';
 import { wake } from '#db/wakes.ts';
 import { Id } from '#domain/ids.ts';
 import { Line, LinePatch } from '#domain/line.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
-
-const CAPS = [
-  'dailyTotalMessagesLimit',
-  'dailyNewConversationsLimit',
-  'hourlyNewConversationsLimit',
-] as const;
 
 export const lineRoutes = [
   workspaceRoute({
@@ -57,7 +50,6 @@ export const lineRoutes = [
       if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
       // An inactive line gives up the messages that are not pinned to it; an active one takes those without a line.
       if (body.isActive !== undefined) await rehomeMessages(db, body.isActive ? null : params.id);
-      if (CAPS.some((cap) => body[cap] !== undefined)) await rescheduleCapped(db, params.id, now);
       // The pacer sleeps until a time computed from the old limits.
       wake(db, linePacerId(params.id), now, 'lineChanged');
       return { status: 200, body: { success: true, line } };

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
-import { cancelMessage, findMessage, listMessages, presentMessage } from '#db/queries/messages.ts';
+import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages.ts';
+import { listShownMessages, showMessages } from '#db/queries/shown-messages.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
 import { withTenant } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
@@ -11,7 +12,7 @@ import { MessageStatus } from '#domain/message-status.ts';
 import { Message, MessageInput } from '#domain/message.ts';
 import { presentTimeline, Timeline } from '#domain/timeline.ts';
 import { ApiError } from '../http/errors.ts';
-import { NextCursor, page, PageQuery } from '../http/page.ts';
+import { NextCursor, PageQuery } from '../http/page.ts';
 import { toApiError } from '../http/refusal.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -63,9 +64,9 @@ export const messageRoutes = [
     responses: {
       200: z.object({ success: z.literal(true), messages: z.array(Message), nextCursor: NextCursor }),
     },
-    async handler({ db, query: { limit, cursor, ...filter } }) {
-      const { items, nextCursor } = page(await listMessages(db, filter, { limit: limit + 1, cursor }), limit);
-      return { status: 200, body: { success: true, messages: items.map(presentMessage), nextCursor } };
+    async handler({ db, query: { limit, cursor, ...filter }, now }) {
+      const page = await listShownMessages(db, filter, { limit, cursor }, now);
+      return { status: 200, body: { success: true, ...page } };
     },
   }),
 
@@ -78,10 +79,11 @@ export const messageRoutes = [
     params: MessageParams,
     responses: { 200: Message },
     errors: ['NOT_FOUND'],
-    async handler({ db, params }) {
-      const message = await findMessage(db, params.id);
+    async handler({ db, params, now }) {
+      const row = await findMessage(db, params.id);
+      const [message] = await showMessages(db, row ? [row] : [], now);
       if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
-      return { status: 200, body: presentMessage(message) };
+      return { status: 200, body: message };
     },
   }),
 

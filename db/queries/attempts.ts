@@ -138,30 +138,48 @@ export async function lineHistory(
 /** More than the rounds that make a difference, of as many messages as a round has. */
 const CALLS_LOOKED_AT = 200;
 
-const RoundRow = z.object({ failed: z.boolean(), endedAt: z.date() });
+const RoundRow = z.object({ lineId: z.string(), failed: z.boolean(), endedAt: z.date() });
 
 /**
- * How the latest calls for a line ended. Not answered, even about what became of it, counts as failed; who changes the
- * line's settings begins anew.
+ * How the latest calls for each of these lines ended. Not answered, even about what became of it, counts as failed; who
+ * changes the line's settings begins anew.
  * @param since a day is enough.
  */
-export async function callHistory(db: TenantDb, lineId: string, since: Date): Promise<CallHistory> {
+export async function callHistories(
+  db: TenantDb,
+  lineIds: readonly string[],
+  since: Date,
+): Promise<Map<string, CallHistory>> {
   const latest = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`(
     select started_at, finished_at, outcome from attempts
-    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and kind = 'primary' and ${condition}
-      and started_at > greatest(${sql.timestamp(since)}, (select updated_at from lines where workspace_id = ${db.workspaceId} and id = ${lineId}))
+    where workspace_id = ${db.workspaceId} and line_id = l.id and kind = 'primary' and ${condition}
+      and started_at > greatest(${sql.timestamp(since)}, l.updated_at)
     order by started_at desc limit ${CALLS_LOOKED_AT})`;
   const rounds = await db.any(sql.type(RoundRow)`
-    select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown')) failed,
-      max(coalesce(finished_at, started_at)) ended_at
-    from (${latest(sql.fragment`(outcome is null or outcome in ('accepted', 'unknown'))`)}
-      union all ${latest(sql.fragment`outcome in ('transient', 'not_sent', 'refused', 'unavailable')`)}) calls
-    group by started_at order by started_at desc limit 20`);
-  const firstAnswered = rounds.findIndex(({ failed }) => !failed);
-  return {
-    failedRounds: firstAnswered === -1 ? rounds.length : firstAnswered,
-    lastFailedAt: rounds[0]?.failed ? rounds[0].endedAt : null,
-  };
+    select l.id line_id, round.failed, round.ended_at from lines l cross join lateral (
+      select bool_and(outcome is null or outcome in ('transient', 'not_sent', 'unknown')) failed,
+        max(coalesce(finished_at, started_at)) ended_at, started_at
+      from (${latest(sql.fragment`(outcome is null or outcome in ('accepted', 'unknown'))`)}
+        union all ${latest(sql.fragment`outcome in ('transient', 'not_sent', 'refused', 'unavailable')`)}) calls
+      group by started_at order by started_at desc limit 20
+    ) round
+    where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...lineIds], 'text')})
+    order by l.id, round.started_at desc`);
+  const byLine = Map.groupBy(rounds, ({ lineId }) => lineId);
+  return new Map(
+    lineIds.map((lineId) => {
+      const [last, ...earlier] = byLine.get(lineId) ?? [];
+      const all = last ? [last, ...earlier] : [];
+      const firstAnswered = all.findIndex(({ failed }) => !failed);
+      return [
+        lineId,
+        {
+          failedRounds: firstAnswered === -1 ? all.length : firstAnswered,
+          lastFailedAt: last?.failed ? last.endedAt : null,
+        },
+      ];
+    }),
+  );
 }
 
 const AtRow = z.object({ at: z.date() });

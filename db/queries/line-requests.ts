@@ -19,7 +19,7 @@ import {
   startLineRequest,
 } from '#domain/line-request-state.ts';
 import type { Channel } from '#domain/channel.ts';
-import { DEFAULT_LIMITS } from '#domain/pacing.ts';
+import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
 import type { RequestSource } from '#domain/line.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';

@@ -38,6 +38,10 @@ export const LineRow = z.object({
   minGapSeconds: z.int(),
   contactGapSeconds: z.int(),
   warmupStartedAt: z.date().nullable(),
+  /** See `UsedUp` of domain/pacing.ts. */
+  hourlyNewUsedUp: z.date().nullable(),
+  dailyNewUsedUp: z.date().nullable(),
+  dailyTotalUsedUp: z.date().nullable(),
   lineDownNotifications: z.boolean(),
   healthStatus: HealthStatus,
   healthCheckedAt: z.date().nullable(),
@@ -68,6 +72,11 @@ export function pacedLine(line: LineRow, timezone: string): PacedLine {
     minGapSeconds: line.minGapSeconds,
     contactGapSeconds: line.contactGapSeconds,
     warmupStartedAt: line.warmupStartedAt,
+    usedUp: {
+      hourlyNew: line.hourlyNewUsedUp,
+      dailyNew: line.dailyNewUsedUp,
+      dailyTotal: line.dailyTotalUsedUp,
+    },
   };
 }
 
@@ -161,6 +170,12 @@ export async function advanceRotation(db: TenantDb, count: number): Promise<numb
     returning position - ${count} "first"`);
 }
 
+const CAPS = [
+  'dailyTotalMessagesLimit',
+  'dailyNewConversationsLimit',
+  'hourlyNewConversationsLimit',
+] as const;
+
 /** @returns false if there is no such line. */
 export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Promise<boolean> {
   const columns: [column: string, value: string | number | boolean | null | undefined][] = [
@@ -179,6 +194,11 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
   );
   if (patch.dailyNewConversationsLimit !== undefined)
     assignments.push(sql.fragment`warmup_started_at = null`);
+  // What they have held so far is judged anew.
+  if (CAPS.some((cap) => patch[cap] !== undefined))
+    assignments.push(
+      sql.fragment`hourly_new_used_up = null, daily_new_used_up = null, daily_total_used_up = null`,
+    );
   const { rowCount } = await db.query(sql.type(NoRows)`
     update lines l set ${sql.join([sql.fragment`updated_at = now()`, ...assignments], sql.fragment`, `)}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);

@@ -1,23 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { QueuedMessage } from '#domain/pacing.ts';
-import { AtRow, IdRow, NoRows } from '#db/rows.ts';
+import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
+import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-
-const QueueRow = z.object({
-  id: z.string(),
-  address: z.string(),
-  scheduledAt: z.date(),
-  arrival: z.int(),
-  isNew: z.boolean(),
-  isAnswer: z.boolean(),
-  optedOut: z.boolean(),
-  contactLastSentAt: z.date().nullable(),
-  windowTimezone: z.string().nullable(),
-  windowStart: z.string().nullable(),
-  windowEnd: z.string().nullable(),
-  windowDays: z.array(z.int()).nullable(),
-});
+import { MessageWindow, sendWindow } from './message-window.ts';
 
 /**
  * A message of a campaign leaves while its campaign runs: pausing changes one row, and every message keeps its place.
@@ -28,75 +14,165 @@ export const campaignAllowsSending = (
 ) => sql.fragment`(m.campaign_id is null or m.campaign_id in (
   select id from campaigns where workspace_id = ${db.workspaceId} and status = 'active'))`;
 
+/** What waits in the queue of a line: neither later steps (`held`) nor what leaves as SMS without the line. */
+const queued = (db: TenantDb, lineId: string) => sql.fragment`
+  m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled') and not m.held
+  and not m.force_fallback`;
+
+const LaneRow = MessageWindow.extend({
+  key: z.string(),
+  isNew: z.boolean(),
+  firstAt: z.date(),
+  laterAt: z.date().nullable(),
+});
+
 /**
- * The messages of a line that are due, answers first, then by scheduled time, then by arrival, with what the
- * pacing rules ask of each. Later steps (`held`) and campaigns that do not run are passed over. Two index ranges
- * instead of one sort of all that waits.
- * @param urgent ids of messages that go before all others.
+ * The lanes of a line's queue, but for those of campaigns that do not run: two looks into an index for each lane, however
+ * many messages it has.
+ */
+export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promise<Lane[]> {
+  const first = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`
+    select m.is_new, m.lane, m.scheduled_at, m.campaign_id, m.window_timezone, m.window_start, m.window_end, m.window_days
+    from messages m where ${queued(db, lineId)} ${condition}
+    order by m.is_new, m.lane, m.scheduled_at, m.arrival limit 1`;
+  const rows = await db.any(sql.type(LaneRow)`
+    with recursive lanes as (
+      (${first(sql.fragment``)})
+      union all
+      select next.* from lanes l cross join lateral (
+        ${first(sql.fragment`and (m.is_new, m.lane) > (l.is_new, l.lane)`)}
+      ) next
+    )
+    select m.lane "key", m.is_new, m.window_timezone, m.window_start, m.window_end, m.window_days, m.scheduled_at first_at,
+      case when m.scheduled_at > ${sql.timestamp(now)} then m.scheduled_at else later.scheduled_at end later_at
+    from lanes m
+    left join lateral (
+      select q.scheduled_at from (
+        select m.scheduled_at, m.arrival, m.is_new, m.lane from messages m where ${queued(db, lineId)}
+      ) q
+      where q.is_new = m.is_new and q.lane = m.lane and q.scheduled_at > ${sql.timestamp(now)}
+      order by q.scheduled_at, q.arrival limit 1
+    ) later on true
+    where ${campaignAllowsSending(db)}`);
+  return rows.map(({ key, isNew, firstAt, laterAt, ...window }) => ({
+    key,
+    isNew,
+    firstAt,
+    laterAt,
+    ...sendWindow(window),
+  }));
+}
+
+const QueueRow = MessageWindow.extend({
+  id: z.string(),
+  address: z.string(),
+  scheduledAt: z.date(),
+  arrival: z.int(),
+  isNew: z.boolean(),
+  isAnswer: z.boolean(),
+  optedOut: z.boolean(),
+  contactLastSentAt: z.date().nullable(),
+});
+
+/** Open lanes as rows `o`. */
+const openLanes = (open: readonly OpenLane[]) =>
+  sql.fragment`${sql.unnest(
+    open.map(({ key, isNew, since }) => [key, isNew, since.toISOString()]),
+    ['uuid', 'bool', 'timestamptz'],
+  )} as o (lane, is_new, since)`;
+
+/**
+ * The first messages that are due in open lanes of a line's queue, answers first, then by scheduled time, then by arrival,
+ * with what the pacing rules ask of each.
  */
 export async function dueMessages(
   db: TenantDb,
   lineId: string,
+  open: readonly OpenLane[],
   now: Date,
   limit: number,
-  urgent: readonly string[] = [],
 ): Promise<QueuedMessage[]> {
-  const waiting = sql.fragment`not m.force_fallback and m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}
-    and m.status in ('pending', 'scheduled') and not m.held and ${campaignAllowsSending(db)} and m.scheduled_at <= ${sql.timestamp(now)}`;
-  const ids = sql.array([...urgent], 'text');
-  const first = sql.fragment`
-    select m.*, coalesce(m.answers_until > ${sql.timestamp(now)}, false) is_answer from messages m
-    where ${waiting} and m.id = any(${ids}) union all`;
-  const others = urgent.length > 0 ? sql.fragment`${waiting} and m.id <> all(${ids})` : waiting;
-  const rows = await db.any(sql.type(QueueRow)`
-    with due as (
-      ${urgent.length > 0 ? first : sql.fragment``}
-      (select m.*, true is_answer from messages m where ${others} and m.answers_until > ${sql.timestamp(now)}
-        order by m.scheduled_at, m.arrival limit ${limit})
-      union all
-      (select m.*, false is_answer from messages m where ${others}
-        and (m.answers_until is null or m.answers_until <= ${sql.timestamp(now)})
-        order by m.scheduled_at, m.arrival limit ${limit})
+  if (open.length === 0) return [];
+  return describeQueued(
+    db,
+    sql.fragment`
+    with answers as materialized (
+      select m.id, m.is_new, m.lane, m.scheduled_at, m.arrival from messages m
+      where ${queued(db, lineId)} and m.answers_until > ${sql.timestamp(now)} and m.scheduled_at <= ${sql.timestamp(now)}
     )
-    select d.id, d.address, d.scheduled_at, d.arrival, d.is_answer,
-      lc.address is null and not d.is_answer is_new, o.address is not null opted_out,
-      c.last_outbound_at contact_last_sent_at, d.window_timezone, d.window_start, d.window_end, d.window_days
-    from due d
-    left join line_contacts lc on lc.workspace_id = d.workspace_id and lc.line_id = d.line_id and lc.address = d.address
-    left join opt_outs o on o.workspace_id = d.workspace_id and o.address = d.address
-    left join conversations c on c.workspace_id = d.workspace_id and c.address = d.address
-    order by d.id = any(${ids}) desc, d.is_answer desc, d.scheduled_at, d.arrival
-    limit ${limit}`);
-  return rows.map(({ windowTimezone, windowStart, windowEnd, windowDays, ...row }) => ({
-    ...row,
-    ...(urgent.includes(row.id) && { isUrgent: true }),
-    ...(windowTimezone !== null && {
-      window: {
-        timezone: windowTimezone,
-        ...(windowStart !== null && { start: windowStart }),
-        ...(windowEnd !== null && { end: windowEnd }),
-        ...(windowDays !== null && { days: windowDays }),
-      },
-    }),
+    (select a.id, true is_answer, a.scheduled_at, a.arrival
+      from answers a join ${openLanes(open)} on o.lane = a.lane and o.is_new = a.is_new and o.since <= a.scheduled_at
+      order by a.scheduled_at, a.arrival limit ${limit})
+    union
+    (select head.id, head.is_answer, head.scheduled_at, head.arrival from ${openLanes(open)} cross join lateral (
+        select m.id, ${isAnswer(now)} is_answer, m.scheduled_at, m.arrival
+        from messages m where ${queued(db, lineId)} and m.is_new = o.is_new and m.lane = o.lane
+          and m.scheduled_at >= o.since and m.scheduled_at <= ${sql.timestamp(now)}
+        order by m.scheduled_at, m.arrival limit ${limit}
+      ) head
+      order by head.scheduled_at, head.arrival limit ${limit})
+    order by is_answer desc, scheduled_at, arrival limit ${limit}`,
+  );
+}
+
+/** Of these messages those that are due in a line's queue, whatever their lanes. */
+export async function urgentMessages(
+  db: TenantDb,
+  lineId: string,
+  ids: readonly string[],
+  now: Date,
+): Promise<QueuedMessage[]> {
+  if (ids.length === 0) return [];
+  const found = await describeQueued(
+    db,
+    sql.fragment`
+    select m.id, ${isAnswer(now)} is_answer, m.scheduled_at, m.arrival from messages m
+    where ${queued(db, lineId)} and m.id = any(${sql.array([...ids], 'text')}) and ${campaignAllowsSending(db)}
+      and m.scheduled_at <= ${sql.timestamp(now)}`,
+  );
+  return found.map((message) => ({ ...message, isUrgent: true }));
+}
+
+const isAnswer = (now: Date) => sql.fragment`coalesce(m.answers_until > ${sql.timestamp(now)}, false)`;
+
+/** @param found selects `id`, `is_answer`, `scheduled_at` and `arrival`. */
+async function describeQueued(
+  db: TenantDb,
+  found: ReturnType<typeof sql.fragment>,
+): Promise<QueuedMessage[]> {
+  const rows = await db.any(sql.type(QueueRow)`
+    select m.id, m.address, m.scheduled_at, m.arrival, f.is_answer,
+      lc.address is null and not f.is_answer is_new, b.address is not null opted_out,
+      c.last_outbound_at contact_last_sent_at, m.window_timezone, m.window_start, m.window_end, m.window_days
+    from (${found}) f
+    join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
+    left join line_contacts lc on lc.workspace_id = m.workspace_id and lc.line_id = m.line_id and lc.address = m.address
+    left join opt_outs b on b.workspace_id = m.workspace_id and b.address = m.address
+    left join conversations c on c.workspace_id = m.workspace_id and c.address = m.address
+    order by f.is_answer desc, f.scheduled_at, f.arrival`);
+  return rows.map(({ windowTimezone, windowStart, windowEnd, windowDays, ...message }) => ({
+    ...message,
+    ...sendWindow({ windowTimezone, windowStart, windowEnd, windowDays }),
   }));
 }
 
-/** When the next message of a line falls due, or the next one after a time; null when none waits. */
-export async function nextDueAt(db: TenantDb, lineId: string, after?: Date): Promise<Date | null> {
-  return db.oneFirst(sql.type(AtRow)`
-    select min(m.scheduled_at) "at" from messages m
-    where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
-      and not m.held and ${campaignAllowsSending(db)} ${after ? sql.fragment`and m.scheduled_at > ${sql.timestamp(after)}` : sql.fragment``}`);
-}
+const FORCED_AT_ONCE = 50;
+
+const Forced = z.object({ due: z.array(z.string()), nextAt: z.date().nullable() });
 
 /** Messages that go out as SMS at once, without the line (`forceFallback`); they keep no pace. */
-export async function dueForcedFallbacks(db: TenantDb, lineId: string, now: Date): Promise<string[]> {
-  const ids = await db.anyFirst(sql.type(IdRow)`
-    select m.id from messages m
-    where m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled')
-      and not m.held and ${campaignAllowsSending(db)} and m.force_fallback and m.scheduled_at <= ${sql.timestamp(now)}
-    order by m.scheduled_at, m.arrival limit 50`);
-  return [...ids];
+export async function forcedFallbacks(
+  db: TenantDb,
+  lineId: string,
+  now: Date,
+): Promise<z.infer<typeof Forced>> {
+  const forced = sql.fragment`m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}
+    and m.status in ('pending', 'scheduled') and not m.held and ${campaignAllowsSending(db)} and m.force_fallback`;
+  return db.one(sql.type(Forced)`
+    select
+      array(select m.id::text from messages m where ${forced} and m.scheduled_at <= ${sql.timestamp(now)}
+        order by m.scheduled_at, m.arrival limit ${FORCED_AT_ONCE}) due,
+      (select min(m.scheduled_at) from messages m where ${forced} and m.scheduled_at > ${sql.timestamp(now)}) next_at`);
 }
 
 /** Of these, those that nobody else is just changing: a round does not wait, and looks at the others again. */
@@ -105,43 +181,95 @@ export const free = (db: TenantDb, ids: readonly string[]) => sql.fragment`
     and status in ('pending', 'scheduled') and not held
   for no key update skip locked`;
 
-/** Moves messages to a later time, each with the reason that operators and callers see. */
-export async function moveMessages(
+/**
+ * Moves all that is due in open lanes for contacts that have just been sent a message to the end of their gaps. Messages
+ * that somebody else is just changing stay, and so do those in `except`.
+ */
+export async function restContacts(
+  db: TenantDb,
+  lineId: string,
+  open: readonly OpenLane[],
+  resting: ReadonlyMap<string, Date>,
+  except: readonly string[],
+  now: Date,
+): Promise<void> {
+  if (resting.size === 0) return;
+  const contacts = [...resting].map(([address, until]) => [address, until.toISOString()]);
+  await db.query(sql.type(NoRows)`
+    with free as materialized (
+      select m.id, r.until from ${sql.unnest(contacts, ['text', 'timestamptz'])} as r (address, until)
+      join messages m on ${queued(db, lineId)} and m.address = r.address and m.scheduled_at <= ${sql.timestamp(now)}
+      where not m.id = any(${sql.array([...except], 'text')}) and exists (
+        select from ${openLanes(open)} where o.lane = m.lane and o.is_new = m.is_new and o.since <= m.scheduled_at)
+      for no key update of m skip locked
+    ),
+    -- A rule that moves the same message again and again is recorded once.
+    recorded as (
+      insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
+      select m.workspace_id, m.id, m.scheduled_at, free.until, 'contact_gap'
+      from free join messages m on m.workspace_id = ${db.workspaceId} and m.id = free.id
+      where m.hold_reason is distinct from 'contact_gap'
+    )
+    update messages m set status = 'scheduled', scheduled_at = free.until, hold_reason = 'contact_gap', updated_at = now()
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
+}
+
+/** Puts messages into the lanes of those that open a conversation: they are no answers any more, or what was sent did not leave. */
+export async function markNew(db: TenantDb, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await db.query(sql.type(NoRows)`
+    with free as materialized (${free(db, ids)})
+    update messages m set is_new = true
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id and not m.is_new`);
+}
+
+/** What else waits at a line for an address opens no conversation any more, now that they have exchanged a message. */
+export async function markKnown(db: TenantDb, lineId: string, address: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages m set is_new = false
+    where ${queued(db, lineId)} and m.address = ${address} and m.is_new`);
+}
+
+const AddressRow = z.object({ address: z.string() });
+
+/**
+ * As `markKnown`, for addresses that a line is about to write to for the first time.
+ * @param except the messages that it sends to them.
+ * @returns the addresses with a message that somebody else is just changing.
+ */
+export async function markKnownUnlessBusy(
+  db: TenantDb,
+  lineId: string,
+  addresses: readonly string[],
+  except: readonly string[],
+): Promise<Set<string>> {
+  if (addresses.length === 0) return new Set();
+  const busy = await db.anyFirst(sql.type(AddressRow)`
+    with others as materialized (
+      select m.id, m.address from messages m
+      where ${queued(db, lineId)} and m.address = any(${sql.array([...addresses], 'text')}) and m.is_new
+        and not m.id = any(${sql.array([...except], 'text')})
+    ), free as materialized (
+      select m.id from messages m where m.workspace_id = ${db.workspaceId} and m.id in (select id from others)
+      for no key update skip locked
+    ), known as (
+      update messages m set is_new = false from free where m.workspace_id = ${db.workspaceId} and m.id = free.id
+    )
+    select distinct address from others where id not in (select id from free)`);
+  return new Set(busy);
+}
+
+/** Notes for the timelines of messages that leave now what had moved them: nothing was written to them while they waited. */
+export async function recordMoves(
   db: TenantDb,
   moves: readonly { id: string; to: Date; reason: string }[],
 ): Promise<void> {
   if (moves.length === 0) return;
   const rows = moves.map(({ id, to, reason }) => [id, to.toISOString(), reason]);
-  const ids = moves.map(({ id }) => id);
   await db.query(sql.type(NoRows)`
-    with free as materialized (${free(db, ids)}),
-    -- A rule that moves the same message again and again is recorded once.
-    recorded as (
-      insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
-      select m.workspace_id, m.id, m.scheduled_at, v.at, v.reason
-      from free join messages m on m.workspace_id = ${db.workspaceId} and m.id = free.id
-      join ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as v (id, at, reason) on v.id = m.id
-      where m.hold_reason is distinct from v.reason
-    )
-    update messages m set status = 'scheduled', scheduled_at = v.at, hold_reason = v.reason, updated_at = now()
-    from free join ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as v (id, at, reason) on v.id = free.id
-    where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
-}
-
-/** Lets a line's pacer judge anew what its caps have moved away: they are others now. */
-export async function rescheduleCapped(db: TenantDb, lineId: string, now: Date): Promise<void> {
-  const moved = sql.fragment`m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status = 'scheduled' and not m.held
-    and m.scheduled_at > ${sql.timestamp(now)} and m.hold_reason in ('hourly_new_cap', 'daily_new_cap', 'daily_total_cap')`;
-  await db.query(sql.type(NoRows)`
-    with locked as materialized (select m.id from messages m where ${moved} order by m.id for no key update)
-    update messages m set scheduled_at = ${sql.timestamp(now)}, updated_at = now()
-    from locked where m.id = locked.id and ${moved}`);
-}
-
-/** Says why due messages wait; their place in the queue stays. */
-export async function setHoldReason(db: TenantDb, ids: readonly string[], reason: string): Promise<void> {
-  await db.query(sql.type(NoRows)`
-    with free as materialized (${free(db, ids)})
-    update messages m set hold_reason = ${reason}, updated_at = now()
-    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id and m.hold_reason is distinct from ${reason}`);
+    insert into message_moves (workspace_id, message_id, at, moved_from, moved_to, reason)
+    select m.workspace_id, m.id, greatest(m.scheduled_at, m.created_at), m.scheduled_at, v.at, v.reason
+    from ${sql.unnest(rows, ['text', 'timestamptz', 'text'])} as v (id, at, reason)
+    join messages m on m.workspace_id = ${db.workspaceId} and m.id = v.id
+    on conflict do nothing`);
 }

@@ -8,9 +8,11 @@ import { circuitAt } from '#domain/circuit.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import type { MessageRecord } from '#domain/timeline.ts';
 import type { WaitFacts, WaitingLine } from '#domain/waiting.ts';
-import { AttemptOutcome, AttemptRow, callHistory, lineHistory } from './attempts.ts';
+import { AttemptOutcome, AttemptRow, callHistories, lineHistory } from './attempts.ts';
 import { findLine, pacedLine } from './lines.ts';
 import { findMessage, type MessageRow } from './messages.ts';
+import { sendWindow } from './message-window.ts';
+import { showWaits } from './shown-messages.ts';
 import { campaignAllowsSending } from './queue.ts';
 import { isPastDue, workspaceTimezone } from './workspaces.ts';
 
@@ -45,21 +47,30 @@ export interface StoredTimeline {
 
 /** Everything on record about a message, and what its wait is judged by; null when there is no such message. */
 export async function findTimeline(db: TenantDb, id: string, now: Date): Promise<StoredTimeline | null> {
-  const row = await findMessage(db, id);
-  if (!row) return null;
+  const stored = await findMessage(db, id);
+  if (!stored) return null;
+  const [shown] = await showWaits(db, [stored], now);
+  const { row, moved } = shown ?? { row: stored, moved: null };
   const timezone = await workspaceTimezone(db);
   const attempts = await db.any(sql.type(Attempt)`
     select * from attempts where workspace_id = ${db.workspaceId} and message_id = ${id} order by started_at, id`);
   const moves = await db.any(sql.type(Move)`
     select at, moved_from, moved_to, reason from message_moves
     where workspace_id = ${db.workspaceId} and message_id = ${id} order by at`);
+  // What a cap or the window holds is recorded when it leaves: until then it follows from the line.
+  const held = moved && {
+    at: stored.scheduledAt > stored.createdAt ? stored.scheduledAt : stored.createdAt,
+    movedFrom: stored.scheduledAt,
+    movedTo: moved.to,
+    reason: moved.reason,
+  };
   const events = await eventsOf(db, row, attempts);
   const deliveries = await deliveriesOf(db, events);
   const line = row.lineId === null ? null : await findLine(db, row.lineId);
   const pastDue = await isPastDue(db);
   const open = attempts.findLast(({ outcome }) => outcome === null);
   return {
-    record: { timezone, message: row, moves, attempts, events, deliveries },
+    record: { timezone, message: row, moves: held ? [...moves, held] : moves, attempts, events, deliveries },
     facts: {
       now,
       timezone,
@@ -67,7 +78,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
         status: row.status,
         holdReason: row.holdReason,
         scheduledAt: row.scheduledAt,
-        ...(row.windowTimezone !== null && { window: windowOf(row, row.windowTimezone) }),
+        ...sendWindow(row),
         owesFallbackSms: row.fallbackSms === 'due',
       },
       pastDue,
@@ -78,7 +89,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
       openAttempt: open ?? null,
       lastFailure:
         attempts.findLast(({ outcome }) => outcome === 'transient')?.reason ?? (await lastFailure(db, row)),
-      ahead: await countAhead(db, row),
+      ahead: await countAhead(db, stored),
     },
     neededCarrier: isDue(row, now) && line && line.carrier !== NO_CARRIER ? line.carrier : null,
   };
@@ -86,13 +97,6 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
 
 const isDue = ({ status, scheduledAt }: MessageRow, now: Date): boolean =>
   status === 'pending' || (status === 'scheduled' && scheduledAt <= now);
-
-const windowOf = ({ windowStart, windowEnd, windowDays }: MessageRow, timezone: string) => ({
-  timezone,
-  ...(windowStart !== null && { start: windowStart }),
-  ...(windowEnd !== null && { end: windowEnd }),
-  ...(windowDays !== null && { days: windowDays }),
-});
 
 /** How far the id of an event may be from the time that its message has for it. */
 const AROUND = { before: '5 seconds', after: '15 seconds' };
@@ -141,12 +145,13 @@ async function waitingLine(
 ): Promise<WaitingLine> {
   const since = { day: dayBounds(paced.timezone, now).start, hour: hourBounds(paced.timezone, now).start };
   const { lastSentAt } = await lineHistory(db, id, since);
+  const calls = (await callHistories(db, [id], new Date(now.getTime() - DAY_MS))).get(id);
   return {
     ...paced,
     provisioning: provisioningStatus,
     connected: carrier !== NO_CARRIER,
     switchedOn: isActive,
-    circuit: circuitAt(await callHistory(db, id, new Date(now.getTime() - DAY_MS)), now),
+    circuit: calls ? circuitAt(calls, now) : { state: 'closed' },
     heldUntil,
     lastSentAt,
   };

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
-import { lineGapMs } from '#domain/pacing.ts';
+import { lineGapMs } from '#domain/line-limits.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';

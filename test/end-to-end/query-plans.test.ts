@@ -1,11 +1,14 @@
+import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
-import { dueForcedFallbacks } from '#db/queries/queue.ts';
+import { planSends } from '#activities/send-plan.ts';
+import { forcedFallbacks } from '#db/queries/queue.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createWorkspace } from '#test/support/factories.ts';
+import { createLine, createWorkspace } from '#test/support/factories.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -57,10 +60,72 @@ it('a line that has many messages due finds those to be sent as SMS at once with
     };
     const before = await scans();
     expect(
-      await withTenant(app.pools, workspace.id, (db) => dueForcedFallbacks(db, lineId, new Date())),
-    ).toEqual([forced]);
+      await withTenant(app.pools, workspace.id, (db) => forcedFallbacks(db, lineId, new Date())),
+    ).toEqual({ due: [forced], nextAt: null });
     await eventually(async () => (await scans()) === before + 1);
   });
+});
+
+it('a line with 50,000 messages due reads what it may send, and reaching a cap writes one row', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  const lineId = await createLine(app, workspaceId, 'imessage', { hourly_new_limit: 3 });
+  await connected(app.ownerUrl, async (owner) => {
+    const campaignId = newId();
+    await owner.query(
+      `insert into campaigns (workspace_id, id, name, status, steps) values ($1, $2, 'Paused', 'paused', '[]')`,
+      [workspaceId, campaignId],
+    );
+    // A third waits for a paused campaign, a third for the evening.
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, line_id, address, recipient_phone, scheduled_at, source, campaign_id,
+         window_timezone, window_start, window_end)
+       select $1, 'a' || lpad(to_hex(n), 23, '0'), 'imessage', 'pending', $2, '+1' || (2000000000 + n), '+1' || (2000000000 + n),
+         '2026-06-10T11:30:00Z', 'api', case n % 3 when 0 then $3 end,
+         case n % 3 when 1 then 'UTC' end, case n % 3 when 1 then '23:00' end, case n % 3 when 1 then '23:01' end
+       from generate_series(1, 50000) n`,
+      [workspaceId, lineId, campaignId],
+    );
+    await owner.query('vacuum analyze messages');
+  });
+  const Work = z.object({ messagesRead: z.int(), messagesWritten: z.int(), linesWritten: z.int() });
+  const now = new Date('2026-06-10T12:30:00Z');
+  /** What a plan sends, and what it reads and writes for that. */
+  const plan = () =>
+    withTenant(app.pools, workspaceId, async (db) => {
+      // Of the connection, for some transactions back.
+      const work = () =>
+        db.one(sql.type(Work)`
+          select (sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) filter (where relname = 'messages'))::int messages_read,
+            (sum(n_tup_upd) filter (where relname = 'messages'))::int messages_written,
+            (sum(n_tup_upd) filter (where relname = 'lines'))::int lines_written
+          from pg_stat_xact_user_tables`);
+      const before = await work();
+      const found = await planSends(db, lineId, 20_000, now);
+      const after = await work();
+      return {
+        sent: found?.claims.length,
+        until: found?.nextAt?.toISOString(),
+        messagesRead: after.messagesRead - before.messagesRead,
+        messagesWritten: after.messagesWritten - before.messagesWritten,
+        linesWritten: after.linesWritten - before.linesWritten,
+      };
+    });
+  const few = { asymmetricMatch: (count: number) => count < 100 };
+  expect(await plan()).toEqual({
+    sent: 3,
+    until: now.toISOString(),
+    messagesRead: few,
+    messagesWritten: 3,
+    linesWritten: 0,
+  });
+  const waiting = {
+    sent: 0,
+    until: '2026-06-10T13:00:00.000Z',
+    messagesRead: few,
+    messagesWritten: 0,
+  };
+  expect(await plan()).toEqual({ ...waiting, linesWritten: 1 });
+  expect(await plan()).toEqual({ ...waiting, linesWritten: 0 });
 });
 
 it('attempts past their time are found by their age', async () => {

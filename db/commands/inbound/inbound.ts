@@ -19,6 +19,7 @@ import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
 import { findLeadsByAddress } from '#db/queries/leads.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
+import { markKnown } from '#db/queries/queue.ts';
 import { applyKeyword } from '#db/commands/sending/opt-outs.ts';
 import { notifyReply } from '#db/commands/outbox/notifications.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
@@ -70,7 +71,7 @@ async function receiveReply(
 ): Promise<void> {
   const address = await contactAddress(db, event.from);
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
-  await recordInbound(db, lineId, address, event);
+  const isFirst = await recordInbound(db, lineId, address, event);
   const reply = await insertInbound(db, lineId, address, event, now);
   if (!reply) return;
 
@@ -85,6 +86,10 @@ async function receiveReply(
   if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
   await emitReplyEvents(db, { replyId: reply.id, links, now });
   if (!reply.autoReply) await followReply(db, reply, event.at, now);
+  if (isFirst) {
+    await lockContact(db, address);
+    await markKnown(db, lineId, address);
+  }
 }
 
 /** The effects of a reply that is not automatic. */
@@ -116,23 +121,27 @@ async function receiveAttachments(
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
 }
 
-/** An address that wrote to a line, even automatically, does not count as a new conversation of that line. */
+/**
+ * An address that wrote to a line, even automatically, does not count as a new conversation of that line.
+ * @returns whether it is the first message that the line exchanges with the address.
+ */
 async function recordInbound(
   db: TenantDb,
   lineId: string,
   address: string,
   { at, autoReply }: InboundReply,
-): Promise<void> {
+): Promise<boolean> {
   await db.query(sql.type(NoRows)`
     insert into conversations (workspace_id, address, line_id, last_inbound_at)
     values (${db.workspaceId}, ${address}, ${lineId}, ${autoReply ? null : sql.timestamp(at)})
     on conflict (workspace_id, address) do update set
       line_id = coalesce(conversations.line_id, excluded.line_id),
       last_inbound_at = greatest(conversations.last_inbound_at, excluded.last_inbound_at)`);
-  await db.query(sql.type(NoRows)`
+  const { rowCount } = await db.query(sql.type(NoRows)`
     insert into line_contacts (workspace_id, line_id, address, since)
     values (${db.workspaceId}, ${lineId}, ${address}, ${sql.timestamp(at)})
     on conflict do nothing`);
+  return rowCount > 0;
 }
 
 async function insertInbound(
@@ -185,16 +194,12 @@ const ANSWER_MS = 24 * 3_600_000;
 
 const LineIdRow = z.object({ lineId: z.string().nullable() });
 
-/**
- * Queued messages to the contact become answers: they take priority, do not count as new conversations, and return from
- * where a cap on new conversations had moved them.
- */
+/** Queued messages to the contact become answers: they take priority, and do not count as new conversations. */
 async function prioritizeAnswers(db: TenantDb, address: string, at: Date, now: Date): Promise<void> {
   const until = new Date(at.getTime() + ANSWER_MS);
   if (until <= now) return;
   const lineIds = await db.anyFirst(sql.type(LineIdRow)`
-    update messages set answers_until = greatest(answers_until, ${sql.timestamp(until)}), updated_at = now(),
-      scheduled_at = case when hold_reason in ('hourly_new_cap', 'daily_new_cap') then ${sql.timestamp(now)} else scheduled_at end
+    update messages set answers_until = greatest(answers_until, ${sql.timestamp(until)}), is_new = false, updated_at = now()
     where workspace_id = ${db.workspaceId} and address = ${address} and status in ('pending', 'scheduled')
     returning line_id`);
   for (const lineId of lineIds) if (lineId !== null) wake(db, linePacerId(lineId), now, 'messagesDue');

@@ -44,7 +44,9 @@ export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue
     ) select * from queues)`;
   const rows = await db.any(sql.type(Queue)`
     select q.workspace_id, q.line_id from (
-      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held and line_id is not null`)}
+      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held and not force_fallback and line_id is not null`)}
+      union
+      ${queued(sql.fragment`status in ('pending', 'scheduled') and not held and force_fallback and line_id is not null`)}
       union
       ${queued(sql.fragment`fallback_sms = 'due' and line_id is not null`)}
     ) q

@@ -1,7 +1,7 @@
 import { credentialsRefusal, type SendOutcome } from '#domain/send-outcome.ts';
 import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
-import { type AttemptRow, callHistory, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
+import { type AttemptRow, callHistories, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
@@ -113,7 +113,8 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
 async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Promise<boolean> {
   if (message.lineId === null) return false;
   const yesterday = new Date(now.getTime() - OUTAGE_TOLERANCE_MS);
-  const { failedRounds } = await callHistory(db, message.lineId, yesterday);
+  const calls = await callHistories(db, [message.lineId], yesterday);
+  const failedRounds = calls.get(message.lineId)?.failedRounds ?? 0;
   return failedRounds >= FAILED_ROUNDS_TO_OPEN && (await firstAttemptAt(db, message.id)) > yesterday;
 }
 

@@ -1,0 +1,72 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { circuitAt } from '#domain/circuit.ts';
+import type { PacedLine, UsedUp } from '#domain/pacing.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { callHistories } from './attempts.ts';
+import { LineRow, pacedLine } from './lines.ts';
+import { isPastDue, workspaceTimezone } from './workspaces.ts';
+
+/** Older calls say nothing about the carrier's current state. */
+const CALLS_COUNT_MS = 24 * 3_600_000;
+
+/** A line as the pacing rules see it, and when it sent last. */
+export interface LinePace {
+  line: PacedLine;
+  lastSentAt: Date | null;
+}
+
+const SendingRow = LineRow.extend({ lastSentAt: z.date().nullable() });
+
+/** Of these lines those that are the workspace's, by id. */
+export async function findPacedLines(
+  db: TenantDb,
+  lineIds: readonly string[],
+  now: Date,
+): Promise<Map<string, LinePace>> {
+  if (lineIds.length === 0) return new Map();
+  const rows = await db.any(sql.type(SendingRow)`
+    select l.*, (
+      select max(a.started_at) from attempts a where a.workspace_id = l.workspace_id and a.line_id = l.id
+        and a.kind = 'primary' and (a.outcome is null or a.outcome in ('accepted', 'unknown'))
+    ) last_sent_at
+    from lines l where l.workspace_id = ${db.workspaceId} and l.id = any(${sql.array([...lineIds], 'text')})`);
+  const paced = await paceLines(db, rows, now);
+  return new Map(
+    rows.map(({ lastSentAt }, index) => {
+      const line = paced[index] as PacedLine;
+      return [line.id, { line, lastSentAt }];
+    }),
+  );
+}
+
+/** A line with what the rules ask of its workspace and its carrier. */
+export async function loadPacedLine(db: TenantDb, row: LineRow, now: Date): Promise<PacedLine> {
+  const [line] = await paceLines(db, [row], now);
+  return line as PacedLine;
+}
+
+async function paceLines(db: TenantDb, rows: readonly LineRow[], now: Date): Promise<PacedLine[]> {
+  const timezone = await workspaceTimezone(db);
+  const pastDue = await isPastDue(db);
+  const calls = await callHistories(
+    db,
+    rows.map(({ id }) => id),
+    new Date(now.getTime() - CALLS_COUNT_MS),
+  );
+  return rows.map((row) => {
+    const history = calls.get(row.id);
+    return { ...pacedLine(row, timezone), pastDue, ...(history && { circuit: circuitAt(history, now) }) };
+  });
+}
+
+/** Remembers which caps are used up. Under the line's lock. */
+export async function setUsedUp(db: TenantDb, lineId: string, usedUp: UsedUp): Promise<void> {
+  const at = (end: Date | null) => (end === null ? sql.fragment`null` : sql.timestamp(end));
+  // Not `updated_at`: no setting changes.
+  await db.query(sql.type(NoRows)`
+    update lines set hourly_new_used_up = ${at(usedUp.hourlyNew)}, daily_new_used_up = ${at(usedUp.dailyNew)},
+      daily_total_used_up = ${at(usedUp.dailyTotal)}
+    where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+}

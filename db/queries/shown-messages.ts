@@ -1,0 +1,101 @@
+import { sql } from 'slonik';
+import type { Message } from '#domain/message.ts';
+import { type PacedLine, type ShownWait, shownWait } from '#domain/pacing.ts';
+import { IdRow } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { sendWindow } from './message-window.ts';
+import { listMessages, type MessageFilter, type MessageRow, presentMessage } from './messages.ts';
+import { findPacedLines, type LinePace } from './paced-lines.ts';
+
+/** Messages read at once for a filter on a status that is not stored, and at most for one page. */
+const CHUNK = 500;
+const MOST_READ = 5000;
+
+/** Messages as the API shows them: those that wait with the time at which they leave at the earliest, and why not now. */
+export async function showMessages(db: TenantDb, rows: readonly MessageRow[], now: Date): Promise<Message[]> {
+  return (await showWaits(db, rows, now)).map(({ row }) => presentMessage(row));
+}
+
+/** Messages as they are shown, each with what has moved it. */
+export async function showWaits(
+  db: TenantDb,
+  rows: readonly MessageRow[],
+  now: Date,
+): Promise<{ row: MessageRow; moved: ShownWait['moved'] }[]> {
+  const waiting = rows.filter(isQueued);
+  const lineIds = new Set(waiting.flatMap(({ lineId }) => lineId ?? []));
+  const lines = await findPacedLines(db, [...lineIds], now);
+  const stopped = await stoppedCampaigns(db, waiting);
+  return rows.map((row) => {
+    const pace = isQueued(row) && !stopped.has(row.campaignId ?? '') ? lines.get(row.lineId ?? '') : null;
+    return pace ? withWait(row, pace, now) : { row, moved: null };
+  });
+}
+
+/**
+ * A page of `showMessages`, newest first, starting after the id `cursor`. What a cap or its window has moved shows as
+ * `scheduled` whatever is stored, so a filter on a status may read more than it returns, and end a page early.
+ */
+export async function listShownMessages(
+  db: TenantDb,
+  filter: MessageFilter,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  now: Date,
+): Promise<{ messages: Message[]; nextCursor: string | null }> {
+  const isStored = filter.status !== 'pending' && filter.status !== 'scheduled';
+  const size = isStored ? limit + 1 : Math.min(CHUNK, 2 * (limit + 1));
+  const found: Message[] = [];
+  let after = cursor;
+  for (let read = 0; read < MOST_READ; read += size) {
+    const rows = await listMessages(db, filter, { limit: size, cursor: after });
+    const shown = await showMessages(db, rows, now);
+    found.push(...shown.filter(({ status }) => filter.status === undefined || status === filter.status));
+    if (found.length > limit) {
+      const messages = found.slice(0, limit);
+      return { messages, nextCursor: messages.at(-1)?._id ?? null };
+    }
+    if (rows.length < size) return { messages: found, nextCursor: null };
+    after = rows.at(-1)?.id;
+  }
+  return { messages: found, nextCursor: after ?? null };
+}
+
+const isQueued = ({ status, held, lineId }: MessageRow): boolean =>
+  (status === 'pending' || status === 'scheduled') && !held && lineId !== null;
+
+function withWait(row: MessageRow, { line, lastSentAt }: LinePace, now: Date) {
+  if (row.forceFallback) return { row: withStop(row, line, now), moved: null };
+  const wait = shownWait(
+    line,
+    { lastSentAt },
+    {
+      scheduledAt: row.scheduledAt,
+      isNew: row.isNew,
+      isAnswer: row.answersUntil !== null && row.answersUntil > now,
+      ...sendWindow(row),
+    },
+    now,
+  );
+  const shown = {
+    ...row,
+    status: wait.moved ? ('scheduled' as const) : row.status,
+    scheduledAt: wait.scheduledAt,
+    holdReason: wait.holdReason === undefined ? row.holdReason : wait.holdReason,
+  };
+  return { row: shown, moved: wait.moved };
+}
+
+/** What leaves as SMS at once keeps no pace, but waits for the subscription and for the operator. */
+function withStop(row: MessageRow, { pastDue, paused }: PacedLine, now: Date): MessageRow {
+  if (row.scheduledAt > now || !(pastDue || paused)) return row;
+  return { ...row, holdReason: pastDue ? 'subscription_past_due' : 'line_paused' };
+}
+
+async function stoppedCampaigns(db: TenantDb, rows: readonly MessageRow[]): Promise<Set<string>> {
+  const ids = [...new Set(rows.flatMap(({ campaignId }) => campaignId ?? []))];
+  if (ids.length === 0) return new Set();
+  const stopped = await db.anyFirst(sql.type(IdRow)`
+    select id from campaigns
+    where workspace_id = ${db.workspaceId} and id = any(${sql.array(ids, 'text')}) and status <> 'active'`);
+  return new Set(stopped);
+}
