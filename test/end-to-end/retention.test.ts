@@ -133,6 +133,30 @@ describe('retention', () => {
     expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([]);
   });
 
+  it('deletes the rest while somebody reads a table whose partitions it is to make', async () => {
+    const { id: workspaceId } = await createWorkspace(app);
+    await insertRow(app, 'unreadable_inbound', {
+      workspace_id: workspaceId,
+      line_id: newId(),
+      reference: newId(),
+      reason: 'none',
+      created_at: inDays(-31),
+    });
+    const last = () =>
+      systemDb(app.pools).one(sql.type(z.object({ name: z.string(), before: z.string() }))`
+        select * from partitions_of('events') where before is not null order by before desc limit 1`);
+    const made = await last();
+    await connected(app.ownerUrl, async (other) => {
+      await other.query(`drop table ${made.name}`);
+      await other.query('begin; select from events');
+      await expect(retention()).rejects.toThrow('Workflow execution failed');
+      expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([]);
+      await other.query('rollback');
+    });
+    await retention();
+    expect(await last()).toEqual(made);
+  });
+
   it.each(DAILY)('drops a partition of $table as a whole, when all of it is past its time', async (daily) => {
     const { table, key, row } = daily;
     const { id: workspaceId } = await createWorkspace(app);
