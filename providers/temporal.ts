@@ -7,7 +7,7 @@ import {
   type TLSConfig,
   WithStartWorkflowOperation,
 } from '@temporalio/client';
-import type { TypedSearchAttributes, UpdateDefinition } from '@temporalio/common';
+import { TypedSearchAttributes, type UpdateDefinition } from '@temporalio/common';
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { SignalName } from '#workflows/messages/signals.ts';
@@ -175,7 +175,7 @@ export async function updateWorkflow<Verdict, O>(
   update: UpdateDefinition<Verdict, [O]>,
   order: O,
 ): Promise<Verdict> {
-  return started(workflowId, workspaceId, (type, options) =>
+  return started(client, workflowId, workspaceId, (type, options) =>
     client.workflow.executeUpdateWithStart(update, {
       args: [order],
       startWorkflowOperation: new WithStartWorkflowOperation(type, {
@@ -193,15 +193,22 @@ export async function signalWorkflow(
   workspaceId: string,
   signal: SignalName,
 ): Promise<void> {
-  await started(workflowId, workspaceId, (type, options) =>
+  await started(client, workflowId, workspaceId, (type, options) =>
     client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] }),
   );
 }
 
 type Start = Omit<ReturnType<typeof wakeStart>, 'type' | 'attributes'>;
 
+/**
+ * Which search attributes a client's namespace has accepted: one whose owner has not registered some of them refuses a
+ * start that has them.
+ */
+const accepted = new WeakMap<Client, number>();
+
 /** Asks with the means to start the workflow. */
 async function started<T>(
+  client: Client,
   workflowId: string,
   workspaceId: string,
   ask: (
@@ -210,13 +217,15 @@ async function started<T>(
   ) => Promise<T>,
 ): Promise<T> {
   const { type, attributes, ...start } = wakeStart(workflowId, workspaceId);
-  for (const [position, typedSearchAttributes] of attributes.entries()) {
+  const least = attributes.length - 1;
+  for (let position = accepted.get(client) ?? 0; ; position += 1) {
     try {
-      return await ask(type, { ...start, workflowId, typedSearchAttributes });
+      const typedSearchAttributes = attributes[position] ?? new TypedSearchAttributes();
+      const answer = await ask(type, { ...start, workflowId, typedSearchAttributes });
+      accepted.set(client, position);
+      return answer;
     } catch (error) {
-      // A namespace whose owner has not registered some search attributes refuses a start that has them.
-      if (!isInvalidArgument(error) || position === attributes.length - 1) throw error;
+      if (!isInvalidArgument(error) || position >= least) throw error;
     }
   }
-  throw new Error('a start is tried at least once');
 }

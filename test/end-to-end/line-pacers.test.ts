@@ -142,6 +142,28 @@ describe('the pacer of a line', () => {
     });
   });
 
+  it('tells its story by the names of its signals, and looks at any other as well', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    await send(lineId);
+    await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
+    const signals = async () =>
+      ((await pacer(lineId).fetchHistory()).events ?? []).flatMap(
+        ({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName ?? [],
+      );
+    await eventually(async () => (await signals()).length === 2);
+    expect(await signals()).toEqual(expect.arrayContaining(['messagesDue', 'lineChanged']));
+
+    await eventually(async () => (await details(lineId)).includes('Idle'));
+    // As a process of the version before.
+    const { historyLength } = await pacer(lineId).describe();
+    await pacer(lineId).signal('wake');
+    await eventually(async () => {
+      const { events } = await pacer(lineId).fetchHistory();
+      const since = (events ?? []).slice(historyLength);
+      return since.some(({ activityTaskCompletedEventAttributes: done }) => done);
+    });
+  });
+
   it('ends when it has been idle for a day', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await wake(lineId);

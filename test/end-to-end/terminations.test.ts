@@ -32,6 +32,8 @@ afterAll(async () => {
   await Promise.all(mailboxes.map((mailbox) => mailbox.stop()));
 });
 
+const ENDS = ['before', 'during', 'after', 'canceled'] as const;
+
 /** Scenarios that are being started. */
 const AT_ONCE = 6;
 
@@ -247,7 +249,7 @@ async function sweep(): Promise<void> {
   await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
 }
 
-describe('a workflow that is terminated at any of its steps', () => {
+describe('a workflow that is terminated at any of its steps, or whose activity is paused', () => {
   it('is begun again by the sweep, and does what it was to do, once', async () => {
     const wholes = await Promise.all(
       Object.keys(SCENARIOS).map(async (type) => ({ type, ...(await start(type)) })),
@@ -257,7 +259,7 @@ describe('a workflow that is terminated at any of its steps', () => {
     const runs = wholes.flatMap(({ type, desk }) =>
       Array.from({ length: terminator.countOf(type, desk.owner) }, (_, index) => index + 1).flatMap(
         (activity) =>
-          (['before', 'during', 'after', 'canceled'] as const).map((when) => ({
+          (activity <= 2 ? [...ENDS, 'paused' as const] : ENDS).map((when) => ({
             type,
             step: { activity, when },
           })),

@@ -7,11 +7,12 @@ import { eventually } from './app.ts';
 /**
  * Where a workflow is terminated: before its n-th activity begins, which then does nothing; while that runs, which it
  * does to its end as one does whose worker has not heard of it; or after it, at the timer or the wait that follows.
- * `canceled`: it is canceled while that runs, and ends as it likes.
+ * `canceled`: it is canceled while that runs, and ends as it likes. `paused`: the workflow stays, but an operator pauses
+ * that activity, whose worker dies, and unpauses it later.
  */
 export interface Step {
   activity: number;
-  when: 'before' | 'during' | 'after' | 'canceled';
+  when: 'before' | 'during' | 'after' | 'canceled' | 'paused';
 }
 
 /** Terminates workflows at their steps, by type and owner (workspace or agency), and counts their activities. */
@@ -42,6 +43,28 @@ export function watchWorkers(client: () => Client): Terminator {
         const step = steps.get(key);
         if (step?.activity !== count) return next(input);
         const workflow = client().workflow.getHandle(info.workflowExecution?.workflowId ?? '');
+        // Local activities cannot be paused.
+        if (step.when === 'paused' && info.isLocal) {
+          terminated.add(key);
+          return next(input);
+        }
+        if (step.when === 'paused') {
+          const target = {
+            namespace: client().options.namespace,
+            execution: { workflowId: workflow.workflowId },
+            type: info.activityType,
+            identity: 'test',
+          };
+          await client().workflowService.pauseActivity({ ...target, reason: 'maintenance' });
+          void eventually(async () => {
+            const [activity] = (await workflow.describe()).raw.pendingActivities ?? [];
+            const state: number | null | undefined = activity?.state;
+            return state === PAUSED;
+          })
+            .then(() => client().workflowService.unpauseActivity(target))
+            .then(() => terminated.add(key));
+          throw ApplicationFailure.create({ message: 'its worker died' });
+        }
         const terminate = async () => {
           // One that has ended by itself needs no termination.
           const end =
@@ -79,5 +102,8 @@ export function watchWorkers(client: () => Client): Terminator {
     isDone: (type, owner) => terminated.has(keyOf(type, owner)),
   };
 }
+
+/** `PENDING_ACTIVITY_STATE_PAUSED` in Temporal's API. */
+const PAUSED = 4;
 
 const keyOf = (type: string, owner: string): string => `${type} ${owner}`;

@@ -85,7 +85,12 @@ const LINE_WORKFLOWS = new Set(['line-pacer', 'line-request', 'mailbox-reader'])
 
 /** Its state until its first look. */
 const startsAs = (kind: string): string =>
-  ({ campaign: 'active', 'line-request': 'provisioning', 'ai-draft': 'waiting' })[kind] ?? 'idle';
+  ({
+    'line-pacer': 'sending',
+    campaign: 'active',
+    'line-request': 'provisioning',
+    'ai-draft': 'waiting',
+  })[kind] ?? 'idle';
 
 /** An id that names no kind of workflow that is woken. */
 export class UnknownWorkflow extends Error {}

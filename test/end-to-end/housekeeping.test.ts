@@ -1,0 +1,68 @@
+import { ScheduleNotFoundError, type WorkflowHandle } from '@temporalio/client';
+import { sql } from 'slonik';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NoRows } from '#db/rows.ts';
+import { systemDb } from '#db/transactions.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({ worker: false });
+});
+afterAll(() => app.stop());
+
+const schedule = (id: string) => app.temporal.schedule.getHandle(id).describe();
+
+describe('housekeeping', () => {
+  it('takes the place of the former schedules, and wakes at once what is overdue', async () => {
+    await app.temporal.schedule.create({
+      scheduleId: 'line-health',
+      spec: { intervals: [{ every: '1 minute' }] },
+      action: { type: 'startWorkflow', workflowType: 'lineHealth', taskQueue: MAIN_QUEUE },
+    });
+    const workspace = await createWorkspace(app);
+    const lineId = await createLine(app, workspace.id);
+    const to = phone();
+    const message = { message: 'Hello', recipientPhone: to };
+    expect((await apiClient(app.url, workspace.key)('POST', '/api/messages', message)).status).toBe(201);
+    // Its signal is lost, and its time is over.
+    const pacer = app.temporal.workflow.getHandle(linePacerId(lineId));
+    await eventually(() => pacer.terminate().then(() => true));
+    await systemDb(app.pools).query(sql.type(NoRows)`
+      update workflow_wakes set wake_at = now() - interval '1 minute', sweep_at = now() - interval '1 second'`);
+
+    await app.startWorker();
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+    expect(await signalsOf(pacer)).toEqual(['overdue']);
+    await expect(schedule('line-health')).rejects.toThrow(ScheduleNotFoundError);
+    expect((await schedule('housekeeping')).spec.intervals).toMatchObject([{ every: 600_000 }]);
+  });
+
+  it('does in one activity of its own, besides probes, what is not done in the database', async () => {
+    const names = await eventually(async () => {
+      let id = '';
+      const runs = app.temporal.workflow.list({ query: "WorkflowType = 'housekeeping'" });
+      for await (const { workflowId } of runs) id = workflowId;
+      const { events } = await app.temporal.workflow.getHandle(id).fetchHistory();
+      const timers = (events ?? []).filter(({ timerStartedEventAttributes: timer }) => timer);
+      const activities = (events ?? []).flatMap(
+        ({ activityTaskScheduledEventAttributes: activity }) => activity?.activityType?.name ?? [],
+      );
+      return timers.length > 0 && activities;
+    });
+    expect(names.filter((name) => name !== 'probeLines')).toEqual(['trim']);
+  });
+});
+
+async function signalsOf(workflow: WorkflowHandle): Promise<string[]> {
+  const { events } = await workflow.fetchHistory();
+  return (events ?? []).flatMap(
+    ({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName ?? [],
+  );
+}
