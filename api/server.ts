@@ -33,7 +33,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const temporal = createTemporalClient(config.temporal);
   const waker = createWaker(temporal, logger);
   const pools = await createApiPools(config.database, config.databasePoolSize, waker);
-  const metrics = createMetrics();
+  const metrics = createMetrics({ pools, logger });
   const egress = createEgress({ allowPrivate: config.webhooks.allowPrivate, httpsOnly: config.production });
   const signer = createSigner(config.signingKeys);
   const links = createSignedLinks(config.publicUrl, signer);

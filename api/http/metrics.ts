@@ -1,3 +1,7 @@
+import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
+import type { Pools } from '#db/pools.ts';
+import { systemDb } from '#db/transactions.ts';
+import type { Logger } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** The Prometheus metrics of an API process. */
@@ -7,13 +11,16 @@ export interface Metrics {
   duration: Histogram<'route' | 'method'>;
   intakeBatch: Histogram;
   waitingWakes: Gauge;
-  unreadableInbound: Gauge;
 }
 
-export function createMetrics(): Metrics {
+/** Anyone may request `/metrics`, so it queries the database no more often than this. */
+const COUNT_EVERY_MS = 5000;
+
+export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger }): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
+  registry.registerMetric(unreadableInbound(pools, logger));
   return {
     registry,
     requests: new Counter({
@@ -35,15 +42,29 @@ export function createMetrics(): Metrics {
       buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
       registers,
     }),
-    unreadableInbound: new Gauge({
-      name: 'linepace_unreadable_inbound_messages',
-      help: 'Inbound messages of the last 30 days that were skipped because they could not be parsed',
-      registers,
-    }),
     waitingWakes: new Gauge({
       name: 'linepace_waiting_wakes',
       help: 'Workflows that are still to be signaled because Temporal did not respond',
       registers,
     }),
   };
+}
+
+function unreadableInbound(pools: Pools, logger: Logger): Gauge {
+  let countedAt = -Infinity;
+  return new Gauge({
+    name: 'linepace_unreadable_inbound_messages',
+    help: 'Inbound messages of the last 30 days that were skipped because they could not be parsed',
+    registers: [],
+    async collect() {
+      if (performance.now() - countedAt < COUNT_EVERY_MS) return;
+      countedAt = performance.now();
+      try {
+        this.set(await countUnreadable(systemDb(pools)));
+      } catch (error) {
+        // The other metrics matter most while the database does not respond.
+        logger.warn({ error }, 'unreadable inbound messages could not be counted');
+      }
+    },
+  });
 }

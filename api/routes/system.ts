@@ -1,7 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { newestMigration } from '#db/migrate.ts';
-import { countUnreadable } from '#db/commands/inbound/unreadable.ts';
 import { systemDb } from '#db/transactions.ts';
 import { publicRoute } from '../http/route.ts';
 
@@ -67,14 +66,8 @@ export const systemRoutes = [
     tag: 'System',
     summary: 'Metrics in the Prometheus text format',
     contentTypes: { 200: 'text/plain' },
-    async respond(context, { metrics, waker, pools, logger }) {
+    async respond(context, { metrics, waker }) {
       metrics.waitingWakes.set(waker.waiting);
-      try {
-        metrics.unreadableInbound.set(await countUnreadable(systemDb(pools)));
-      } catch (error) {
-        // The other metrics matter most while the database does not respond.
-        logger.warn({ error }, 'unreadable inbound messages could not be counted');
-      }
       context.type = metrics.registry.contentType;
       context.body = await metrics.registry.metrics();
     },

@@ -143,3 +143,47 @@ it('attempts past their time are found by their age', async () => {
     expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toMatch('Bitmap Index Scan on attempts_age');
   });
 });
+
+it.each(['zqx', 'zq'])(
+  'a search for what no lead has (%s) reads no more than the newest of them',
+  async (search) => {
+    const workspace = await createWorkspace(app);
+    const api = apiClient(app.url, workspace.key);
+    const { body } = await api('POST', '/api/lists', { name: 'Many' });
+    await connected(app.ownerUrl, async (owner) => {
+      await owner.query(
+        `insert into leads (workspace_id, id, list_id, first_name)
+       select $1, lpad(to_hex(n), 24, '0'), $2, 'Person ' || n from generate_series(1, 20000) n`,
+        [workspace.id, body.list._id],
+      );
+      await owner.query('analyze leads');
+      const fetched = async (): Promise<number> => {
+        const { rows } = await owner.query(
+          `select idx_tup_fetch + seq_tup_read read from pg_stat_user_tables where relname = 'leads'`,
+        );
+        return Number(rows[0].read);
+      };
+      const before = await fetched();
+      const found = await api('GET', `/api/leads?search=${search}`);
+      expect([found.status, found.body.leads]).toEqual([200, []]);
+      await eventually(async () => (await fetched()) > before);
+      expect((await fetched()) - before).toBeLessThan(5000);
+      // What many have is found among the newest alone.
+      expect((await api('GET', '/api/leads?search=per&limit=5')).body.leads).toHaveLength(5);
+    });
+  },
+);
+
+it('metrics are counted in the database once, however often they are requested', async () => {
+  const counts = () =>
+    connected(app.ownerUrl, async (owner) => {
+      const { rows } = await owner.query(
+        `select seq_scan + idx_scan scans from pg_stat_user_tables where relname = 'unreadable_inbound'`,
+      );
+      return Number(rows[0].scans);
+    });
+  const before = await counts();
+  for (let times = 0; times < 20; times += 1) expect((await fetch(`${app.url}/metrics`)).status).toBe(200);
+  await eventually(async () => (await counts()) > before);
+  expect((await counts()) - before).toBeLessThanOrEqual(2);
+});
