@@ -162,9 +162,20 @@ async function claimDue(
       now,
     );
     await restContacts(db, line.id, open, choice.resting, choice.send, now);
-    wanted = await keepWanted(db, state, wanted, urgent, choice);
+    wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
     if (found.length === 0) return { claims: [], nextAt: next.at, reason: operatorsReason(next.reason) };
-    if (choice.send.length > 0) return claim(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
+    if (choice.send.length > 0) {
+      const claimed = await claim(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
+      const left = claimed.claims.map(({ message }) => message.id);
+      // What somebody else is just changing is not claimed, and still wanted.
+      await keepWanted(
+        db,
+        line,
+        wanted,
+        wanted.filter((id) => !left.includes(id)),
+      );
+      return claimed;
+    }
     await markNew(db, misplacedOf(due, choice));
   }
   return lookAgain(now);
@@ -184,22 +195,19 @@ const lookAgain = (now: Date): Claimed => ({
   reason: 'others are changing what is due',
 });
 
-/**
- * What an operator wants to leave now is forgotten once it leaves, or a rule keeps it from leaving now.
- * @returns what is left of it.
- */
+/** What an operator wants to leave now, unless a rule keeps it from leaving now. */
+const stillWanted = (urgent: readonly QueuedMessage[], { held }: Choice): string[] =>
+  urgent.filter(({ id, optedOut }) => !optedOut && !held.includes(id)).map(({ id }) => id);
+
+/** What an operator wants to leave now is forgotten once it leaves, or cannot. @returns what is left of it. */
 async function keepWanted(
   db: TenantDb,
-  { line }: LineState,
+  { id: lineId }: PacedLine,
   wanted: readonly string[],
-  urgent: readonly QueuedMessage[],
-  { send, held }: Choice,
+  left: readonly string[],
 ): Promise<string[]> {
-  const left = urgent
-    .filter(({ id, optedOut }) => !optedOut && !send.includes(id) && !held.includes(id))
-    .map(({ id }) => id);
   const kept = wanted.filter((id) => left.includes(id));
-  if (kept.length < wanted.length) await setSendNow(db, line.id, kept);
+  if (kept.length < wanted.length) await setSendNow(db, lineId, kept);
   return kept;
 }
 

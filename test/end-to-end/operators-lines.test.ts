@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { planSends } from '#activities/send-plan.ts';
+import { withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { lock } from '#test/support/locks.ts';
 import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
 import { planQuery } from '#workflows/messages/queries.ts';
 import { STATE } from '#workflows/messages/search-attributes.ts';
@@ -123,6 +126,23 @@ describe('sending now', () => {
       `Dana: message.sent_now ${last.id} maintenance`,
       `Dana: message.sent_now ${second.id} maintenance`,
     ]);
+  });
+
+  it('is not forgotten when somebody else is just changing the conversation', async () => {
+    const [quick, slow] = [
+      await createLine(app, workspace.id),
+      await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 3600 }),
+    ];
+    const known = await queue(quick);
+    const first = await queue(slow);
+    await eventually(async () => (await isSent(known.to)) && (await isSent(first.to)));
+    const wanted = await queue(slow, { recipientPhone: known.to });
+    const conversation = await lock(app, 'conversations', known.to, 'address');
+    await tell(slow, sendNow, { ...DANA, messageId: wanted.id });
+    const look = await withTenant(app.pools, workspace.id, (db) => planSends(db, slow, 1000, new Date()));
+    expect(look?.claims).toEqual([]);
+    await conversation.release();
+    await eventually(async () => (await sentTo(app, known.to)).length === 2);
   });
 
   it('is refused by a cap, an opt-out, a window and a line that cannot send', async () => {

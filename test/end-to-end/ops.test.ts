@@ -84,13 +84,12 @@ describe('npm run ops', () => {
     ]);
   });
 
-  it('asks for the payment of a requested line, and gives up one that is being set up', async () => {
+  it('asks for the payment of a requested line, and gives up none that is not being set up', async () => {
     const request = { channelType: 'email', firstName: 'Ada', lastName: 'Lovelace' };
-    const { line, paymentUrl } = (await api('POST', '/api/line-requests', request)).body;
+    const { line } = (await api('POST', '/api/line-requests', request)).body;
     const lineId: string = line._id;
     expect(await verdict('check-payment', lineId, ...BY)).toEqual({ lineId, status: 'awaiting_payment' });
     expect((await refusal('give-up', lineId, ...BY)).code).toBe('INVALID_STATE');
-    expect((await fetch(paymentUrl, { method: 'POST' })).status).toBeLessThan(400);
   });
 
   it('pauses, resumes and archives a campaign', async () => {
