@@ -1,34 +1,14 @@
 import { z } from 'zod';
 import { findFallbackConfig, saveFallbackConfig } from '#db/queries/fallback-config.ts';
-import { TemplateText } from '#domain/message.ts';
+import {
+  FallbackConfig,
+  FallbackConfigPatch,
+  missingField,
+  patchFallbackConfig,
+} from '#domain/fallback-config.ts';
 import { secretContext } from '#providers/secret-box.ts';
 import { invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
-
-/** The workspace's SMS account. The token is never returned. */
-const FallbackConfig = z
-  .object({
-    enabled: z.boolean(),
-    provider: z.enum(['twilio', 'simulated']),
-    accountSid: z.string().nullable(),
-    fromNumber: z.string().nullable(),
-    messagingServiceSid: z.string().nullable(),
-    defaultMessage: z.string().nullable(),
-  })
-  .meta({ id: 'FallbackConfig' });
-
-const FallbackConfigPatch = z
-  .object({
-    enabled: z.boolean(),
-    provider: z.enum(['twilio', 'simulated']),
-    accountSid: z.string().max(100),
-    authToken: z.string().min(1).max(200),
-    fromNumber: z.string().max(40).nullable(),
-    messagingServiceSid: z.string().max(100).nullable(),
-    defaultMessage: TemplateText.max(1600).nullable(),
-  })
-  .partial()
-  .meta({ id: 'FallbackConfigPatch' });
 
 const ResponseBody = z.object({ success: z.literal(true), config: FallbackConfig.nullable() });
 
@@ -55,34 +35,18 @@ export const fallbackConfigRoutes = [
     body: FallbackConfigPatch,
     responses: { 200: ResponseBody },
     audit: { action: 'fallback.updated', target: 'workspace', changes: ['enabled', 'provider'] },
-    async handler({ db, body: { authToken, ...patch }, secrets, config: { production } }) {
-      const before = await findFallbackConfig(db);
-      const provider = patch.provider ?? before?.provider;
-      if (!provider) throw invalid('provider', 'is required');
-      if (provider === 'simulated' && production)
+    async handler({ db, body, secrets, config: { production } }) {
+      const patched = patchFallbackConfig(await findFallbackConfig(db), body);
+      if (!patched) throw invalid('provider', 'is required');
+      if (patched.provider === 'simulated' && production)
         throw invalid('provider', 'simulated is not available in production');
+      const context = secretContext('fallback', db.workspaceId, 'auth-token');
       const config = await saveFallbackConfig(db, {
-        enabled: patch.enabled ?? before?.enabled ?? true,
-        provider,
-        accountSid: patch.accountSid ?? before?.accountSid ?? null,
-        fromNumber: patch.fromNumber === undefined ? (before?.fromNumber ?? null) : patch.fromNumber,
-        messagingServiceSid:
-          patch.messagingServiceSid === undefined
-            ? (before?.messagingServiceSid ?? null)
-            : patch.messagingServiceSid,
-        defaultMessage:
-          patch.defaultMessage === undefined ? (before?.defaultMessage ?? null) : patch.defaultMessage,
-        ...(authToken !== undefined && {
-          authTokenSealed: secrets.seal(authToken, secretContext('fallback', db.workspaceId, 'auth-token')),
-        }),
+        ...patched,
+        ...(body.authToken !== undefined && { authTokenSealed: secrets.seal(body.authToken, context) }),
       });
-      if (provider === 'twilio' && config.enabled) {
-        if (config.accountSid === null) throw invalid('accountSid', 'is required for twilio');
-        if (!config.hasAuthToken) throw invalid('authToken', 'is required for twilio');
-        if (config.fromNumber === null && config.messagingServiceSid === null) {
-          throw invalid('fromNumber', 'fromNumber or messagingServiceSid is required for twilio');
-        }
-      }
+      const missing = missingField(config);
+      if (missing) throw invalid(missing.field, missing.message);
       return { status: 200, body: { success: true, config } };
     },
   }),

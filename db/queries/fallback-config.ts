@@ -1,22 +1,14 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { FallbackConfig } from '#domain/fallback-config.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-const FallbackRow = z.object({
-  enabled: z.boolean(),
-  provider: z.enum(['twilio', 'simulated']),
-  accountSid: z.string().nullable(),
-  authTokenSealed: z.string().nullable(),
-  fromNumber: z.string().nullable(),
-  messagingServiceSid: z.string().nullable(),
-  defaultMessage: z.string().nullable(),
-});
+const FallbackRow = FallbackConfig.extend({ authTokenSealed: z.string().nullable() });
 type FallbackRow = z.infer<typeof FallbackRow>;
 
-/** The configuration without its secret. */
-export type FallbackConfig = Omit<FallbackRow, 'authTokenSealed'> & { hasAuthToken: boolean };
+type PresentedConfig = FallbackConfig & { hasAuthToken: boolean };
 
-const present = ({ authTokenSealed, ...config }: FallbackRow): FallbackConfig => ({
+const present = ({ authTokenSealed, ...config }: FallbackRow): PresentedConfig => ({
   ...config,
   hasAuthToken: authTokenSealed !== null,
 });
@@ -28,7 +20,7 @@ export async function findFallbackAccount(db: TenantDb): Promise<FallbackRow | n
   );
 }
 
-export async function findFallbackConfig(db: TenantDb): Promise<FallbackConfig | null> {
+export async function findFallbackConfig(db: TenantDb): Promise<PresentedConfig | null> {
   const row = await findFallbackAccount(db);
   return row && present(row);
 }
@@ -37,7 +29,7 @@ export async function findFallbackConfig(db: TenantDb): Promise<FallbackConfig |
 export async function saveFallbackConfig(
   db: TenantDb,
   config: Omit<FallbackRow, 'authTokenSealed'> & { authTokenSealed?: string },
-): Promise<FallbackConfig> {
+): Promise<PresentedConfig> {
   const row = await db.one(sql.type(FallbackRow)`
     insert into fallback_configs (workspace_id, enabled, provider, account_sid, auth_token_sealed, from_number,
       messaging_service_sid, default_message)
