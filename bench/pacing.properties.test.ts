@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { NextLook, PacedLine } from '#domain/pacing.ts';
 import { findViolations } from './check-log.ts';
 import { type DriverOptions, type Job, LineDriver, type Round, Workspace } from './line-driver.ts';
@@ -128,7 +128,7 @@ function run(
 }
 
 describe('any lines, any work, any clock, planned anew at any time', () => {
-  test('no cap, gap or window is broken, and every look is into the future', () => {
+  it('no cap, gap or window is broken, and every look is into the future', () => {
     fc.assert(
       fc.property(scenario, (given) => {
         const { log } = run(given);
@@ -143,7 +143,7 @@ describe('any lines, any work, any clock, planned anew at any time', () => {
     );
   }, 60_000);
 
-  test('everything is sent, and in a bounded number of rounds', () => {
+  it('everything is sent, and in a bounded number of rounds', () => {
     fc.assert(
       fc.property(scenario, (given) => {
         const { drivers, log } = run(given);
@@ -154,7 +154,7 @@ describe('any lines, any work, any clock, planned anew at any time', () => {
     );
   }, 60_000);
 
-  test('messages alike but for their arrival leave in the order of arrival, whatever else is queued', () => {
+  it('messages alike but for their arrival leave in the order of arrival, whatever else is queued', () => {
     fc.assert(
       fc.property(scenario, fc.option(window), fc.integer({ min: 0, max: 1440 }), (given, window, minute) => {
         const scheduledAt = new Date(given.begin.getTime() + minute * MINUTE);
@@ -177,7 +177,7 @@ describe('any lines, any work, any clock, planned anew at any time', () => {
     );
   }, 60_000);
 
-  test('callers are shown why a message waits and when it leaves at the earliest, and that comes true', () => {
+  it('callers are shown why a message waits and when it leaves at the earliest, and that comes true', () => {
     fc.assert(
       fc.property(scenario, (given) => {
         run(given, () => {

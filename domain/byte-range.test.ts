@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseRange } from './byte-range.ts';
 
-it.each([
+test.each([
   ['bytes=0-99', { start: 0, end: 99 }],
   ['bytes=990-', { start: 990, end: 999 }],
   ['bytes=-1', { start: 999, end: 999 }],

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { dayBounds, daysBetween, hourBounds, isTimeZone, localDate, nextMorning } from './calendar.ts';
 
 const at = (text: string): Date => new Date(text);
 const bounds = (start: string, end: string) => ({ start: at(start), end: at(end) });
 
 describe('dayBounds', () => {
-  test.each([
+  it.each([
     ['a plain day', 'America/New_York', '2026-06-10T15:00Z', '2026-06-10T04:00Z', '2026-06-11T04:00Z'],
     [
       'the 23 hours of spring',
@@ -57,7 +57,7 @@ describe('dayBounds', () => {
 });
 
 describe('hourBounds', () => {
-  test.each([
+  it.each([
     ['a half-hour offset', 'Asia/Kolkata', '2026-01-01T00:10Z', '2025-12-31T23:30Z', '2026-01-01T00:30Z'],
     [
       'the first pass of a repeated hour',
@@ -123,7 +123,7 @@ test('days and hours hold their instant and follow each other without a hole, in
 });
 
 describe('nextMorning', () => {
-  test.each([
+  it.each([
     ['is 09:00 of the day after', 'America/New_York', '2026-06-10T03:59Z', undefined, '2026-06-10T13:00Z'],
     ['also when it is before 09:00', 'America/New_York', '2026-06-10T05:00Z', undefined, '2026-06-11T13:00Z'],
     ['takes another time', 'Asia/Kolkata', '2026-06-10T10:00Z', '08:30', '2026-06-11T03:00Z'],

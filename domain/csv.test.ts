@@ -1,29 +1,29 @@
 // oxlint-disable-next-line no-restricted-imports -- reads back what was written
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { anyText } from '#test/support/any-text.ts';
 import { growth, LINEAR } from '#test/support/growth.ts';
 import { csvLine, detectDelimiter } from './csv.ts';
 
 const readBack = (text: string): string[][] => parse(text, { bom: false });
 
-it('quotes what needs it', () => {
+test('quotes what needs it', () => {
   expect(csvLine(['plain', 'a,b', 'say "hi"', 'two\nlines', ''])).toBe(
     'plain,"a,b","say ""hi""","two\nlines",\r\n',
   );
 });
 
-it('disarms formulas, and leaves phone numbers alone', () => {
+test('disarms formulas, and leaves phone numbers alone', () => {
   const cells = ['=1+1', '@SUM(A1)', '-2+3', '+1+1', '\tcmd', '+14155550100', 'a=b'];
   expect(csvLine(cells)).toBe(`'=1+1,'@SUM(A1),'-2+3,'+1+1,"'\tcmd",+14155550100,a=b\r\n`);
 });
 
-it.each(['\t', '\r', '\n'])('disarms a cell that begins with %j', (begin) => {
+test.each(['\t', '\r', '\n'])('disarms a cell that begins with %j', (begin) => {
   expect(csvLine([`${begin}1`])).toMatch(/^"?'/);
 });
 
-it.each(['=', '+', '-', '@', '＝', '＋', '－', '＠'])(
+test.each(['=', '+', '-', '@', '＝', '＋', '－', '＠'])(
   'disarms a cell that begins with %j, whatever stands before it that spreadsheets skip',
   (begin) => {
     for (const before of ['', ' ', '\n', '\r\n', '\t', '\u00a0', '\u200b', '\ufeff', '\u0001']) {
@@ -33,7 +33,7 @@ it.each(['=', '+', '-', '@', '＝', '＋', '－', '＠'])(
   },
 );
 
-it('gives every cell back as it was, but for the apostrophe of a formula', () => {
+test('gives every cell back as it was, but for the apostrophe of a formula', () => {
   const cell = fc.oneof(
     anyText(10).map((text) => text.toWellFormed()),
     fc
@@ -52,12 +52,12 @@ it('gives every cell back as it was, but for the apostrophe of a formula', () =>
   );
 });
 
-it.each([' ', '=', '"', '\n', '\u200b', '+1', 'a'])('writes a cell of %j in linear time', (unit) => {
+test.each([' ', '=', '"', '\n', '\u200b', '+1', 'a'])('writes a cell of %j in linear time', (unit) => {
   const cells = (length: number) => [unit.repeat(length / unit.length)];
   expect(growth(cells, csvLine, 10_000)).toBeLessThan(LINEAR);
 });
 
-it('finds out what divides the cells', () => {
+test('finds out what divides the cells', () => {
   expect(
     ['email', 'email,phone', 'email;phone', 'a\tb\tc,d', '"a,b,c";d;e', 'a|b'].map(detectDelimiter),
   ).toEqual([',', ',', ';', '\t', ';', '|']);

@@ -39,9 +39,10 @@ const UNSET = {
 /** Applies an update, from which omitted fields keep their value. @returns null if there is no provider yet. */
 export function patchFallbackConfig(
   current: FallbackConfig | null,
-  { authToken: _, ...patch }: FallbackConfigPatch,
+  patch: FallbackConfigPatch,
 ): FallbackConfig | null {
-  const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+  const { authToken: _, ...changes } = patch;
+  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
   const { provider, ...fields } = { ...UNSET, ...current, ...given } as Partial<FallbackConfig> &
     typeof UNSET;
   return provider === undefined ? null : { ...fields, provider };

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { dailyNewCap, DEFAULT_LIMITS, hourlyNewCap, lineGapMs } from './line-limits.ts';
 import {
   chooseSends,
@@ -72,7 +72,7 @@ function plan(
 }
 
 describe('whose turn it is', () => {
-  test('answers go first, then the earlier scheduled, then the earlier arrived', () => {
+  it('answers go first, then the earlier scheduled, then the earlier arrived', () => {
     const queue = [
       message('late', { scheduledAt: ago(10) }),
       message('second', { arrival: 900 }),
@@ -84,32 +84,32 @@ describe('whose turn it is', () => {
     expect(plan(EAGER, FRESH, [...queue, urgent]).send[0]).toBe('urgent');
   });
 
-  test('a line with a gap sends one message', () => {
+  it('a line with a gap sends one message', () => {
     expect(plan(LINE, FRESH, [message('a'), message('b')]).send).toEqual(['a']);
   });
 
-  test('a line without a gap sends no more than a batch', () => {
+  it('a line without a gap sends no more than a batch', () => {
     const queue = [message('a'), message('b'), message('c')];
     expect(plan(EAGER, FRESH, queue, { batch: 2 }).send).toEqual(['a', 'b']);
   });
 
-  test('a line whose carrier took nothing tries one message', () => {
+  it('a line whose carrier took nothing tries one message', () => {
     const line: PacedLine = { ...EAGER, circuit: { state: 'trial' } };
     expect(plan(line, FRESH, [message('a'), message('b')]).send).toEqual(['a']);
   });
 
-  test('what is not due yet says when to come back', () => {
+  it('what is not due yet says when to come back', () => {
     const due = at('2026-06-10T14:20:01Z');
     const { send, next, shown } = plan(EAGER, FRESH, [message('a', { scheduledAt: due })]);
     expect([send, next]).toEqual([[], { at: due, reason: 'scheduled' }]);
     expect(shown).toEqual([{ scheduledAt: due, holdReason: undefined, moved: null }]);
   });
 
-  test('without messages nothing is looked at before something changes', () => {
+  it('without messages nothing is looked at before something changes', () => {
     expect(plan(EAGER, FRESH, [])).toMatchObject({ send: [], next: { at: null, reason: 'idle' } });
   });
 
-  test('an opted-out contact is passed over', () => {
+  it('an opted-out contact is passed over', () => {
     expect(plan(EAGER, FRESH, [message('a', { optedOut: true })])).toMatchObject({ send: [], resting: [] });
   });
 });
@@ -117,7 +117,7 @@ describe('whose turn it is', () => {
 describe('while the line waits nothing moves', () => {
   const full = { sentToday: 999, newToday: 999, newThisHour: 999 };
 
-  test('in its gap, until the gap is over', () => {
+  it('in its gap, until the gap is over', () => {
     const lastSentAt = ago(9);
     const gapEnd = new Date(lastSentAt.getTime() + lineGapMs(LINE, lastSentAt));
     const scheduledAt = ago(60);
@@ -131,7 +131,7 @@ describe('while the line waits nothing moves', () => {
     expect(planQueue(LINE, { lastSentAt }, queue.map(laneOf), gapEnd).open).toHaveLength(1);
   });
 
-  test.each([
+  it.each([
     ['line_down', { down: true }],
     ['line_inactive', { active: false }],
     ['line_inactive', { active: false, down: true }],
@@ -145,7 +145,7 @@ describe('while the line waits nothing moves', () => {
     expect(shown).toEqual([{ scheduledAt: queue[0]?.scheduledAt, holdReason: reason, moved: null }]);
   });
 
-  test('carrier_pause, until its end', () => {
+  it('carrier_pause, until its end', () => {
     const line: PacedLine = { ...EAGER, circuit: { state: 'open', until: NEXT_HOUR } };
     const { send, next } = plan(line, FRESH, [message('a')]);
     expect([send, next]).toEqual([[], { at: NEXT_HOUR, reason: 'carrier_pause' }]);
@@ -163,41 +163,41 @@ describe('what holds a message, and until when', () => {
     return [next.reason, next.at];
   };
 
-  test('a full hour holds a new conversation until the next, in its window', () => {
+  it('a full hour holds a new conversation until the next, in its window', () => {
     expect(held({ newThisHour: 5 })).toEqual(['hourly_new_cap', NEXT_HOUR]);
     expect(held({ newThisHour: 5 }, { window: office })).toEqual(['hourly_new_cap', at('2026-06-11T12:00Z')]);
   });
 
-  test('a full day holds it until the next morning: 09:00, or its window', () => {
+  it('a full day holds it until the next morning: 09:00, or its window', () => {
     expect(held({ newToday: 50 })).toEqual(['daily_new_cap', NEXT_MORNING]);
     expect(held({ newToday: 50 }, { window: office })).toEqual(['daily_new_cap', at('2026-06-11T12:00Z')]);
     expect(held({ sentToday: 150 }, { isNew: false })).toEqual(['daily_total_cap', NEXT_MORNING]);
     expect(held({ sentToday: 150 }, { isAnswer: true })).toEqual(['daily_total_cap', NEXT_MORNING]);
   });
 
-  test('a morning counts from the end of the workspace day, whatever the zone of the window', () => {
+  it('a morning counts from the end of the workspace day, whatever the zone of the window', () => {
     const kolkata = { timezone: 'Asia/Kolkata', start: '09:00', end: '23:00' };
     expect(held({ newToday: 50 }, { window: kolkata })).toEqual(['daily_new_cap', at('2026-06-12T03:30Z')]);
   });
 
-  test('a morning waits for an allowed day', () => {
+  it('a morning waits for an allowed day', () => {
     const mondays = { timezone: 'America/New_York', days: [1, 3] };
     expect(held({ newToday: 50 }, { window: mondays })).toEqual(['daily_new_cap', at('2026-06-15T13:00Z')]);
   });
 
-  test('outside its window it waits for the opening', () => {
+  it('outside its window it waits for the opening', () => {
     const window = { ...office, start: '11:00', end: '12:00' };
     expect(held({}, { window })).toEqual(['send_window', NEXT_HOUR]);
     expect(held({ newThisHour: 5 }, { window })).toEqual(['send_window', NEXT_HOUR]);
   });
 
-  test('a cap of 0 asks again each morning', () => {
+  it('a cap of 0 asks again each morning', () => {
     expect(held({}, {}, { ...EAGER, hourlyNew: 0 })).toEqual(['hourly_new_cap', NEXT_MORNING]);
     expect(held({}, {}, { ...EAGER, dailyNew: 0 })).toEqual(['daily_new_cap', NEXT_MORNING]);
     expect(held({}, {}, { ...EAGER, dailyTotal: 0 })).toEqual(['daily_total_cap', NEXT_MORNING]);
   });
 
-  test('a contact that was just written to is left alone for the gap, unless an operator wants it', () => {
+  it('a contact that was just written to is left alone for the gap, unless an operator wants it', () => {
     const lately = { address: 'x', contactLastSentAt: ago(59) };
     const { send, resting } = plan(EAGER, FRESH, [message('a', lately)]);
     expect([send, resting]).toEqual([[], [['x', at('2026-06-10T14:20:01Z')]]]);
@@ -205,7 +205,7 @@ describe('what holds a message, and until when', () => {
     expect(plan(EAGER, FRESH, [message('a', { ...lately, isUrgent: true })]).send).toEqual(['a']);
   });
 
-  test('new-conversation caps hold back neither answers nor known contacts', () => {
+  it('new-conversation caps hold back neither answers nor known contacts', () => {
     const history = { ...FRESH, newThisHour: 5, newToday: 50 };
     const queue = [
       message('cold'),
@@ -232,7 +232,7 @@ describe('a cap that was used up', () => {
     laterAt: at('2026-06-10T07:00:00Z'),
   };
 
-  test('yesterday holds what was due then until the morning, and not what falls due at night', () => {
+  it('yesterday holds what was due then until the morning, and not what falls due at night', () => {
     const { open, next } = planQueue(night, FRESH, [lane], NIGHT);
     expect(open).toEqual([{ key: 'lane', isNew: true, since: MIDNIGHT }]);
     expect(next.at).toEqual(lane.laterAt);
@@ -245,13 +245,13 @@ describe('a cap that was used up', () => {
     expect(planQueue(night, FRESH, [lane], MORNING).open[0]?.since).toEqual(new Date(0));
   });
 
-  test('still shows when what waits for its turn was to leave', () => {
+  it('still shows when what waits for its turn was to leave', () => {
     const shown = shownWait(night, FRESH, yesterday, NOW);
     const moved = { to: MORNING, reason: 'daily_total_cap' };
     expect(shown).toEqual({ scheduledAt: MORNING, holdReason: null, moved });
   });
 
-  test('looks again at midnight when more falls due before', () => {
+  it('looks again at midnight when more falls due before', () => {
     const full = { ...FRESH, sentToday: 150 };
     const evening = at('2026-06-11T01:00:00Z');
     const line = { ...EAGER, usedUp: usedUpAt(EAGER, full, evening) };
@@ -262,7 +262,7 @@ describe('a cap that was used up', () => {
     });
   });
 
-  test('is not used up any more when a send did not leave', () => {
+  it('is not used up any more when a send did not leave', () => {
     const usedUp = usedUpAt(EAGER, { ...FRESH, newThisHour: 5 }, NOW);
     expect(usedUp.hourlyNew).toEqual(NEXT_HOUR);
     expect(usedUpAt({ ...EAGER, usedUp }, { ...FRESH, newThisHour: 4 }, NOW).hourlyNew).toBeNull();
@@ -271,14 +271,14 @@ describe('a cap that was used up', () => {
 });
 
 describe('within a batch', () => {
-  test('each send counts for the next', () => {
+  it('each send counts for the next', () => {
     const queue = ['a', 'b', 'c', 'd'].map((id) => message(id));
     expect(plan(EAGER, { ...FRESH, newThisHour: 3 }, queue).send).toEqual(['a', 'b']);
     expect(plan(EAGER, { ...FRESH, newToday: 47 }, queue).send).toEqual(['a', 'b', 'c']);
     expect(plan(EAGER, { ...FRESH, sentToday: 149 }, queue).send).toEqual(['a']);
   });
 
-  test('a second message to a new contact opens nothing and keeps the contact gap', () => {
+  it('a second message to a new contact opens nothing and keeps the contact gap', () => {
     const queue = [message('a', { address: 'x' }), message('b', { address: 'x' })];
     const history = { ...FRESH, newThisHour: 4 };
     const { send, resting } = plan(EAGER, history, queue);
@@ -290,7 +290,7 @@ describe('within a batch', () => {
 describe('the numbers', () => {
   const hours = Array.from({ length: 5000 }, (_, index) => new Date(index * 3_600_000));
 
-  test('a phone line draws 3 to 7 an hour, each as often, and keeps its draw', () => {
+  it('a phone line draws 3 to 7 an hour, each as often, and keeps its draw', () => {
     const drawn = hours.map((hour) => hourlyNewCap({ ...LINE, hourlyNew: null }, hour));
     expect(new Set(drawn)).toEqual(new Set([3, 4, 5, 6, 7]));
     for (const cap of [3, 4, 5, 6, 7]) {
@@ -303,12 +303,12 @@ describe('the numbers', () => {
     );
   });
 
-  test('an email line opens 20 an hour, and any line what was set by hand', () => {
+  it('an email line opens 20 an hour, and any line what was set by hand', () => {
     expect(hourlyNewCap({ ...LINE, channel: 'email', hourlyNew: null }, NOW)).toBe(20);
     expect(hourlyNewCap({ ...LINE, hourlyNew: 11 }, NOW)).toBe(11);
   });
 
-  test('a gap is the set one ± 50 %', () => {
+  it('a gap is the set one ± 50 %', () => {
     const gaps = hours.map((hour) => lineGapMs(LINE, hour));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(10_000);
     expect(Math.min(...gaps)).toBeLessThan(10_100);
@@ -317,7 +317,7 @@ describe('the numbers', () => {
     expect(lineGapMs({ ...LINE, minGapSeconds: 0 }, NOW)).toBe(0);
   });
 
-  test('a warm-up starts at 20 and grows by 2 each local midnight up to the limit', () => {
+  it('a warm-up starts at 20 and grows by 2 each local midnight up to the limit', () => {
     const warming = { ...LINE, warmupStartedAt: at('2026-06-10T03:30Z') }; // 9 June, 23:30 in New York
     expect(dailyNewCap(warming, at('2026-06-10T03:59Z'))).toBe(20);
     expect(dailyNewCap(warming, at('2026-06-10T04:00Z'))).toBe(22);

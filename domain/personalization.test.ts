@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { growth, LINEAR } from '#test/support/growth.ts';
 import { personalizationProblem, personalizationPrompt, PersonalizedMessage } from './personalization.ts';
 
@@ -48,7 +48,7 @@ describe('personalizationProblem', () => {
   });
 });
 
-it.each(['a-', 'a.', '!', 'acme.com/!', 'www.', 'http://', '.', 'a.b1.'])(
+test.each(['a-', 'a.', '!', 'acme.com/!', 'www.', 'http://', '.', 'a.b1.'])(
   'looks for links in a text of %j in linear time',
   (unit) => {
     const text = (length: number) => `${unit.repeat(length / unit.length)}1`;

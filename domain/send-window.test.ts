@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { clampToWindow, nextOpening, SendWindow } from './send-window.ts';
 
 const at = (text: string): Date => new Date(text);
@@ -7,7 +7,7 @@ const OFFICE = { ...NEW_YORK, start: '09:00', end: '17:00' };
 const NIGHT = { ...NEW_YORK, start: '22:00', end: '02:00' };
 
 describe('clampToWindow leaves a time inside as it is', () => {
-  test.each<[string, SendWindow | undefined, string]>([
+  it.each<[string, SendWindow | undefined, string]>([
     ['without a window', undefined, '2026-06-10T03:00Z'],
     ['at the start', OFFICE, '2026-06-10T13:00Z'],
     ['in the last second', OFFICE, '2026-06-10T20:59:59Z'],
@@ -23,7 +23,7 @@ describe('clampToWindow leaves a time inside as it is', () => {
 });
 
 describe('clampToWindow takes the next opening', () => {
-  test.each<[string, SendWindow, string, string]>([
+  it.each<[string, SendWindow, string, string]>([
     ['later today', OFFICE, '2026-06-10T12:59:59Z', '2026-06-10T13:00Z'],
     ['tomorrow, from the end on', OFFICE, '2026-06-10T21:00Z', '2026-06-11T13:00Z'],
     ['over a weekend', { ...OFFICE, days: [1, 2, 3, 4, 5] }, '2026-06-12T22:00Z', '2026-06-15T13:00Z'],

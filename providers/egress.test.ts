@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createEgress, type Egress, type EgressOptions } from './egress.ts';
 import { UrlNotAllowed } from './egress-guard.ts';
 
@@ -49,7 +49,7 @@ const at =
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
 describe('the URL', () => {
-  test.each([
+  it.each([
     ['decimal', 'http://127.0.0.1/'],
     ['one number', 'http://2130706433/'],
     ['hexadecimal', 'http://0x7f.1/'],
@@ -90,13 +90,13 @@ describe('the URL', () => {
     expect(result.error).toMatch(/^url not allowed: /);
   });
 
-  test('http is refused where https is required', async () => {
+  it('http is refused where https is required', async () => {
     const guarded = egress({ httpsOnly: true, resolve: at('93.184.216.34') });
     await expect(guarded.guard.checkUrl('http://example.com/')).rejects.toThrow('only https is allowed');
     await expect(guarded.guard.checkUrl('https://example.com/')).resolves.toBeUndefined();
   });
 
-  test('a name is refused for any one of its addresses', async () => {
+  it('a name is refused for any one of its addresses', async () => {
     const url = 'https://example.com/hook';
     await expect(egress({ resolve: at('93.184.216.34') }).guard.checkUrl(url)).resolves.toBeUndefined();
     await expect(egress({ resolve: at('10.1.2.3') }).guard.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
@@ -105,13 +105,13 @@ describe('the URL', () => {
     );
   });
 
-  test('the refusal does not tell what a name resolves to', async () => {
+  it('the refusal does not tell what a name resolves to', async () => {
     await expect(egress({ resolve: at('10.1.2.3') }).guard.checkUrl('https://example.com/')).rejects.toThrow(
       /^[^\d]*$/,
     );
   });
 
-  test('a name that does not resolve, or not soon, passes the check at registration', async () => {
+  it('a name that does not resolve, or not soon, passes the check at registration', async () => {
     const unknown = egress({ resolve: () => Promise.reject(new Error('no such name')) });
     await expect(unknown.guard.checkUrl('https://example.com/')).resolves.toBeUndefined();
     vi.useFakeTimers();
@@ -123,7 +123,7 @@ describe('the URL', () => {
 });
 
 describe('with loopback permitted', () => {
-  test.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', 'hooks.example.com'])(
+  it.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', 'hooks.example.com'])(
     '%s is reached',
     async (host) => {
       const { port } = await serve((incoming, answer) => answer.writeHead(202).end(incoming.headers.host));
@@ -142,7 +142,7 @@ describe('with loopback permitted', () => {
     },
   );
 
-  test.each([
+  it.each([
     'http://10.0.0.1/',
     'http://169.254.169.254/',
     'http://0.0.0.0/',
@@ -154,7 +154,7 @@ describe('with loopback permitted', () => {
 });
 
 describe('the connection', () => {
-  test('a name that is public when checked and loopback when connected to is refused (DNS rebinding)', async () => {
+  it('a name that is public when checked and loopback when connected to is refused (DNS rebinding)', async () => {
     const server = await serve((_incoming, answer) => answer.end('secret'));
     const resolve = vi.fn(at('127.0.0.1')).mockImplementationOnce(at('93.184.216.34'));
     const guarded = egress({ resolve });
@@ -170,7 +170,7 @@ describe('the connection', () => {
     expect(server.total()).toBe(0);
   });
 
-  test('a redirect is an answer, not a direction', async () => {
+  it('a redirect is an answer, not a direction', async () => {
     const target = await serve((_incoming, answer) => answer.end('secret'));
     const { port } = await serve((_incoming, answer) =>
       answer.writeHead(307, { location: `http://127.0.0.1:${target.port}/` }).end(),
@@ -182,7 +182,7 @@ describe('the connection', () => {
     expect(target.total()).toBe(0);
   });
 
-  test('carries path, query, headers and body as given', async () => {
+  it('carries path, query, headers and body as given', async () => {
     const { port } = await serve(async (incoming, answer) => {
       const body = (await incoming.toArray()).join('');
       answer.end(JSON.stringify([incoming.method, incoming.url, incoming.headers['x-svc-event'], body]));
@@ -192,7 +192,7 @@ describe('the connection', () => {
     expect(JSON.parse(body)).toEqual(['POST', '/a/b?c=d', 'message.sent', '{"text":"grüße"}']);
   });
 
-  test('refused: certainly not reached, and the log does not name the address', async () => {
+  it('refused: certainly not reached, and the log does not name the address', async () => {
     const server = createTcpServer();
     const { port } = await listening(server);
     await new Promise((resolve) => server.close(resolve));
@@ -200,7 +200,7 @@ describe('the connection', () => {
     expect(result).toMatchObject({ status: null, error: 'connection refused', connected: false });
   });
 
-  test('closed without an answer: the request may have arrived', async () => {
+  it('closed without an answer: the request may have arrived', async () => {
     const { port } = await listening(
       createTcpServer((socket) => socket.once('data', () => socket.destroy())),
     );
@@ -209,7 +209,7 @@ describe('the connection', () => {
     expect(result.error).toMatch(/^connection (reset|closed)/);
   });
 
-  test('a header that cannot be sent is a result, not an exception', async () => {
+  it('a header that cannot be sent is a result, not an exception', async () => {
     const { port } = await serve((_incoming, answer) => answer.end());
     const bad = { ...request, headers: { 'x-name': 'a\r\nb: c' } };
     expect(await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, bad)).toMatchObject({
@@ -221,7 +221,7 @@ describe('the connection', () => {
 });
 
 describe('time and size', () => {
-  test('an endpoint that never answers times out', async () => {
+  it('an endpoint that never answers times out', async () => {
     const server = await serve(() => {});
     const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${server.port}/`, {
       ...request,
@@ -233,7 +233,7 @@ describe('time and size', () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0));
   });
 
-  test('an answer that drips past the deadline is incomplete', async () => {
+  it('an answer that drips past the deadline is incomplete', async () => {
     const { port } = await serve((_incoming, answer) => {
       const drip = setInterval(() => answer.write('.'), 20);
       answer.writeHead(200).on('close', () => clearInterval(drip));
@@ -245,13 +245,13 @@ describe('time and size', () => {
     expect(result).toMatchObject({ status: 200, error: 'timeout', connected: true });
   });
 
-  test('a name server that never answers is inside the deadline', async () => {
+  it('a name server that never answers is inside the deadline', async () => {
     const silent = egress({ resolve: () => new Promise(() => {}) });
     const result = await silent.post('http://example.com/', { ...request, timeoutMs: 100 });
     expect(result).toMatchObject({ status: null, error: 'timeout', connected: false });
   });
 
-  test('a request given up while it was connecting is not sent afterwards', async () => {
+  it('a request given up while it was connecting is not sent afterwards', async () => {
     const received = vi.fn();
     const server = await serve(received);
     const answer = Promise.withResolvers<void>();
@@ -263,7 +263,7 @@ describe('time and size', () => {
     expect(received).not.toHaveBeenCalled();
   });
 
-  test('an endless answer is cut at the limit and its connection destroyed', async () => {
+  it('an endless answer is cut at the limit and its connection destroyed', async () => {
     const server = await serve((_incoming, answer) => {
       const more = (): void => {
         while (!answer.destroyed && answer.write('x'.repeat(16_384)));
@@ -277,7 +277,7 @@ describe('time and size', () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0));
   });
 
-  test('a hanging origin holds no more than its sockets and does not hold up another', async () => {
+  it('a hanging origin holds no more than its sockets and does not hold up another', async () => {
     const hanging = await serve(() => {});
     const healthy = await serve((_incoming, answer) => answer.end('ok'));
     const open = egress({ allowPrivate: true, connectionsPerOrigin: 2 });
@@ -298,7 +298,7 @@ describe('time and size', () => {
     expect(hanging.total()).toBe(3);
   });
 
-  test('a burst shares connections', async () => {
+  it('a burst shares connections', async () => {
     const server = await serve((_incoming, answer) => answer.end('ok'));
     const open = egress({ allowPrivate: true, connectionsPerOrigin: 4 });
     const results = await Promise.all(

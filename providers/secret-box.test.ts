@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { createSecretBox, SecretBoxError, secretContext } from './secret-box.ts';
 
 const key = (): string => randomBytes(32).toString('base64');
@@ -67,7 +67,7 @@ test('a new key in front: old texts open and ask for rotation, new ones do not',
 });
 
 describe('the key ring', () => {
-  test.each([
+  it.each([
     ['', /entry 1/],
     ['k1', /entry 1/],
     [`k1:${oldKey},`, /entry 2/],

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json, text as readText } from 'node:stream/consumers';
 import { createTransport } from 'nodemailer';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { CallbackRequest, CarrierEvent, OutboundMessage } from '#providers/carriers/carrier.ts';
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { type RunningSimulator, startSimulator } from './server.ts';
@@ -98,18 +98,18 @@ const about = (id: string) => events.filter((event) => JSON.stringify(event).inc
 const kindsAbout = (id: string) => about(id).map(({ kind }) => kind);
 
 describe('recipients', () => {
-  test('…0001 has no iMessage, but SMS', async () => {
+  it('…0001 has no iMessage, but SMS', async () => {
     expect((await send('+14155550001')).kind).toBe('unavailable');
     expect((await send('+14155550001', { channel: 'sms' })).kind).toBe('accepted');
     expect((await send('unavailable@example.com', { channel: 'email' })).kind).toBe('unavailable');
   });
 
-  test('…0002 is refused', async () => {
+  it('…0002 is refused', async () => {
     expect((await send('+14155550002')).kind).toBe('refused');
     expect((await send('fail+7@example.com', { channel: 'email' })).kind).toBe('refused');
   });
 
-  test('…0003 fails twice, then accepts, for each message', async () => {
+  it('…0003 fails twice, then accepts, for each message', async () => {
     for (const messageId of ['first', 'second']) {
       expect(await send('+14155550003', { messageId })).toEqual({
         kind: 'transient',
@@ -124,13 +124,13 @@ describe('recipients', () => {
     expect((await get('/simulated/carrier/sent?to=%2B14155550003')).count).toBe(2);
   });
 
-  test('…0009 answers after 5 s', async () => {
+  it('…0009 answers after 5 s', async () => {
     const started = performance.now();
     await accepted('+14155550009');
     expect(performance.now() - started).toBeGreaterThan(4900);
   }, 10_000);
 
-  test.each([
+  it.each([
     ['+14155550005', ['receipt', 'reply'], { text: 'Sounds good, tell me more', autoReply: false }],
     ['reply+1@example.com', ['receipt', 'reply'], { text: 'Sounds good, tell me more' }],
     ['+14155550006', ['receipt', 'reaction'], { reaction: 'love', removed: false }],
@@ -143,7 +143,7 @@ describe('recipients', () => {
     expect(about(id).at(-1)).toMatchObject(last);
   });
 
-  test('…0008 replies with 12 files, which arrive one by one and are private', async () => {
+  it('…0008 replies with 12 files, which arrive one by one and are private', async () => {
     const id = await accepted('+14155550008');
     const files = () =>
       about(id).flatMap((event) =>
@@ -171,7 +171,7 @@ async function readBytes(body: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 describe('what a test does', () => {
-  test('a contact writes, with a file, in answer to a message of ours', async () => {
+  it('a contact writes, with a file, in answer to a message of ours', async () => {
     const carrierMessageId = await accepted('+14155550120', { messageId: 'ours' });
     const base64 = Buffer.from('a note').toString('base64');
     const attachments = [{ name: 'note.txt', contentType: 'text/plain', base64 }];
@@ -193,7 +193,7 @@ describe('what a test does', () => {
     expect((await readBytes(media.body)).toString()).toBe('a note');
   });
 
-  test.each([
+  it.each([
     [true, ['requested', 'ringing', 'answered', 'billed']],
     [false, ['requested', 'ringing', 'failed']],
   ])('a call, answered: %s', async (answered, statuses) => {
@@ -214,7 +214,7 @@ describe('what a test does', () => {
     expect((last?.at.getTime() ?? 0) - (first?.at.getTime() ?? 0)).toBe((answered ? 95 : 5) * 1000);
   });
 
-  test('a line goes down and comes up again', async () => {
+  it('a line goes down and comes up again', async () => {
     await post('/simulated/carrier/lines/line-9', { down: true });
     expect((await send('+14155550122', { lineId: 'line-9' })).kind).toBe('transient');
     await expect(carrier.probe({}, 'line-9')).rejects.toThrow('device');
@@ -223,7 +223,7 @@ describe('what a test does', () => {
     expect((await send('+14155550122', { lineId: 'line-9' })).kind).toBe('accepted');
   });
 
-  test('what is wrong with its input is said', async () => {
+  it('what is wrong with its input is said', async () => {
     const answer = await post('/simulated/carrier/inbound', { lineId: LINE, from: 7 });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code: 'VALIDATION_ERROR', issues: [{ path: 'from' }] });

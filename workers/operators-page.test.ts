@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { WAIT_REASONS } from '#domain/waiting.ts';
 import { SIGNALS } from '#workflows/messages/signals.ts';
 import * as updates from '#workflows/messages/updates.ts';
@@ -10,7 +10,7 @@ const page = await readFile(new URL('../docs/operators.md', import.meta.url), 'u
 const missing = (names: readonly string[]): string[] =>
   names.filter((name) => !new RegExp(`\`${name}[\`: ]`).test(page));
 
-it.each([
+test.each([
   ['workflow', Object.keys(WORKFLOWS)],
   ['type of a workflow', Object.values(WORKFLOWS).map(({ type }) => type)],
   ['signal', Object.keys(SIGNALS)],

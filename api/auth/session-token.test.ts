@@ -10,7 +10,7 @@ import {
   type JWK,
   type JWTPayload,
 } from 'jose';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   createSessionVerifier,
   SessionKeysUnavailable,
@@ -93,13 +93,13 @@ const token = (changes: Record<string, unknown> = {}, key: SigningKey = rsa): Pr
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 describe('claims', () => {
-  test('the first shape: org_id and org_role', async () => {
+  it('the first shape: org_id and org_role', async () => {
     const session = { userId: 'user_1', organizationId: 'org_1', role: 'org:admin' };
     expect(await verifier().verify(await token())).toEqual(session);
     expect(await verifier().verify(await token({}, ec))).toEqual(session);
   });
 
-  test('the compact shape: o.id and o.rol', async () => {
+  it('the compact shape: o.id and o.rol', async () => {
     const compact = {
       v: 2,
       o: { id: 'org_2', rol: 'member', slg: 'acme' },
@@ -113,7 +113,7 @@ describe('claims', () => {
     });
   });
 
-  test.each([
+  it.each([
     ['first shape', { org_id: undefined, org_role: undefined }],
     ['compact shape', { v: 2, org_id: undefined, org_role: undefined }],
     ['compact shape, which does not read org_id', { v: 2 }],
@@ -125,7 +125,7 @@ describe('claims', () => {
     });
   });
 
-  test.each([
+  it.each([
     ['expired', () => ({ exp: now() - 6 }), '"exp"'],
     ['without an expiry', () => ({ exp: undefined }), '"exp"'],
     ['not valid yet', () => ({ nbf: now() + 7 }), '"nbf"'],
@@ -141,12 +141,12 @@ describe('claims', () => {
     await expect(refused).rejects.toThrow(reason);
   });
 
-  test('clocks may differ by five seconds', async () => {
+  it('clocks may differ by five seconds', async () => {
     await expect(verifier().verify(await token({ exp: now() - 3 }))).resolves.toBeTruthy();
     await expect(verifier().verify(await token({ nbf: now() + 3 }))).resolves.toBeTruthy();
   });
 
-  test('aud must be there and name an accepted audience, if any is configured', async () => {
+  it('aud must be there and name an accepted audience, if any is configured', async () => {
     const strict = verifier({ audience: ['linepace', 'linepace-staging'] });
     await expect(strict.verify(await token({ aud: 'linepace' }))).resolves.toBeTruthy();
     await expect(strict.verify(await token({ aud: ['other', 'linepace-staging'] }))).resolves.toBeTruthy();
@@ -155,7 +155,7 @@ describe('claims', () => {
     }
   });
 
-  test('azp must be there and be known, where parties are configured', async () => {
+  it('azp must be there and be known, where parties are configured', async () => {
     const strict = verifier({ authorizedParties: ['https://other.example.com', CONSOLE] });
     await expect(strict.verify(await token())).resolves.toBeTruthy();
     await expect(strict.verify(await token({ azp: 'https://evil.example' }))).rejects.toThrow('azp');
@@ -165,12 +165,12 @@ describe('claims', () => {
 });
 
 describe('signatures', () => {
-  test('alg none is refused', async () => {
+  it('alg none is refused', async () => {
     const unsigned = `${base64url({ alg: 'none', typ: 'JWT' })}.${base64url(claims())}.`;
     await expect(verifier().verify(unsigned)).rejects.toThrow(SessionRefused);
   });
 
-  test('HS256 with the public key as its secret is refused', async () => {
+  it('HS256 with the public key as its secret is refused', async () => {
     for (const secret of [await exportSPKI(rsa.publicKey), JSON.stringify(rsa.jwk)]) {
       const forged = await new SignJWT(claims())
         .setProtectedHeader({ alg: 'HS256', kid: rsa.kid })
@@ -179,7 +179,7 @@ describe('signatures', () => {
     }
   });
 
-  test('an algorithm outside the list is refused even with a published key', async () => {
+  it('an algorithm outside the list is refused even with a published key', async () => {
     const { privateKey, publicKey } = await generateKeyPair('RS512', { extractable: true });
     published.push({ ...(await exportJWK(publicKey)), kid: 'rsa-512' });
     const signed = await new SignJWT(claims())
@@ -188,31 +188,31 @@ describe('signatures', () => {
     await expect(verifier().verify(signed)).rejects.toThrow(SessionRefused);
   });
 
-  test('a changed payload is refused', async () => {
+  it('a changed payload is refused', async () => {
     const [header, , signature] = (await token()).split('.');
     await expect(
       verifier().verify(`${header}.${base64url(claims({ org_id: 'org_2' }))}.${signature}`),
     ).rejects.toThrow(SessionRefused);
   });
 
-  test("another issuer's key is refused under the same key id", async () => {
+  it("another issuer's key is refused under the same key id", async () => {
     const stranger = await signingKey('rsa-1');
     await expect(verifier().verify(await token({}, stranger))).rejects.toThrow('signature');
   });
 
-  test.each(['', 'a', 'a.b.c', '..', 'not a token', 'e30.e30.'])('%j is no token', async (text) => {
+  it.each(['', 'a', 'a.b.c', '..', 'not a token', 'e30.e30.'])('%j is no token', async (text) => {
     await expect(verifier().verify(text)).rejects.toThrow(SessionRefused);
   });
 });
 
 describe('keys', () => {
-  test('are fetched once for many tokens', async () => {
+  it('are fetched once for many tokens', async () => {
     const sessions = verifier();
     for (const signed of await Promise.all([token(), token(), token({}, ec)])) await sessions.verify(signed);
     expect(fetches).toBe(1);
   });
 
-  test('invented key ids do not make a fetch each', async () => {
+  it('invented key ids do not make a fetch each', async () => {
     const sessions = verifier();
     await sessions.verify(await token());
     const unknown = await token({}, { ...rsa, kid: 'invented' });
@@ -221,7 +221,7 @@ describe('keys', () => {
     expect(fetches).toBe(1);
   });
 
-  test('a rotated key is picked up after the cooldown, and the old one ends', async () => {
+  it('a rotated key is picked up after the cooldown, and the old one ends', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const sessions = verifier();
     await sessions.verify(await token());
@@ -234,7 +234,7 @@ describe('keys', () => {
     expect(fetches).toBe(2);
   });
 
-  test('a provider that cannot be read is not the fault of the token', async () => {
+  it('a provider that cannot be read is not the fault of the token', async () => {
     status = 503;
     const sessions = verifier();
     await expect(sessions.verify(await token())).rejects.toThrow(SessionKeysUnavailable);
@@ -247,7 +247,7 @@ describe('the local issuer', () => {
   const local = 'http://localhost:3000';
   const session = { userId: 'user_1', organizationId: 'org_1', role: 'org:admin' };
 
-  test.each(['ES256', 'RS256'] as const)(
+  it.each(['ES256', 'RS256'] as const)(
     'its tokens verify with the public half of its key: %s',
     async (alg) => {
       const localKey = { ...(await exportJWK((await signingKey('local', alg)).privateKey)), kid: 'local' };
@@ -269,7 +269,7 @@ describe('the local issuer', () => {
     },
   );
 
-  test('counts for nothing where a provider is configured', async () => {
+  it('counts for nothing where a provider is configured', async () => {
     const localKey = await exportJWK((await signingKey('local', 'ES256')).privateKey);
     const forged = await signLocalSession({ ...localKey, kid: ec.kid }, ISSUER, {
       ...session,
@@ -278,7 +278,7 @@ describe('the local issuer', () => {
     await expect(verifier({ localKey }).verify(forged)).rejects.toThrow(SessionRefused);
   });
 
-  test('without any key there is no verifier', () => {
+  it('without any key there is no verifier', () => {
     expect(() => createSessionVerifier({ jwksUrl: null, issuer: local })).toThrow('AUTH_LOCAL_JWK');
   });
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { DOCS_CONTENT_SECURITY_POLICY, docsAsset, docsPage } from './docs.ts';
 
 const references = [...docsPage().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url!);
@@ -28,7 +28,7 @@ test('the reference reads the document of this server and sends it nowhere', () 
 });
 
 describe('an asset that is not listed', () => {
-  test.each([
+  it.each([
     '',
     '.',
     '..',

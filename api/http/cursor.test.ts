@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { anyText } from '#test/support/any-text.ts';
 import { encodeCursor, PositionQuery } from './cursor.ts';
 
 const read = (cursor: string) => PositionQuery.safeParse({ cursor });
 const forge = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-it('reads back every position of a list', () => {
+test('reads back every position of a list', () => {
   const at = fc.date({ min: new Date(0), max: new Date('9999-01-01'), noInvalidDate: true });
   fc.assert(
     fc.property(at, fc.stringMatching(/^[0-9a-z@.+]{0,100}$/), (time, key) => {
@@ -15,7 +15,7 @@ it('reads back every position of a list', () => {
   );
 });
 
-it.each([
+test.each([
   ['a NUL', [1, 'a\0b']],
   ['half a surrogate pair', [1, '\ud800']],
   ['the first instant', [-8.64e15, 'a']],
@@ -30,7 +30,7 @@ it.each([
   expect(read(forge(value)).error?.issues).toMatchObject([{ path: ['cursor'] }]);
 });
 
-it('refuses or reads whatever is sent', () => {
+test('refuses or reads whatever is sent', () => {
   const forged = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.tuple(fc.maxSafeInteger(), anyText(5)));
   const sent = fc.oneof(anyText(20), forged.map(forge));
   fc.assert(

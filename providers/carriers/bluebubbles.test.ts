@@ -1,5 +1,5 @@
 import { text as readText } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { outbound } from '#test/conformance/carrier-worlds.ts';
 import {
@@ -139,14 +139,14 @@ describe('webhooks', () => {
     chats,
   };
 
-  test('are registered once, with the secret in their address', async () => {
+  it('are registered once, with the secret in their address', async () => {
     const { carrier, config, callbacks } = world;
     const [address = ''] = callbacks?.url.split('?') ?? [];
     await carrier.configureInbound?.(config, newId(), address);
     expect(world.server.webhooks.map(({ url }) => url)).toEqual([callbacks?.url]);
   });
 
-  test('told twice they are the same events', async () => {
+  it('told twice they are the same events', async () => {
     world.server.repeats = 2;
     const to = recipient();
     await world.carrier.send(world.config, outbound(world, to), never);
@@ -161,7 +161,7 @@ describe('webhooks', () => {
     ]);
   });
 
-  test('a reply, with its files', async () => {
+  it('a reply, with its files', async () => {
     const attachments = [{ guid: 'A1', mimeType: 'image/png', transferName: 'photo.png' }];
     const [event] = await read('new-message', {
       ...inbound,
@@ -189,7 +189,7 @@ describe('webhooks', () => {
     );
   });
 
-  test.each([
+  it.each([
     ['love', 'love', false],
     ['-laugh', 'laugh', true],
     [2001, 'like', false],
@@ -201,7 +201,7 @@ describe('webhooks', () => {
     ]);
   });
 
-  test('receipts, reads and errors of our messages', async () => {
+  it('receipts, reads and errors of our messages', async () => {
     const ours = {
       guid: 'M1',
       isFromMe: true,
@@ -217,7 +217,7 @@ describe('webhooks', () => {
     expect(await read('message-send-error', { ...failed, error: 4 })).toEqual([]);
   });
 
-  test.each([
+  it.each([
     ['a group conversation', 'new-message', { ...inbound, chats: [{ guid: 'iMessage;+;chat42' }] }],
     ['a member who came', 'new-message', { ...inbound, itemType: 1 }],
     [

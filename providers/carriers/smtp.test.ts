@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { outbound, smtpWorld, type SmtpWorld } from '#test/conformance/carrier-worlds.ts';
 
 let world: SmtpWorld;
@@ -15,7 +15,7 @@ const send = (to: string, fields = {}, config = {}) =>
   );
 
 describe('what an outcome depends on', () => {
-  test.each([
+  it.each([
     ['a connection lost before the data: nothing was sent', 'broken-off@example.com', 'transient'],
     ['4yz after the data: the server did not keep it', 'later-content@example.com', 'transient'],
     ['5yz after the data: refused for good', 'refused-content@example.com', 'refused'],
@@ -24,11 +24,11 @@ describe('what an outcome depends on', () => {
     expect((await send(to)).kind).toBe(kind);
   });
 
-  test('an address that is none is refused before the server is told', async () => {
+  it('an address that is none is refused before the server is told', async () => {
     expect((await send('')).kind).toBe('refused');
   });
 
-  test('a wrong password is for the operator to put right, not for the message', async () => {
+  it('a wrong password is for the operator to put right, not for the message', async () => {
     const login = { user: 'dana', password: 'wrong' };
     expect((await send('ada@example.com', {}, login)).kind).toBe('transient');
     await expect(world.carrier.probe({ ...world.config, ...login }, 'line')).rejects.toThrow(
@@ -37,7 +37,7 @@ describe('what an outcome depends on', () => {
     expect((await send('ada@example.com', {}, { user: 'dana', password: 'right' })).kind).toBe('accepted');
   });
 
-  test('a kept connection that the server has closed meanwhile costs nothing', async () => {
+  it('a kept connection that the server has closed meanwhile costs nothing', async () => {
     expect((await send('first@example.com')).kind).toBe('accepted');
     world.dropConnections();
     expect((await send('second@example.com')).kind).toBe('accepted');
@@ -55,7 +55,7 @@ describe('what is sent', () => {
   const header = (email: SmtpWorld['mails'][0]['email'], name: string) =>
     email.headers.find(({ key }) => key === name)?.value;
 
-  test('the text as plain text and as HTML in which nothing of it is markup', async () => {
+  it('the text as plain text and as HTML in which nothing of it is markup', async () => {
     const { email } = await mailTo('ada@example.com', { text: 'Hi <b>Ada</b> & co,\nline two\n\nBye "now"' });
     expect(email.text?.trim()).toBe('Hi <b>Ada</b> & co,\nline two\n\nBye "now"');
     expect(email.html).toContain('<p>Hi &lt;b&gt;Ada&lt;/b&gt; &amp; co,<br>');
@@ -64,7 +64,7 @@ describe('what is sent', () => {
     expect(email.to).toMatchObject([{ name: 'Ada', address: 'ada@example.com' }]);
   });
 
-  test.each([
+  it.each([
     ['its own', { subject: 'Lunch?', text: 'Hello' }, 'Lunch?'],
     ['the first line that says something', { text: '\n  Hello Ada \nHow are you?' }, 'Hello Ada'],
     ['cut between words', { text: 'word '.repeat(40) }, `${'word '.repeat(15).trim()}…`],
@@ -77,14 +77,14 @@ describe('what is sent', () => {
     expect(header(email, 'bcc')).toBeUndefined();
   });
 
-  test('an id that is the attempt’s', async () => {
+  it('an id that is the attempt’s', async () => {
     const attemptId = '6742f1c09b1e8a00d4c3b2a1';
     const { outcome, email } = await mailTo('ada@example.com', { attemptId });
     expect(email.messageId).toBe(`<${attemptId}@line.example>`);
     expect(outcome).toEqual({ kind: 'accepted', carrierMessageId: email.messageId });
   });
 
-  test('one-click unsubscribe (RFC 8058), when there is where to', async () => {
+  it('one-click unsubscribe (RFC 8058), when there is where to', async () => {
     const unsubscribeUrl = 'https://api.example.com/unsubscribe/abc.def?x=1&y=2';
     const { email } = await mailTo('ada@example.com', { unsubscribeUrl });
     expect(header(email, 'list-unsubscribe')).toBe(`<${unsubscribeUrl}>`);
@@ -95,13 +95,13 @@ describe('what is sent', () => {
 
   const file = (url: string) => ({ name: 'offer.txt', url, contentType: null, voiceNote: false });
 
-  test('attachments, fetched beforehand', async () => {
+  it('attachments, fetched beforehand', async () => {
     const { email } = await mailTo('ada@example.com', { attachments: [file('https://files.example/offer')] });
     expect(email.attachments).toMatchObject([{ filename: 'offer.txt', mimeType: 'text/plain' }]);
     expect(Buffer.from(email.attachments[0]?.content as ArrayBuffer).toString()).toBe('the file');
   });
 
-  test('nothing, when an attachment cannot be had', async () => {
+  it('nothing, when an attachment cannot be had', async () => {
     const outcome = await send('ada@example.com', { attachments: [file('https://files.example/missing')] });
     expect(outcome).toMatchObject({ kind: 'transient', reason: expect.stringContaining('attachment') });
     expect(world.mails).toEqual([]);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { text as readText } from 'node:stream/consumers';
 import { newId } from '#domain/ids.ts';
 import { refusedCredentials, type SendOutcome } from '#domain/send-outcome.ts';
@@ -103,7 +103,7 @@ describe('a lost answer', () => {
       ...fields,
     });
 
-  test('is found by its text, and not where that text was sent by another attempt', async () => {
+  it('is found by its text, and not where that text was sent by another attempt', async () => {
     const to = recipient();
     world.twilio.fault(to, { kind: 'gateway_error' });
     expect(await world.carrier.send(world.config, outbound(world, to), never)).toMatchObject({
@@ -116,13 +116,13 @@ describe('a lost answer', () => {
     expect(await ask(to, { text: 'Another text', startedAt: longAgo })).toEqual({ kind: 'not_sent' });
   });
 
-  test('of a text that cannot be told any more is unknown when anything was sent', async () => {
+  it('of a text that cannot be told any more is unknown when anything was sent', async () => {
     const to = recipient();
     await world.carrier.send(world.config, outbound(world, to), never);
     expect(await ask(to, { text: null })).toEqual({ kind: 'unknown' });
   });
 
-  test('does not take what was sent long before for it', async () => {
+  it('does not take what was sent long before for it', async () => {
     const to = recipient();
     await world.carrier.send(world.config, outbound(world, to), never);
     const later = new Date(Date.now() + 120_000);
@@ -137,7 +137,7 @@ describe('callbacks', () => {
     return world.carrier.parseCallback(world.config, { url: readUrl, headers, rawBody: body }, 'tenant');
   };
 
-  test("the documents' example has the signature they state", () => {
+  it("the documents' example has the signature they state", () => {
     const fields = {
       CallSid: 'CA1234567890ABCDE',
       Caller: '+12349013030',
@@ -153,7 +153,7 @@ describe('callbacks', () => {
     expect(signature).toBe('0/KCTR6DLpKmkAf8muzZqo1nDgQ=');
   });
 
-  test.each([
+  it.each([
     ['with its port', url.replace('.example', '.example:443'), url],
     ['without its port', url, url.replace('.example', '.example:443')],
   ])('one signed over the URL %s is believed', async (_name, signedUrl, readUrl) => {
@@ -161,7 +161,7 @@ describe('callbacks', () => {
     expect(await read(status, signedUrl, readUrl)).toHaveLength(1);
   });
 
-  test.each([
+  it.each([
     ['delivered', [{ kind: 'receipt', status: 'delivered' }]],
     ['undelivered', [{ kind: 'receipt', status: 'failed', reason: '30003: undelivered' }]],
     ['failed', [{ kind: 'receipt', status: 'failed', reason: '30003: failed' }]],
@@ -188,12 +188,12 @@ describe('callbacks', () => {
     expect(events).toMatchObject(expected.map((event) => ({ ...event, carrierMessageId: 'SM1' })));
   });
 
-  test('a failure by the STOP of the recipient says so', async () => {
+  it('a failure by the STOP of the recipient says so', async () => {
     const failed = { MessageSid: 'SM1', MessageStatus: 'failed', ErrorCode: '21610' };
     expect(await read(failed)).toMatchObject([{ kind: 'receipt', status: 'failed', optedOut: true }]);
   });
 
-  test('a repeated status has the same id, another status another', async () => {
+  it('a repeated status has the same id, another status another', async () => {
     const id = async (status: string) =>
       (await read({ MessageSid: 'SM1', MessageStatus: status }))[0]?.eventId;
     expect(await id('delivered')).toBe(await id('delivered'));
@@ -202,7 +202,7 @@ describe('callbacks', () => {
 
   const call = { CallSid: 'CA1', From: '+14155550111', To: '+14155550123', CallDuration: '61' };
 
-  test.each([
+  it.each([
     ['queued', { status: 'requested' }],
     ['initiated', { status: 'requested' }],
     ['ringing', { status: 'ringing' }],
@@ -231,12 +231,12 @@ describe('callbacks', () => {
     ]);
   });
 
-  test('a status that is not known says nothing', async () => {
+  it('a status that is not known says nothing', async () => {
     expect(await read({ ...call, CallStatus: 'on-hold' })).toEqual([]);
   });
 
   const address = 'https://api.twilio.com/2010-04-01/Accounts/AC1/Recordings/RE1';
-  test.each([
+  it.each([
     ['is fetched as MP3', { RecordingStatus: 'completed', RecordingUrl: address }, `${address}.mp3`],
     ['is fetched as it is named', { RecordingUrl: `${address}.wav` }, `${address}.wav`],
     ['has begun', { RecordingStatus: 'in-progress', RecordingUrl: address }, null],
@@ -256,7 +256,7 @@ describe('callbacks', () => {
     NumMedia: '0',
   };
 
-  test('an inbound message is a reply', async () => {
+  it('an inbound message is a reply', async () => {
     expect(await read({ ...inbound, Body: 'Sounds good' })).toEqual([
       {
         kind: 'reply',
@@ -271,7 +271,7 @@ describe('callbacks', () => {
     ]);
   });
 
-  test.each([
+  it.each([
     ['ARRET', 'STOP', 'STOP'],
     ['unsubscribe', 'STOP', 'unsubscribe'],
     ['join', 'START', 'START'],
@@ -280,7 +280,7 @@ describe('callbacks', () => {
     expect(await read({ ...inbound, Body, OptOutType })).toMatchObject([{ kind: 'reply', text }]);
   });
 
-  test("files are had with the account's password, which their store is not given", async () => {
+  it("files are had with the account's password, which their store is not given", async () => {
     const path = '/2010-04-01/Accounts/AC00000000000000000000000000000001/Messages/SM9/Media/ME1';
     const media = { NumMedia: '1', MediaUrl0: world.twilio.url + path, MediaContentType0: 'image/png' };
     const [event] = await read({ ...inbound, Body: '', ...media });
@@ -297,7 +297,7 @@ describe('callbacks', () => {
     await expect(world.carrier.openMedia(wrong, files[0]?.url ?? '', never)).rejects.toThrow('401');
   });
 
-  test('a file that is moved to an address inside our network is not fetched', async () => {
+  it('a file that is moved to an address inside our network is not fetched', async () => {
     const guard = createGuard({ allowPrivate: false, httpsOnly: false });
     const carrier = twilioCarrier({ baseUrl: world.twilio.url, guard });
     const path = '/2010-04-01/Accounts/AC00000000000000000000000000000001/Messages/SM9/Media/ME1';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { AGENCY_ENDPOINTS } from '#api/auth/authenticate.ts';
 import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
 import { errorCodes } from '#api/http/openapi.ts';
@@ -194,14 +194,14 @@ function problemOfRefusal(
     : 'the body does not say which endpoints and which path';
 }
 
-it('lists as agency endpoints exactly those that an agency key opens', () => {
+test('lists as agency endpoints exactly those that an agency key opens', () => {
   const open = tenantRoutes
     .filter((route) => kindOf(route) === 'agency')
     .map(({ method, path }) => `${method} ${path}`);
   expect(open.toSorted()).toEqual([...AGENCY_ENDPOINTS].toSorted());
 });
 
-it('lets members change neither where events and texts go nor who belongs to the workspace', () => {
+test('lets members change neither where events and texts go nor who belongs to the workspace', () => {
   const reserved = tenantRoutes
     .filter(({ credential, role }) => role === 'admin' && credential !== 'session')
     .map(({ id }) => id);
@@ -218,7 +218,7 @@ it('lets members change neither where events and texts go nor who belongs to the
   ]);
 });
 
-it('notices the revocation of a key with the next request', async () => {
+test('notices the revocation of a key with the next request', async () => {
   const workspace = await createWorkspace(app);
   const admin = bearer(
     await signIn(app, { userId: workspace.ownerId, organizationId: workspace.id, role: 'org:admin' }),

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { BadSignature, type CallbackRequest, type OutboundMessage } from '#providers/carriers/carrier.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
@@ -90,35 +90,35 @@ function inhabit(create: () => Promise<CarrierWorld>) {
 describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
   const { get, send, accepted, reconcile } = inhabit(create);
 
-  test('bears the name it is known by', () => {
+  it('bears the name it is known by', () => {
     expect(get().carrier.name).toBe(name);
     expect(get().carrier.channels).toContain(get().channel);
   });
 
-  test('a message that is taken is accepted, once', async () => {
+  it('a message that is taken is accepted, once', async () => {
     const { to, taken } = get();
     expect(await accepted(to.taken)).not.toBe('');
     expect(await taken(to.taken)).toBe(1);
   });
 
-  test('a permanent refusal is refused', async () => {
+  it('a permanent refusal is refused', async () => {
     const { to, taken } = get();
     expect(await send(to.refused)).toEqual({ kind: 'refused', reason: expect.stringMatching(/.+/) });
     expect(await taken(to.refused)).toBe(0);
   });
 
-  test('a recipient within reach is available', async () => {
+  it('a recipient within reach is available', async () => {
     const { carrier, config, to } = get();
     expect(await carrier.checkAvailability(config, to.taken)).toEqual({ status: 'available' });
   });
 
-  test('a server that wants it later is transient, and nothing was sent', async () => {
+  it('a server that wants it later is transient, and nothing was sent', async () => {
     const { to, taken } = get();
     expect(await send(to.later)).toMatchObject({ kind: 'transient' });
     expect(await taken(to.later)).toBe(0);
   });
 
-  test('an answer that was lost is unknown, and found out where the server can be asked', async () => {
+  it('an answer that was lost is unknown, and found out where the server can be asked', async () => {
     const { to, taken } = get();
     const attemptId = newId();
     expect(await send(to.answerLost, { attemptId })).toMatchObject({ kind: 'unknown' });
@@ -127,7 +127,7 @@ describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
     expect(found.kind).toBe(recognisesAttempts ? 'accepted' : 'unknown');
   });
 
-  test('an answer that comes too late is unknown, and not waited for', async () => {
+  it('an answer that comes too late is unknown, and not waited for', async () => {
     const { to, carrier } = get();
     const attemptId = newId();
     const started = performance.now();
@@ -137,14 +137,14 @@ describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
     expect(found.kind).toBe(recognisesAttempts ? 'accepted' : 'unknown');
   });
 
-  test('a call given up before it began has sent nothing', async () => {
+  it('a call given up before it began has sent nothing', async () => {
     const { to, taken } = get();
     const before = await taken(to.taken);
     expect(await send(to.taken, {}, AbortSignal.abort())).toMatchObject({ kind: 'transient' });
     expect(await taken(to.taken)).toBe(before);
   });
 
-  test('secrets are sealed, shown masked, and opened for use', () => {
+  it('secrets are sealed, shown masked, and opened for use', () => {
     const { carrier, secretConfig } = get();
     const seal = (plain: string) => `sealed:${Buffer.from(plain).toString('base64')}`;
     const open = (sealed: string) => Buffer.from(sealed.slice('sealed:'.length), 'base64').toString();
@@ -159,12 +159,12 @@ describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
     expect(openConfig(carrier.config, stored, open)).toMatchObject(secretConfig.given);
   });
 
-  test('a line that can send passes the probe', async () => {
+  it('a line that can send passes the probe', async () => {
     const { carrier, config } = get();
     await expect(carrier.probe(config, LINE_ID)).resolves.toBeUndefined();
   });
 
-  test('a server that is gone is transient for sends, and fails the probe', async () => {
+  it('a server that is gone is transient for sends, and fails the probe', async () => {
     const { carrier, config, to, stopServer } = get();
     await stopServer();
     expect(await send(to.taken)).toMatchObject({ kind: 'transient' });
@@ -181,7 +181,7 @@ describe.each(CARRIERS)('$name, many times over', ({ name, create, recognisesAtt
   const { get, send, reconcile } = inhabit(create);
   const found = recognisesAttempts ? 'accepted' : 'unknown';
 
-  test.each([
+  it.each([
     ['taken', 'accepted', 1],
     ['refused', 'refused', 0],
     ['answerLost', found, 1],
@@ -211,7 +211,7 @@ describe.each(CARRIERS)('$name, many times over', ({ name, create, recognisesAtt
 describe.each(TALKING_CARRIERS)('$name, asked', ({ create, deduplicates, knowsReach }) => {
   const { get, send, reconcile } = inhabit(create);
 
-  test('a recipient out of reach on the channel is unavailable, and known to be where the server tells', async () => {
+  it('a recipient out of reach on the channel is unavailable, and known to be where the server tells', async () => {
     const { carrier, config, to, taken } = get();
     const unreachable = to.unreachable ?? '';
     expect(await send(unreachable)).toMatchObject({ kind: 'unavailable' });
@@ -220,7 +220,7 @@ describe.each(TALKING_CARRIERS)('$name, asked', ({ create, deduplicates, knowsRe
     expect(status).toBe(knowsReach ? 'unavailable' : 'available');
   });
 
-  test.runIf(deduplicates)(
+  it.runIf(deduplicates)(
     'an attempt repeated under its id gets the same answer, and is taken once',
     async () => {
       const { to, taken } = get();
@@ -232,7 +232,7 @@ describe.each(TALKING_CARRIERS)('$name, asked', ({ create, deduplicates, knowsRe
     },
   );
 
-  test('for an attempt never seen it vouches only when that cannot be on its way', async () => {
+  it('for an attempt never seen it vouches only when that cannot be on its way', async () => {
     expect(await reconcile(newId(), new Date())).toMatchObject({ kind: 'unreachable' });
     expect(await reconcile(newId(), longAgo())).toEqual({ kind: 'not_sent' });
   });
@@ -245,7 +245,7 @@ describe.each(TALKING_CARRIERS)('$name, calling back', ({ create }) => {
   const readAll = async (requests: CallbackRequest[]) => (await Promise.all(requests.map(read))).flat();
   const about = (id: string) => callbacks().received.filter(({ rawBody }) => rawBody.includes(id));
 
-  test('the events of a signed callback are read', async () => {
+  it('the events of a signed callback are read', async () => {
     const carrierMessageId = await accepted(get().to.taken);
     await expect
       .poll(() => readAll(about(carrierMessageId)))
@@ -260,7 +260,7 @@ describe.each(TALKING_CARRIERS)('$name, calling back', ({ create }) => {
       ]);
   });
 
-  test('one that was not answered with 2xx comes again, with the same event id', async ({ skip }) => {
+  it('one that was not answered with 2xx comes again, with the same event id', async ({ skip }) => {
     const { failingOnceUrl } = callbacks();
     if (failingOnceUrl === null) return skip('the server does not repeat its callbacks');
     const carrierMessageId = await accepted(get().to.taken, { callbackUrl: failingOnceUrl });
@@ -270,7 +270,7 @@ describe.each(TALKING_CARRIERS)('$name, calling back', ({ create }) => {
     expect(second?.eventId).toBe(first?.eventId);
   });
 
-  test('one that is forged, altered, old, or for another line is refused', async () => {
+  it('one that is forged, altered, old, or for another line is refused', async () => {
     const { good, forged } = callbacks().examples();
     expect(await read(good)).toHaveLength(1);
     expect(forged.length).toBeGreaterThan(0);

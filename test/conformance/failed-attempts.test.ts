@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiAnswer, apiClient } from '#test/support/client.ts';
@@ -123,7 +123,7 @@ describe('attempts of one client that fail', () => {
   });
 });
 
-it('a callback without the secret of its address is refused before its body is read', async () => {
+test('a callback without the secret of its address is refused before its body is read', async () => {
   const { hostname, port } = new URL(app.url);
   const socket = connect(Number(port), hostname);
   // Ten megabytes are announced, and none is sent.

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { z } from 'zod';
 import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
 import { errorCodes, openApiDocument } from '#api/http/openapi.ts';
@@ -346,7 +346,7 @@ const answers = (pattern: string, path: string): boolean =>
       .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
   ).test(path.replaceAll(/[{}]/g, ''));
 
-it('every POST that creates takes an Idempotency-Key', () => {
+test('every POST that creates takes an Idempotency-Key', () => {
   const creating = tenantRoutes.filter(
     ({ method, responses }) => method === 'POST' && 201 in (responses as object),
   );
@@ -423,7 +423,7 @@ describe('beside the endpoints', () => {
   });
 });
 
-it('a workspace that is past due reads, and writes nothing but what is open to it', async () => {
+test('a workspace that is past due reads, and writes nothing but what is open to it', async () => {
   const late = await createWorkspace(app, { subscription_status: 'past_due' });
   const admin = await signIn(app, { userId: late.ownerId, organizationId: late.id, role: 'org:admin' });
   const own = tenantRoutes.filter(({ caller }) => caller === 'workspace');

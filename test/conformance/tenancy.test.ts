@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { TenantRoute } from '#api/http/route.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
@@ -167,7 +167,7 @@ describe('something of another tenant', () => {
   });
 });
 
-it('is in nobody else’s lists', async () => {
+test('is in nobody else’s lists', async () => {
   const lists = tenantRoutes.filter(
     ({ method, path }) => method === 'GET' && !path.includes('{') && !path.includes('check-availability'),
   );

@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
 import { countMessages } from '#db/queries/analytics.ts';
@@ -103,7 +103,7 @@ describe('GET /api/analytics/timeseries', () => {
   });
 });
 
-it('finds a window of a large workspace by its indexes', async () => {
+test('finds a window of a large workspace by its indexes', async () => {
   const { id } = await createWorkspace(app);
   await withSystem(app.pools, (db) =>
     db.query(sql.type(z.unknown())`

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NoRows } from '#db/rows.ts';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
@@ -113,7 +113,7 @@ const world = fc.constantFrom(...Object.keys(DAYS)).chain((zone) => {
   });
 });
 
-it('counts what an independent count over the same messages does', async () => {
+test('counts what an independent count over the same messages does', async () => {
   await fc.assert(
     fc.asyncProperty(world, async ({ zone, sent, replies, tags, retagged, filters }) => {
       const { id, key } = await createWorkspace(app, { timezone: zone });

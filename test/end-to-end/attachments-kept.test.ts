@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
@@ -62,7 +62,7 @@ const opens = async (links: Record<string, string>) =>
 const filesStored = async (): Promise<number> =>
   (await readdir(join(app.config.storage.folder, workspace.id))).length;
 
-it('uploads are deleted once their link has ended, but none that something still needs', async () => {
+test('uploads are deleted once their link has ended, but none that something still needs', async () => {
   const uploads = {
     unused: await photo(),
     scheduled: await photo(),

@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { NoRows } from '#db/rows.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
@@ -380,13 +380,13 @@ const NOT_RECORDED: Record<string, string> = {
   pingWebhook: 'is in the delivery log',
 };
 
-it('every request that changes something is recorded, or is not for a reason', () => {
+test('every request that changes something is recorded, or is not for a reason', () => {
   const changing = tenantRoutes.filter(({ method }) => method !== 'GET');
   const unrecorded = changing.filter(({ audit }) => !audit).map(({ id }) => id);
   expect(unrecorded.toSorted()).toEqual(Object.keys(NOT_RECORDED).toSorted());
 });
 
-it('a handler that opens its transactions records what it changes itself', () => {
+test('a handler that opens its transactions records what it changes itself', () => {
   const open = tenantRoutes.filter(({ transaction, audit }) => transaction === false && audit);
   expect(open.length).toBeGreaterThan(4);
   expect(open.filter(({ audit }) => audit?.targets !== 'handler').map(({ id }) => id)).toEqual([]);

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { z } from 'zod';
 import { newId } from '#domain/ids.ts';
 import { BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
@@ -224,7 +224,7 @@ describe('what a contact may send is kept as far as it can be', () => {
   );
 });
 
-it('a form of more fields than any callback has is not even verified', async () => {
+test('a form of more fields than any callback has is not even verified', async () => {
   const body = Array.from({ length: 1000 }, (_, index) => `f${index}=`).join('&');
   const { status } = await callBack('twilio', body, 'application/x-www-form-urlencoded');
   expect(status).toBe(401);

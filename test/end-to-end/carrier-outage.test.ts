@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
@@ -46,7 +46,7 @@ const count = (status: string) =>
       select count(*) count from messages where line_id = ${lineId} and status = ${status}`),
   );
 
-it('a carrier that takes nothing is left alone, its messages wait, and all leave once it takes them', async () => {
+test('a carrier that takes nothing is left alone, its messages wait, and all leave once it takes them', async () => {
   const recipients = Array.from({ length: MESSAGES }, () => phone());
   for (let start = 0; start < MESSAGES; start += 40) {
     const entries = recipients.slice(start, start + 40).map((recipientPhone) =>

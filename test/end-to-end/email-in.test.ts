@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
@@ -89,7 +89,7 @@ const thread = async (of: string) =>
 const inboundOf = async (of: string) =>
   (await thread(of)).filter(({ direction }: { direction: string }) => direction === 'in');
 
-it('a reply is matched to the message it answers, without what it quotes, once', async () => {
+test('a reply is matched to the message it answers, without what it quotes, once', async () => {
   const to = address();
   const first = await send(to);
   await send(to);
@@ -107,7 +107,7 @@ it('a reply is matched to the message it answers, without what it quotes, once',
   expect(body.replies.some((reply: { recipientEmail: string }) => reply.recipientEmail === to)).toBe(true);
 });
 
-it('files of an email come along', async () => {
+test('files of an email come along', async () => {
   const from = address();
   const Content = Buffer.from('name,age\nAda,36\n').toString('base64');
   const Attachments = [{ Name: 'ages.csv', Content, ContentType: 'text/csv', ContentLength: 16 }];
@@ -125,7 +125,7 @@ it('files of an email come along', async () => {
   expect(await file.text()).toBe('name,age\nAda,36\n');
 });
 
-it.each([
+test.each([
   { 'Auto-Submitted': 'auto-replied' },
   { 'X-Autoreply': 'yes' },
   { Precedence: 'auto_reply' },
@@ -136,7 +136,7 @@ it.each([
   expect(await inboundOf(from)).toEqual([expect.objectContaining({ message: 'I am away', autoReply: true })]);
 });
 
-it('a mail server that returns an email fails its message, and the address gets no more', async () => {
+test('a mail server that returns an email fails its message, and the address gets no more', async () => {
   const to = address();
   const { id, messageId } = await send(to);
   const part = (ContentType: string, text: string) => ({
@@ -173,7 +173,7 @@ it('a mail server that returns an email fails its message, and the address gets 
   expect(await thread('mailer-daemon@mx.example.com')).toEqual([]);
 });
 
-it("Postmark's bounces do the same, but for those that may still arrive or lost one message only", async () => {
+test("Postmark's bounces do the same, but for those that may still arrive or lost one message only", async () => {
   const [hard, soft, slow] = [address(), address(), address()];
   const bounce = async (to: string, Type: string): Promise<string> => {
     const { id, echoed } = await send(to);
@@ -191,7 +191,7 @@ it("Postmark's bounces do the same, but for those that may still arrive or lost 
   expect([hard, soft, slow].map((one) => blocked.includes(one))).toEqual([true, false, false]);
 });
 
-it('nothing is taken without the secret of the line', async () => {
+test('nothing is taken without the secret of the line', async () => {
   const from = address();
   expect(await post(inbound(from, 'Hello'), 'another secret, as long as')).toBe(401);
   const bare = await fetch(`${app.url}/callbacks/carriers/smtp/${lineId}`, { method: 'POST', body: '{}' });

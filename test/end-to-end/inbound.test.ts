@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { type SystemDb, withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -61,7 +61,7 @@ async function repliesOf(address: string) {
   return body.replies.filter((reply: { recipientPhone: string }) => reply.recipientPhone === address);
 }
 
-it('a conversation that is just being changed holds up neither the line nor the change', async () => {
+test('a conversation that is just being changed holds up neither the line nor the change', async () => {
   const to = phone();
   await callBack(app, lineId, replyEvent(to, 'Hello?'));
   const pacer = linePacerId(lineId);

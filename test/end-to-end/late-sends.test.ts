@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { connected } from '#test/setup/database.ts';
@@ -20,7 +20,7 @@ const attemptsTo = (address: string) =>
   systemDb(app.pools).any(sql.type(Attempt)`
     select id, outcome, answer_by < now() is_over from attempts where address = ${address} order by id`);
 
-it('a worker that stood still until others had given its attempt up does not send any more', async () => {
+test('a worker that stood still until others had given its attempt up does not send any more', async () => {
   const workspace = await createWorkspace(app);
   const api = apiClient(app.url, workspace.key);
   await createLine(app, workspace.id);
@@ -51,7 +51,7 @@ it('a worker that stood still until others had given its attempt up does not sen
   expect((await attemptsTo(to)).map(({ outcome }) => outcome)).toEqual(['not_sent', 'accepted']);
 }, 90_000);
 
-it('what the carrier accepted after its attempt had been given up counts, and its receipts find it', async () => {
+test('what the carrier accepted after its attempt had been given up counts, and its receipts find it', async () => {
   const workspace = await createWorkspace(app);
   const api = apiClient(app.url, workspace.key);
   await createLine(app, workspace.id);

@@ -1,7 +1,7 @@
 // The commands of the model assert, outside of the test that runs them.
 // oxlint-disable vitest/no-standalone-expect
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
@@ -143,7 +143,7 @@ const link = command(
   exists,
 );
 
-it('follows the plain model over HTTP, and keeps no money without a line', async () => {
+test('follows the plain model over HTTP, and keeps no money without a line', async () => {
   const commands = fc.commands(
     [
       fc.boolean().map(request),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-it.each([
+test.each([
   ['hourlyNewConversationsLimit', 'hourly_new_cap'],
   ['dailyNewConversationsLimit', 'daily_new_cap'],
   ['dailyTotalMessagesLimit', 'daily_total_cap'],

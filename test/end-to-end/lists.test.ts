@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
@@ -11,7 +11,7 @@ afterAll(() => app.stop());
 
 const workspaceApi = async () => apiClient(app.url, (await createWorkspace(app)).key);
 
-it('makes Quick Sends on the first call, once, whoever calls at the same moment', async () => {
+test('makes Quick Sends on the first call, once, whoever calls at the same moment', async () => {
   const { key, ownerId } = await createWorkspace(app);
   const api = apiClient(app.url, key);
   const answers = await Promise.all(Array.from({ length: 8 }, () => api('GET', '/api/lists')));
@@ -26,7 +26,7 @@ it('makes Quick Sends on the first call, once, whoever calls at the same moment'
   });
 });
 
-it('makes, renames and deletes lists, newest first', async () => {
+test('makes, renames and deletes lists, newest first', async () => {
   const api = await workspaceApi();
   const made = await api('POST', '/api/lists', { name: 'First', description: 'of many' });
   expect(made).toMatchObject({
@@ -54,7 +54,7 @@ it('makes, renames and deletes lists, newest first', async () => {
   expect((await api('POST', '/api/lists', { name: ' ' })).status).toBe(400);
 });
 
-it('never deletes or renames Quick Sends', async () => {
+test('never deletes or renames Quick Sends', async () => {
   const api = await workspaceApi();
   const id = (await api('GET', '/api/lists')).body.lists[0]._id;
   expect(await api('DELETE', `/api/lists/${id}`)).toMatchObject({
@@ -69,7 +69,7 @@ it('never deletes or renames Quick Sends', async () => {
   expect((await stranger('DELETE', `/api/lists/${id}`)).status).toBe(404);
 });
 
-it('allows 120 calls a minute, then says when to come back', async () => {
+test('allows 120 calls a minute, then says when to come back', async () => {
   const api = await workspaceApi();
   const answers = await Promise.all(Array.from({ length: 121 }, () => api('GET', '/api/lists')));
   const refused = answers.filter(({ status }) => status === 429);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
@@ -66,7 +66,7 @@ const arrived = (of: string) =>
     return found.length > 0 && found;
   });
 
-it('a reply in HTML alone is read as text, without what it quotes, and matched to its message', async () => {
+test('a reply in HTML alone is read as text, without what it quotes, and matched to its message', async () => {
   const to = address();
   const { id, messageId } = await send(to);
   const html = `<p>Klingt gut &amp; sch&ouml;n,<br>bis Montag – Ada</p><div class="gmail_quote">On Mon, Mar 3, 2025 at 9:00 Dana &lt;dana@line.example&gt; wrote:<blockquote>Hello</blockquote></div>`;
@@ -82,19 +82,19 @@ it('a reply in HTML alone is read as text, without what it quotes, and matched t
   expect(await inboundOf('before@example.com')).toEqual([]);
 });
 
-it('an automatic answer is kept and is no reply', async () => {
+test('an automatic answer is kept and is no reply', async () => {
   const to = address();
   mailbox.deliver(from(to, { 'Auto-Submitted': 'auto-replied' }), 'I am away');
   expect(await arrived(to)).toEqual([expect.objectContaining({ message: 'I am away', autoReply: true })]);
 });
 
-it('a STOP above a quoted message opts out', async () => {
+test('a STOP above a quoted message opts out', async () => {
   const to = address();
   mailbox.deliver(from(to), 'STOP\n\n> Hello\n> Dana\n');
   await eventually(async () => JSON.stringify((await api('GET', '/api/opt-outs')).body).includes(to));
 });
 
-it('a notification that it could not be delivered fails the message', async () => {
+test('a notification that it could not be delivered fails the message', async () => {
   const to = address();
   const { id, messageId } = await send(to);
   const report = [
@@ -115,7 +115,7 @@ it('a notification that it could not be delivered fails the message', async () =
   expect((await message(id)).errorMessage).toBe('bounced: 550 5.1.1 no such user');
 });
 
-it('what came in while nobody read is taken in once each, also when the server numbers everything anew', async () => {
+test('what came in while nobody read is taken in once each, also when the server numbers everything anew', async () => {
   const [first, ...others] = Array.from({ length: 25 }, address);
   await app.stopWorker();
   for (const one of [first, ...others]) mailbox.deliver(from(one ?? ''), `From ${one}`);
@@ -133,7 +133,7 @@ it('what came in while nobody read is taken in once each, also when the server n
   for (const one of [first, others[20], others[23], late]) expect(await inboundOf(one ?? '')).toHaveLength(1);
 }, 90_000);
 
-it('is not connected to a mailbox that cannot be read', async () => {
+test('is not connected to a mailbox that cannot be read', async () => {
   const connect = (imapUrl: string) =>
     api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'smtp', config: { url: app.smtpUrl, imapUrl } });
   const wrong = await connect(mailbox.url.replace('hunter2', 'wrong'));
@@ -142,7 +142,7 @@ it('is not connected to a mailbox that cannot be read', async () => {
   expect([inside.status, inside.body.code]).toEqual([400, 'URL_NOT_ALLOWED']);
 });
 
-it('an email that cannot be read is recorded and counted, and what comes after it is read', async () => {
+test('an email that cannot be read is recorded and counted, and what comes after it is read', async () => {
   const to = address();
   const nested = Array.from(
     { length: 300 },
@@ -164,7 +164,7 @@ it('an email that cannot be read is recorded and counted, and what comes after i
   expect(metrics).toMatch(/^linepace_unreadable_inbound_messages 2$/m);
 });
 
-it('nested HTML is read, and so is what comes after it', async () => {
+test('nested HTML is read, and so is what comes after it', async () => {
   const [first, second] = [address(), address()];
   const html = (text: string) => `${text}${'<div><ul><li>'.repeat(50_000)}`;
   mailbox.deliver(from(first, { 'Content-Type': 'text/html' }), html('Yes'));
@@ -173,7 +173,7 @@ it('nested HTML is read, and so is what comes after it', async () => {
   expect((await arrived(second))[0].message).toBe('No');
 });
 
-it.each<[string, (socket: Socket, tag: string) => void]>([
+test.each<[string, (socket: Socket, tag: string) => void]>([
   ['never answers', () => {}],
   ['announces a gigabyte', (socket) => socket.write('* 1 FETCH (UID 1 BODY[] {1073741824}\r\n')],
   [
@@ -195,7 +195,7 @@ it.each<[string, (socket: Socket, tag: string) => void]>([
   await server.stop();
 });
 
-it('a line that is connected without a mailbox is read no more', async () => {
+test('a line that is connected without a mailbox is read no more', async () => {
   const handle = app.temporal.workflow.getHandle(`mailbox-reader:${lineId}`);
   expect((await handle.describe()).status.name).toBe('RUNNING');
   const config = { url: app.smtpUrl };

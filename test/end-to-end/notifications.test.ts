@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
@@ -265,7 +265,7 @@ describe('the link that turns notifications off', () => {
   });
 });
 
-it('a campaign that completes is summed up once', async () => {
+test('a campaign that completes is summed up once', async () => {
   const to = phone();
   const leadId = await createLead(app, workspace.id, { phones: [to] });
   const { body } = await api('POST', '/api/campaigns', {

@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { lineGapMs } from '#domain/line-limits.ts';
@@ -55,7 +55,7 @@ async function claimedAt(address: string): Promise<Date[]> {
   return [...times];
 }
 
-it('keeps the gap of the line, and the order of arrival', async () => {
+test('keeps the gap of the line, and the order of arrival', async () => {
   const lineId = await createLine(app, workspaceId);
   await api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 2 });
   const contacts = [phone(), phone(), phone()];
@@ -72,7 +72,7 @@ it('keeps the gap of the line, and the order of arrival', async () => {
   }
 });
 
-it('keeps the gap of a contact over all lines, and moves the second message past its end', async () => {
+test('keeps the gap of a contact over all lines, and moves the second message past its end', async () => {
   const lines = [await createLine(app, workspaceId), await createLine(app, workspaceId)];
   for (const id of lines) await api('PATCH', `/api/lines/${id}`, { contactGapSeconds: 2 });
   const contact = phone();
@@ -89,7 +89,7 @@ it('keeps the gap of a contact over all lines, and moves the second message past
   expect(Date.parse(body.scheduledDate)).toBeGreaterThanOrEqual(gapEnd.getTime());
 });
 
-it('lets a cap leave, counts it, and moves the rest to the next hour with the reason', async () => {
+test('lets a cap leave, counts it, and moves the rest to the next hour with the reason', async () => {
   const lineId = await createLine(app, workspaceId);
   await api('PATCH', `/api/lines/${lineId}`, { hourlyNewConversationsLimit: 2 });
   const contacts = [phone(), phone(), phone(), phone()];
@@ -114,7 +114,7 @@ it('lets a cap leave, counts it, and moves the rest to the next hour with the re
   expect(body.lines[0].usage).toMatchObject({ newMessages: 2, totalMessages: 2 });
 });
 
-it('answers before it writes to strangers, however long those have waited', async () => {
+test('answers before it writes to strangers, however long those have waited', async () => {
   const lineId = await createLine(app, workspaceId);
   await api('PATCH', `/api/lines/${lineId}`, { isActive: false });
   const [strangers, writer] = [[phone(), phone()], phone()];
@@ -128,7 +128,7 @@ it('answers before it writes to strangers, however long those have waited', asyn
   expect(log.map(({ to }) => to)).toEqual([writer, ...strangers]);
 });
 
-it('begins a new history before the old one is long, and sends on', async () => {
+test('begins a new history before the old one is long, and sends on', async () => {
   const lineId = await createLine(app, workspaceId);
   const first = phone();
   await send(lineId, first);
@@ -149,7 +149,7 @@ it('begins a new history before the old one is long, and sends on', async () => 
   await allSent([second]);
 });
 
-it('warms a new line up: 20 strangers on its first day, all of its limit once that is set by hand', async () => {
+test('warms a new line up: 20 strangers on its first day, all of its limit once that is set by hand', async () => {
   const lineId = await createLine(app, workspaceId, 'imessage', {
     daily_new_limit: 50,
     warmup_started_at: new Date(),
@@ -170,7 +170,7 @@ it('warms a new line up: 20 strangers on its first day, all of its limit once th
   await allSent(contacts);
 });
 
-it('gives messages and drips their lines from one rotation, and keeps to the lines that are eligible', async () => {
+test('gives messages and drips their lines from one rotation, and keeps to the lines that are eligible', async () => {
   const lines = [
     await createLine(app, workspaceId),
     await createLine(app, workspaceId),
@@ -210,7 +210,7 @@ it('gives messages and drips their lines from one rotation, and keeps to the lin
   expect(new Set(chosen)).toEqual(new Set(eligibleLineIds));
 });
 
-it('checks opt-outs again when it sends', async () => {
+test('checks opt-outs again when it sends', async () => {
   const lineId = await createLine(app, workspaceId);
   await api('PATCH', `/api/lines/${lineId}`, { isActive: false });
   const [leaves, ends] = [phone(), phone()];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-it('an add-on that cannot be charged is not requested, and blocks nothing', async () => {
+test('an add-on that cannot be charged is not requested, and blocks nothing', async () => {
   const key = { 'idempotency-key': 'while-down' };
   expect(await api('POST', '/api/line-requests', ADD_ON, key)).toMatchObject({
     status: 503,
@@ -43,7 +43,7 @@ it('an add-on that cannot be charged is not requested, and blocks nothing', asyn
   );
 });
 
-it('a plan cannot be changed, and stays what it was', async () => {
+test('a plan cannot be changed, and stays what it was', async () => {
   const agency = await createAgency(app);
   const client = await createWorkspace(app, { agency_id: agency.id, plan: 'mini' });
   const agencyApi = apiClient(app.url, agency.key);
@@ -55,7 +55,7 @@ it('a plan cannot be changed, and stays what it was', async () => {
   expect(subAccounts).toMatchObject([{ plan: 'mini', subscriptionStatus: 'active' }]);
 });
 
-it('the simulated payments do not exist beside a real provider', async () => {
+test('the simulated payments do not exist beside a real provider', async () => {
   expect((await api('GET', '/simulated/pay/in_1')).status).toBe(404);
   expect((await api('POST', '/simulated/pay/in_1')).status).toBe(404);
   expect(

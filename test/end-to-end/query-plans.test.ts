@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-it('messages of a status that none has any more are looked up, and not looked for among all', async () => {
+test('messages of a status that none has any more are looked up, and not looked for among all', async () => {
   const workspace = await createWorkspace(app);
   await connected(app.ownerUrl, async (owner) => {
     const scans = async (): Promise<number> => {
@@ -41,7 +41,7 @@ it('messages of a status that none has any more are looked up, and not looked fo
   });
 });
 
-it('a line that has many messages due finds those to be sent as SMS at once without looking at the others', async () => {
+test('a line that has many messages due finds those to be sent as SMS at once without looking at the others', async () => {
   const workspace = await createWorkspace(app);
   const [lineId, forced] = [newId(), newId()];
   await connected(app.ownerUrl, async (owner) => {
@@ -66,7 +66,7 @@ it('a line that has many messages due finds those to be sent as SMS at once with
   });
 });
 
-it('a line with 50,000 messages due reads what it may send, and reaching a cap writes one row', async () => {
+test('a line with 50,000 messages due reads what it may send, and reaching a cap writes one row', async () => {
   const { id: workspaceId } = await createWorkspace(app);
   const lineId = await createLine(app, workspaceId, 'imessage', { hourly_new_limit: 3 });
   await connected(app.ownerUrl, async (owner) => {
@@ -128,7 +128,7 @@ it('a line with 50,000 messages due reads what it may send, and reaching a cap w
   expect(await plan()).toEqual({ ...waiting, linesWritten: 0 });
 });
 
-it('attempts past their time are found by their age', async () => {
+test('attempts past their time are found by their age', async () => {
   await connected(app.ownerUrl, async (owner) => {
     await owner.query(`insert into workspaces (id, name) values ('org_plans', 'Plans')`);
     await owner.query(
@@ -144,7 +144,7 @@ it('attempts past their time are found by their age', async () => {
   });
 });
 
-it.each(['zqx', 'zq'])(
+test.each(['zqx', 'zq'])(
   'a search for what no lead has (%s) reads no more than the newest of them',
   async (search) => {
     const workspace = await createWorkspace(app);
@@ -174,7 +174,7 @@ it.each(['zqx', 'zq'])(
   },
 );
 
-it('metrics are counted in the database once, however often they are requested', async () => {
+test('metrics are counted in the database once, however often they are requested', async () => {
   const counts = () =>
     connected(app.ownerUrl, async (owner) => {
       const { rows } = await owner.query(

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApi } from '#api/server.ts';
 import { newId } from '#domain/ids.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
@@ -65,7 +65,7 @@ const made = async (call: ApiClient, ...request: Parameters<ApiClient>) => {
   return body;
 };
 
-it('seals every secret anew with the newest key, after which the old key can go', async () => {
+test('seals every secret anew with the newest key, after which the old key can go', async () => {
   const [first, second, third] = [app.config.encryptionKeys, keyOf('new_2'), keyOf('3')];
   const hook = await startEndpoint();
   const agency = await createAgency(app);
@@ -139,7 +139,7 @@ it('seals every secret anew with the newest key, after which the old key can go'
   expect([next.code, next.counts]).toEqual([0, rotated.counts]);
 });
 
-it('names what no key opens, and seals the rest', async () => {
+test('names what no key opens, and seals the rest', async () => {
   const { key } = await createWorkspace(app);
   const api = apiClient(app.url, key);
   await made(api, 'POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] });
@@ -159,7 +159,7 @@ it('names what no key opens, and seals the rest', async () => {
   expect(counts['webhooks.secret_sealed']).toBe(1);
 });
 
-it('leaves out no column that holds sealed texts', async () => {
+test('leaves out no column that holds sealed texts', async () => {
   const { rows } = await connected(app.ownerUrl, (client) =>
     client.query<{ name: string }>(
       `select table_name || '.' || column_name as name from information_schema.columns

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
@@ -57,7 +57,7 @@ const aDayPasses = (): Promise<unknown> =>
 const filesStored = async (): Promise<number> =>
   (await readdir(join(app.config.storage.folder, workspace.id)).catch(() => [])).length;
 
-it('lets a workspace store a tenth of its quota a day, to the byte, and the whole of it in ten', async () => {
+test('lets a workspace store a tenth of its quota a day, to the byte, and the whole of it in ten', async () => {
   expect((await store(600 * KB)).status).toBe(200);
   const refused = await store(425 * KB);
   expect(codeOf(refused)).toEqual(REFUSED);
@@ -82,7 +82,7 @@ it('lets a workspace store a tenth of its quota a day, to the byte, and the whol
   expect((await upload(app, other.key, { name: 'a.mp4', content: 'x' })).status).toBe(200);
 });
 
-it('admits no more than fits of uploads that come at once', async () => {
+test('admits no more than fits of uploads that come at once', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => store(300 * KB)));
   const refused = answers.filter(({ status }) => status !== 200);
   expect(refused.map(codeOf)).toEqual(Array.from({ length: 7 }, () => REFUSED));
@@ -90,7 +90,7 @@ it('admits no more than fits of uploads that come at once', async () => {
   expect(await filesStored()).toBe(3);
 });
 
-it('answers a repeated upload as before, though there is no room for it any more', async () => {
+test('answers a repeated upload as before, though there is no room for it any more', async () => {
   const header = { 'idempotency-key': newId() };
   const first = await store(MB, header);
   expect(first.status).toBe(200);
@@ -101,7 +101,7 @@ it('answers a repeated upload as before, though there is no room for it any more
   expect(await use()).toEqual({ total: MB, today: MB });
 });
 
-it('skips and records the files of contacts beyond the quota, and takes their messages', async () => {
+test('skips and records the files of contacts beyond the quota, and takes their messages', async () => {
   const from = phone();
   const attachment = (name: string, bytes: number) => ({
     name,
@@ -141,7 +141,7 @@ it('skips and records the files of contacts beyond the quota, and takes their me
   expect(await filesStored()).toBe(2);
 });
 
-it('counts the file of an import until the import has ended, and the recording of a call', async () => {
+test('counts the file of an import until the import has ended, and the recording of a call', async () => {
   const list = (await api('POST', '/api/lists', { name: 'List' })).body.list._id as string;
   const startImport = async (bytes: number): Promise<ApiAnswer> => {
     const row = 'ada@example.com\n';
@@ -171,7 +171,7 @@ it('counts the file of an import until the import has ended, and the recording o
   expect((await use()).today).toBe(800 * KB + recording);
 });
 
-it('gives back what is deleted: uploads past their time with their voice notes, and all of a deleted workspace', async () => {
+test('gives back what is deleted: uploads past their time with their voice notes, and all of a deleted workspace', async () => {
   const audio = wav(1);
   const { url } = (await upload(app, workspace.key, { name: 'a.wav', content: audio })).body;
   const to = phone();

@@ -1,7 +1,7 @@
 import { SMTPServer } from 'smtp-server';
 import { text } from 'node:stream/consumers';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
@@ -226,7 +226,7 @@ describe('an invitation', () => {
   });
 });
 
-it('loses no email while the mail server is down, refuses, or is slow to accept', async () => {
+test('loses no email while the mail server is down, refuses, or is slow to accept', async () => {
   const port = await freePort();
   const own = await startTestApp({ environment: { SMTP_URL: `smtp://127.0.0.1:${port}` } });
   try {

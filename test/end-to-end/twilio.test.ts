@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
@@ -49,7 +49,7 @@ async function withFallback() {
   return { call, callbackUrl: `${app.url}/callbacks/carriers/twilio/${lineId}` };
 }
 
-it("sends fallback SMS by the workspace's account, and believes that account's callbacks about a line elsewhere", async () => {
+test("sends fallback SMS by the workspace's account, and believes that account's callbacks about a line elsewhere", async () => {
   const { call, callbackUrl } = await withFallback();
   const to = phone('0001');
   twilio.quiet = true;
@@ -82,7 +82,7 @@ it("sends fallback SMS by the workspace's account, and believes that account's c
   expect(forged.status).toBe(401);
 });
 
-it('never writes again to a number of which Twilio knows the STOP, however it says so', async () => {
+test('never writes again to a number of which Twilio knows the STOP, however it says so', async () => {
   const { call } = await withFallback();
   twilio.quiet = true;
   const [late, atOnce] = [phone('0001'), phone('0001')];
@@ -98,7 +98,7 @@ it('never writes again to a number of which Twilio knows the STOP, however it sa
   }
 });
 
-it('is not there for a line that has nothing to do with Twilio', async () => {
+test('is not there for a line that has nothing to do with Twilio', async () => {
   const workspace = await createWorkspace(app);
   const lineId = await createLine(app, workspace.id);
   const answer = await twilio.receive(`${app.url}/callbacks/carriers/twilio/${lineId}`, {
@@ -127,7 +127,7 @@ async function withLine() {
   };
 }
 
-it('sends and receives by a line of its own, and sends once when the answer is lost', async () => {
+test('sends and receives by a line of its own, and sends once when the answer is lost', async () => {
   const { call } = await withLine();
   const [ordinary, lost] = [phone(), phone()];
   twilio.quiet = false;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { decide, decideToRest } from '#db/decisions.ts';
 import { createPools, type Pools } from '#db/pools.ts';
@@ -269,7 +269,7 @@ describe('a request to a workflow that is at work', () => {
   });
 });
 
-it.each([
+test.each([
   ['every request is written', { wake, decide }],
   ['requests are written while it rests', { wake: wakeUnlessDue, decide: decideToRest }],
 ])(

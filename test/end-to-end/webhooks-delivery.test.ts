@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
@@ -156,7 +156,7 @@ describe('events', () => {
   });
 });
 
-it('delivers what is committed after later events, and what an inactive webhook has kept for long', async () => {
+test('delivers what is committed after later events, and what an inactive webhook has kept for long', async () => {
   const { id: workspaceId, call, send } = await tenant();
   const [target, paused] = [await endpoint(), await endpoint()];
   const hook = await register(call, target.url);
@@ -184,7 +184,7 @@ it('delivers what is committed after later events, and what an inactive webhook 
   await arrivals(paused, 1);
 });
 
-it('lists what was delivered newest first, however close together', async () => {
+test('lists what was delivered newest first, however close together', async () => {
   const { call } = await tenant();
   const target = await endpoint();
   const hook = await register(call, target.url, ['message.failed']);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -47,7 +47,7 @@ async function buildsOfPacer(): Promise<string[]> {
   );
 }
 
-it('a workflow goes on with the workers of a new build once that is current, and a line sends on', async () => {
+test('a workflow goes on with the workers of a new build once that is current, and a line sends on', async () => {
   await setCurrent('one');
   await send();
   expect(new Set(await buildsOfPacer())).toEqual(new Set(['one']));
