@@ -75,7 +75,7 @@ describe('production', () => {
     expect(() => read({ ...PRODUCTION, [variable]: value })).toThrow(`  ${variable}: `);
   });
 
-  it('lists every problem at once: what is missing, what is malformed, and what contradicts another', () => {
+  it('lists all missing, malformed and contradictory variables at once', () => {
     const environment = {
       NODE_ENV: 'production',
       DATABASE_URL: 'not a URL',

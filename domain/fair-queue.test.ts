@@ -55,7 +55,7 @@ describe('a fair queue', () => {
     await Promise.all(asked);
   });
 
-  it('keeps a place free for whoever has nothing running', async () => {
+  it('keeps a slot free for a workspace that has nothing running', async () => {
     const { ask, settle, now, endAll } = world({ size: 8, share: 4 });
     const asked = ['a', 'b'].flatMap((payer) => Array.from({ length: 20 }, () => ask(payer)));
     await settle();
@@ -67,7 +67,7 @@ describe('a fair queue', () => {
     await Promise.all(asked);
   });
 
-  it('gives what comes free to whoever has the fewest running', async () => {
+  it('gives a free slot to the workspace with the fewest running', async () => {
     const { ask, settle, now, endOne, endAll } = world({ size: 6, share: 5 });
     const asked = Array.from({ length: 20 }, () => ask('a'));
     await settle();

@@ -146,7 +146,7 @@ describe('webhooks', () => {
     expect(world.server.webhooks.map(({ url }) => url)).toEqual([callbacks?.url]);
   });
 
-  it('told twice they are the same events', async () => {
+  it('have the same event ids when they are reported twice', async () => {
     world.server.repeats = 2;
     const to = recipient();
     await world.carrier.send(world.config, outbound(world, to), never);

@@ -21,7 +21,7 @@ describe('storage in a folder', () => {
     return stream && (await buffer(stream)).toString();
   };
 
-  it('gives back what was stored, and its size', async () => {
+  it('returns a stored file and its size', async () => {
     expect(await storage.put('org_1/a', Readable.from([Buffer.from('one '), Buffer.from('file')]), 100)).toBe(
       8,
     );

@@ -139,7 +139,7 @@ describe('every endpoint with a body', () => {
     }
   });
 
-  it('refuses more than 1 MB, told or not told in advance', async () => {
+  it('refuses more than 1 MB, with or without a Content-Length', async () => {
     const large = JSON.stringify({ message: 'x'.repeat(1024 * 1024) });
     for (let start = 0; start < withBody.length; start += 8) {
       expect(
@@ -226,7 +226,7 @@ describe('every endpoint', () => {
     }
   });
 
-  it('says 404 to an id that is none', async () => {
+  it('returns 404 for a malformed id', async () => {
     const withId = tenantRoutes.filter(({ path }) => /\{(id|\w+Id)\}/.test(path));
     expect(withId.length).toBeGreaterThan(20);
     for (const id of ['1', 'ABCDEFABCDEFABCDEFABCDEF', '../../etc/passwd', "' or 1=1 --", 'é', '%00']) {

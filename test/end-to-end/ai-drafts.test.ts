@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 describe('a reply in copilot mode', () => {
-  it('is drafted, told of and not sent', async () => {
+  it('is drafted and reported by an event, but not sent', async () => {
     const desk = await copilot(app, receiver, {
       instructions: 'Be brief.',
       documents: [{ title: 'Hours', text: 'Open from 9 to 5.' }],

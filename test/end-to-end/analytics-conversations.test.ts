@@ -14,7 +14,7 @@ afterAll(() => app.stop());
 describe('GET /api/analytics/conversations', () => {
   const PATH = '/api/analytics/conversations';
 
-  it('lists what was exchanged on a day, newest activity first', async () => {
+  it('lists the conversations of a day, most recent activity first', async () => {
     const { id, key } = await createWorkspace(app);
     const leadId = await createLead(app, id, { first_name: 'Ada', last_name: 'Lovelace' });
     await outbound(app, id, ADA, '2026-03-02T08:00:00Z', { lead_id: leadId, line_id: LINE, body: 'Hello' });

@@ -209,7 +209,7 @@ describe('uploading a file', () => {
 describe('a link', () => {
   const get = (url: string, given = {}) => fetch(url, { headers: given });
 
-  it('gives a file to be saved, never shown, and to be kept by whoever fetched it', async () => {
+  it('serves a file as a download that clients may cache, never for display', async () => {
     const name = 'Grüße "an" alle.pdf';
     const url = await uploaded(app, workspace.key, { name, content: '<script>alert(1)</script>' });
     const { status, headers: told } = await get(url);

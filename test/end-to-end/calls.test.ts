@@ -85,7 +85,7 @@ describe('calls', () => {
     ).toBe('RIFF');
   });
 
-  it('only go forward, whatever order they are told in', async () => {
+  it('only move forward, whatever the order of their events', async () => {
     const call = { callId: newId(), to: phone() };
     const steps = [
       step(call, 'ringing', 1),

@@ -106,7 +106,7 @@ describe('deleting a large list', () => {
     expect(await count('list_addresses')).toBe(2);
   });
 
-  it('goes on after its workflow was terminated', async () => {
+  it('continues after its workflow was terminated', async () => {
     const { listId } = await largeList();
     await api('GET', '/api/lists');
     expect((await api('DELETE', `/api/lists/${listId}`)).status).toBe(200);

@@ -166,7 +166,7 @@ describe('importing a file', () => {
     );
   });
 
-  it('goes on behind the last saved batch when its worker is replaced', async () => {
+  it('continues after the last saved batch when its worker is replaced', async () => {
     const listId = await newList();
     const rows = Array.from({ length: 6000 }, (_, index) => `person${index}@example.com`);
     const { importId } = (await upload(listId, `email\n${rows.join('\n')}\n`)).body;

@@ -92,7 +92,7 @@ test('a conversation that is just being changed holds up neither the line nor th
 });
 
 describe('a reply', () => {
-  it('is stored, told with all it belongs to, and read as it was told', async () => {
+  it('is stored and reported with its context, by the event and by the API alike', async () => {
     const to = phone('0005');
     const leadId = await createLead(app, workspace.id, {
       first_name: 'Grace',
@@ -237,7 +237,7 @@ describe('answers', () => {
 });
 
 describe('reactions and reads', () => {
-  it('are stored on the message and told', async () => {
+  it('are stored with the message and reported by an event', async () => {
     const to = phone('0006');
     const messageId = await send(to);
     const { json: payload } = await delivery('message.reaction', ({ messageId: id }) => id === messageId);

@@ -121,7 +121,7 @@ describe('an included line', () => {
 });
 
 describe('an add-on in card billing', () => {
-  it('waits for its payment, blocks the next request meanwhile, and goes on when paid', async () => {
+  it('waits for its payment, blocks other requests until then, and continues once it is paid', async () => {
     const { api, id: workspaceId } = await workspace();
     const created = await api('POST', PATH, { ...NAME, channelType: 'email' });
     expect(created).toMatchObject({
@@ -214,7 +214,7 @@ describe('an add-on in card billing', () => {
     ]);
   });
 
-  it('goes on without a payment when the plan comes to include it', async () => {
+  it('continues without a payment once the plan includes it', async () => {
     const { api, id: workspaceId } = await workspace({ plan: 'growth' });
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
     const setDown = (down: boolean) => api('POST', `/simulated/carrier/lines/${body.line._id}`, { down });

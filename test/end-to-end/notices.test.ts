@@ -60,7 +60,7 @@ describe('billing', () => {
     expect((await mail('Invoice paid')).text).toContain('Ada Lovelace');
   });
 
-  it('a plan that changes, a subscription past due and one canceled are told', async () => {
+  it('sends an email when the plan changes and when the subscription is past due or canceled', async () => {
     await subscribe('starter');
     expect((await mail('Your plan has changed')).text).toContain(
       'has moved from the growth plan to the starter plan',
@@ -73,7 +73,7 @@ describe('billing', () => {
     expect(await mails()).toHaveLength(3);
   });
 
-  it('a client in invoice billing is told of no failed payment', async () => {
+  it('sends no email about failed payments to a client with invoice billing', async () => {
     const subscriptionId = await subscribe('starter');
     await mail('Your plan has changed');
     await app.pools.system.query(sql.unsafe`
@@ -102,7 +102,7 @@ describe('billing', () => {
 });
 
 describe('errors', () => {
-  it('a webhook that only fails is told of once, and again after it had recovered', async () => {
+  it('sends one email about a failing webhook, and another if it fails again after it recovered', async () => {
     const lineId = await createLine(app, workspace.id);
     let status = 500;
     const receiver = await startEndpoint((response) => void response.writeHead(status).end());
@@ -141,7 +141,7 @@ describe('errors', () => {
     }
   });
 
-  it('a line that the carrier refuses is told of', async () => {
+  it('sends an email about a line that the carrier rejects', async () => {
     await api('POST', '/api/line-requests', {
       firstName: 'Grace',
       lastName: 'Hopper',
