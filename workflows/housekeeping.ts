@@ -32,9 +32,11 @@ const probing = (carrier: string) =>
     retry: { maximumAttempts: 2 },
   });
 
-/** The schedule starts a run this often, and a run takes a turn every two minutes. */
-const TURNS = 5;
-const TURN = '2 minutes';
+/** The schedule starts a run this often. */
+const RUN_MS = 10 * 60_000;
+const TURN_MS = 2 * 60_000;
+/** While a carrier has active lines: three failed probes make a line `down`, which is not to take long. */
+const PROBING_TURN_MS = 60_000;
 
 /**
  * By schedule: finds due work that nobody was told about after a crash, probes lines, so that one which is down stops
@@ -45,14 +47,16 @@ export async function housekeeping(): Promise<{ woken: number; rehomed: number; 
   const done = { woken: 0, rehomed: 0, probed: 0 };
   let probes: Promise<void> | null = null;
   const trimming = unlessItFails(trim(), 0);
+  const end = Date.now() + RUN_MS;
   for (let turn = 1; ; turn += 1) {
     done.woken += await unlessItFails(wakeOverdue(), 0);
     done.rehomed += await unlessItFails(rehomeStranded(), 0);
     const carriers = await unlessItFails(carriersToProbe(), []);
     if (carriers.length > 0) probes ??= probe(carriers);
-    if (turn === TURNS) break;
-    setCurrentDetails(`Turn ${turn} of ${TURNS}: woke ${done.woken} overdue workflows so far.`);
-    await sleep(TURN, { summary: 'Until the next turn' });
+    const pause = carriers.length > 0 ? PROBING_TURN_MS : TURN_MS;
+    if (Date.now() + pause >= end) break;
+    setCurrentDetails(`Turn ${turn}: woke ${done.woken} overdue workflows so far.`);
+    await sleep(pause, { summary: 'Until the next turn' });
   }
   await Promise.all([trimming, probes]);
   return done;
