@@ -147,7 +147,10 @@ export class LineDriver {
   }
 
   private report(now: Date, sentCount: number, next: NextLook | null): void {
-    const { lastSentAt } = this.history(now);
+    const history = this.history(now);
+    // The next plan follows at once, and remembers which caps are used up.
+    const line = { ...this.line, usedUp: usedUpAt(this.line, history, now) };
+    this.line = line;
     this.options.onRound?.({
       now,
       sent: this.sent.slice(this.sent.length - sentCount),
@@ -155,7 +158,7 @@ export class LineDriver {
       waiting: () =>
         this.waiting.map(({ message }) => ({
           message: { ...message },
-          shownAt: (at) => shownWait(this.line, { lastSentAt }, message, at),
+          shownAt: (at) => shownWait(line, history, message, at),
         })),
     });
   }

@@ -191,10 +191,15 @@ describe('any lines, any work, any clock, planned anew at any time', () => {
           };
         });
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   }, 60_000);
 });
+
+/** As `expect`, for what is asked millions of times. */
+function must(holds: boolean, message: { id: string }, now: Date): void {
+  if (!holds) throw new Error(`message ${message.id} at ${now.toISOString()}`);
+}
 
 /** Nothing leaves before a time that was shown, and the time that is shown does not come nearer. */
 function expectPromisesKept(
@@ -204,13 +209,15 @@ function expectPromisesKept(
   for (const { job, isNew } of sent) {
     const before = shown.get(job.id);
     // A contact that is met meanwhile opens no conversation any more.
-    if (before?.isNew === isNew) expect([job.id, before.at <= now]).toEqual([job.id, true]);
+    if (before?.isNew === isNew) must(before.at <= now, job, now);
   }
   for (const { message, shownAt } of waiting()) {
     const { id, isNew } = message;
-    const { scheduledAt: at } = shownAt(now);
+    const { scheduledAt: at, holdReason } = shownAt(now);
+    // What is due on a line that is down keeps its place.
+    if (holdReason === 'line_down') continue;
     const before = shown.get(id);
-    if (before?.isNew === isNew && before.at > now) expect([id, at >= before.at]).toEqual([id, true]);
+    if (before?.isNew === isNew && before.at > now) must(at >= before.at, message, now);
     shown.set(id, { at, isNew });
   }
 }
@@ -222,7 +229,7 @@ function expectOvertakenAreHeld({ now, sent, waiting }: Round): void {
   for (const { message, shownAt } of waiting()) {
     if (message.scheduledAt >= last.scheduledAt) continue;
     const { moved } = shownAt(now);
-    expect([message.id, moved !== null && moved.to > now]).toEqual([message.id, true]);
+    must(moved !== null && moved.to > now, message, now);
   }
 }
 
@@ -232,15 +239,15 @@ function expectLookInTime({ now, waiting }: Round, next: NextLook): void {
     const { holdReason, scheduledAt } = shownAt(now);
     if (message.scheduledAt > now) {
       // If it is looked at later than its time, then because it is held when its time comes.
+      if (!next.at || next.reason === 'line_gap' || next.at <= message.scheduledAt) continue;
       const then = shownAt(message.scheduledAt);
-      if (next.at && next.reason !== 'line_gap' && next.at > message.scheduledAt)
-        expect([then.moved !== null, then.scheduledAt >= next.at]).toEqual([true, true]);
+      must(then.moved !== null && then.scheduledAt >= next.at, message, now);
       continue;
     }
-    expect(holdReason).not.toBeNull();
-    if (next.reason === 'line_down' || holdReason === 'line_down') expect(holdReason).toBe(next.reason);
-    else if (next.reason === 'line_gap') expect(scheduledAt > now || holdReason === 'line_gap').toBe(true);
-    else expect(scheduledAt >= next.at! && scheduledAt > now).toBe(true);
+    must(holdReason !== null, message, now);
+    if (next.reason === 'line_down') must(holdReason === 'line_down', message, now);
+    else if (next.reason === 'line_gap') must(scheduledAt > now || holdReason === 'line_gap', message, now);
+    else must(next.at !== null && scheduledAt >= next.at && scheduledAt > now, message, now);
   }
 }
 

@@ -330,27 +330,39 @@ const longest = (holds: readonly Hold[], scheduledAt: Date): Hold | null =>
     .filter(({ before }) => scheduledAt < before)
     .reduce<Hold | null>((a, b) => (a === null || b.until > a.until ? b : a), null);
 
-/** Many messages share a handful of windows and times, and calendar sums are the costly part. */
-function remembered(compute: (window: SendWindow | undefined, at: Date, zone: string) => Date) {
-  const known = new Map<string, Date>();
-  return (window: SendWindow | undefined, at: Date, zone = ''): Date => {
-    const key = `${at.getTime()} ${zone} ${window ? JSON.stringify(window) : ''}`;
-    const found = known.get(key) ?? compute(window, at, zone);
-    if (known.size >= MOST_REMEMBERED) known.clear();
-    known.set(key, found);
-    return found;
-  };
+/** Lanes share a handful of windows, and calendar sums are the costly part: those of the last ones are kept. */
+const openings = new Map<string, { since: Date; opening: Date }>();
+const mornings = new Map<string, Date>();
+
+function remember<T>(known: Map<string, T>, key: string, value: T): T {
+  if (known.size >= MOST_REMEMBERED) known.clear();
+  known.set(key, value);
+  return value;
 }
 
-const clamp = remembered(clampToWindow);
+/** `clampToWindow`; a window that is closed stays closed until its opening. */
+function clamp(window: SendWindow | undefined, at: Date): Date {
+  if (!window) return at;
+  const key = JSON.stringify(window);
+  const known = openings.get(key);
+  if (known && known.since <= at && at < known.opening) return known.opening;
+  const opening = clampToWindow(window, at);
+  if (opening > at) remember(openings, key, { since: at, opening });
+  return opening;
+}
 
 /** The window's first start after a workspace midnight, else 09:00 of the next allowed day. */
-const morningAfter = remembered((window, midnight, timezone) => {
+function morningAfter(window: SendWindow | undefined, midnight: Date, timezone: string): Date {
+  const key = `${midnight.getTime()} ${timezone} ${window ? JSON.stringify(window) : ''}`;
+  return mornings.get(key) ?? remember(mornings, key, firstMorning(window, midnight, timezone));
+}
+
+function firstMorning(window: SendWindow | undefined, midnight: Date, timezone: string): Date {
   const before = new Date(midnight.getTime() - 1);
   if (window?.start !== undefined || window?.end !== undefined) return nextOpening(window, before);
   let morning = nextMorning(timezone, before);
   while (clampToWindow(window, morning) > morning) morning = nextMorning(timezone, morning);
   return morning;
-});
+}
 
 const latest = (dates: readonly [Date, ...Date[]]): Date => dates.reduce((a, b) => (b > a ? b : a));
