@@ -28,6 +28,7 @@ import {
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { newId } from '#domain/ids.ts';
 import {
+  afterSends,
   canSend,
   type Choice,
   chooseSends,
@@ -39,6 +40,7 @@ import {
   planQueue,
   type QueuedMessage,
   shownWait,
+  type UsedUp,
   usedUpAt,
 } from '#domain/pacing.ts';
 import type { Look } from './round.ts';
@@ -85,19 +87,25 @@ export async function planSends(
   const row = await lockLine(db, lineId);
   if (!row) return null;
   const state = await lineState(db, row, now);
-  await rememberUsedUp(db, state);
+  const { line, history } = state;
+  await rememberUsedUp(db, lineId, state.known, line.usedUp);
 
   const { isPaused, hasOpenAttempts } = state;
   const nothing = { claims: [], forced: [], owed: [], isPaused, hasOpenAttempts };
   if (row.heldUntil !== null && row.heldUntil > now)
     return { ...nothing, nextAt: row.heldUntil, reason: 'the line is being changed' };
-  if (state.line.pastDue)
-    return { ...nothing, nextAt: null, reason: operatorsReason('subscription_past_due') };
+  if (line.pastDue) return { ...nothing, nextAt: null, reason: operatorsReason('subscription_past_due') };
   if (isPaused) return { ...nothing, nextAt: null, reason: operatorsReason('line_paused') };
 
   const forced = await forcedFallbacks(db, lineId, now);
   const owed = await owedFallbacks(db, lineId);
   const claimed = await claimDue(db, state, carrierTimeoutMs, now);
+  // At once: the next plan may be made after the cap's hour or day.
+  const after = afterSends(
+    history,
+    claimed.claims.map(({ attempt }) => attempt),
+  );
+  await rememberUsedUp(db, lineId, line.usedUp, usedUpAt(line, after, now));
   return {
     ...claimed,
     forced: forced.due,
@@ -113,28 +121,32 @@ const operatorsReason = (reason: HoldReason): string => HOLD_REASONS[reason].rep
 
 interface LineState {
   row: LineRow;
+  /** With the caps that are used up by now. */
   line: PacedLine;
+  /** Those that are stored. */
+  known: UsedUp;
   history: LineHistory;
   isPaused: boolean;
   hasOpenAttempts: boolean;
 }
 
-/** What the rules ask of a line, with the caps that are used up by now. */
+/** What the rules ask of a line. */
 async function lineState(db: TenantDb, row: LineRow, now: Date): Promise<LineState> {
   const line = await loadPacedLine(db, row, now);
   const since = { day: dayBounds(line.timezone, now).start, hour: hourBounds(line.timezone, now).start };
   const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, row.id, since);
   const usedUp = usedUpAt(line, history, now);
-  return { row, line: { ...line, usedUp }, history, isPaused: row.pausedAt !== null, hasOpenAttempts };
+  const isPaused = row.pausedAt !== null;
+  return { row, line: { ...line, usedUp }, known: line.usedUp, history, isPaused, hasOpenAttempts };
 }
 
 /** All that reaching a cap writes: what it holds back follows from it. */
-async function rememberUsedUp(db: TenantDb, { row, line: { usedUp } }: LineState): Promise<void> {
+async function rememberUsedUp(db: TenantDb, lineId: string, known: UsedUp, usedUp: UsedUp): Promise<void> {
   const isKnown =
-    row.hourlyNewUsedUp?.getTime() === usedUp.hourlyNew?.getTime() &&
-    row.dailyNewUsedUp?.getTime() === usedUp.dailyNew?.getTime() &&
-    row.dailyTotalUsedUp?.getTime() === usedUp.dailyTotal?.getTime();
-  if (!isKnown) await setUsedUp(db, row.id, usedUp);
+    known.hourlyNew?.getTime() === usedUp.hourlyNew?.getTime() &&
+    known.dailyNew?.getTime() === usedUp.dailyNew?.getTime() &&
+    known.dailyTotal?.getTime() === usedUp.dailyTotal?.getTime();
+  if (!isKnown) await setUsedUp(db, lineId, usedUp);
 }
 
 type Claimed = Pick<SendPlan, 'claims' | 'nextAt' | 'reason'>;

@@ -56,6 +56,17 @@ export interface LineHistory {
   lastSentAt: Date | null;
 }
 
+/** The history with messages that leave now. */
+export const afterSends = (history: LineHistory, sends: readonly { isNew: boolean }[]): LineHistory => {
+  const opened = sends.filter(({ isNew }) => isNew).length;
+  return {
+    ...history,
+    sentToday: history.sentToday + sends.length,
+    newToday: history.newToday + opened,
+    newThisHour: history.newThisHour + opened,
+  };
+};
+
 /** Messages of a line that the rules treat alike, whoever their contacts are. */
 export interface Lane {
   key: string;
