@@ -116,7 +116,7 @@ test('a line with 50,000 messages due reads what it may send, and reaching a cap
     until: now.toISOString(),
     messagesRead: few,
     messagesWritten: 3,
-    linesWritten: 0,
+    linesWritten: 1,
   });
   const waiting = {
     sent: 0,
@@ -124,7 +124,6 @@ test('a line with 50,000 messages due reads what it may send, and reaching a cap
     messagesRead: few,
     messagesWritten: 0,
   };
-  expect(await plan()).toEqual({ ...waiting, linesWritten: 1 });
   expect(await plan()).toEqual({ ...waiting, linesWritten: 0 });
 });
 
