@@ -47,7 +47,7 @@ describe('an invitation', () => {
     });
     const mail = await eventually(async () => (await mailsTo('grace@example.com')).messages[0]);
     expect(mail.subject).toBe('Join Bits & <Pieces> on Linepace');
-    expect(mail.text).toContain('Bits & <Pieces> as an admin');
+    expect(mail.text).toContain('Bits & <Pieces>, a workspace on Linepace, as an admin');
     expect(mail.html).toContain('Bits &amp; &lt;Pieces&gt;');
     expect(mail.html).not.toContain('<Pieces>');
     expect(mail.headers['auto-submitted']).toBe('auto-generated');
