@@ -176,7 +176,9 @@ function attempted(record: MessageRecord, attempt: RecordedAttempt): Happened[] 
     data,
   };
   if (finishedAt === null || attempt.outcome === null) return [claimed];
-  const outcome = { at: finishedAt, data: { ...data, outcome: attempt.outcome, reason: attempt.reason } };
+  // A receipt may come before the carrier's response to the call.
+  const at = earliest(finishedAt, attempt.outcome === 'accepted' ? record.message.deliveredAt : null);
+  const outcome = { at, data: { ...data, outcome: attempt.outcome, reason: attempt.reason } };
   const result = { ...outcome, ...resultOf(record, attempt) };
   // Within the time to answer, it is the answer itself.
   if (finishedAt <= answerBy) return [claimed, result];
@@ -186,6 +188,8 @@ function attempted(record: MessageRecord, attempt: RecordedAttempt): Happened[] 
     result,
   ];
 }
+
+const earliest = (a: Date, b: Date | null): Date => (b !== null && b < a ? b : a);
 
 const RECONCILED: Partial<Record<NonNullable<RecordedAttempt['outcome']>, string>> = {
   accepted: 'The carrier had not answered; asked again, it had accepted the message.',
