@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -9,8 +9,9 @@ let workspace: TestWorkspace;
 let lineId: string;
 let call: ApiClient;
 
-beforeAll(async () => {
-  app = await startTestApp();
+beforeAll(async () => void (app = await startTestApp()));
+// A workspace for each test: one may ask 120 times a minute for a message.
+beforeEach(async () => {
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
   call = apiClient(app.url, workspace.key);
