@@ -24,9 +24,11 @@ const SLOTS: Record<Name, number> = {
   housekeeping: 20,
 };
 const SLOTS_PER_CARRIER = 400;
-const POLLERS: Partial<Record<Name, number>> = { main: 5, webhooks: 4, model: 4 };
-const POLLERS_PER_CARRIER = 4;
-const POLLERS_OTHERWISE = 1;
+/**
+ * A server splits a queue into four partitions, unless it is told otherwise. With fewer requests for tasks than
+ * partitions, a task can wait for minutes in one that nobody asks.
+ */
+const POLLERS = 4;
 
 /**
  * The task queues that a process serves.
@@ -45,7 +47,7 @@ export function servedQueues(
         taskQueue: QUEUES[name],
         runsWorkflows: name === 'main',
         slots: slots[name] ?? SLOTS[name],
-        pollers: POLLERS[name] ?? POLLERS_OTHERWISE,
+        pollers: POLLERS,
       },
     ]),
     ...carriers.map((carrier): [string, ServedQueue] => {
@@ -56,7 +58,7 @@ export function servedQueues(
           taskQueue,
           runsWorkflows: false,
           slots: slots[taskQueue] ?? SLOTS_PER_CARRIER,
-          pollers: POLLERS_PER_CARRIER,
+          pollers: POLLERS,
         },
       ];
     }),

@@ -36,7 +36,7 @@ async function send(): Promise<void> {
   const call = apiClient(app.url, workspace.key);
   const { status } = await call('POST', '/api/messages', { message: 'Hello', recipientPhone: to });
   expect(status).toBe(201);
-  await eventually(async () => (await sentTo(app, to)).length === 1, 30_000);
+  await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
 }
 
 /** The builds that took the pacer's workflow tasks, in their order. */
@@ -64,4 +64,4 @@ test('a workflow goes on with the workers of a new build once that is current, a
   await app.stopWorker();
   await send();
   await next.stop();
-});
+}, 240_000);
