@@ -11,17 +11,17 @@ const mail = (attemptCount: number, ageHours = 0) => ({
   createdAt: new Date(NOW.getTime() - ageHours * 3_600_000),
 });
 const later = { kind: 'later', reason: 'busy', code: '451' } as const;
-const waitOf = (attemptCount: number): number => {
+const retryDelaySeconds = (attemptCount: number): number => {
   const result = resultOf(mail(attemptCount), later, NOW);
   return 'retryAt' in result ? (result.retryAt.getTime() - NOW.getTime()) / 1000 : Number.NaN;
 };
 
-describe('what becomes of an email', () => {
-  it('waits longer after each attempt, a quarter of an hour at the most', () => {
-    expect([0, 1, 2, 7, 8, 500].map(waitOf)).toEqual([5, 10, 20, 640, 900, 900]);
+describe('an email', () => {
+  it('waits longer before each retry, up to 15 minutes', () => {
+    expect([0, 1, 2, 7, 8, 500].map(retryDelaySeconds)).toEqual([5, 10, 20, 640, 900, 900]);
   });
 
-  it('ends when it was sent, refused, or is three days old', () => {
+  it('ends once it is sent, refused or three days old', () => {
     expect(resultOf(mail(3), { kind: 'sent' }, NOW)).toEqual({ status: 'sent' });
     expect(resultOf(mail(0), { kind: 'refused', reason: 'no such mailbox', code: '550' }, NOW)).toEqual({
       status: 'failed',

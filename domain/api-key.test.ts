@@ -4,7 +4,7 @@ import { apiKeyKind, hashApiKey, newApiKey } from './api-key.ts';
 test.each([
   ['workspace', /^svc_sk_[A-Za-z0-9_-]{43}$/, 'svc_sk_'],
   ['agency', /^svcagency_[A-Za-z0-9_-]{43}$/, 'svcagency_'],
-] as const)('a new %s key has the form of its kind', (kind, form, prefix) => {
+] as const)('a new %s key has the documented form', (kind, form, prefix) => {
   const made = newApiKey(kind);
   expect(made.key).toMatch(form);
   expect(made).toEqual({ key: made.key, hash: hashApiKey(made.key), prefix, last4: made.key.slice(-4) });
@@ -12,7 +12,7 @@ test.each([
   expect(newApiKey(kind).key).not.toBe(made.key);
 });
 
-test('the hash is SHA-256 in hex and does not contain the key', () => {
+test('the hash of a key is SHA-256 in hex', () => {
   expect(hashApiKey('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
 });
 
@@ -25,6 +25,6 @@ test.each([
   [' svc_sk_x', null],
   ['eyJhbGciOiJSUzI1NiJ9.e30.x', null],
   ['', null],
-])('%j is a key of kind %s', (token, kind) => {
+])('the kind of the key %j is %s', (token, kind) => {
   expect(apiKeyKind(token)).toBe(kind);
 });

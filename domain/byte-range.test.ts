@@ -15,6 +15,6 @@ test.each([
   ['bytes=a-b', null],
   ['lines=0-1', null],
   ['', null],
-])('%s of a file of 1,000 bytes', (header, range) => {
+])('the header %j for a file of 1,000 bytes selects %j', (header, range) => {
   expect(parseRange(header, 1000)).toEqual(range);
 });

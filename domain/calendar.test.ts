@@ -5,85 +5,91 @@ import { dayBounds, daysBetween, hourBounds, isTimeZone, localDate, nextMorning 
 const at = (text: string): Date => new Date(text);
 const bounds = (start: string, end: string) => ({ start: at(start), end: at(end) });
 
-describe('dayBounds', () => {
+describe('dayBounds returns the local day', () => {
   it.each([
-    ['a plain day', 'America/New_York', '2026-06-10T15:00Z', '2026-06-10T04:00Z', '2026-06-11T04:00Z'],
+    ['on a plain day', 'America/New_York', '2026-06-10T15:00Z', '2026-06-10T04:00Z', '2026-06-11T04:00Z'],
     [
-      'the 23 hours of spring',
+      'with 23 hours in spring',
       'America/New_York',
       '2026-03-08T15:00Z',
       '2026-03-08T05:00Z',
       '2026-03-09T04:00Z',
     ],
     [
-      'the 25 hours of autumn',
+      'with 25 hours in autumn',
       'America/New_York',
       '2026-11-01T15:00Z',
       '2026-11-01T04:00Z',
       '2026-11-02T05:00Z',
     ],
-    ['a half-hour offset', 'Asia/Kolkata', '2026-06-10T18:29:59Z', '2026-06-09T18:30Z', '2026-06-10T18:30Z'],
     [
-      'a half-hour change',
+      'with a half-hour offset',
+      'Asia/Kolkata',
+      '2026-06-10T18:29:59Z',
+      '2026-06-09T18:30Z',
+      '2026-06-10T18:30Z',
+    ],
+    [
+      'with a half-hour change of the clocks',
       'Australia/Lord_Howe',
       '2026-04-04T20:00Z',
       '2026-04-04T13:00Z',
       '2026-04-05T13:30Z',
     ],
     [
-      'no midnight on that day',
+      'without a midnight on that day',
       'America/Santiago',
       '2026-09-06T12:00Z',
       '2026-09-06T04:00Z',
       '2026-09-07T03:00Z',
     ],
-    [
-      'the day before a skipped day',
-      'Pacific/Apia',
-      '2011-12-30T09:59Z',
-      '2011-12-29T10:00Z',
-      '2011-12-30T10:00Z',
-    ],
-    [
-      'the day after a skipped day',
-      'Pacific/Apia',
-      '2011-12-30T10:00Z',
-      '2011-12-30T10:00Z',
-      '2011-12-31T10:00Z',
-    ],
+    ['before a skipped day', 'Pacific/Apia', '2011-12-30T09:59Z', '2011-12-29T10:00Z', '2011-12-30T10:00Z'],
+    ['after a skipped day', 'Pacific/Apia', '2011-12-30T10:00Z', '2011-12-30T10:00Z', '2011-12-31T10:00Z'],
   ])('%s', (_, zone, now, start, end) => {
     expect(dayBounds(zone, at(now))).toEqual(bounds(start, end));
   });
 });
 
-describe('hourBounds', () => {
+describe('hourBounds returns the local hour', () => {
   it.each([
-    ['a half-hour offset', 'Asia/Kolkata', '2026-01-01T00:10Z', '2025-12-31T23:30Z', '2026-01-01T00:30Z'],
     [
-      'the first pass of a repeated hour',
+      'with a half-hour offset',
+      'Asia/Kolkata',
+      '2026-01-01T00:10Z',
+      '2025-12-31T23:30Z',
+      '2026-01-01T00:30Z',
+    ],
+    [
+      'in the first pass of a repeated hour',
       'America/New_York',
       '2026-11-01T05:30Z',
       '2026-11-01T05:00Z',
       '2026-11-01T06:00Z',
     ],
-    ['its second pass', 'America/New_York', '2026-11-01T06:30Z', '2026-11-01T06:00Z', '2026-11-01T07:00Z'],
+    ['in its second pass', 'America/New_York', '2026-11-01T06:30Z', '2026-11-01T06:00Z', '2026-11-01T07:00Z'],
     [
-      'before clocks go back by half an hour',
+      'before the clocks go back by half an hour',
       'Australia/Lord_Howe',
       '2026-04-04T14:59Z',
       '2026-04-04T14:00Z',
       '2026-04-04T15:00Z',
     ],
-    ['after it', 'Australia/Lord_Howe', '2026-04-04T15:00Z', '2026-04-04T15:00Z', '2026-04-04T15:30Z'],
     [
-      'after clocks go on by half an hour',
+      'after they went back',
+      'Australia/Lord_Howe',
+      '2026-04-04T15:00Z',
+      '2026-04-04T15:00Z',
+      '2026-04-04T15:30Z',
+    ],
+    [
+      'after the clocks went forward by half an hour',
       'Australia/Lord_Howe',
       '2026-10-03T15:40Z',
       '2026-10-03T15:30Z',
       '2026-10-03T16:00Z',
     ],
     [
-      'before clocks change within it',
+      'before the clocks change within it',
       'America/Caracas',
       '2016-05-01T06:50Z',
       '2016-05-01T06:30Z',
@@ -94,7 +100,7 @@ describe('hourBounds', () => {
   });
 });
 
-test('days and hours hold their instant and follow each other without a hole, in any zone', () => {
+test('days and hours contain their instant and follow each other without gaps, in any zone', () => {
   const zones = [
     'UTC',
     'Asia/Kolkata',
@@ -124,37 +130,43 @@ test('days and hours hold their instant and follow each other without a hole, in
 
 describe('nextMorning', () => {
   it.each([
-    ['is 09:00 of the day after', 'America/New_York', '2026-06-10T03:59Z', undefined, '2026-06-10T13:00Z'],
-    ['also when it is before 09:00', 'America/New_York', '2026-06-10T05:00Z', undefined, '2026-06-11T13:00Z'],
-    ['takes another time', 'Asia/Kolkata', '2026-06-10T10:00Z', '08:30', '2026-06-11T03:00Z'],
+    ['is 09:00 on the next day', 'America/New_York', '2026-06-10T03:59Z', undefined, '2026-06-10T13:00Z'],
     [
-      'lands after a time that the clocks skip',
+      'is 09:00 on the next day even before 09:00',
+      'America/New_York',
+      '2026-06-10T05:00Z',
+      undefined,
+      '2026-06-11T13:00Z',
+    ],
+    ['accepts another time', 'Asia/Kolkata', '2026-06-10T10:00Z', '08:30', '2026-06-11T03:00Z'],
+    [
+      'is later if the clocks skip that time',
       'America/New_York',
       '2026-03-07T15:00Z',
       '02:30',
       '2026-03-08T07:30Z',
     ],
     [
-      'takes the first of a repeated time',
+      'is the first pass of a repeated time',
       'America/New_York',
       '2026-10-31T15:00Z',
       '01:30',
       '2026-11-01T05:30Z',
     ],
-    ['goes over a skipped day', 'Pacific/Apia', '2011-12-30T09:00Z', undefined, '2011-12-30T19:00Z'],
+    ['passes over a skipped day', 'Pacific/Apia', '2011-12-30T09:00Z', undefined, '2011-12-30T19:00Z'],
   ])('%s', (_, zone, now, time, expected) => {
     expect(nextMorning(zone, at(now), time)).toEqual(at(expected));
   });
 });
 
-test('localDate and daysBetween go by the local calendar', () => {
+test('localDate and daysBetween use the local calendar', () => {
   expect(localDate('Pacific/Auckland', at('2026-06-10T12:00Z'))).toBe('2026-06-11');
   expect(daysBetween('America/New_York', at('2026-06-10T03:00Z'), at('2026-06-10T05:00Z'))).toBe(1);
   expect(daysBetween('America/New_York', at('2026-06-10T05:00Z'), at('2026-06-11T03:00Z'))).toBe(0);
   expect(daysBetween('UTC', at('2026-06-10T00:00Z'), at('2026-05-01T00:00Z'))).toBe(-40);
 });
 
-test('isTimeZone knows the IANA names only', () => {
+test('isTimeZone accepts IANA names only', () => {
   expect(['UTC', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires'].every(isTimeZone)).toBe(true);
   expect(['', 'Mars/Olympus', '+02:00', 'GMT+25'].some(isTimeZone)).toBe(false);
 });

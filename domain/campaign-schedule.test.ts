@@ -8,7 +8,7 @@ const noon = new Date('2026-03-02T12:00:00Z'); // a Monday
 const times = (planned: { at: Date }[]) => planned.map(({ at }) => at.toISOString().slice(0, 16));
 
 describe('planSteps', () => {
-  it('counts each delay from the step before it, the first from entering', () => {
+  it('counts each delay from the previous step, the first from the time of entry', () => {
     const steps = [step({ delay: { minutes: 5 } }), step({ delay: { days: 2, hours: 1 } }), step({})];
     expect(times(planSteps(steps, lead, undefined, noon))).toEqual([
       '2026-03-02T12:05',
@@ -17,13 +17,13 @@ describe('planSteps', () => {
     ]);
   });
 
-  it('moves a step into the window, and counts on from there', () => {
+  it('moves a step into the send window and counts the next delay from there', () => {
     const steps = [step({ delay: { hours: 8 } }), step({ delay: { hours: 1 } })];
     const window = { timezone: 'UTC', start: '09:00', end: '17:00', days: [1, 2, 3, 4, 5] };
     expect(times(planSteps(steps, lead, window, noon))).toEqual(['2026-03-03T09:00', '2026-03-03T10:00']);
   });
 
-  it('leaves out what does not reach the lead, and keeps its delay', () => {
+  it('skips steps whose channel cannot reach the lead, but keeps their delays', () => {
     const steps = [
       step({ messageType: 'email' }),
       step({ messageType: 'sms', delay: { days: 1 } }),
@@ -39,7 +39,7 @@ describe('planSteps', () => {
 });
 
 describe('stepDate', () => {
-  it('adds up the delays of steps that were left out', () => {
+  it('includes the delays of skipped steps', () => {
     const steps = [step({}), step({ delay: { days: 1 } }), step({ delay: { days: 3 } })];
     expect(stepDate(steps, 0, 2, undefined, noon).toISOString()).toBe('2026-03-06T12:00:00.000Z');
   });

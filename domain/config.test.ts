@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from './config.ts';
 
-const NEEDED = {
+const REQUIRED = {
   DATABASE_URL: 'postgres://localhost/linepace',
   ENCRYPTION_KEYS: '1:key',
   SIGNING_KEYS: '1:key',
   DATABASE_SYSTEM_URL: 'postgres://localhost/linepace',
   AUTH_LOCAL_JWK: '{}',
 };
-const read = (environment: Record<string, string>) => readConfig({ ...NEEDED, ...environment });
+const read = (environment: Record<string, string>) => readConfig({ ...REQUIRED, ...environment });
 
 describe('the connection to Temporal', () => {
-  it('has no TLS unless something asks for it', () => {
+  it('uses no TLS by default', () => {
     expect(read({}).temporal.tls).toBeNull();
     expect(read({ TEMPORAL_TLS: '0' }).temporal.tls).toBeNull();
   });
@@ -22,11 +22,11 @@ describe('the connection to Temporal', () => {
     { TEMPORAL_TLS_SERVER_NAME: 'temporal.example' },
     { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/ca.pem' },
     { TEMPORAL_TLS_CLIENT_CERT_PATH: '/crt.pem', TEMPORAL_TLS_CLIENT_KEY_PATH: '/key.pem' },
-  ])('has TLS with %o', (environment) => {
+  ])('uses TLS with %o', (environment) => {
     expect(read(environment).temporal.tls).not.toBeNull();
   });
 
-  it('names every variable that contradicts another', () => {
+  it('reports every variable that contradicts another', () => {
     expect(() =>
       read({ TEMPORAL_TLS: '0', TEMPORAL_API_KEY: 'key', TEMPORAL_TLS_CLIENT_CERT_PATH: '/crt.pem' }),
     ).toThrow(
@@ -42,7 +42,7 @@ describe('the connection to Temporal', () => {
   });
 });
 
-describe('production', () => {
+describe('the production configuration', () => {
   const PRODUCTION = {
     NODE_ENV: 'production',
     PUBLIC_URL: 'https://messaging.example.com',
@@ -52,7 +52,7 @@ describe('production', () => {
     TEMPORAL_ADDRESS: 'temporal.example.com:7233',
   };
 
-  it('starts with addresses of https, a Temporal server, and an audience or authorized parties', () => {
+  it('requires https addresses, a Temporal server, and an audience or authorized parties', () => {
     expect(read(PRODUCTION).auth.audience).toEqual(['linepace']);
     const { auth } = read({
       ...PRODUCTION,
@@ -71,11 +71,11 @@ describe('production', () => {
     ['AUTH_AUDIENCE', ' , '],
     ['TEMPORAL_ADDRESS', ''],
     ['WEBHOOK_ALLOW_PRIVATE', '1'],
-  ])('refuses %s=%j, which development takes', (variable, value) => {
+  ])('refuses %s=%j, which development accepts', (variable, value) => {
     expect(() => read({ ...PRODUCTION, [variable]: value })).toThrow(`  ${variable}: `);
   });
 
-  it('lists all missing, malformed and contradictory variables at once', () => {
+  it('reports all missing, malformed and contradictory variables at once', () => {
     const environment = {
       NODE_ENV: 'production',
       DATABASE_URL: 'not a URL',

@@ -1,4 +1,4 @@
-// oxlint-disable-next-line no-restricted-imports -- reads back what was written
+// oxlint-disable-next-line no-restricted-imports -- parses what csvLine wrote
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -6,25 +6,25 @@ import { anyText } from '#test/support/any-text.ts';
 import { growth, LINEAR } from '#test/support/growth.ts';
 import { csvLine, detectDelimiter } from './csv.ts';
 
-const readBack = (text: string): string[][] => parse(text, { bom: false });
+const parseCsv = (text: string): string[][] => parse(text, { bom: false });
 
-test('quotes what needs it', () => {
+test('csvLine quotes only the cells that require it', () => {
   expect(csvLine(['plain', 'a,b', 'say "hi"', 'two\nlines', ''])).toBe(
     'plain,"a,b","say ""hi""","two\nlines",\r\n',
   );
 });
 
-test('disarms formulas, and leaves phone numbers alone', () => {
+test('csvLine disarms formulas and leaves phone numbers unchanged', () => {
   const cells = ['=1+1', '@SUM(A1)', '-2+3', '+1+1', '\tcmd', '+14155550100', 'a=b'];
   expect(csvLine(cells)).toBe(`'=1+1,'@SUM(A1),'-2+3,'+1+1,"'\tcmd",+14155550100,a=b\r\n`);
 });
 
-test.each(['\t', '\r', '\n'])('disarms a cell that begins with %j', (begin) => {
+test.each(['\t', '\r', '\n'])('csvLine disarms a cell that begins with %j', (begin) => {
   expect(csvLine([`${begin}1`])).toMatch(/^"?'/);
 });
 
 test.each(['=', '+', '-', '@', '＝', '＋', '－', '＠'])(
-  'disarms a cell that begins with %j, whatever stands before it that spreadsheets skip',
+  'csvLine disarms a cell that begins with %j after characters that spreadsheets skip',
   (begin) => {
     for (const before of ['', ' ', '\n', '\r\n', '\t', '\u00a0', '\u200b', '\ufeff', '\u0001']) {
       const line = csvLine([`${before}${begin}1+1`]);
@@ -33,7 +33,7 @@ test.each(['=', '+', '-', '@', '＝', '＋', '－', '＠'])(
   },
 );
 
-test('gives every cell back as it was, but for the apostrophe of a formula', () => {
+test('every cell survives writing and parsing, except for the apostrophe that disarms a formula', () => {
   const cell = fc.oneof(
     anyText(10).map((text) => text.toWellFormed()),
     fc
@@ -42,7 +42,7 @@ test('gives every cell back as it was, but for the apostrophe of a formula', () 
   );
   fc.assert(
     fc.property(fc.array(cell, { minLength: 1, maxLength: 5 }), (cells) => {
-      const rows = readBack(csvLine(['first', ...cells]));
+      const rows = parseCsv(csvLine(['first', ...cells]));
       expect(rows).toHaveLength(1);
       const read = rows[0]?.slice(1) ?? [];
       expect(read.map((text, index) => (text === cells[index] ? text : text.slice(1)))).toEqual(cells);
@@ -52,12 +52,15 @@ test('gives every cell back as it was, but for the apostrophe of a formula', () 
   );
 });
 
-test.each([' ', '=', '"', '\n', '\u200b', '+1', 'a'])('writes a cell of %j in linear time', (unit) => {
-  const cells = (length: number) => [unit.repeat(length / unit.length)];
-  expect(growth(cells, csvLine, 10_000)).toBeLessThan(LINEAR);
-});
+test.each([' ', '=', '"', '\n', '\u200b', '+1', 'a'])(
+  'csvLine writes a cell of repeated %j in linear time',
+  (unit) => {
+    const cells = (length: number) => [unit.repeat(length / unit.length)];
+    expect(growth(cells, csvLine, 10_000)).toBeLessThan(LINEAR);
+  },
+);
 
-test('finds out what divides the cells', () => {
+test('detectDelimiter recognizes commas, semicolons, tabs and bars', () => {
   expect(
     ['email', 'email,phone', 'email;phone', 'a\tb\tc,d', '"a,b,c";d;e', 'a|b'].map(detectDelimiter),
   ).toEqual([',', ',', ';', '\t', ';', '|']);

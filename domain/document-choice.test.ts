@@ -3,7 +3,7 @@ import { chooseDocuments } from './document-choice.ts';
 
 const filler = (words: string, length: number) => words.padEnd(length, ' lorem ipsum dolor');
 
-describe('the documents that go along with a question', () => {
+describe('the documents chosen for a question', () => {
   const documents = [
     { title: 'Hours', text: filler('We open at nine.', 1500) },
     { title: 'Pets', text: filler('Dogs and cats are welcome.', 1500) },
@@ -14,14 +14,14 @@ describe('the documents that go along with a question', () => {
     expect(chooseDocuments(documents, 'anything', 4500)).toEqual(documents);
   });
 
-  it('are those that speak of what is asked when they do not, in their order', () => {
+  it('are the relevant ones, in their original order, when not all fit', () => {
     expect(
       chooseDocuments(documents, 'May I bring two cats or dogs?', 3100).map(({ title }) => title),
     ).toEqual(['Pets', 'Parking']);
     expect(chooseDocuments(documents, 'Are CATS allowed?', 1600).map(({ title }) => title)).toEqual(['Pets']);
   });
 
-  it('are passages of a document that is too long by itself', () => {
+  it('are the relevant passages of a document that exceeds the budget alone', () => {
     const long = [
       filler('Rent.', 1900),
       filler('The deposit is two months.', 1900),

@@ -24,13 +24,13 @@ describe('the jitter of a drip', () => {
     { random: 0, jitterMs: 0, at: '2026-03-02T16:00:30.000Z' },
     { random: 0.5, jitterMs: 150_000, at: '2026-03-02T16:03:00.000Z' },
     { random: 1 - Number.EPSILON, jitterMs: 299_999, at: '2026-03-02T16:05:29.999Z' },
-  ])('schedules it 30 seconds and $jitterMs ms ahead', ({ random, jitterMs, at }) => {
+  ])('adds $jitterMs ms to the delay of 30 seconds', ({ random, jitterMs, at }) => {
     expect(drip('Hello', { random }).acknowledgement).toMatchObject({ jitterMs, scheduledDate: at });
   });
 });
 
 describe('findDuplicates', () => {
-  it('finds the second of two drips with the same recipient and body, and keeps its correlation id', () => {
+  it('finds the second of two identical drips and keeps its correlation id', () => {
     const first = drip('Hello', { correlationId: 'first', random: 0.5 });
     const second = drip('Hello', { correlationId: 'second' });
     const other = drip('Bye');
@@ -39,7 +39,7 @@ describe('findDuplicates', () => {
     ]);
   });
 
-  it('finds a drip whose fingerprint was claimed before', () => {
+  it('finds a drip whose fingerprint is already recorded', () => {
     const repeated = drip('Hello', { correlationId: 'mine' });
     const earlier: DripAcknowledgement = {
       ...repeated.acknowledgement,

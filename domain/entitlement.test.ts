@@ -26,7 +26,7 @@ const overrides: fc.Arbitrary<LineOverrides> = fc.record(
 const RANK: Record<Entitlement, number> = { forbidden: 0, add_on: 1, included: 2 };
 const rank = (...args: Parameters<typeof entitlement>): number => RANK[entitlement(...args)];
 
-/** What each plan grants, request after request: a workspace that starts with no line asks for four. */
+/** What each plan grants to a workspace without lines that requests four, one after another. */
 const TABLE: [Plan, Channel, Entitlement[]][] = [
   ['mini', 'imessage', ['forbidden', 'forbidden', 'forbidden', 'forbidden']],
   ['mini', 'sms', ['forbidden', 'forbidden', 'forbidden', 'forbidden']],
@@ -39,19 +39,19 @@ const TABLE: [Plan, Channel, Entitlement[]][] = [
   ['growth', 'email', ['add_on', 'add_on', 'add_on', 'add_on']],
 ];
 
-describe('a plan entitles to lines', () => {
-  it.each(TABLE)('%s, %s: %j', (aPlan, aChannel, expected) => {
+describe('the entitlement to a line', () => {
+  it.each(TABLE)('of the plan %s for successive %s lines is %j', (aPlan, aChannel, expected) => {
     const lines: HeldLines = { total: 0, included: 0 };
-    const answers = expected.map(() => {
-      const answer = entitlement(aPlan, aChannel, lines);
-      if (answer !== 'forbidden') lines.total += 1;
-      if (answer === 'included') lines.included += 1;
-      return answer;
+    const granted = expected.map(() => {
+      const grantedNow = entitlement(aPlan, aChannel, lines);
+      if (grantedNow !== 'forbidden') lines.total += 1;
+      if (grantedNow === 'included') lines.included += 1;
+      return grantedNow;
     });
-    expect(answers).toEqual(expected);
+    expect(granted).toEqual(expected);
   });
 
-  it('never gets worse by an override', () => {
+  it('is never reduced by an override', () => {
     fc.assert(
       fc.property(plan, channel, held, overrides, (aPlan, aChannel, lines, raised) => {
         expect(rank(aPlan, aChannel, lines, raised)).toBeGreaterThanOrEqual(rank(aPlan, aChannel, lines));
@@ -59,7 +59,7 @@ describe('a plan entitles to lines', () => {
     );
   });
 
-  it('never gets better by holding one more line', () => {
+  it('never improves with one more line', () => {
     fc.assert(
       fc.property(plan, channel, held, overrides, fc.boolean(), (aPlan, aChannel, lines, raised, paid) => {
         const more = { total: lines.total + 1, included: lines.included + (paid ? 0 : 1) };
@@ -68,7 +68,7 @@ describe('a plan entitles to lines', () => {
     );
   });
 
-  it('gives an included line back when one is released, whatever else was paid for', () => {
+  it('includes a line again once an included one is released, whatever add-ons were bought', () => {
     fc.assert(
       fc.property(channel, fc.nat(5), (aChannel, paid) => {
         fc.pre(aChannel !== 'email');
@@ -77,7 +77,7 @@ describe('a plan entitles to lines', () => {
     );
   });
 
-  it('counts phone and email lines apart: an override of one leaves the other', () => {
+  it('counts phone and email lines separately, so that an override of one does not affect the other', () => {
     fc.assert(
       fc.property(plan, held, terms, (aPlan, lines, raised) => {
         expect(entitlement(aPlan, 'email', lines, { phone: raised })).toBe(
@@ -91,8 +91,8 @@ describe('a plan entitles to lines', () => {
   });
 });
 
-describe('billing modes', () => {
-  it('ask for a payment in card billing only', () => {
+describe('an add-on', () => {
+  it('requires a payment in card billing only', () => {
     expect(grant('add_on', 'card')).toBe('payment');
     expect(grant('add_on', 'invoice')).toBe('invoiced');
     for (const mode of ['card', 'invoice'] as const) {

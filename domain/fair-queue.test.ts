@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Busy, createFairQueue } from './fair-queue.ts';
 
-/** A queue whose work ends when the test says so; `running` names whose turn it is. */
-function world(options: { size: number; share: number; maxWaiting?: number; patienceMs?: number }) {
+/** A queue whose work ends when the test ends it; `now` returns the payers whose work is running. */
+function controlledQueue(options: { size: number; share: number; maxWaiting?: number; patienceMs?: number }) {
   const queue = createFairQueue({ maxWaiting: 1000, patienceMs: 60_000, ...options });
   const running: { payer: string; end(): void }[] = [];
   const ask = (payer: string): Promise<void> =>
@@ -32,8 +32,8 @@ function world(options: { size: number; share: number; maxWaiting?: number; pati
 }
 
 describe('a fair queue', () => {
-  it('gives one payer its share and no more, however many requests it has waiting', async () => {
-    const { ask, settle, now, endAll } = world({ size: 4, share: 2 });
+  it('gives one payer no more than its share, however many requests it has waiting', async () => {
+    const { ask, settle, now, endAll } = controlledQueue({ size: 4, share: 2 });
     const asked = Array.from({ length: 50 }, () => ask('busy'));
     await settle();
     expect(now()).toEqual(['busy', 'busy']);
@@ -44,8 +44,8 @@ describe('a fair queue', () => {
     await Promise.all([...asked, other]);
   });
 
-  it('serves a newcomer with the next turn when all connections are taken', async () => {
-    const { ask, settle, now, endOne, endAll } = world({ size: 2, share: 1 });
+  it('gives the next free slot to a newcomer when all slots are taken', async () => {
+    const { ask, settle, now, endOne, endAll } = controlledQueue({ size: 2, share: 1 });
     const asked = ['a', 'b'].flatMap((payer) => Array.from({ length: 20 }, () => ask(payer)));
     await settle();
     asked.push(ask('newcomer'));
@@ -56,7 +56,7 @@ describe('a fair queue', () => {
   });
 
   it('keeps a slot free for a workspace that has nothing running', async () => {
-    const { ask, settle, now, endAll } = world({ size: 8, share: 4 });
+    const { ask, settle, now, endAll } = controlledQueue({ size: 8, share: 4 });
     const asked = ['a', 'b'].flatMap((payer) => Array.from({ length: 20 }, () => ask(payer)));
     await settle();
     expect(now()).toHaveLength(6);
@@ -68,7 +68,7 @@ describe('a fair queue', () => {
   });
 
   it('gives a free slot to the workspace with the fewest running', async () => {
-    const { ask, settle, now, endOne, endAll } = world({ size: 6, share: 5 });
+    const { ask, settle, now, endOne, endAll } = controlledQueue({ size: 6, share: 5 });
     const asked = Array.from({ length: 20 }, () => ask('a'));
     await settle();
     expect(now()).toHaveLength(5);
@@ -79,8 +79,8 @@ describe('a fair queue', () => {
     await Promise.all(asked);
   });
 
-  it('refuses what comes on top of a full queue, and serves those who wait', async () => {
-    const { ask, settle, endAll } = world({ size: 1, share: 1, maxWaiting: 2 });
+  it('refuses requests when it is full, and still serves those that wait', async () => {
+    const { ask, settle, endAll } = controlledQueue({ size: 1, share: 1, maxWaiting: 2 });
     const served = [ask('a'), ask('a'), ask('a')];
     await settle();
     await expect(ask('a')).rejects.toThrow(Busy);
@@ -89,8 +89,8 @@ describe('a fair queue', () => {
     await expect(Promise.all([...served, other])).resolves.toHaveLength(4);
   });
 
-  it('gives up on a request whose turn does not come in time, and does not run it later', async () => {
-    const { ask, now, endAll, settle } = world({ size: 1, share: 1, patienceMs: 20 });
+  it('refuses a request that waited too long, and does not run it later', async () => {
+    const { ask, now, endAll, settle } = controlledQueue({ size: 1, share: 1, patienceMs: 20 });
     const first = ask('a');
     await expect(ask('b')).rejects.toThrow(Busy);
     await endAll();
@@ -99,7 +99,7 @@ describe('a fair queue', () => {
     expect(now()).toEqual([]);
   });
 
-  it('frees the turn of work that fails', async () => {
+  it('frees the slot of work that fails', async () => {
     const queue = createFairQueue({ size: 1, share: 1, maxWaiting: 10, patienceMs: 60_000 });
     await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
     await expect(queue.run('b', async () => 'served')).resolves.toBe('served');

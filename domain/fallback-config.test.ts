@@ -26,7 +26,7 @@ describe('patchFallbackConfig', () => {
     expect(patchFallbackConfig(null, { accountSid: 'AC1' })).toBeNull();
   });
 
-  it('keeps omitted fields, and removes those that are null', () => {
+  it('keeps omitted fields and clears those that are null', () => {
     expect(patchFallbackConfig(TWILIO, { enabled: false, defaultMessage: null })).toEqual({
       ...TWILIO,
       enabled: false,
@@ -34,7 +34,7 @@ describe('patchFallbackConfig', () => {
     });
   });
 
-  it('never contains the token', () => {
+  it('never includes the token', () => {
     expect(patchFallbackConfig(TWILIO, { authToken: 'secret' })).toEqual(TWILIO);
   });
 });
@@ -48,7 +48,7 @@ describe('missingField', () => {
     { config: { fromNumber: null, messagingServiceSid: 'MG1' }, field: null },
     { config: { accountSid: null, enabled: false }, field: null },
     { config: { accountSid: null, provider: 'simulated' as const }, field: null },
-  ])('of $config is $field', ({ config, field }) => {
+  ])('returns $field for $config', ({ config, field }) => {
     expect(missingField({ ...TWILIO, hasAuthToken: true, ...config })?.field ?? null).toBe(field);
   });
 });

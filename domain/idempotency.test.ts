@@ -14,14 +14,14 @@ const decide = (batch: KeyedRequest[], stored: Record<string, StoredResponse> = 
 ];
 
 describe('decideByKey', () => {
-  it('accepts every request without a key, even if they are the same', () => {
+  it('accepts every request without a key, even identical ones', () => {
     expect(decide([request('', 'a'), request('', 'a')]).map(({ kind }) => kind)).toEqual([
       'accepted',
       'accepted',
     ]);
   });
 
-  it('accepts one request for each key and gives its value to those that repeat it', () => {
+  it('accepts one request per key and gives its value to the repetitions', () => {
     const first = request('k', 'a');
     expect(decide([first, request('other', 'a'), request('k', 'a')])).toEqual([
       { kind: 'accepted', value: { of: first } },
@@ -30,12 +30,12 @@ describe('decideByKey', () => {
     ]);
   });
 
-  it('returns the stored response of a key that was used before', () => {
+  it('returns the stored response for a key that was used before', () => {
     const stored = { k: { requestHash: 'a', status: 200, response: { id: 1 } } };
     expect(decide([request('k', 'a')], stored)).toEqual([{ kind: 'stored', response: { id: 1 } }]);
   });
 
-  it('reports a conflict for a key that was used with another request, before or in this batch', () => {
+  it('reports a conflict for a key that was used with a different request, earlier or in the same batch', () => {
     const stored = { k: { requestHash: 'a', status: 200, response: null } };
     const batch = [request('k', 'b'), request('new', 'a'), request('new', 'b')];
     expect(decide(batch, stored).map(({ kind }) => kind)).toEqual(['conflict', 'accepted', 'conflict']);

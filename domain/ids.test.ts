@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isId, newId } from './ids.ts';
 
-test('sorts ids by the time they are made, within a millisecond by their order', () => {
+test('ids sort by the time of their creation, within a millisecond by their order', () => {
   const at = Date.parse('2026-03-01T12:00:00.998Z');
   const ids = [0, 0, 0, 1, 2, 1002].map((after) => newId(new Date(at + after)));
   expect(ids).toEqual(ids.toSorted());

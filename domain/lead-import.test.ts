@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { mapColumns, readRow } from './lead-import.ts';
 
-const read = (header: string[], row: string[]) => {
+const readRowUnder = (header: string[], row: string[]) => {
   const map = mapColumns(header);
   if (!map) throw new Error('no header');
   return readRow(row, map);
 };
 
 describe('mapColumns', () => {
-  it('knows fields by many names, and keeps the rest as custom fields', () => {
+  it('recognizes fields by many names and keeps the rest as custom fields', () => {
     const header = ['First Name', 'last_name', 'E-mail', 'Email 2', 'Phone Number', 'Company', 'City'];
     expect(mapColumns(header)?.fields).toEqual([
       'firstName',
@@ -27,8 +27,8 @@ describe('mapColumns', () => {
 });
 
 describe('readRow', () => {
-  it('collects addresses of several columns and of one cell', () => {
-    const row = read(
+  it('collects addresses from several columns and from one cell', () => {
+    const row = readRowUnder(
       ['email', 'email2', 'phone', 'city'],
       ['a@x.co; b@x.co', 'c@x.co', '+14155550100|+14155550101', 'Rome'],
     );
@@ -39,9 +39,9 @@ describe('readRow', () => {
     });
   });
 
-  it('says why a row cannot be taken', () => {
-    expect(read(['email'], ['a@x.co', 'more'])).toEqual({ reason: 'has 2 fields instead of 1' });
-    expect(read(['email', 'firstName'], ['a@x.co', 'x'.repeat(501)])).toMatchObject({
+  it('gives the reason why a row is rejected', () => {
+    expect(readRowUnder(['email'], ['a@x.co', 'more'])).toEqual({ reason: 'has 2 fields instead of 1' });
+    expect(readRowUnder(['email', 'firstName'], ['a@x.co', 'x'.repeat(501)])).toMatchObject({
       reason: expect.stringContaining('firstName'),
     });
   });

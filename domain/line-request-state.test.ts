@@ -8,13 +8,13 @@ import {
   startLineRequest,
 } from './line-request-state.ts';
 
-/** A payment provider in its plainest form: what is true there, and what it has told (and may tell again). */
+/** A minimal payment provider: its invoices, and the callbacks it has sent and may repeat. */
 interface Provider {
   invoices: Map<number, 'open' | 'paid' | 'void' | 'credited'>;
   callbacks: Extract<LineRequestEvent, { round: number }>[];
 }
 
-/** The service under test: the state machine, and the provider it owes work to. */
+/** The service under test: the state machine and its payment provider. */
 class Service {
   state: LineRequestState;
   readonly provider: Provider = { invoices: new Map(), callbacks: [] };
@@ -23,33 +23,33 @@ class Service {
     this.state = startLineRequest(grant);
   }
 
-  /** @returns whether the state machine allowed it. */
-  tell(event: LineRequestEvent): boolean {
+  /** @returns whether the state machine allowed the event. */
+  apply(event: LineRequestEvent): boolean {
     const next = advanceLineRequest(this.state, event);
     if (next) this.state = next;
     return next !== null;
   }
 
-  /** Does at the provider what is owed for one round; doing it again must be harmless. */
+  /** Does at the provider what one round still requires; repeating it must be harmless. */
   settle(round: number): void {
     const { invoices } = this.provider;
     const owed = this.state.invoices[round];
     if (owed === 'opening' || owed === 'void_due') {
       if (!invoices.has(round)) invoices.set(round, 'open');
-      this.tell({ type: 'invoice_opened', round });
+      this.apply({ type: 'invoice_opened', round });
     }
     if (owed === 'void_due') {
       if (invoices.get(round) === 'open') invoices.set(round, 'void');
-      this.tell({ type: invoices.get(round) === 'void' ? 'invoice_voided' : 'invoice_paid', round });
+      this.apply({ type: invoices.get(round) === 'void' ? 'invoice_voided' : 'invoice_paid', round });
     }
     if (owed === 'credit_due') {
       invoices.set(round, 'credited');
-      this.tell({ type: 'invoice_credited', round });
+      this.apply({ type: 'invoice_credited', round });
     }
   }
 }
 
-/** What a customer would say has happened, kept without any of the machine's own notions. */
+/** The expected state as a customer would describe it, independent of the state machine. */
 interface Model {
   status: LineRequestState['status'];
   round: number;
@@ -57,7 +57,7 @@ interface Model {
 
 type Command = fc.Command<Model, Service>;
 
-const EDGES: Record<string, string[]> = {
+const TRANSITIONS: Record<string, string[]> = {
   awaiting_payment: ['provisioning', 'canceled'],
   provisioning: ['active', 'failed'],
   failed: ['provisioning', 'awaiting_payment'],
@@ -65,7 +65,7 @@ const EDGES: Record<string, string[]> = {
   canceled: [],
 };
 
-function agree(model: Model, service: Service): void {
+function expectAgreement(model: Model, service: Service): void {
   expect(service.state.status).toBe(model.status);
   expect(service.state.round).toBe(model.round);
   const { status, paymentStatus } = service.state;
@@ -86,9 +86,9 @@ function customer(
     check: () => true,
     run(model, service) {
       const allowed = model.status === from;
-      expect(service.tell(event)).toBe(allowed);
+      expect(service.apply(event)).toBe(allowed);
       if (allowed) model.status = to;
-      agree(model, service);
+      expectAgreement(model, service);
     },
     toString: () => name,
   };
@@ -98,18 +98,18 @@ const retry = (grant: Grant): Command => ({
   check: () => true,
   run(model, service) {
     const allowed = model.status === 'failed';
-    expect(service.tell({ type: 'retry', grant })).toBe(allowed);
+    expect(service.apply({ type: 'retry', grant })).toBe(allowed);
     if (allowed)
       Object.assign(model, {
         status: grant === 'payment' ? 'awaiting_payment' : 'provisioning',
         round: model.round + 1,
       });
-    agree(model, service);
+    expectAgreement(model, service);
   },
   toString: () => `retry(${grant})`,
 });
 
-/** The customer pays at the provider's page; the service hears of it later, if at all. */
+/** The customer pays at the provider's page; the callback arrives later, if at all. */
 const pay = (round: number): Command => ({
   check: () => true,
   run(model, service) {
@@ -118,7 +118,7 @@ const pay = (round: number): Command => ({
       invoices.set(round, 'paid');
       callbacks.push({ type: 'invoice_paid', round });
     }
-    agree(model, service);
+    expectAgreement(model, service);
   },
   toString: () => `pay(${round})`,
 });
@@ -128,26 +128,26 @@ const decline = (round: number): Command => ({
   run(model, service) {
     if (service.provider.invoices.get(round) === 'open')
       service.provider.callbacks.push({ type: 'payment_failed', round });
-    agree(model, service);
+    expectAgreement(model, service);
   },
   toString: () => `decline(${round})`,
 });
 
-function hear(model: Model, service: Service, event: Provider['callbacks'][number]): void {
+function receiveCallback(model: Model, service: Service, event: Provider['callbacks'][number]): void {
   const paid =
     event.type === 'invoice_paid' && event.round === model.round && model.status === 'awaiting_payment';
-  expect(service.tell(event)).toBe(true);
+  expect(service.apply(event)).toBe(true);
   if (paid) model.status = 'provisioning';
 }
 
-/** Any callback of the past arrives: in any order, and as often as it likes. */
+/** Any earlier callback arrives, in any order and any number of times. */
 const deliver = (index: number): Command => ({
   check: () => true,
   run(model, service) {
     const { callbacks } = service.provider;
     const event = callbacks[index % Math.max(1, callbacks.length)];
-    if (event) hear(model, service, event);
-    agree(model, service);
+    if (event) receiveCallback(model, service, event);
+    expectAgreement(model, service);
   },
   toString: () => `deliver(${index})`,
 });
@@ -156,7 +156,7 @@ const settle = (round: number): Command => ({
   check: () => true,
   run(model, service) {
     service.settle(round);
-    agree(model, service);
+    expectAgreement(model, service);
   },
   toString: () => `settle(${round})`,
 });
@@ -184,24 +184,24 @@ const command = fc.oneof(
   { weight: 2, arbitrary: grant.map(retry) },
 );
 
-/** Everything the provider has told arrives at last, and everything owed is done. */
-function comeToRest(model: Model, service: Service): void {
+/** Delivers all callbacks and settles all rounds. */
+function settleAll(model: Model, service: Service): void {
   const rounds = [1, 2, 3, 4, 5, 6, 7, 8];
   for (let again = 0; again < 3; again += 1) {
-    for (const event of service.provider.callbacks) hear(model, service, event);
+    for (const event of service.provider.callbacks) receiveCallback(model, service, event);
     for (const number of rounds) service.settle(number);
   }
-  agree(model, service);
+  expectAgreement(model, service);
 }
 
 describe('a line request', () => {
-  it('follows the plain model, and never keeps money without a line nor a line without money', () => {
+  it('follows the model, and never keeps a payment without a line or a line without a payment', () => {
     fc.assert(
       fc.property(grant, fc.commands([command], { maxCommands: 40 }), (first, commands) => {
         const service = new Service(first);
         const model: Model = { status: service.state.status, round: 1 };
         fc.modelRun(() => ({ model, real: service }), commands);
-        comeToRest(model, service);
+        settleAll(model, service);
 
         const { state, provider } = service;
         const served = state.status === 'provisioning' || state.status === 'active';
@@ -221,7 +221,7 @@ describe('a line request', () => {
     );
   });
 
-  it('moves along the documented edges only, and an event told twice changes nothing', () => {
+  it('follows the documented transitions only, and a repeated event changes nothing', () => {
     const events: fc.Arbitrary<LineRequestEvent> = fc.oneof(
       fc.record({
         type: fc.constantFrom(
@@ -249,7 +249,7 @@ describe('a line request', () => {
           if (next === null) continue;
           const moved = next.status !== state.status;
           const again = 'round' in event ? advanceLineRequest(next, event) : next;
-          expect([!moved || EDGES[state.status]?.includes(next.status), again === next]).toEqual([
+          expect([!moved || TRANSITIONS[state.status]?.includes(next.status), again === next]).toEqual([
             true,
             true,
           ]);
@@ -261,7 +261,12 @@ describe('a line request', () => {
   });
 
   it.each([
-    ['paid before the answer to its creation', ['invoice_paid', 'invoice_opened'], 'provisioning', 'paid'],
+    [
+      'paid before the provider confirms its invoice',
+      ['invoice_paid', 'invoice_opened'],
+      'provisioning',
+      'paid',
+    ],
     ['paid twice', ['invoice_opened', 'invoice_paid', 'invoice_paid'], 'provisioning', 'paid'],
     ['paid after a decline', ['invoice_opened', 'payment_failed', 'invoice_paid'], 'provisioning', 'paid'],
     [
@@ -273,12 +278,12 @@ describe('a line request', () => {
     ['voided at the provider', ['invoice_opened', 'invoice_voided'], 'canceled', 'void'],
     ['paid after it was canceled', ['invoice_opened', 'cancel', 'invoice_paid'], 'canceled', 'credit_due'],
     [
-      'paid, then refused by the carrier',
+      'paid for, then refused by the carrier',
       ['invoice_opened', 'invoice_paid', 'refused'],
       'failed',
       'credit_due',
     ],
-  ] as const)('%s', (_, types, status, invoice) => {
+  ] as const)('ends in the documented status when it is %s', (_, types, status, invoice) => {
     const state = types.reduce<LineRequestState>(
       (current, type) => advanceLineRequest(current, { type, round: 1 }) ?? current,
       startLineRequest('payment'),

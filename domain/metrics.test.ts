@@ -12,11 +12,11 @@ describe('metrics', () => {
     positiveReplied: 1,
   };
 
-  it('divides by definition', () => {
+  it('divide as documented', () => {
     expect(metricsOf(counts)).toEqual({ ...counts, repliedPct: 0.75, positivePct: 1 / 3 });
   });
 
-  it('is 0 where there is nothing to divide by', () => {
+  it('are 0 instead of a division by zero', () => {
     expect(metricsOf({ ...NO_COUNTS, uniqueReplied: 2, replied: 2 })).toMatchObject({
       repliedPct: 0,
       positivePct: 0,
@@ -24,7 +24,7 @@ describe('metrics', () => {
     expect(metricsOf(NO_COUNTS)).toMatchObject({ repliedPct: 0, positivePct: 0 });
   });
 
-  it('adds workspaces up before it divides', () => {
+  it('are summed over workspaces before they are divided', () => {
     const other = { ...NO_COUNTS, reached: 1, uniqueReplied: 1, positiveReplied: 1 };
     expect(metricsOf(sumCounts([counts, other]))).toMatchObject({
       reached: 5,
@@ -34,7 +34,7 @@ describe('metrics', () => {
     expect(sumCounts([])).toEqual(NO_COUNTS);
   });
 
-  it('explains each metric', () => {
+  it('are all explained', () => {
     expect(Object.keys(EXPLAINER)).toEqual(Object.keys(Metrics.shape));
   });
 });

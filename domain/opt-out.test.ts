@@ -7,7 +7,7 @@ import { optOutKeyword } from './opt-out.ts';
 const STOP = ['STOP', 'STOPALL', 'UNSUBSCRIBE', 'CANCEL', 'END', 'QUIT', 'REVOKE', 'OPTOUT'];
 const START = ['START', 'UNSTOP', 'YES'];
 
-describe('opt-out words', () => {
+describe('the text of a reply', () => {
   it.each([
     'STOP',
     'stopall',
@@ -41,12 +41,12 @@ describe('opt-out words', () => {
     'Stop\n\n________________________________\nFrom: Acme <hi@acme.test>\nSent: Tuesday\n\nHello',
     'Stop\n\n-----Original Message-----\nFrom: Acme\nHello',
     'On Tue, Nov 3, 2026 at 9:00 AM Acme <hi@acme.test> wrote:\n> Hello\n\nStop',
-  ])('%j opts out', (text) => {
+  ])('opts out: %j', (text) => {
     expect(optOutKeyword(text)).toBe('stop');
   });
 
   it.each(['START', 'unstop', ' yes ', 'Yes!', 'Ｙｅｓ', 'yes\n\nSent from my iPhone'])(
-    '%j opts in',
+    'opts in: %j',
     (text) => {
       expect(optOutKeyword(text)).toBe('start');
     },
@@ -72,7 +72,7 @@ describe('opt-out words', () => {
     'On Tue, Nov 3, 2026 at 9:00 AM Acme <hi@acme.test> wrote:\n> STOP',
     'Thanks,\nJane',
     'Can we cancel\nthe meeting?',
-  ])('%j says neither', (text) => {
+  ])('does neither: %j', (text) => {
     expect(optOutKeyword(text)).toBeNull();
   });
 
@@ -103,13 +103,13 @@ describe('opt-out words', () => {
   const fullWidth = (text: string) =>
     text.replaceAll(/[A-Za-z]/g, (c) => String.fromCodePoint((c.codePointAt(0) ?? 0) + 0xfee0));
 
-  it('counts a word in any case, width and punctuation', () => {
+  it('is recognized as a keyword in any case, width and punctuation', () => {
     const written = fc
       .constantFrom(...STOP, ...START)
       .chain((word) => fc.tuple(fc.constant(word), cased(word), fc.boolean(), signs, signs));
     fc.assert(
       fc.property(written, ([word, text, wide, before, after]) => {
-        // A line that begins with a dash rule is a divider.
+        // A line of dashes divides the text from a signature.
         fc.pre(!/^[\s]*[-*]{2,}[\s]*$/m.test(`${before}\n${after}`));
         const found = optOutKeyword(before + (wide ? fullWidth(text) : text) + after);
         expect(found).toBe(STOP.includes(word) ? 'stop' : 'start');
@@ -117,7 +117,7 @@ describe('opt-out words', () => {
     );
   });
 
-  it('never counts a word beside words that are none of them', () => {
+  it('is never a keyword when it contains other words', () => {
     const other = fc
       .stringMatching(/^[a-z]{1,12}$/)
       .filter((word) => ![...STOP, ...START, 'OPT', 'OUT', 'ALL', 'UN'].includes(word.toUpperCase()));
@@ -130,14 +130,14 @@ describe('opt-out words', () => {
   });
 
   it.each(['> ', '-', 'On 1 ', 'wrote: ', ' ', '\n', 'STOP\n', '\uFDFA', '\u200B', 'Sent from my ', '> a\n'])(
-    'takes linear time for a text of %j',
+    'is checked in linear time when it repeats %j',
     (unit) => {
       const text = (length: number) => unit.repeat(length / unit.length);
       expect(growth(text, optOutKeyword, 50_000)).toBeLessThan(LINEAR);
     },
   );
 
-  it('answers whatever is written', () => {
+  it('is checked without an error, whatever it contains', () => {
     fc.assert(
       fc.property(anyText(500), (text) => {
         expect([null, 'stop', 'start']).toContain(optOutKeyword(text));

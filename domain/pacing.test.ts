@@ -45,7 +45,7 @@ function message(id: string, fields: Partial<QueuedMessage> = {}): QueuedMessage
   };
 }
 
-/** Each message is a lane of its own. */
+/** Every message gets its own lane. */
 const laneOf = ({ id, isNew, isAnswer, scheduledAt, window }: QueuedMessage): Lane => ({
   key: id,
   isNew: isNew && !isAnswer,
@@ -54,7 +54,7 @@ const laneOf = ({ id, isNew, isAnswer, scheduledAt, window }: QueuedMessage): La
   laterAt: scheduledAt > NOW ? scheduledAt : null,
 });
 
-/** What a line does at `NOW`, as the plan puts it together. */
+/** The plan of a line at `NOW`, assembled as the send plan assembles it. */
 function plan(
   given: PacedLine,
   history: LineHistory,
@@ -71,8 +71,8 @@ function plan(
   return { send, resting: [...resting], next, shown };
 }
 
-describe('whose turn it is', () => {
-  it('answers go first, then the earlier scheduled, then the earlier arrived', () => {
+describe('the order of sends', () => {
+  it('puts replies first, then the earlier scheduled, then the earlier arrived', () => {
     const queue = [
       message('late', { scheduledAt: ago(10) }),
       message('second', { arrival: 900 }),
@@ -84,40 +84,40 @@ describe('whose turn it is', () => {
     expect(plan(EAGER, FRESH, [...queue, urgent]).send[0]).toBe('urgent');
   });
 
-  it('a line with a gap sends one message', () => {
+  it('allows one message per round on a line with a gap', () => {
     expect(plan(LINE, FRESH, [message('a'), message('b')]).send).toEqual(['a']);
   });
 
-  it('a line without a gap sends no more than a batch', () => {
+  it('allows one batch per round on a line without a gap', () => {
     const queue = [message('a'), message('b'), message('c')];
     expect(plan(EAGER, FRESH, queue, { batch: 2 }).send).toEqual(['a', 'b']);
   });
 
-  it('a line whose carrier took nothing tries one message', () => {
+  it('allows one trial message after the circuit of a line was open', () => {
     const line: PacedLine = { ...EAGER, circuit: { state: 'trial' } };
     expect(plan(line, FRESH, [message('a'), message('b')]).send).toEqual(['a']);
   });
 
-  it('what is not due yet says when to come back', () => {
+  it('waits until the next message is due', () => {
     const due = at('2026-06-10T14:20:01Z');
     const { send, next, shown } = plan(EAGER, FRESH, [message('a', { scheduledAt: due })]);
     expect([send, next]).toEqual([[], { at: due, reason: 'scheduled' }]);
     expect(shown).toEqual([{ scheduledAt: due, holdReason: undefined, moved: null }]);
   });
 
-  it('without messages nothing is looked at before something changes', () => {
+  it('sets no time for the next round without messages', () => {
     expect(plan(EAGER, FRESH, [])).toMatchObject({ send: [], next: { at: null, reason: 'idle' } });
   });
 
-  it('an opted-out contact is passed over', () => {
+  it('skips a contact who opted out', () => {
     expect(plan(EAGER, FRESH, [message('a', { optedOut: true })])).toMatchObject({ send: [], resting: [] });
   });
 });
 
-describe('while the line waits nothing moves', () => {
+describe('a line that may not send holds all its messages', () => {
   const full = { sentToday: 999, newToday: 999, newThisHour: 999 };
 
-  it('in its gap, until the gap is over', () => {
+  it('during its gap, until the gap ends', () => {
     const lastSentAt = ago(9);
     const gapEnd = new Date(lastSentAt.getTime() + lineGapMs(LINE, lastSentAt));
     const scheduledAt = ago(60);
@@ -138,23 +138,23 @@ describe('while the line waits nothing moves', () => {
     ['line_paused', { paused: true, active: false }],
     ['subscription_past_due', { pastDue: true }],
     ['subscription_past_due', { pastDue: true, paused: true, active: false, down: true }],
-  ])('%s, until something changes', (reason, state) => {
+  ])('with %s, until its state changes', (reason, state) => {
     const queue = [message('a')];
     const { send, next, shown } = plan({ ...EAGER, ...state }, { ...FRESH, ...full }, queue);
     expect([send, next]).toEqual([[], { at: null, reason }]);
     expect(shown).toEqual([{ scheduledAt: queue[0]?.scheduledAt, holdReason: reason, moved: null }]);
   });
 
-  it('carrier_pause, until its end', () => {
+  it('with carrier_pause, until the pause ends', () => {
     const line: PacedLine = { ...EAGER, circuit: { state: 'open', until: NEXT_HOUR } };
     const { send, next } = plan(line, FRESH, [message('a')]);
     expect([send, next]).toEqual([[], { at: NEXT_HOUR, reason: 'carrier_pause' }]);
   });
 });
 
-describe('what holds a message, and until when', () => {
+describe('a message is held', () => {
   const office = { timezone: 'America/New_York', start: '08:00', end: '10:30' };
-  /** The reason and the time that a message shows, at which its line looks again. */
+  /** The hold reason and the time that a message shows; its line plans again at that time. */
   const held = (history: Partial<LineHistory>, fields: Partial<QueuedMessage> = {}, line = EAGER) => {
     const { send, next, shown } = plan(line, { ...FRESH, ...history }, [message('a', fields)]);
     expect(send).toEqual([]);
@@ -163,41 +163,41 @@ describe('what holds a message, and until when', () => {
     return [next.reason, next.at];
   };
 
-  it('a full hour holds a new conversation until the next, in its window', () => {
+  it('until the next hour, within its window, by a used-up hourly cap', () => {
     expect(held({ newThisHour: 5 })).toEqual(['hourly_new_cap', NEXT_HOUR]);
     expect(held({ newThisHour: 5 }, { window: office })).toEqual(['hourly_new_cap', at('2026-06-11T12:00Z')]);
   });
 
-  it('a full day holds it until the next morning: 09:00, or its window', () => {
+  it('until 09:00 the next day, or the opening of its window, by a used-up daily cap', () => {
     expect(held({ newToday: 50 })).toEqual(['daily_new_cap', NEXT_MORNING]);
     expect(held({ newToday: 50 }, { window: office })).toEqual(['daily_new_cap', at('2026-06-11T12:00Z')]);
     expect(held({ sentToday: 150 }, { isNew: false })).toEqual(['daily_total_cap', NEXT_MORNING]);
     expect(held({ sentToday: 150 }, { isAnswer: true })).toEqual(['daily_total_cap', NEXT_MORNING]);
   });
 
-  it('a morning counts from the end of the workspace day, whatever the zone of the window', () => {
+  it("until the morning after the workspace's day, whatever the zone of its window", () => {
     const kolkata = { timezone: 'Asia/Kolkata', start: '09:00', end: '23:00' };
     expect(held({ newToday: 50 }, { window: kolkata })).toEqual(['daily_new_cap', at('2026-06-12T03:30Z')]);
   });
 
-  it('a morning waits for an allowed day', () => {
+  it('until the morning of an allowed day', () => {
     const mondays = { timezone: 'America/New_York', days: [1, 3] };
     expect(held({ newToday: 50 }, { window: mondays })).toEqual(['daily_new_cap', at('2026-06-15T13:00Z')]);
   });
 
-  it('outside its window it waits for the opening', () => {
+  it('until its window opens', () => {
     const window = { ...office, start: '11:00', end: '12:00' };
     expect(held({}, { window })).toEqual(['send_window', NEXT_HOUR]);
     expect(held({ newThisHour: 5 }, { window })).toEqual(['send_window', NEXT_HOUR]);
   });
 
-  it('a cap of 0 asks again each morning', () => {
+  it('until the next morning, every day, by a cap of 0', () => {
     expect(held({}, {}, { ...EAGER, hourlyNew: 0 })).toEqual(['hourly_new_cap', NEXT_MORNING]);
     expect(held({}, {}, { ...EAGER, dailyNew: 0 })).toEqual(['daily_new_cap', NEXT_MORNING]);
     expect(held({}, {}, { ...EAGER, dailyTotal: 0 })).toEqual(['daily_total_cap', NEXT_MORNING]);
   });
 
-  it('a contact that was just written to is left alone for the gap, unless an operator wants it', () => {
+  it('for the contact gap, unless an operator sends it now', () => {
     const lately = { address: 'x', contactLastSentAt: ago(59) };
     const { send, resting } = plan(EAGER, FRESH, [message('a', lately)]);
     expect([send, resting]).toEqual([[], [['x', at('2026-06-10T14:20:01Z')]]]);
@@ -205,7 +205,7 @@ describe('what holds a message, and until when', () => {
     expect(plan(EAGER, FRESH, [message('a', { ...lately, isUrgent: true })]).send).toEqual(['a']);
   });
 
-  it('new-conversation caps hold back neither answers nor known contacts', () => {
+  it('by no cap of new conversations if it is a reply or goes to a known contact', () => {
     const history = { ...FRESH, newThisHour: 5, newToday: 50 };
     const queue = [
       message('cold'),
@@ -218,7 +218,7 @@ describe('what holds a message, and until when', () => {
   });
 });
 
-describe('a cap that was used up', () => {
+describe('a used-up cap', () => {
   const MIDNIGHT = at('2026-06-10T04:00:00Z'); // in New York
   const MORNING = at('2026-06-10T13:00:00Z');
   const NIGHT = at('2026-06-10T06:00:00Z');
@@ -232,7 +232,7 @@ describe('a cap that was used up', () => {
     laterAt: at('2026-06-10T07:00:00Z'),
   };
 
-  it('yesterday holds what was due then until the morning, and not what falls due at night', () => {
+  it('of yesterday holds what was due then until the morning, but not what falls due at night', () => {
     const { open, next } = planQueue(night, FRESH, [lane], NIGHT);
     expect(open).toEqual([{ key: 'lane', isNew: true, since: MIDNIGHT }]);
     expect(next.at).toEqual(lane.laterAt);
@@ -245,13 +245,13 @@ describe('a cap that was used up', () => {
     expect(planQueue(night, FRESH, [lane], MORNING).open[0]?.since).toEqual(new Date(0));
   });
 
-  it('still shows when what waits for its turn was to leave', () => {
+  it('still shows the time a waiting message was moved to', () => {
     const shown = shownWait(night, FRESH, yesterday, NOW);
     const moved = { to: MORNING, reason: 'daily_total_cap' };
     expect(shown).toEqual({ scheduledAt: MORNING, holdReason: null, moved });
   });
 
-  it('looks again at midnight when more falls due before', () => {
+  it('makes the line plan again at midnight if more falls due before', () => {
     const full = { ...FRESH, sentToday: 150 };
     const evening = at('2026-06-11T01:00:00Z');
     const line = { ...EAGER, usedUp: usedUpAt(EAGER, full, evening) };
@@ -262,7 +262,7 @@ describe('a cap that was used up', () => {
     });
   });
 
-  it('is not used up any more when a send did not leave', () => {
+  it('is free again when a send did not happen', () => {
     const usedUp = usedUpAt(EAGER, { ...FRESH, newThisHour: 5 }, NOW);
     expect(usedUp.hourlyNew).toEqual(NEXT_HOUR);
     expect(usedUpAt({ ...EAGER, usedUp }, { ...FRESH, newThisHour: 4 }, NOW).hourlyNew).toBeNull();
@@ -271,14 +271,14 @@ describe('a cap that was used up', () => {
 });
 
 describe('within a batch', () => {
-  it('each send counts for the next', () => {
+  it('each send counts against the caps of the next', () => {
     const queue = ['a', 'b', 'c', 'd'].map((id) => message(id));
     expect(plan(EAGER, { ...FRESH, newThisHour: 3 }, queue).send).toEqual(['a', 'b']);
     expect(plan(EAGER, { ...FRESH, newToday: 47 }, queue).send).toEqual(['a', 'b', 'c']);
     expect(plan(EAGER, { ...FRESH, sentToday: 149 }, queue).send).toEqual(['a']);
   });
 
-  it('a second message to a new contact opens nothing and keeps the contact gap', () => {
+  it('a second message to a new contact starts no conversation and keeps the contact gap', () => {
     const queue = [message('a', { address: 'x' }), message('b', { address: 'x' })];
     const history = { ...FRESH, newThisHour: 4 };
     const { send, resting } = plan(EAGER, history, queue);
@@ -287,15 +287,15 @@ describe('within a batch', () => {
   });
 });
 
-describe('the numbers', () => {
+describe('the limits of a line', () => {
   const hours = Array.from({ length: 5000 }, (_, index) => new Date(index * 3_600_000));
 
-  it('a phone line draws 3 to 7 an hour, each as often, and keeps its draw', () => {
+  it('include a random hourly cap of 3 to 7 for phone lines, uniform and stable for the hour', () => {
     const drawn = hours.map((hour) => hourlyNewCap({ ...LINE, hourlyNew: null }, hour));
     expect(new Set(drawn)).toEqual(new Set([3, 4, 5, 6, 7]));
     for (const cap of [3, 4, 5, 6, 7]) {
-      const often = drawn.filter((value) => value === cap).length;
-      expect(Math.abs(often - 1000)).toBeLessThan(120);
+      const frequency = drawn.filter((value) => value === cap).length;
+      expect(Math.abs(frequency - 1000)).toBeLessThan(120);
     }
     expect(hours.map((hour) => hourlyNewCap({ ...LINE, hourlyNew: null }, hour))).toEqual(drawn);
     expect(hours.map((hour) => hourlyNewCap({ ...LINE, id: 'line-2', hourlyNew: null }, hour))).not.toEqual(
@@ -303,12 +303,12 @@ describe('the numbers', () => {
     );
   });
 
-  it('an email line opens 20 an hour, and any line what was set by hand', () => {
+  it('include an hourly cap of 20 for email lines, unless another is set', () => {
     expect(hourlyNewCap({ ...LINE, channel: 'email', hourlyNew: null }, NOW)).toBe(20);
     expect(hourlyNewCap({ ...LINE, hourlyNew: 11 }, NOW)).toBe(11);
   });
 
-  it('a gap is the set one ± 50 %', () => {
+  it('include a gap within ± 50 % of its setting', () => {
     const gaps = hours.map((hour) => lineGapMs(LINE, hour));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(10_000);
     expect(Math.min(...gaps)).toBeLessThan(10_100);
@@ -317,7 +317,7 @@ describe('the numbers', () => {
     expect(lineGapMs({ ...LINE, minGapSeconds: 0 }, NOW)).toBe(0);
   });
 
-  it('a warm-up starts at 20 and grows by 2 each local midnight up to the limit', () => {
+  it('include a warm-up that starts at 20 and grows by 2 each local midnight up to the limit', () => {
     const warming = { ...LINE, warmupStartedAt: at('2026-06-10T03:30Z') }; // 9 June, 23:30 in New York
     expect(dailyNewCap(warming, at('2026-06-10T03:59Z'))).toBe(20);
     expect(dailyNewCap(warming, at('2026-06-10T04:00Z'))).toBe(22);

@@ -14,7 +14,7 @@ const lead = {
 };
 
 describe('personalizationPrompt', () => {
-  it('keeps what is said of a contact out of the instructions, and addresses out of both', () => {
+  it("keeps the contact's fields out of the instructions, and addresses out of the whole prompt", () => {
     const prompt = personalizationPrompt(' Be brief. ', 'Hi Ada', lead);
     expect(prompt.instructions).toBe(personalizationPrompt('Be brief.', 'Hi Bob', null).instructions);
     expect(prompt.instructions).toContain('Be brief.');
@@ -30,7 +30,7 @@ describe('personalizationPrompt', () => {
 describe('personalizationProblem', () => {
   const message = 'Hi Ada, see https://example.com/a?b=1. Bye';
 
-  it('takes a text with the same links', () => {
+  it('accepts a text with the same links', () => {
     expect(personalizationProblem(message, 'Ada! Here it is: https://example.com/a?b=1')).toBeNull();
     expect(personalizationProblem('No link here.Really', 'No link, no, here.Really')).toBeNull();
   });
@@ -43,22 +43,22 @@ describe('personalizationProblem', () => {
     [`${message} 1.evil.example/x.`, 'has a link'],
     ['Hi Ada', 'lacks a link'],
     [message + ' very'.repeat(200), 'far longer'],
-  ])('refuses %s', (written, fault) => {
+  ])('rejects %s', (written, fault) => {
     expect(personalizationProblem(message, written)).toContain(fault);
   });
 });
 
 test.each(['a-', 'a.', '!', 'acme.com/!', 'www.', 'http://', '.', 'a.b1.'])(
-  'looks for links in a text of %j in linear time',
+  'links are found in linear time in a text that repeats %j',
   (unit) => {
     const text = (length: number) => `${unit.repeat(length / unit.length)}1`;
-    const look = (message: string) => personalizationProblem(message, message);
-    expect(growth(text, look, 20_000)).toBeLessThan(LINEAR);
+    const check = (message: string) => personalizationProblem(message, message);
+    expect(growth(text, check, 20_000)).toBeLessThan(LINEAR);
   },
 );
 
 describe('PersonalizedMessage', () => {
-  it('breaks up templates', () => {
+  it('neutralizes template tags', () => {
     expect(PersonalizedMessage.parse({ message: 'Hi {{ notes }}' }).message).toBe('Hi { { notes }}');
   });
 });

@@ -28,10 +28,10 @@ const failure = (text: string, budget?: TemplateBudget): TemplateError => {
     if (error instanceof TemplateError) return error;
     throw error;
   }
-  throw new Error('it was rendered');
+  throw new Error('the template was rendered');
 };
 
-describe('what a template may do', () => {
+describe('a template', () => {
   it.each([
     ['Hello {{ firstName | default: "there" }}{{ nothing }}', 'Hello Ada'],
     ['{{ customFields.city | upcase }} {{ customFields["city"] | size }}', 'LONDON 6'],
@@ -43,7 +43,7 @@ describe('what a template may do', () => {
     ['{% capture a %}{{ firstName }}!{% endcapture %}{{ a }}{{ a }}', 'Ada!Ada!'],
     ['{% raw %}{{ firstName }}{% endraw %}{% comment %}{{ firstName }}{% endcomment %}', '{{ firstName }}'],
     ['{{ "(not a range) %}" | append: "}}" }}', '(not a range) %}}}'],
-  ])('%s', (text, expected) => {
+  ])('may contain %s', (text, expected) => {
     expect(templateProblem(text)).toBeNull();
     expect(render(text)).toBe(expected);
   });
@@ -70,7 +70,7 @@ describe('what a template may do', () => {
     'constructor',
     '__proto__',
     'toString',
-  ])('has no tag: %s', (tag) => {
+  ])('may not contain the tag %s', (tag) => {
     expect(templateProblem(`Hello {% ${tag} %}`)).toMatch(/^is not a valid template: /);
     expect(templateProblem(`{% if a %}{%- ${tag} -%}{% endif %}`)).toMatch(/^is not a valid template: /);
   });
@@ -84,7 +84,7 @@ describe('what a template may do', () => {
     'toString',
     '__proto__',
     'nope',
-  ])('has no filter: %s', (filter) => {
+  ])('may not contain the filter %s', (filter) => {
     expect(templateProblem(`{{ firstName | ${filter} }}`)).toMatch(
       /^is not a valid template: undefined filter/,
     );
@@ -96,21 +96,21 @@ describe('what a template may do', () => {
     '(1..customFields.far)',
     '(1.5..3)',
     '((1..2)..3)',
-  ])('has no range %s', (range) => {
+  ])('may not contain the range %s', (range) => {
     expect(templateProblem(`{% for i in ${range} %}{% endfor %}`)).toMatch(/range/);
     expect(templateProblem(`{% assign a = ${range} %}`)).toMatch(/range/);
     expect(templateProblem(`{{ a | default: ${range} }}`)).toMatch(/range/);
   });
 
   it.each(['constructor', '__proto__', 'toString', 'firstName.constructor', 'customFields.__proto__'])(
-    'reaches nothing but the fields of the lead: %s',
+    'accesses only the fields of the lead: not %s',
     (path) => {
       expect(render(`[{{ ${path} }}{{ ${path}.constructor }}]`)).toBe('[]');
     },
   );
 });
 
-describe('the budget', () => {
+describe('the budget of a template', () => {
   const dense = (text: string) => text.repeat(Math.floor(10_000 / text.length));
 
   it.each([
@@ -127,7 +127,7 @@ describe('the budget', () => {
     '{% for i in (1..1000) %}{{ "now" | date: "%c" }}{{ "now" | date: "%c" }}{% endfor %}',
     '{{ "now" | date: "%999999999d" }}',
     '{{ notes | slice: 0, 999999999999 }}',
-  ])('ends %s', (text) => {
+  ])('stops %s', (text) => {
     expect(failure(text)).toMatchObject({ reason: 'template_too_expensive' });
   });
 
@@ -155,7 +155,7 @@ describe('the budget', () => {
     ['captures', '{%capture a%}'],
     ['comments', '{%comment%}'],
     ['quotes', `{{"\\"`],
-  ])('parses %s in linear time', (_, unit) => {
+  ])('allows %s, which parse in linear time', (_, unit) => {
     const parses = (text: string) => templateProblem(text);
     expect(growth((length) => unit.repeat(length / unit.length), parses, 2500)).toBeLessThan(LINEAR);
   });
@@ -167,12 +167,12 @@ describe('the budget', () => {
     ['conditions', '{%if a', ' or a', '%}{%endif%}'],
     ['branches', '{%if a%}', '{%elsif a%}', '{%endif%}'],
     ['values', '{%case a%}{%when 1', ',1', '%}{%endcase%}'],
-  ])('renders %s in linear time', (_, before, unit, after) => {
+  ])('allows %s, which render in linear time', (_, before, unit, after) => {
     const text = (length: number) => before + unit.repeat(length / unit.length) + after;
     expect(growth(text, render, 2000)).toBeLessThan(LINEAR);
   });
 
-  it('throws nothing but its own error, whatever the template', () => {
+  it('holds for every template, which renders or throws a TemplateError', () => {
     const words =
       '{{ }} {% %} {%- -%} | : , . ( ) [ ] .. " \' \\ = if else elsif endif for in endfor case when endcase assign ' +
       'capture raw endraw comment unless include liquid a firstName notes customFields forloop __proto__ constructor ' +
@@ -201,7 +201,7 @@ describe('the budget', () => {
     `{{${'('.repeat(9000)}}}`,
     `{{a${'[a'.repeat(4500)}${']'.repeat(4500)}}}`,
     dense('{%for a in a%}'),
-  ])('answers for a template that is nothing but %.20s', (text) => {
+  ])('holds for %.20s, whose problem is described briefly', (text) => {
     const problem = templateProblem(text);
     expect(problem === null || problem.length < 300).toBe(true);
   });

@@ -51,7 +51,7 @@ const facts: WaitFacts = {
   unserved: null,
 };
 
-test('a receipt that came before the response of the carrier follows what it is the receipt of', () => {
+test("a receipt that arrived before the carrier's response is listed after the send", () => {
   const { events } = presentTimeline('6b0000000000000000000003', record, facts);
   expect(events.map(({ type }) => type)).toEqual(['accepted', 'claimed', 'sent', 'delivered']);
   expect(events.at(-2)?.at).toBe(events.at(-1)?.at);

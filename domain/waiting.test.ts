@@ -53,7 +53,7 @@ const movedTo = (holdReason: WaitReason, scheduledAt: Date): Given => ({
 });
 const pause = { circuit: { state: 'open', until: seconds(30) } } as const;
 
-/** Of each reason: when it is given, until when, and what a person is told. */
+/** For each reason: the facts that lead to it, until when it holds, and its text. */
 const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: string]> = {
   scheduled: [{}, null, 'The message is next in turn on its line.'],
   subscription_past_due: [
@@ -168,7 +168,7 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
   ],
   line_gap: [
     { line: { minGapSeconds: 3600, lastSentAt: seconds(-10) } },
-    // The gap is jittered, always the same for one send.
+    // The gap is jittered, but always the same for one send.
     expect.any(Date),
     expect.stringMatching(
       /^The line pauses about 3600 seconds between two messages. The next one is sent today at 1\d:\d\d Europe\/Berlin.$/,
@@ -209,24 +209,27 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
 };
 
 describe('what a message waits for', () => {
-  it.each(Object.entries(REASONS))('is told: %s', (reason, [given, until, text]) => {
-    const waiting = waitingFor(facts(given));
-    const at = until instanceof Date ? until.toISOString() : until && expect.any(String);
-    expect(waiting).toEqual({ reason, until: at, text });
-  });
+  it.each(Object.entries(REASONS))(
+    'is reported as %s, with its end and a text',
+    (reason, [given, until, text]) => {
+      const waiting = waitingFor(facts(given));
+      const at = until instanceof Date ? until.toISOString() : until && expect.any(String);
+      expect(waiting).toEqual({ reason, until: at, text });
+    },
+  );
 
-  it('has a text for every reason of the pacing rules', () => {
+  it('covers every hold reason of the pacing rules', () => {
     const { idle: _, ...reasons } = HOLD_REASONS;
     expect(Object.keys(reasons).filter((reason) => !(reason in REASONS))).toEqual([]);
   });
 
-  it('names the number of new contacts of the warm-up', () => {
+  it('includes the cap of the warm-up', () => {
     const given = movedTo('daily_new_cap', later('2026-03-06T08:00:00Z'));
     const warmupStartedAt = later('2026-03-04T08:00:00Z');
     expect(waitingFor(facts({ ...given, line: { warmupStartedAt } }))?.text).toContain('of 22 new contacts');
   });
 
-  it('tells of its turn, and of its time', () => {
+  it('includes the messages ahead of it, or its scheduled time', () => {
     expect(waitingFor(facts({ ahead: 1 }))?.text).toBe(
       'The message waits for its turn: one other message of the line is sent before it.',
     );
@@ -244,18 +247,18 @@ describe('what a message waits for', () => {
     expect(scheduled('2027-03-01T08:00:00Z')?.text).toContain('for 1 March 2027 at 09:00 Europe/Berlin.');
   });
 
-  it('is what holds longest, where several things do', () => {
+  it('is the reason that holds longest if there are several', () => {
     const tomorrow = movedTo('daily_new_cap', later('2026-03-06T08:00:00Z'));
     const reason = (given: Given) => waitingFor(facts(given))?.reason;
     expect(reason({ ...tomorrow, line: { down: true } })).toBe('daily_new_cap');
     expect(reason({ ...tomorrow, line: { switchedOn: false } })).toBe('line_inactive');
     expect(reason({ ...tomorrow, campaign: 'paused' })).toBe('campaign_paused');
     expect(reason({ ...tomorrow, campaign: 'paused', pastDue: true })).toBe('subscription_past_due');
-    // A rule that moved it before says nothing once its time has come.
+    // A rule that moved the message no longer counts once that time has come.
     expect(reason(movedTo('daily_new_cap', seconds(-1)))).toBe('scheduled');
   });
 
-  it('is nothing once it was sent, failed or canceled', () => {
+  it('is nothing once the message was sent, failed or canceled', () => {
     for (const status of ['sent', 'delivered', 'fallback', 'failed', 'canceled'] as const)
       expect(waitingFor(facts({ message: { status }, pastDue: true }))).toBeNull();
   });

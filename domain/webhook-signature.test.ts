@@ -13,7 +13,7 @@ const delivery = (changes: Partial<SignedDelivery> = {}): SignedDelivery => ({
   ...changes,
 });
 
-test('signs the published vector of Standard Webhooks', () => {
+test('a signature matches the published vector of Standard Webhooks', () => {
   const headers = signatureHeaders({
     eventId: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
     deliveryId: 'd1',
@@ -35,7 +35,7 @@ test('signs the published vector of Standard Webhooks', () => {
   });
 });
 
-test('the documented recipe, without a library, gives the same signature', () => {
+test('a signature matches the documented recipe, computed without a library', () => {
   const sent = delivery();
   const headers = signatureHeaders(sent);
   const key = Buffer.from(sent.secrets[0]!.slice('whsec_'.length), 'base64');
@@ -43,7 +43,7 @@ test('the documented recipe, without a library, gives the same signature', () =>
   expect(headers['X-Svc-Signature']).toBe(`v1,${createHmac('sha256', key).update(content).digest('base64')}`);
 });
 
-test('the public library verifies a delivery as it is, and refuses a changed one', () => {
+test('the public library verifies an unchanged delivery and refuses a changed one', () => {
   const sent = delivery();
   const headers = signatureHeaders(sent);
   const receiver = new Webhook(sent.secrets[0]!);
@@ -55,7 +55,7 @@ test('the public library verifies a delivery as it is, and refuses a changed one
   expect(() => new Webhook(newWebhookSecret()).verify(sent.body, headers)).toThrow(WebhookVerificationError);
 });
 
-test('after a rotation both secrets verify', () => {
+test('a delivery verifies with both secrets during a rotation', () => {
   const secrets = [newWebhookSecret(), newWebhookSecret()];
   const sent = delivery({ secrets });
   const headers = signatureHeaders(sent);
@@ -63,19 +63,19 @@ test('after a rotation both secrets verify', () => {
   for (const secret of secrets) expect(new Webhook(secret).verify(sent.body, headers)).toBeTruthy();
 });
 
-test('only a replay says that it is one', () => {
+test('only a replay has the header X-Svc-Replay', () => {
   expect(signatureHeaders(delivery())).not.toHaveProperty('X-Svc-Replay');
   expect(signatureHeaders(delivery({ replay: false }))).not.toHaveProperty('X-Svc-Replay');
   expect(signatureHeaders(delivery({ replay: true }))).toHaveProperty('X-Svc-Replay', 'true');
 });
 
-test('an ambiguous event id and a missing secret are refused', () => {
+test('an event id with dots, an empty one and a missing secret are refused', () => {
   expect(() => signatureHeaders(delivery({ eventId: 'a.1614265330' }))).toThrow('must not contain dots');
   expect(() => signatureHeaders(delivery({ eventId: '' }))).toThrow('must not contain dots');
   expect(() => signatureHeaders(delivery({ secrets: [] }))).toThrow('requires at least one secret');
 });
 
-test('a secret is whsec_ and 32 random bytes', () => {
+test('a secret is whsec_ followed by 32 random bytes', () => {
   const secret = newWebhookSecret();
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(newWebhookSecret()).not.toBe(secret);

@@ -64,6 +64,6 @@ test.each([
   ['segment routing', '5f00::1'],
   ['no address', 'example.com'],
   ['no address', ''],
-])('%s is refused: %s', (_what, address) => {
+])('an address of the kind “%s” is refused: %s', (_what, address) => {
   expect(addressKind(address)).toBe('refused');
 });

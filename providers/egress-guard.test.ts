@@ -7,7 +7,7 @@ import { createGuard, UrlNotAllowed } from './egress-guard.ts';
 
 const at = (address: string) => async () => [{ address, family: 4 }];
 
-test('a socket is opened by the address that the name has at that moment, or not at all', async () => {
+test('a socket connects to the address that was just resolved and checked', async () => {
   const server = createServer((socket) => socket.on('error', () => {}).end('welcome'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -21,7 +21,7 @@ test('a socket is opened by the address that the name has at that moment, or not
   await new Promise((resolve) => server.close(resolve));
 });
 
-test('a mail server whose name has come to lead into a private network gets nothing', async () => {
+test('nothing is sent to a mail server whose name now resolves to a private address', async () => {
   const world = await smtpWorld();
   const guard = createGuard({ allowPrivate: false, httpsOnly: false, resolve: at('127.0.0.1') });
   const carrier = smtpCarrier({ guard, untrusted: createUntrustedWork() });

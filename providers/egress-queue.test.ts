@@ -3,7 +3,7 @@ import { createQueue } from './egress-queue.ts';
 
 const never = new AbortController().signal;
 
-test('admits up to the limit per key, then in order of arrival', async () => {
+test('the queue admits up to the limit per key, then in order of arrival', async () => {
   const queue = createQueue(2);
   const order: string[] = [];
   const enter = (key: string, name: string) =>
@@ -20,7 +20,7 @@ test('admits up to the limit per key, then in order of arrival', async () => {
   expect(order).toEqual(['first', 'second', 'another key', 'third', 'fourth']);
 });
 
-test('one that gives up while waiting takes no place', async () => {
+test('a request that is aborted while it waits leaves the queue', async () => {
   const queue = createQueue(1);
   const leave = await queue.enter('a', never);
   const hasty = new AbortController();

@@ -48,7 +48,7 @@ const at =
   async () =>
     addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
-describe('the URL', () => {
+describe('the URL of a request', () => {
   it.each([
     ['decimal', 'http://127.0.0.1/'],
     ['one number', 'http://2130706433/'],
@@ -82,7 +82,7 @@ describe('the URL', () => {
     ['javascript', 'javascript:alert(1)'],
     ['no URL', 'example.com'],
     ['empty', ''],
-  ])('%s is refused before and at the request: %s', async (_what, url) => {
+  ])('is refused in the form “%s” at registration and at the request: %s', async (_what, url) => {
     const guarded = egress({ resolve: at('93.184.216.34') });
     await expect(guarded.guard.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
     const result = await guarded.post(url, request);
@@ -90,13 +90,13 @@ describe('the URL', () => {
     expect(result.error).toMatch(/^url not allowed: /);
   });
 
-  it('http is refused where https is required', async () => {
+  it('is refused with http if https is required', async () => {
     const guarded = egress({ httpsOnly: true, resolve: at('93.184.216.34') });
     await expect(guarded.guard.checkUrl('http://example.com/')).rejects.toThrow('only https is allowed');
     await expect(guarded.guard.checkUrl('https://example.com/')).resolves.toBeUndefined();
   });
 
-  it('a name is refused for any one of its addresses', async () => {
+  it('is refused if any address of its host is not public', async () => {
     const url = 'https://example.com/hook';
     await expect(egress({ resolve: at('93.184.216.34') }).guard.checkUrl(url)).resolves.toBeUndefined();
     await expect(egress({ resolve: at('10.1.2.3') }).guard.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
@@ -105,13 +105,13 @@ describe('the URL', () => {
     );
   });
 
-  it('the refusal does not tell what a name resolves to', async () => {
+  it('is refused without revealing what its host resolves to', async () => {
     await expect(egress({ resolve: at('10.1.2.3') }).guard.checkUrl('https://example.com/')).rejects.toThrow(
       /^[^\d]*$/,
     );
   });
 
-  it('a name that does not resolve, or not soon, passes the check at registration', async () => {
+  it('passes the check at registration if its host does not resolve, or not in time', async () => {
     const unknown = egress({ resolve: () => Promise.reject(new Error('no such name')) });
     await expect(unknown.guard.checkUrl('https://example.com/')).resolves.toBeUndefined();
     vi.useFakeTimers();
@@ -122,9 +122,9 @@ describe('the URL', () => {
   });
 });
 
-describe('with loopback permitted', () => {
+describe('a request with loopback allowed', () => {
   it.each(['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', 'hooks.example.com'])(
-    '%s is reached',
+    'reaches %s',
     async (host) => {
       const { port } = await serve((incoming, answer) => answer.writeHead(202).end(incoming.headers.host));
       const open = egress({
@@ -148,13 +148,13 @@ describe('with loopback permitted', () => {
     'http://0.0.0.0/',
     'http://[fd00::1]/',
     'http://[::127.0.0.1]/',
-  ])('%s stays refused', async (url) => {
+  ])('does not reach %s', async (url) => {
     await expect(egress({ allowPrivate: true }).guard.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
   });
 });
 
-describe('the connection', () => {
-  it('a name that is public when checked and loopback when connected to is refused (DNS rebinding)', async () => {
+describe('a request', () => {
+  it('is refused if its host was public when checked but is loopback now (DNS rebinding)', async () => {
     const server = await serve((_incoming, answer) => answer.end('secret'));
     const resolve = vi.fn(at('127.0.0.1')).mockImplementationOnce(at('93.184.216.34'));
     const guarded = egress({ resolve });
@@ -170,7 +170,7 @@ describe('the connection', () => {
     expect(server.total()).toBe(0);
   });
 
-  it('a redirect is an answer, not a direction', async () => {
+  it('does not follow redirects', async () => {
     const target = await serve((_incoming, answer) => answer.end('secret'));
     const { port } = await serve((_incoming, answer) =>
       answer.writeHead(307, { location: `http://127.0.0.1:${target.port}/` }).end(),
@@ -182,7 +182,7 @@ describe('the connection', () => {
     expect(target.total()).toBe(0);
   });
 
-  it('carries path, query, headers and body as given', async () => {
+  it('carries path, query, headers and body unchanged', async () => {
     const { port } = await serve(async (incoming, answer) => {
       const body = (await incoming.toArray()).join('');
       answer.end(JSON.stringify([incoming.method, incoming.url, incoming.headers['x-svc-event'], body]));
@@ -192,7 +192,7 @@ describe('the connection', () => {
     expect(JSON.parse(body)).toEqual(['POST', '/a/b?c=d', 'message.sent', '{"text":"grüße"}']);
   });
 
-  it('refused: certainly not reached, and the log does not name the address', async () => {
+  it('whose connection is refused is reported as not connected, without the address', async () => {
     const server = createTcpServer();
     const { port } = await listening(server);
     await new Promise((resolve) => server.close(resolve));
@@ -200,7 +200,7 @@ describe('the connection', () => {
     expect(result).toMatchObject({ status: null, error: 'connection refused', connected: false });
   });
 
-  it('closed without an answer: the request may have arrived', async () => {
+  it('whose connection closes without a response is reported as connected', async () => {
     const { port } = await listening(
       createTcpServer((socket) => socket.once('data', () => socket.destroy())),
     );
@@ -209,7 +209,7 @@ describe('the connection', () => {
     expect(result.error).toMatch(/^connection (reset|closed)/);
   });
 
-  it('a header that cannot be sent is a result, not an exception', async () => {
+  it('with an invalid header returns an error instead of throwing', async () => {
     const { port } = await serve((_incoming, answer) => answer.end());
     const bad = { ...request, headers: { 'x-name': 'a\r\nb: c' } };
     expect(await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, bad)).toMatchObject({
@@ -220,8 +220,8 @@ describe('the connection', () => {
   });
 });
 
-describe('time and size', () => {
-  it('an endpoint that never answers times out', async () => {
+describe('the limits of a request', () => {
+  it('end a request whose endpoint never responds', async () => {
     const server = await serve(() => {});
     const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${server.port}/`, {
       ...request,
@@ -233,7 +233,7 @@ describe('time and size', () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0));
   });
 
-  it('an answer that drips past the deadline is incomplete', async () => {
+  it('end a response that is still incomplete at the deadline', async () => {
     const { port } = await serve((_incoming, answer) => {
       const drip = setInterval(() => answer.write('.'), 20);
       answer.writeHead(200).on('close', () => clearInterval(drip));
@@ -245,13 +245,13 @@ describe('time and size', () => {
     expect(result).toMatchObject({ status: 200, error: 'timeout', connected: true });
   });
 
-  it('a name server that never answers is inside the deadline', async () => {
+  it('end a request whose name server never responds', async () => {
     const silent = egress({ resolve: () => new Promise(() => {}) });
     const result = await silent.post('http://example.com/', { ...request, timeoutMs: 100 });
     expect(result).toMatchObject({ status: null, error: 'timeout', connected: false });
   });
 
-  it('a request given up while it was connecting is not sent afterwards', async () => {
+  it('prevent a request that timed out while connecting from being sent afterwards', async () => {
     const received = vi.fn();
     const server = await serve(received);
     const answer = Promise.withResolvers<void>();
@@ -263,7 +263,7 @@ describe('time and size', () => {
     expect(received).not.toHaveBeenCalled();
   });
 
-  it('an endless answer is cut at the limit and its connection destroyed', async () => {
+  it('cut an endless response and close its connection', async () => {
     const server = await serve((_incoming, answer) => {
       const more = (): void => {
         while (!answer.destroyed && answer.write('x'.repeat(16_384)));
@@ -277,7 +277,7 @@ describe('time and size', () => {
     await vi.waitFor(() => expect(server.sockets.size).toBe(0));
   });
 
-  it('a hanging origin holds no more than its sockets and does not hold up another', async () => {
+  it('keep a hanging origin to its own connections, so that it delays no other', async () => {
     const hanging = await serve(() => {});
     const healthy = await serve((_incoming, answer) => answer.end('ok'));
     const open = egress({ allowPrivate: true, connectionsPerOrigin: 2 });
@@ -288,17 +288,17 @@ describe('time and size', () => {
     const waiting = Array.from({ length: 4 }, () => hang(100));
     const other = await open.post(`http://127.0.0.1:${healthy.port}/`, request);
     expect(other).toMatchObject({ status: 200, body: 'ok' });
-    // Those that waited were never sent: the replay may try them again.
+    // These were never sent, so a replay may try them again.
     for (const result of await Promise.all(waiting))
       expect(result).toMatchObject({ error: 'timeout', connected: false });
     for (const result of await Promise.all(sent))
       expect(result).toMatchObject({ error: 'timeout', connected: true });
-    // Nor do they open a connection each once there is room.
+    // The abandoned requests open no connections afterwards either.
     await hang(100);
     expect(hanging.total()).toBe(3);
   });
 
-  it('a burst shares connections', async () => {
+  it('let a burst share connections', async () => {
     const server = await serve((_incoming, answer) => answer.end('ok'));
     const open = egress({ allowPrivate: true, connectionsPerOrigin: 4 });
     const results = await Promise.all(

@@ -7,13 +7,13 @@ const [oldKey, newKey] = [key(), key()];
 const box = createSecretBox(`k1:${oldKey}`);
 const context = secretContext('webhook', 'org_1', 'a');
 
-test.each(['whsec_abc', '', 'grüße 🎉', 'x'.repeat(10_000)])('opens what it sealed', (plain) => {
+test.each(['whsec_abc', '', 'grüße 🎉', 'x'.repeat(10_000)])('a sealed text opens again', (plain) => {
   const sealed = box.seal(plain, context);
   expect(sealed).toMatch(/^v1\.k1\.[\w-]{16}\.[\w-]+$/);
   expect(box.open(sealed, context)).toBe(plain);
 });
 
-test('the same text is sealed differently every time', () => {
+test('sealing the same text twice gives different results', () => {
   expect(box.seal('secret', context)).not.toBe(box.seal('secret', context));
 });
 
@@ -21,14 +21,14 @@ test.each([
   ['another record', secretContext('webhook', 'org_1', 'b')],
   ['another workspace', secretContext('webhook', 'org_2', 'a')],
   ['another kind', secretContext('line', 'org_1', 'a')],
-  ['parts cut elsewhere', secretContext('webhook', 'org_1a', '')],
-])('does not open for %s', (_what, other) => {
+  ['the same context split differently', secretContext('webhook', 'org_1a', '')],
+])('a sealed text does not open for %s', (_what, other) => {
   const sealed = box.seal('secret', context);
   expect(() => box.open(sealed, other)).toThrow(SecretBoxError);
 });
 
-test('a change of any character is noticed', () => {
-  // 8 bytes and the tag of 16 fill base64url without unused bits, so that every character counts.
+test('a sealed text does not open after any change of one character', () => {
+  // 8 bytes and the tag of 16 fill base64url without unused bits, so every character matters.
   const sealed = box.seal('8 bytes!', context);
   for (const [at, was] of sealed.split('').entries()) {
     const changed = sealed.slice(0, at) + (was === 'A' ? 'E' : 'A') + sealed.slice(at + 1);
@@ -36,7 +36,7 @@ test('a change of any character is noticed', () => {
   }
 });
 
-test('the key id is part of what is authenticated', () => {
+test('the key id is authenticated', () => {
   const twin = createSecretBox(`k1:${oldKey},k2:${oldKey}`);
   expect(() => twin.open(box.seal('secret', context).replace('.k1.', '.k2.'), context)).toThrow(
     SecretBoxError,
@@ -54,7 +54,7 @@ test.each([
   expect(() => box.open(text, context)).toThrow('not in the form');
 });
 
-test('a new key in front: old texts open and ask for rotation, new ones do not', () => {
+test('after a new key is put first, old texts still open and need rotation', () => {
   const sealed = box.seal('secret', context);
   const rotated = createSecretBox(`k2:${newKey}, k1:${oldKey}`);
   expect(box.needsRotation(sealed)).toBe(false);
@@ -74,7 +74,7 @@ describe('the key ring', () => {
     [`k.1:${oldKey}`, /entry 1/],
     ['k1:c2hvcnQ=', /k1 has 5 bytes/],
     [`k1:${oldKey},k1:${newKey}`, /k1 occurs twice/],
-  ])('%j is refused without telling a key', (keys, message) => {
+  ])('%j is refused without revealing a key', (keys, message) => {
     expect(() => createSecretBox(keys)).toThrow(message);
     expect(() => createSecretBox(keys)).not.toThrow(oldKey);
   });

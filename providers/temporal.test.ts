@@ -7,7 +7,7 @@ import { createWaker } from './temporal.ts';
 const UNAVAILABLE = 14;
 const INVALID_ARGUMENT = 3;
 
-/** A client that notes whom it signals, and refuses some with a gRPC status. */
+/** A client that records the workflows it signals and refuses some with a gRPC status. */
 function stubClient(statusOf: (workflowId: string) => number | null) {
   const attempts: string[] = [];
   const client = {
@@ -33,31 +33,31 @@ afterEach(() => void vi.useRealTimers());
 
 describe('waking workflows', () => {
   it.each([UNAVAILABLE, INVALID_ARGUMENT])(
-    'a wake that Temporal never accepts (status %i) delays no other',
+    'is not delayed by a wake that Temporal never accepts (status %i)',
     async (status) => {
       const { attempts, client } = stubClient((id) => (id === BAD ? status : null));
       const waker = createWaker(client, pino({ level: 'silent' }));
       for (const id of [BAD, ...pacers]) waker.wake(id, 'w1', 'messagesDue');
-      // The clock stands still: no retry comes.
+      // The fake clock does not advance, so there is no retry.
       await setImmediate();
       expect(new Set(attempts)).toEqual(new Set([BAD, ...pacers]));
       await waker.close();
     },
   );
 
-  it('drops a wake that can never succeed, and retries one that may', async () => {
+  it('stops for a wake that can never succeed, and is retried for one that may', async () => {
     const { attempts, client } = stubClient((id) => (id === BAD ? INVALID_ARGUMENT : UNAVAILABLE));
     const waker = createWaker(client, pino({ level: 'silent' }));
     for (const id of [BAD, 'line-pacer:later', 'no-such-kind:1']) waker.wake(id, 'w1', 'messagesDue');
     await vi.advanceTimersByTimeAsync(10_000);
-    // With all search attributes, without the latest, and without any.
+    // Tried with all search attributes, without the latest, and without any.
     expect(attempts.filter((id) => id === BAD)).toHaveLength(3);
     expect(attempts.filter((id) => id === 'line-pacer:later').length).toBeGreaterThan(2);
     expect(waker.waiting).toBe(1);
     await waker.close();
   });
 
-  it('gives what still waits one last try when it closes', async () => {
+  it('is tried one last time on close', async () => {
     let up = false;
     const { client } = stubClient(() => (up ? null : UNAVAILABLE));
     const waker = createWaker(client, pino({ level: 'silent' }));

@@ -10,7 +10,7 @@ import type { CallbackRequest, CarrierEvent, OutboundMessage } from '#providers/
 import { simulatedCarrier } from '#providers/carriers/simulated.ts';
 import { type RunningSimulator, startSimulator } from './server.ts';
 
-const SECRET = 'a secret of the tests';
+const SECRET = 'a secret for the tests';
 const LINE = 'line-1';
 
 let dataDir: string;
@@ -18,11 +18,11 @@ let simulator: RunningSimulator;
 let carrier: ReturnType<typeof simulatedCarrier>;
 let callbackBaseUrl: string;
 const events: CarrierEvent[] = [];
-/** Whether the product does not answer just now. */
-let away = false;
+/** Whether the product refuses callbacks. */
+let isProductDown = false;
 
 const receiver = createServer(async (request, response) => {
-  if (away) {
+  if (isProductDown) {
     response.writeHead(503).end();
     return;
   }
@@ -93,11 +93,11 @@ const post = (at: string, body: unknown) =>
     body: JSON.stringify(body),
   });
 
-/** The events about one message, without what differs from run to run. */
+/** The events that mention an id. */
 const about = (id: string) => events.filter((event) => JSON.stringify(event).includes(id));
 const kindsAbout = (id: string) => about(id).map(({ kind }) => kind);
 
-describe('recipients', () => {
+describe('the recipient', () => {
   it('…0001 has no iMessage, but SMS', async () => {
     expect((await send('+14155550001')).kind).toBe('unavailable');
     expect((await send('+14155550001', { channel: 'sms' })).kind).toBe('accepted');
@@ -124,7 +124,7 @@ describe('recipients', () => {
     expect((await get('/simulated/carrier/sent?to=%2B14155550003')).count).toBe(2);
   });
 
-  it('…0009 answers after 5 s', async () => {
+  it('…0009 is accepted after 5 s', async () => {
     const started = performance.now();
     await accepted('+14155550009');
     expect(performance.now() - started).toBeGreaterThan(4900);
@@ -137,7 +137,7 @@ describe('recipients', () => {
     ['+14155550007', ['receipt', 'reply'], { text: 'STOP' }],
     ['+14155550010', ['receipt', 'read'], {}],
     ['+14155550100', ['receipt'], { status: 'delivered' }],
-  ])('%s: %s', async (to, kinds, last) => {
+  ])('%s causes the events %j', async (to, kinds, last) => {
     const id = await accepted(to);
     await expect.poll(() => kindsAbout(id), { timeout: 5000 }).toEqual(kinds);
     expect(about(id).at(-1)).toMatchObject(last);
@@ -170,8 +170,8 @@ async function readBytes(body: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-describe('what a test does', () => {
-  it('a contact writes, with a file, in answer to a message of ours', async () => {
+describe('a test', () => {
+  it('can have a contact reply to a message, with a file', async () => {
     const carrierMessageId = await accepted('+14155550120', { messageId: 'ours' });
     const base64 = Buffer.from('a note').toString('base64');
     const attachments = [{ name: 'note.txt', contentType: 'text/plain', base64 }];
@@ -196,7 +196,7 @@ describe('what a test does', () => {
   it.each([
     [true, ['requested', 'ringing', 'answered', 'billed']],
     [false, ['requested', 'ringing', 'failed']],
-  ])('a call, answered: %s', async (answered, statuses) => {
+  ])('can simulate a call (answered: %s)', async (answered, statuses) => {
     const call = {
       lineId: LINE,
       from: '+14155550121',
@@ -214,7 +214,7 @@ describe('what a test does', () => {
     expect((last?.at.getTime() ?? 0) - (first?.at.getTime() ?? 0)).toBe((answered ? 95 : 5) * 1000);
   });
 
-  it('a line goes down and comes up again', async () => {
+  it('can take a line down and up again', async () => {
     await post('/simulated/carrier/lines/line-9', { down: true });
     expect((await send('+14155550122', { lineId: 'line-9' })).kind).toBe('transient');
     await expect(carrier.probe({}, 'line-9')).rejects.toThrow('device');
@@ -223,14 +223,14 @@ describe('what a test does', () => {
     expect((await send('+14155550122', { lineId: 'line-9' })).kind).toBe('accepted');
   });
 
-  it('what is wrong with its input is said', async () => {
+  it('learns which fields of its input are invalid', async () => {
     const answer = await post('/simulated/carrier/inbound', { lineId: LINE, from: 7 });
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code: 'VALIDATION_ERROR', issues: [{ path: 'from' }] });
   });
 });
 
-test('what was sent is shown as the decisions say, also by an address whose + became a space', async () => {
+test('the sent messages to a number are listed, even if its + is decoded as a space', async () => {
   const attachments = [{ name: 'a.mp3', url: 'http://files/a', contentType: 'audio/mpeg', voiceNote: true }];
   const id = await accepted('+14155550130', { attachments });
   const expected = {
@@ -251,7 +251,7 @@ test('what was sent is shown as the decisions say, also by an address whose + be
   expect(await get('/simulated/carrier/sent?to=+14155550130')).toEqual(expected);
 });
 
-test('mails are shown by recipient', async () => {
+test('received emails are listed by recipient', async () => {
   const transport = createTransport(simulator.smtpUrl);
   await transport.sendMail({
     from: 'Linepace <no-reply@linepace.example>',
@@ -275,13 +275,13 @@ test('mails are shown by recipient', async () => {
   });
 });
 
-test('what it knows outlives the process, even a line cut short; what was not told yet is told then', async () => {
+test('a restart keeps all state, despite a truncated line, and sends the outstanding callbacks', async () => {
   const before = await get('/simulated/carrier/sent');
   const mailsBefore = await get('/simulated/mail');
-  away = true;
+  isProductDown = true;
   const id = await accepted('+14155550140', { attemptId: 'kept' });
   await stop();
-  away = false;
+  isProductDown = false;
   const journal = path.join(dataDir, 'simulator', 'carrier.jsonl');
   await appendFile(journal, '{"kind":"sent","se');
   await start();
@@ -289,7 +289,7 @@ test('what it knows outlives the process, even a line cut short; what was not to
   expect((await get('/simulated/mail')).count).toBe(mailsBefore.count);
   expect(await accepted('+14155550140', { attemptId: 'kept' })).toBe(id);
   await expect.poll(() => kindsAbout(id)).toEqual(['receipt']);
-  // Other messages may have been told of in between: the order of the entries says nothing.
+  // Other callbacks may have been sent in between, so the order of the entries is arbitrary.
   const entries = async () =>
     (await readFile(journal, 'utf8'))
       .trim()

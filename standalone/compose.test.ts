@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 
 const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
-/** Of one machine, and of nothing that runs in containers. */
+/** Variables of `npm start` alone, which do not apply to containers. */
 const NOT_IN_COMPOSE = [
   'AUTH_LOCAL_JWK',
   'POSTGRES_PORT',
@@ -16,7 +16,7 @@ const compose = read('docker-compose.yml');
 const service = (name: string): string =>
   new RegExp(`^  ${name}:\n(?:(?:    .*)?\n)+`, 'm').exec(compose)?.[0] ?? '';
 
-test('hands its services every variable that the README lists', () => {
+test('docker-compose.yml passes every variable that the README lists', () => {
   const rows = read('README.md').match(/^\| `[A-Z][^|]*\|/gm) ?? [];
   const variables = rows.flatMap((row) => row.match(/[A-Z][A-Z0-9_]+/g) ?? []);
   expect(variables.length).toBeGreaterThan(40);
@@ -24,7 +24,7 @@ test('hands its services every variable that the README lists', () => {
   expect(missing.toSorted()).toEqual(NOT_IN_COMPOSE);
 });
 
-test('tells the owner of the database to `migrate` alone, and publishes ports on this host only', () => {
+test("docker-compose.yml gives the owner's login to `migrate` alone and publishes ports on loopback only", () => {
   expect(compose.match(/DATABASE_OWNER_URL:/g)).toHaveLength(1);
   expect(service('migrate')).toContain('DATABASE_OWNER_URL:');
   expect(compose).not.toContain('env_file');

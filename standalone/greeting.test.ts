@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { greeting } from './greeting.ts';
 
-test('the first start shows the demo workspace, its lines and both keys, later ones where they are', () => {
+test('the first start shows the demo workspace, its lines and both keys; later starts only name the file', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'greeting-')), 'demo.json');
   const demo = {
     workspaceId: 'org_1',

@@ -26,7 +26,7 @@ function start(program: string, ...args: string[]): ChildProcess {
   return child;
 }
 
-/** @returns the pid of a process whose parent never asks how it ended: the shell has become another program. */
+/** @returns the pid of a process whose parent never collects its exit status, because it has replaced itself. */
 async function startUncollected(): Promise<number> {
   const parent = start('/bin/sh', '-c', 'sleep 300 & echo $!; exec sleep 300');
   const [line] = (await once(parent.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
@@ -36,7 +36,7 @@ async function startUncollected(): Promise<number> {
 }
 
 describe('the pid file', () => {
-  it('names a process while it runs, and nobody once it has ended', async () => {
+  it('names a process only while it runs', async () => {
     const child = start('sleep', '300');
     const file = join(folder, 'part.pid');
     writePidFile(file, child.pid as number);
@@ -46,7 +46,7 @@ describe('the pid file', () => {
     expect(livePid(file)).toBeNull();
   });
 
-  it('takes a process that was killed and not collected for ended, although its pid still takes signals', async () => {
+  it('treats a zombie process as ended although its pid still accepts signals', async () => {
     const pid = await startUncollected();
     const file = join(folder, 'part.pid');
     writePidFile(file, pid);
@@ -59,7 +59,7 @@ describe('the pid file', () => {
     expect(await stopByPidFile(file, 'SIGTERM')).toBeNull();
   });
 
-  it('kills a process that does not end when it is asked to', async () => {
+  it('lets a process be killed that ignores SIGTERM', async () => {
     const child = start('/bin/sh', '-c', 'trap "" TERM; echo ready; while :; do sleep 1; done');
     await once(child.stdout as NodeJS.ReadableStream, 'data');
     const file = join(folder, 'part.pid');

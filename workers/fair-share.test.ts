@@ -7,20 +7,20 @@ function takeAll(share: ReturnType<typeof createShare>, workspaceId: string): nu
   return taken;
 }
 
-describe('the share of a workspace', () => {
-  it('is half of the slots while it is alone', () => {
+describe("a workspace's share of the slots", () => {
+  it('is half while it is the only one', () => {
     expect(takeAll(createShare(100), 'a')).toBe(50);
     expect(takeAll(createShare(1), 'a')).toBe(1);
   });
 
-  it('leaves a slot to whoever comes next, however many want all they can get', () => {
+  it('leaves a slot for the next workspace, however much the others request', () => {
     const share = createShare(100);
     const taken = ['a', 'b', 'c', 'd'].map((workspaceId) => takeAll(share, workspaceId));
     expect(Math.min(...taken)).toBeGreaterThan(0);
     expect(share.take('e')).toBe(true);
   });
 
-  it('becomes an equal one as slots are given back and taken again', () => {
+  it('becomes equal to the others as slots are released and taken again', () => {
     const share = createShare(90);
     const workspaces = ['a', 'b'];
     const held = new Map(workspaces.map((workspaceId) => [workspaceId, takeAll(share, workspaceId)]));

@@ -12,11 +12,11 @@ const missing = (names: readonly string[]): string[] =>
 
 test.each([
   ['workflow', Object.keys(WORKFLOWS)],
-  ['type of a workflow', Object.values(WORKFLOWS).map(({ type }) => type)],
+  ['workflow type', Object.values(WORKFLOWS).map(({ type }) => type)],
   ['signal', Object.keys(SIGNALS)],
   ['update', Object.values(updates).map(({ name }) => name)],
   ['command', Object.keys(COMMANDS)],
-  ['reason to wait', WAIT_REASONS()],
+  ['wait reason', WAIT_REASONS()],
 ])('docs/operators.md names every %s', (_, names) => {
   expect(names.length).toBeGreaterThan(5);
   expect(missing(names)).toEqual([]);

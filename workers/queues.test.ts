@@ -6,7 +6,7 @@ const namesOf = (names: string[] | null) =>
   servedQueues({ names, slots: {} }, CARRIERS).map(({ taskQueue }) => taskQueue);
 
 describe('the queues that a worker serves', () => {
-  it('are all of them unless some are named', () => {
+  it('are all queues unless some are named', () => {
     expect(namesOf(null)).toEqual([
       'linepace',
       'webhooks',
@@ -21,7 +21,7 @@ describe('the queues that a worker serves', () => {
     expect(namesOf(['carrier-twilio', 'main'])).toEqual(['linepace', 'carrier-twilio']);
   });
 
-  it('have the slots that are set, and others where none are', () => {
+  it('have the configured number of slots, or the default', () => {
     const queues = servedQueues(
       { names: ['model', 'media', 'carrier-smtp'], slots: { model: 3, 'carrier-smtp': 7 } },
       CARRIERS,
@@ -29,7 +29,7 @@ describe('the queues that a worker serves', () => {
     expect(queues.map(({ slots }) => slots)).toEqual([3, 20, 7]);
   });
 
-  it('must exist: every name that does not is listed', () => {
+  it('must exist, and the error lists every unknown name', () => {
     expect(() =>
       servedQueues({ names: ['model', 'modle', 'carrier-fax'], slots: { webhook: 3 } }, CARRIERS),
     ).toThrow(

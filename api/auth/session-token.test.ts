@@ -35,7 +35,7 @@ async function signingKey(kid: string, alg: SigningKey['alg'] = 'RS256'): Promis
   return { kid, alg, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
 
-/** An identity provider as the network sees it: a JSON Web Key Set over HTTP. */
+/** A stand-in for an identity provider: a JSON Web Key Set over HTTP. */
 let server: Server;
 let published: JWK[];
 let status: number;
@@ -92,14 +92,14 @@ const token = (changes: Record<string, unknown> = {}, key: SigningKey = rsa): Pr
 
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-describe('claims', () => {
-  it('the first shape: org_id and org_role', async () => {
+describe('the claims of a session token', () => {
+  it('may name the organization as org_id and org_role', async () => {
     const session = { userId: 'user_1', organizationId: 'org_1', role: 'org:admin' };
     expect(await verifier().verify(await token())).toEqual(session);
     expect(await verifier().verify(await token({}, ec))).toEqual(session);
   });
 
-  it('the compact shape: o.id and o.rol', async () => {
+  it('may name the organization in the compact shape, as o.id and o.rol', async () => {
     const compact = {
       v: 2,
       o: { id: 'org_2', rol: 'member', slg: 'acme' },
@@ -117,7 +117,7 @@ describe('claims', () => {
     ['first shape', { org_id: undefined, org_role: undefined }],
     ['compact shape', { v: 2, org_id: undefined, org_role: undefined }],
     ['compact shape, which does not read org_id', { v: 2 }],
-  ])('a personal account has no organization: %s', async (_what, changes) => {
+  ])('name no organization for a personal account: %s', async (_what, changes) => {
     expect(await verifier().verify(await token(changes))).toEqual({
       userId: 'user_1',
       organizationId: null,
@@ -135,18 +135,18 @@ describe('claims', () => {
     ['with an empty subject', () => ({ sub: '' }), 'wrong type'],
     ['pending', () => ({ sts: 'pending' }), 'pending'],
     ['of a mistyped organization', () => ({ v: 2, o: 'org_1' }), 'wrong type'],
-  ])('a token %s is refused', async (_what, changes, reason) => {
+  ])('are refused for a token %s', async (_what, changes, reason) => {
     const refused = verifier().verify(await token(changes()));
     await expect(refused).rejects.toThrow(SessionRefused);
     await expect(refused).rejects.toThrow(reason);
   });
 
-  it('clocks may differ by five seconds', async () => {
+  it('tolerate clocks that differ by five seconds', async () => {
     await expect(verifier().verify(await token({ exp: now() - 3 }))).resolves.toBeTruthy();
     await expect(verifier().verify(await token({ nbf: now() + 3 }))).resolves.toBeTruthy();
   });
 
-  it('aud must be there and name an accepted audience, if any is configured', async () => {
+  it('must include an accepted aud if audiences are configured', async () => {
     const strict = verifier({ audience: ['linepace', 'linepace-staging'] });
     await expect(strict.verify(await token({ aud: 'linepace' }))).resolves.toBeTruthy();
     await expect(strict.verify(await token({ aud: ['other', 'linepace-staging'] }))).resolves.toBeTruthy();
@@ -155,7 +155,7 @@ describe('claims', () => {
     }
   });
 
-  it('azp must be there and be known, where parties are configured', async () => {
+  it('must include a known azp if authorized parties are configured', async () => {
     const strict = verifier({ authorizedParties: ['https://other.example.com', CONSOLE] });
     await expect(strict.verify(await token())).resolves.toBeTruthy();
     await expect(strict.verify(await token({ azp: 'https://evil.example' }))).rejects.toThrow('azp');
@@ -164,13 +164,13 @@ describe('claims', () => {
   });
 });
 
-describe('signatures', () => {
-  it('alg none is refused', async () => {
+describe('a session token', () => {
+  it('is refused with alg none', async () => {
     const unsigned = `${base64url({ alg: 'none', typ: 'JWT' })}.${base64url(claims())}.`;
     await expect(verifier().verify(unsigned)).rejects.toThrow(SessionRefused);
   });
 
-  it('HS256 with the public key as its secret is refused', async () => {
+  it('is refused when it is signed by HS256 with the public key as the secret', async () => {
     for (const secret of [await exportSPKI(rsa.publicKey), JSON.stringify(rsa.jwk)]) {
       const forged = await new SignJWT(claims())
         .setProtectedHeader({ alg: 'HS256', kid: rsa.kid })
@@ -179,7 +179,7 @@ describe('signatures', () => {
     }
   });
 
-  it('an algorithm outside the list is refused even with a published key', async () => {
+  it('is refused with an unlisted algorithm, even if its key is published', async () => {
     const { privateKey, publicKey } = await generateKeyPair('RS512', { extractable: true });
     published.push({ ...(await exportJWK(publicKey)), kid: 'rsa-512' });
     const signed = await new SignJWT(claims())
@@ -188,31 +188,31 @@ describe('signatures', () => {
     await expect(verifier().verify(signed)).rejects.toThrow(SessionRefused);
   });
 
-  it('a changed payload is refused', async () => {
+  it('is refused when its payload was changed', async () => {
     const [header, , signature] = (await token()).split('.');
     await expect(
       verifier().verify(`${header}.${base64url(claims({ org_id: 'org_2' }))}.${signature}`),
     ).rejects.toThrow(SessionRefused);
   });
 
-  it("another issuer's key is refused under the same key id", async () => {
+  it("is refused when it is signed with another issuer's key under the same key id", async () => {
     const stranger = await signingKey('rsa-1');
     await expect(verifier().verify(await token({}, stranger))).rejects.toThrow('signature');
   });
 
-  it.each(['', 'a', 'a.b.c', '..', 'not a token', 'e30.e30.'])('%j is no token', async (text) => {
+  it.each(['', 'a', 'a.b.c', '..', 'not a token', 'e30.e30.'])('is refused when it is %j', async (text) => {
     await expect(verifier().verify(text)).rejects.toThrow(SessionRefused);
   });
 });
 
-describe('keys', () => {
+describe("the provider's keys", () => {
   it('are fetched once for many tokens', async () => {
     const sessions = verifier();
     for (const signed of await Promise.all([token(), token(), token({}, ec)])) await sessions.verify(signed);
     expect(fetches).toBe(1);
   });
 
-  it('invented key ids do not make a fetch each', async () => {
+  it('are not fetched again for each unknown key id', async () => {
     const sessions = verifier();
     await sessions.verify(await token());
     const unknown = await token({}, { ...rsa, kid: 'invented' });
@@ -221,7 +221,7 @@ describe('keys', () => {
     expect(fetches).toBe(1);
   });
 
-  it('a rotated key is picked up after the cooldown, and the old one ends', async () => {
+  it('are fetched again after the cooldown, so that a rotated key replaces the old one', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const sessions = verifier();
     await sessions.verify(await token());
@@ -234,7 +234,7 @@ describe('keys', () => {
     expect(fetches).toBe(2);
   });
 
-  it('a provider that cannot be read is not the fault of the token', async () => {
+  it('do not count against the token when they cannot be fetched', async () => {
     status = 503;
     const sessions = verifier();
     await expect(sessions.verify(await token())).rejects.toThrow(SessionKeysUnavailable);
@@ -247,29 +247,26 @@ describe('the local issuer', () => {
   const local = 'http://localhost:3000';
   const session = { userId: 'user_1', organizationId: 'org_1', role: 'org:admin' };
 
-  it.each(['ES256', 'RS256'] as const)(
-    'its tokens verify with the public half of its key: %s',
-    async (alg) => {
-      const localKey = { ...(await exportJWK((await signingKey('local', alg)).privateKey)), kid: 'local' };
-      const sessions = createSessionVerifier({ jwksUrl: null, issuer: local, localKey });
-      expect(
-        await sessions.verify(await signLocalSession(localKey, local, { ...session, expiresIn: '1h' })),
-      ).toEqual(session);
-      const personal = { userId: 'user_2', organizationId: null, role: null };
-      expect(
-        await sessions.verify(await signLocalSession(localKey, local, { ...personal, expiresIn: '1h' })),
-      ).toEqual(personal);
-      await expect(
-        sessions.verify(await signLocalSession(localKey, local, { ...session, expiresIn: '-6s' })),
-      ).rejects.toThrow('"exp"');
-      await expect(
-        sessions.verify(await signLocalSession(localKey, ISSUER, { ...session, expiresIn: '1h' })),
-      ).rejects.toThrow('"iss"');
-      await expect(sessions.verify(await token({ iss: local }))).rejects.toThrow(SessionRefused);
-    },
-  );
+  it.each(['ES256', 'RS256'] as const)('signs tokens that its own public key verifies: %s', async (alg) => {
+    const localKey = { ...(await exportJWK((await signingKey('local', alg)).privateKey)), kid: 'local' };
+    const sessions = createSessionVerifier({ jwksUrl: null, issuer: local, localKey });
+    expect(
+      await sessions.verify(await signLocalSession(localKey, local, { ...session, expiresIn: '1h' })),
+    ).toEqual(session);
+    const personal = { userId: 'user_2', organizationId: null, role: null };
+    expect(
+      await sessions.verify(await signLocalSession(localKey, local, { ...personal, expiresIn: '1h' })),
+    ).toEqual(personal);
+    await expect(
+      sessions.verify(await signLocalSession(localKey, local, { ...session, expiresIn: '-6s' })),
+    ).rejects.toThrow('"exp"');
+    await expect(
+      sessions.verify(await signLocalSession(localKey, ISSUER, { ...session, expiresIn: '1h' })),
+    ).rejects.toThrow('"iss"');
+    await expect(sessions.verify(await token({ iss: local }))).rejects.toThrow(SessionRefused);
+  });
 
-  it('counts for nothing where a provider is configured', async () => {
+  it('is not trusted if an identity provider is configured', async () => {
     const localKey = await exportJWK((await signingKey('local', 'ES256')).privateKey);
     const forged = await signLocalSession({ ...localKey, kid: ec.kid }, ISSUER, {
       ...session,
@@ -278,7 +275,7 @@ describe('the local issuer', () => {
     await expect(verifier({ localKey }).verify(forged)).rejects.toThrow(SessionRefused);
   });
 
-  it('without any key there is no verifier', () => {
+  it('requires a key', () => {
     expect(() => createSessionVerifier({ jwksUrl: null, issuer: local })).toThrow('AUTH_LOCAL_JWK');
   });
 });

@@ -3,7 +3,7 @@ import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { clientAddress, proxySettings } from './client-address.ts';
 
-/** The address that an application behind so many proxies takes a request to come from. */
+/** The client address that an application behind this many trusted proxies determines. */
 async function addressOf(trustedProxies: number, forwardedFor?: string): Promise<string> {
   const app = new Koa(proxySettings(trustedProxies));
   app.use((context) => {
@@ -22,24 +22,24 @@ async function addressOf(trustedProxies: number, forwardedFor?: string): Promise
 }
 
 describe('the address of a client', () => {
-  it('is that of its connection where no proxy is trusted, whatever it says', async () => {
+  it('is that of the connection if no proxy is trusted, whatever X-Forwarded-For says', async () => {
     expect(await addressOf(0, '203.0.113.7')).toBe('127.0.0.1');
     expect(await addressOf(0)).toBe('127.0.0.1');
   });
 
-  it('is what the outermost trusted proxy saw, not what the client wrote before it', async () => {
+  it('is the one that the outermost trusted proxy saw, not one that the client claims', async () => {
     expect(await addressOf(1, '203.0.113.7')).toBe('203.0.113.7');
     expect(await addressOf(1, '198.51.100.1, 203.0.113.7')).toBe('203.0.113.7');
     expect(await addressOf(2, '198.51.100.1, 203.0.113.7, 10.0.0.1')).toBe('203.0.113.7');
   });
 
-  it('is that of the connection where the header is missing or names no address', async () => {
+  it('is that of the connection if X-Forwarded-For is missing or invalid', async () => {
     expect(await addressOf(1)).toBe('127.0.0.1');
     expect(await addressOf(1, 'unknown')).toBe('127.0.0.1');
     expect(await addressOf(1, "'; drop table rate_limits; --")).toBe('127.0.0.1');
   });
 
-  it('is the same for all addresses of one IPv6 network, and for both spellings of an IPv4 address', async () => {
+  it('is the same for all addresses of an IPv6 network, and for an IPv4 address in IPv6 notation', async () => {
     const first = await addressOf(1, '2001:db8:1:2::1');
     expect(await addressOf(1, '2001:db8:1:2:ffff:ffff:ffff:ffff')).toBe(first);
     expect(await addressOf(1, '2001:db8:1:3::1')).not.toBe(first);

@@ -6,7 +6,7 @@ import { encodeCursor, PositionQuery } from './cursor.ts';
 const read = (cursor: string) => PositionQuery.safeParse({ cursor });
 const forge = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-test('reads back every position of a list', () => {
+test('a cursor decodes to the position that it was made from', () => {
   const at = fc.date({ min: new Date(0), max: new Date('9999-01-01'), noInvalidDate: true });
   fc.assert(
     fc.property(at, fc.stringMatching(/^[0-9a-z@.+]{0,100}$/), (time, key) => {
@@ -20,17 +20,17 @@ test.each([
   ['half a surrogate pair', [1, '\ud800']],
   ['the first instant', [-8.64e15, 'a']],
   ['the last instant', [8.64e15, 'a']],
-  ['no instant', [1e300, 'a']],
+  ['an invalid time', [1e300, 'a']],
   ['a fraction', [1.5, 'a']],
   ['a text', 'a'],
   ['an object', { 0: 1, 1: 'a', length: 2 }],
-  ['another key', [1, { toString: 'a' }]],
-  ['too much', [1, 'a', 'b']],
-])('refuses a cursor that holds %s', (_, value) => {
+  ['a key that is no string', [1, { toString: 'a' }]],
+  ['too many values', [1, 'a', 'b']],
+])('a cursor that holds %s is refused', (_, value) => {
   expect(read(forge(value)).error?.issues).toMatchObject([{ path: ['cursor'] }]);
 });
 
-test('refuses or reads whatever is sent', () => {
+test('an arbitrary cursor is either decoded or refused by name', () => {
   const forged = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.tuple(fc.maxSafeInteger(), anyText(5)));
   const sent = fc.oneof(anyText(20), forged.map(forge));
   fc.assert(

@@ -8,17 +8,17 @@ let server: Listening;
 
 beforeAll(async () => {
   const app = new Koa();
-  // The connection that is closed under the body is what these tests are about.
+  // These tests close connections while a body is read, which Koa would log.
   app.silent = true;
   app.use(async (context) => {
     context.body = { body: await readBody(context) };
   });
-  const patience = { headersMs: 100, requestMs: 200, checkEveryMs: 20 };
-  server = await listen(app, { host: '127.0.0.1', port: 0 }, patience);
+  const timeouts = { headersMs: 100, requestMs: 200, checkEveryMs: 20 };
+  server = await listen(app, { host: '127.0.0.1', port: 0 }, timeouts);
 });
 afterAll(() => server.close());
 
-/** Sends the beginning of a request and nothing more; all that comes back until the connection ends. */
+/** Sends the beginning of a request and nothing more. @returns what the server sent until the connection ended. */
 function stall(beginning: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(server.port, '127.0.0.1');
@@ -41,11 +41,11 @@ describe('a client that stalls', () => {
       'in its body',
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"a"',
     ],
-  ])('%s is disconnected', async (_, beginning) => {
+  ])('is disconnected %s', async (_, beginning) => {
     expect(await stall(beginning)).toMatch(/^HTTP\/1\.1 (408|400) /);
   });
 
-  it('does not keep others from being answered', async () => {
+  it('does not block the requests of others', async () => {
     const stalled = stall('POST / HTTP/1.1\r\nHost: x\r\nX-Slow: ');
     const answer = await fetch(`http://127.0.0.1:${server.port}/`, {
       method: 'POST',

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { EVENT_EXAMPLES } from './examples.ts';
 import { EVENT_PAYLOADS } from './payloads.ts';
 
-describe('the examples of events', () => {
+describe('the example of', () => {
   it.each(Object.keys(EVENT_PAYLOADS) as (keyof typeof EVENT_PAYLOADS)[])(
-    '%s is a body of that event, and of no other',
+    '%s matches the schema of that event and of no other',
     (event) => {
       const example = EVENT_EXAMPLES[event];
       expect(EVENT_PAYLOADS[event].parse(example)).toEqual(example);
@@ -14,7 +14,7 @@ describe('the examples of events', () => {
     },
   );
 
-  it('name every CRM identifier at the top level, null where there is none', () => {
+  it('each event names every CRM identifier at the top level, null if there is none', () => {
     for (const [event, example] of Object.entries(EVENT_EXAMPLES)) {
       if (event !== 'webhook.ping') expect(example).toHaveProperty('crmAContactId', null);
     }

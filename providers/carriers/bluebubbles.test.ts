@@ -11,7 +11,7 @@ import type { CallbackRequest, OutboundMessage } from './carrier.ts';
 
 let world: BlueBubblesWorld;
 beforeEach(async () => {
-  // Long enough for a hundred messages at once: an answer is lost only where that is the fault.
+  // Long enough for a hundred messages at once: only the fault itself may lose a response.
   world = await blueBubblesWorld(20_000);
 });
 afterEach(() => world.stop());
@@ -21,8 +21,8 @@ let recipients = 0;
 const recipient = (): string => `+1415557${String((recipients += 1)).padStart(4, '0')}`;
 const at = (to: string) => world.server.messages.filter((message) => message.to === to);
 
-/** As the sender does: what was certainly not sent is sent again, what nobody can tell is given up. */
-async function sendAsTheSenderDoes(to: string, fields: Partial<OutboundMessage> = {}): Promise<string> {
+/** Retries as the product's sender does: resends what was certainly not sent, gives up what stays unknown. */
+async function sendWithRetries(to: string, fields: Partial<OutboundMessage> = {}): Promise<string> {
   const takenIds: string[] = [];
   for (let attempts = 0; attempts < 8; attempts += 1) {
     const message = outbound(world, to, fields);
@@ -43,7 +43,7 @@ async function sendAsTheSenderDoes(to: string, fields: Partial<OutboundMessage> 
   return 'given up';
 }
 
-/** `npm run bench:faults` has more of each. */
+/** `npm run bench:faults` sends more. */
 const MESSAGES = Array.from({ length: Number(process.env['FAULT_MESSAGES'] ?? 100) });
 type Setting = (to: string) => void;
 const fault =
@@ -51,7 +51,7 @@ const fault =
   (to) =>
     world.server.fault(to, make());
 
-/** What becomes of the messages, and how many of each left. */
+/** Each fault, with the final outcome of a message and how often the message left. */
 const FAULTS: [
   name: string,
   setting: Setting,
@@ -60,32 +60,44 @@ const FAULTS: [
   left: number,
 ][] = [
   ['no fault', () => {}, {}, 'accepted', 1],
-  ['500 although it was sent', fault(() => ({ kind: 'error_though_sent', code: null })), {}, 'accepted', 1],
   [
-    'an SMS that errs although it was sent',
+    'a 500 after the message was sent',
+    fault(() => ({ kind: 'error_though_sent', code: null })),
+    {},
+    'accepted',
+    1,
+  ],
+  [
+    'an error after an SMS was sent',
     fault(() => ({ kind: 'error_though_sent', code: 4 })),
     { channel: 'sms' },
     'accepted',
     1,
   ],
-  ['200 that never leaves', (to) => world.server.withoutIMessage(to), {}, 'unavailable', 0],
-  ['not registered after all', fault(() => ({ kind: 'not_delivered', code: 22 })), {}, 'unavailable', 0],
-  ['not delivered', fault(() => ({ kind: 'not_delivered', code: 1 })), {}, 'given up', 0],
+  ['a 200 for a message that never leaves', (to) => world.server.withoutIMessage(to), {}, 'unavailable', 0],
+  [
+    'a recipient who is not registered',
+    fault(() => ({ kind: 'not_delivered', code: 22 })),
+    {},
+    'unavailable',
+    0,
+  ],
+  ['a message that is not delivered', fault(() => ({ kind: 'not_delivered', code: 1 })), {}, 'given up', 0],
   ['a timeout inside Messages', fault(() => ({ kind: 'not_delivered', code: 4 })), {}, 'unknown', 0],
-  ['500 without having been sent', fault(() => ({ kind: 'error_unsent', times: 1 })), {}, 'accepted', 1],
-  ['an answer that is lost', fault(() => ({ kind: 'answer_lost' })), {}, 'accepted', 1],
+  ['a 500 before the message was sent', fault(() => ({ kind: 'error_unsent', times: 1 })), {}, 'accepted', 1],
+  ['a lost response', fault(() => ({ kind: 'answer_lost' })), {}, 'accepted', 1],
   ['availability that flaps', (to) => world.server.flapping(to, 2), {}, 'accepted', 1],
   ['a conversation that does not exist yet', (to) => world.server.stranger(to), {}, 'accepted', 1],
 ];
 
 test.each(FAULTS)(
-  '%s: none is lost and none is doubled',
+  'with %s no message is lost and none is sent twice',
   async (_name, setting, fields, ends, left) => {
     const results = await Promise.all(
       MESSAGES.map(async () => {
         const to = recipient();
         setting(to);
-        const end = await sendAsTheSenderDoes(to, fields);
+        const end = await sendWithRetries(to, fields);
         return { end, left: at(to).filter((message) => message.left).length };
       }),
     );
@@ -94,15 +106,15 @@ test.each(FAULTS)(
   300_000,
 );
 
-test('a lost answer is found under whatever name the server knows the conversation', async () => {
+test('a message whose response was lost is found even if the server names the conversation differently', async () => {
   world.server.chatService = 'any';
   const to = recipient();
   world.server.fault(to, { kind: 'answer_lost' });
-  expect(await sendAsTheSenderDoes(to)).toBe('accepted');
+  expect(await sendWithRetries(to)).toBe('accepted');
   expect(at(to)).toHaveLength(1);
 });
 
-test('files follow the text, a voice note as one', async () => {
+test('files are sent after the text, and a voice note is marked as one', async () => {
   const to = recipient();
   const file = {
     name: 'note.m4a',
@@ -117,7 +129,7 @@ test('files follow the text, a voice note as one', async () => {
   ]);
 });
 
-describe('webhooks', () => {
+describe('the webhook of a server', () => {
   const read = (type: string, data: object) =>
     world.carrier.parseCallback(
       world.config,
@@ -139,14 +151,14 @@ describe('webhooks', () => {
     chats,
   };
 
-  it('are registered once, with the secret in their address', async () => {
+  it('is registered once, with the secret in its URL', async () => {
     const { carrier, config, callbacks } = world;
     const [address = ''] = callbacks?.url.split('?') ?? [];
     await carrier.configureInbound?.(config, newId(), address);
     expect(world.server.webhooks.map(({ url }) => url)).toEqual([callbacks?.url]);
   });
 
-  it('have the same event ids when they are reported twice', async () => {
+  it('gives a repeated event the same id', async () => {
     world.server.repeats = 2;
     const to = recipient();
     await world.carrier.send(world.config, outbound(world, to), never);
@@ -161,7 +173,7 @@ describe('webhooks', () => {
     ]);
   });
 
-  it('a reply, with its files', async () => {
+  it('reports a reply with its files', async () => {
     const attachments = [{ guid: 'A1', mimeType: 'image/png', transferName: 'photo.png' }];
     const [event] = await read('new-message', {
       ...inbound,
@@ -194,14 +206,14 @@ describe('webhooks', () => {
     ['-laugh', 'laugh', true],
     [2001, 'like', false],
     ['3005', 'question', true],
-  ])('a reaction %s', async (associatedMessageType, reaction, removed) => {
+  ])('reports the reaction %s', async (associatedMessageType, reaction, removed) => {
     const data = { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType };
     expect(await read('new-message', data)).toMatchObject([
       { kind: 'reaction', carrierMessageId: 'M1', reaction, removed, from: '+14155550123' },
     ]);
   });
 
-  it('receipts, reads and errors of our messages', async () => {
+  it('reports receipts, reads and errors of sent messages', async () => {
     const ours = {
       guid: 'M1',
       isFromMe: true,
@@ -219,15 +231,15 @@ describe('webhooks', () => {
 
   it.each([
     ['a group conversation', 'new-message', { ...inbound, chats: [{ guid: 'iMessage;+;chat42' }] }],
-    ['a member who came', 'new-message', { ...inbound, itemType: 1 }],
+    ['a member who joined', 'new-message', { ...inbound, itemType: 1 }],
     [
-      'a reaction nobody knows',
+      'an unknown reaction',
       'new-message',
       { ...inbound, associatedMessageGuid: 'p:0/M1', associatedMessageType: 'sticker' },
     ],
     ['an edited reply', 'updated-message', inbound],
-    ['somebody typing', 'typing-indicator', { display: true, guid: 'iMessage;-;+14155550123' }],
-  ])('%s is no event', async (_name, type, data) => {
+    ['a typing indicator', 'typing-indicator', { display: true, guid: 'iMessage;-;+14155550123' }],
+  ])('reports no event for %s', async (_name, type, data) => {
     expect(await read(type, data)).toEqual([]);
   });
 });

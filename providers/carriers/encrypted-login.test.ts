@@ -7,13 +7,13 @@ import { createUntrustedWork } from '../untrusted/processes.ts';
 import { mailboxOf, readMailbox } from './smtp-mailbox.ts';
 import { smtpCarrier } from './smtp.ts';
 
-/** A mail server as somebody in between would show it: without TLS. */
-let said: string[];
+/** A mail server that offers no TLS, as a man in the middle would present it. `received` is what clients sent. */
+let received: string[];
 let port: number;
 let close: () => Promise<void>;
 
 beforeEach(async () => {
-  said = [];
+  received = [];
   const answer = (line: string): string => {
     if (/^EHLO/i.test(line)) return '250-plain.example\r\n250 AUTH PLAIN LOGIN\r\n';
     if (/^\w+ CAPABILITY/i.test(line)) return `* CAPABILITY IMAP4rev1\r\n${line.split(' ')[0]} OK done\r\n`;
@@ -25,11 +25,11 @@ beforeEach(async () => {
     socket.on('error', () => {});
     socket.setEncoding('utf8').on('data', (text: string) => {
       for (const line of text.split('\r\n').filter((one) => one !== '')) {
-        said.push(line);
+        received.push(line);
         socket.write(answer(line));
       }
     });
-    // Either protocol's client takes the greeting that it knows.
+    // One server plays both protocols: SMTP and IMAP differ only in the greeting.
     socket.write(greeting);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -51,31 +51,31 @@ const guard = createGuard({
   resolve: async () => [{ address: '127.0.0.1', family: 4 }],
 });
 
-test('a mail server that offers no TLS gets no password', async () => {
+test('a line sends no password to a mail server without TLS', async () => {
   greeting = SMTP;
   const untrusted = createUntrustedWork();
   const carrier = smtpCarrier({ guard, untrusted });
   const config = carrier.config.parse({ host: 'mail.example', port, user: 'dana', password: 'hunter2' });
   await expect(carrier.probe(config, 'line')).rejects.toThrow(/STARTTLS/);
-  expect(said.length).toBeGreaterThan(0);
-  expect(said.join('\n')).not.toMatch(PASSWORD);
+  expect(received.length).toBeGreaterThan(0);
+  expect(received.join('\n')).not.toMatch(PASSWORD);
   await carrier.close();
   untrusted.close();
 });
 
-test('a mailbox without TLS is not logged in to', async () => {
+test('no login is attempted at a mailbox without TLS', async () => {
   greeting = IMAP;
   const mailbox = mailboxOf(`imap://dana:hunter2@mail.example:${port}/INBOX`);
   await expect(readMailbox(mailbox, null, { guard, read: async () => [] })).rejects.toThrow(/STARTTLS/);
-  expect(said.length).toBeGreaterThan(0);
-  expect(said.join('\n')).not.toMatch(PASSWORD);
+  expect(received.length).toBeGreaterThan(0);
+  expect(received.join('\n')).not.toMatch(PASSWORD);
 });
 
-test('on this machine a password may go without', async () => {
+test('a password may be sent to loopback without TLS', async () => {
   greeting = SMTP;
   const mailer = createMailer({ url: `smtp://dana:hunter2@127.0.0.1:${port}`, from: 'a@example.com' });
   const mail = { id: '1', to: 'ada@example.com', subject: 's', text: 't', html: 'h' };
   expect(await mailer.send(mail)).toMatchObject({ kind: 'later', code: expect.stringMatching(/^\w+$/) });
-  expect(said.join('\n')).toMatch(PASSWORD);
+  expect(received.join('\n')).toMatch(PASSWORD);
   mailer.close();
 });

@@ -11,11 +11,11 @@ const Settings = z
   })
   .refine(({ host }) => host !== '');
 
-test('secret fields are found through every wrapper', () => {
+test('secretFields finds secrets through every schema wrapper', () => {
   expect(secretFields(Settings)).toEqual(['token', 'password', 'key']);
 });
 
-test('only secrets that are set are sealed, masked and opened', () => {
+test('only the secrets that are present are sealed, masked and opened', () => {
   const given = { host: 'h', token: 't', key: null };
   const stored = sealConfig(Settings, given, (plain) => `<${plain}>`);
   expect(stored).toEqual({ host: 'h', token: '<t>', key: null });
@@ -23,6 +23,6 @@ test('only secrets that are set are sealed, masked and opened', () => {
   expect(openConfig(Settings, stored, (sealed) => sealed.slice(1, -1))).toEqual(given);
 });
 
-test('settings that the carrier does not take are refused before anything is sealed', () => {
+test("settings that do not match the carrier's schema are refused before anything is sealed", () => {
   expect(() => sealConfig(Settings, { host: '', token: 't' }, () => 'sealed')).toThrow(z.ZodError);
 });

@@ -41,14 +41,14 @@ const CODES: [code: number, status: number, outcome: SendOutcome['kind'] | 'cred
     [30007, 400, 'refused'],
     [30008, 400, 'refused'],
     [30034, 400, 'refused'],
-    // A code nobody told of counts by the answer's status.
+    // The status decides for an undocumented code.
     [29999, 400, 'refused'],
     [29999, 403, 'credentials'],
     [29999, 429, 'transient'],
     [29999, 500, 'unknown'],
   ];
 
-test.each(CODES)('error %i with status %i makes a send %s', async (code, status, kind, optedOut) => {
+test.each(CODES)('error %i with status %i has the outcome %s', async (code, status, kind, optedOut) => {
   const to = recipient();
   world.twilio.fault(to, { kind: 'error', status, code });
   const outcome = await world.carrier.send(world.config, outbound(world, to), never);
@@ -59,7 +59,7 @@ test.each(CODES)('error %i with status %i makes a send %s', async (code, status,
   expect(await world.taken(to)).toBe(0);
 });
 
-test('a message carries its text, its media and where to report', async () => {
+test('a message includes its text, its media and the status callback URL', async () => {
   const to = recipient();
   const attachments = ['a.png', 'b.png'].map((name) => ({
     name,
@@ -77,7 +77,7 @@ test('a message carries its text, its media and where to report', async () => {
   });
 });
 
-test('a messaging service chooses the number; without either the line sends from its own', async () => {
+test("a message leaves from the messaging service if there is one, else from the line's own number", async () => {
   const { from: _from, ...account } = world.config;
   const [byService, byLine] = [recipient(), recipient()];
   const service = { ...account, messagingServiceSid: 'MG1' };
@@ -89,7 +89,7 @@ test('a messaging service chooses the number; without either the line sends from
   expect(sent(byLine)).toMatchObject({ from: '+14155550199', messagingServiceSid: null });
 });
 
-describe('a lost answer', () => {
+describe('a send whose response was lost', () => {
   const ask = (to: string, fields: { text?: string | null; takenIds?: string[]; startedAt?: Date }) =>
     world.carrier.reconcile(world.config, {
       attemptId: newId(),
@@ -103,7 +103,7 @@ describe('a lost answer', () => {
       ...fields,
     });
 
-  it('is found by its text, and not where that text was sent by another attempt', async () => {
+  it('is found by its text, unless another attempt sent that text', async () => {
     const to = recipient();
     world.twilio.fault(to, { kind: 'gateway_error' });
     expect(await world.carrier.send(world.config, outbound(world, to), never)).toMatchObject({
@@ -116,13 +116,13 @@ describe('a lost answer', () => {
     expect(await ask(to, { text: 'Another text', startedAt: longAgo })).toEqual({ kind: 'not_sent' });
   });
 
-  it('of a text that cannot be told any more is unknown when anything was sent', async () => {
+  it('stays unknown if its text is no longer available and anything was sent', async () => {
     const to = recipient();
     await world.carrier.send(world.config, outbound(world, to), never);
     expect(await ask(to, { text: null })).toEqual({ kind: 'unknown' });
   });
 
-  it('does not take what was sent long before for it', async () => {
+  it('is not confused with a message that was sent long before', async () => {
     const to = recipient();
     await world.carrier.send(world.config, outbound(world, to), never);
     const later = new Date(Date.now() + 120_000);
@@ -137,7 +137,7 @@ describe('callbacks', () => {
     return world.carrier.parseCallback(world.config, { url: readUrl, headers, rawBody: body }, 'tenant');
   };
 
-  it("the documents' example has the signature they state", () => {
+  it("have the signature of the example in Twilio's documentation", () => {
     const fields = {
       CallSid: 'CA1234567890ABCDE',
       Caller: '+12349013030',
@@ -156,7 +156,7 @@ describe('callbacks', () => {
   it.each([
     ['with its port', url.replace('.example', '.example:443'), url],
     ['without its port', url, url.replace('.example', '.example:443')],
-  ])('one signed over the URL %s is believed', async (_name, signedUrl, readUrl) => {
+  ])('are accepted when they are signed over the URL %s', async (_name, signedUrl, readUrl) => {
     const status = { MessageSid: 'SM1', MessageStatus: 'delivered' };
     expect(await read(status, signedUrl, readUrl)).toHaveLength(1);
   });
@@ -177,7 +177,7 @@ describe('callbacks', () => {
       'receiving',
       'received',
     ].map((status): [string, object[]] => [status, []]),
-  ])('status %s', async (status, expected) => {
+  ])('with the status %s become the matching events', async (status, expected) => {
     const events = await read({
       MessageSid: 'SM1',
       MessageStatus: status,
@@ -188,12 +188,12 @@ describe('callbacks', () => {
     expect(events).toMatchObject(expected.map((event) => ({ ...event, carrierMessageId: 'SM1' })));
   });
 
-  it('a failure by the STOP of the recipient says so', async () => {
+  it('report a failure caused by a STOP as an opt-out', async () => {
     const failed = { MessageSid: 'SM1', MessageStatus: 'failed', ErrorCode: '21610' };
     expect(await read(failed)).toMatchObject([{ kind: 'receipt', status: 'failed', optedOut: true }]);
   });
 
-  it('a repeated status has the same id, another status another', async () => {
+  it('give a repeated status the same event id, and another status another', async () => {
     const id = async (status: string) =>
       (await read({ MessageSid: 'SM1', MessageStatus: status }))[0]?.eventId;
     expect(await id('delivered')).toBe(await id('delivered'));
@@ -212,13 +212,13 @@ describe('callbacks', () => {
       status,
       { status: 'failed', hangupCause: status },
     ]),
-  ])('a call that is %s', async (told, expected) => {
+  ])('report a call that is %s', async (callStatus, expected) => {
     const at = new Date(Date.UTC(2026, 2, 1, 12, 0, 5));
-    const fields = { ...call, CallStatus: told, Timestamp: 'Sun, 01 Mar 2026 12:00:05 +0000' };
+    const fields = { ...call, CallStatus: callStatus, Timestamp: 'Sun, 01 Mar 2026 12:00:05 +0000' };
     expect(await read(fields)).toEqual([
       {
         kind: 'call',
-        eventId: `CA1:${told}`,
+        eventId: `CA1:${callStatus}`,
         callId: 'CA1',
         at,
         from: call.From,
@@ -226,25 +226,31 @@ describe('callbacks', () => {
         ...expected,
       },
     ]);
-    expect(await read({ ...call, CallStatus: told, Timestamp: 'soon' })).toMatchObject([
+    expect(await read({ ...call, CallStatus: callStatus, Timestamp: 'soon' })).toMatchObject([
       { at: expect.any(Date) },
     ]);
   });
 
-  it('a status that is not known says nothing', async () => {
+  it('with an unknown status become no event', async () => {
     expect(await read({ ...call, CallStatus: 'on-hold' })).toEqual([]);
   });
 
   const address = 'https://api.twilio.com/2010-04-01/Accounts/AC1/Recordings/RE1';
   it.each([
-    ['is fetched as MP3', { RecordingStatus: 'completed', RecordingUrl: address }, `${address}.mp3`],
-    ['is fetched as it is named', { RecordingUrl: `${address}.wav` }, `${address}.wav`],
-    ['has begun', { RecordingStatus: 'in-progress', RecordingUrl: address }, null],
-    ['was too short', { RecordingStatus: 'absent' }, null],
-    ['could not be encrypted', { RecordingStatus: 'failed', RecordingUrl: '' }, null],
-  ])('a recording that %s', async (_name, fields, recordingUrl) => {
-    const told = { kind: 'recording', eventId: 'CA1:RE1', callId: 'CA1', at: expect.any(Date), recordingUrl };
-    const expected = recordingUrl === null ? [] : [told];
+    ['that is fetched as MP3', { RecordingStatus: 'completed', RecordingUrl: address }, `${address}.mp3`],
+    ['whose URL has a file extension', { RecordingUrl: `${address}.wav` }, `${address}.wav`],
+    ['that has only begun', { RecordingStatus: 'in-progress', RecordingUrl: address }, null],
+    ['that is absent', { RecordingStatus: 'absent' }, null],
+    ['that failed', { RecordingStatus: 'failed', RecordingUrl: '' }, null],
+  ])('report only a finished recording: one %s', async (_name, fields, recordingUrl) => {
+    const recording = {
+      kind: 'recording',
+      eventId: 'CA1:RE1',
+      callId: 'CA1',
+      at: expect.any(Date),
+      recordingUrl,
+    };
+    const expected = recordingUrl === null ? [] : [recording];
     expect(await read({ CallSid: 'CA1', RecordingSid: 'RE1', ...fields })).toEqual(expected);
   });
 
@@ -256,7 +262,7 @@ describe('callbacks', () => {
     NumMedia: '0',
   };
 
-  it('an inbound message is a reply', async () => {
+  it('report an inbound message as a reply', async () => {
     expect(await read({ ...inbound, Body: 'Sounds good' })).toEqual([
       {
         kind: 'reply',
@@ -276,11 +282,11 @@ describe('callbacks', () => {
     ['unsubscribe', 'STOP', 'unsubscribe'],
     ['join', 'START', 'START'],
     ['help me', 'HELP', 'help me'],
-  ])('%s with opt-out type %s reads %s', async (Body, OptOutType, text) => {
+  ])('report %s with the opt-out type %s as %s', async (Body, OptOutType, text) => {
     expect(await read({ ...inbound, Body, OptOutType })).toMatchObject([{ kind: 'reply', text }]);
   });
 
-  it("files are had with the account's password, which their store is not given", async () => {
+  it("name files that are fetched with the account's password, from the carrier's addresses only", async () => {
     const path = '/2010-04-01/Accounts/AC00000000000000000000000000000001/Messages/SM9/Media/ME1';
     const media = { NumMedia: '1', MediaUrl0: world.twilio.url + path, MediaContentType0: 'image/png' };
     const [event] = await read({ ...inbound, Body: '', ...media });
@@ -297,7 +303,7 @@ describe('callbacks', () => {
     await expect(world.carrier.openMedia(wrong, files[0]?.url ?? '', never)).rejects.toThrow('401');
   });
 
-  it('a file that is moved to an address inside our network is not fetched', async () => {
+  it('name files that are not fetched from a loopback address', async () => {
     const guard = createGuard({ allowPrivate: false, httpsOnly: false });
     const carrier = twilioCarrier({ baseUrl: world.twilio.url, guard });
     const path = '/2010-04-01/Accounts/AC00000000000000000000000000000001/Messages/SM9/Media/ME1';

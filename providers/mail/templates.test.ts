@@ -46,7 +46,7 @@ const DATA: Record<MailTemplate, Record<string, unknown>> = {
 describe.each(Object.keys(TEMPLATES) as MailTemplate[])('the email %s', (name) => {
   const { subject, text, html } = TEMPLATES[name](DATA[name]);
 
-  it('has a subject of one line, whatever names come in', () => {
+  it('has a subject of one line, whatever names it contains', () => {
     expect(subject).not.toMatch(/[\r\n]/);
     expect(subject.length).toBeGreaterThan(10);
   });
@@ -58,20 +58,20 @@ describe.each(Object.keys(TEMPLATES) as MailTemplate[])('the email %s', (name) =
     expect(html).toMatch(/^<!doctype html>[^]*<\/html>\s*$/);
   });
 
-  it('cuts a name that would fill it', () => {
+  it('truncates a long name', () => {
     const long = 'Your account is locked, call us '.repeat(10);
     const filled = TEMPLATES[name]({ ...DATA[name], workspaceName: long, agencyName: long });
     for (const part of Object.values(filled)) expect(part).not.toContain(long.slice(0, 61));
     expect(filled.text).toContain(`${long.slice(0, 59)}…`);
   });
 
-  it('says the same in both: every link of one is in the other', () => {
+  it('has the same links in text and HTML', () => {
     const links = text.match(/https?:\/\/\S+/g) ?? [];
     for (const link of links) expect(html).toContain(`href="${link}"`);
     expect(html.match(/href=/g) ?? []).toHaveLength(links.length);
   });
 
-  it('is not written from what it is not filled with', () => {
+  it('is not rendered without its required fields', () => {
     expect(() => TEMPLATES[name]({ ...DATA[name], workspaceName: undefined, agencyName: undefined })).toThrow(
       /workspaceName|agencyName/,
     );

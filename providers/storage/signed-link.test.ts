@@ -33,8 +33,8 @@ describe('signed links', () => {
     ['another workspace', { workspaceId: 'org_2' }, {}],
     ['another file', { attachmentId: 'a2' }, {}],
     ['another name', { name: 'other.png' }, {}],
-    ['a later end', {}, { expires: '99999999999' }],
-    ['an end that is no number', {}, { expires: 'NaN' }],
+    ['a later expiry', {}, { expires: '99999999999' }],
+    ['an expiry that is no number', {}, { expires: 'NaN' }],
     ['no signature', {}, { signature: '' }],
   ])('do not open for %s', (_what, changedFile, changedQuery) => {
     const link = read(links.sign(file, later));
@@ -43,7 +43,7 @@ describe('signed links', () => {
     );
   });
 
-  it('are recognized however they are spelled, and only where they lead to', () => {
+  it('are recognized in any spelling of the URL, and only on our own host', () => {
     const link = links.sign(file, later);
     const other = link
       .replace('https://api', 'HTTPS://API')
@@ -72,7 +72,7 @@ describe('signed links', () => {
     }
   });
 
-  it('stay valid while their key is in the ring', () => {
+  it('stay valid while their key is in the key ring', () => {
     const link = read(links.sign(file, later));
     const rotated = createSignedLinks('https://api.example', createSigner(`${key('b')},${keys}`));
     const replaced = createSignedLinks('https://api.example', createSigner(key('b')));

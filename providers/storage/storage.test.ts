@@ -32,7 +32,7 @@ describe('storage in a folder', () => {
     expect(await read('org_1/a')).toBeNull();
   });
 
-  it('leaves nothing of a file that is too large or broke off', async () => {
+  it('keeps nothing of a file that is too large or incomplete', async () => {
     await expect(storage.put('org_1/a', Readable.from([Buffer.alloc(11)]), 10)).rejects.toThrow(FileTooLarge);
     const broken = Readable.from(
       (function* () {
@@ -44,7 +44,7 @@ describe('storage in a folder', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('does not leave its folder', async () => {
+  it('refuses keys that lead out of the folder', async () => {
     await expect(storage.put('../a', Readable.from([Buffer.from('x')]), 100)).rejects.toThrow(
       'Path traversal',
     );

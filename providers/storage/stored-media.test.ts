@@ -29,7 +29,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const inAnHour = new Date(Date.now() + 3_600_000);
 
-test('reads the file that a signed link names, even after the link ended', async () => {
+test('a signed link gives its file, even after it has expired', async () => {
   const { content } = await fetchMedia(links.sign(file, inAnHour), never);
   expect(content.toString()).toBe('the file');
   const ended = links.sign(file, new Date(Date.now() - 3_600_000));
@@ -37,14 +37,14 @@ test('reads the file that a signed link names, even after the link ended', async
 });
 
 test.each([
-  ['an address of somebody else', 'http://169.254.169.254/latest/meta-data'],
+  ['a URL of another server', 'http://169.254.169.254/latest/meta-data'],
   ['a link without a signature', links.raw(file)],
   ['a link to another file', links.sign(file, inAnHour).replace('org_1', 'org_2')],
 ])('%s is not fetched', async (_name, link) => {
   await expect(fetchMedia(link, never)).rejects.toThrow('not a link to a stored file');
 });
 
-test('a file that was deleted is missing', async () => {
+test('a link to a deleted file fails', async () => {
   const gone = { ...file, attachmentId: 'f'.repeat(24) };
   await expect(fetchMedia(links.sign(gone, inAnHour), never)).rejects.toThrow('no longer exists');
 });

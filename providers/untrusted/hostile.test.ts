@@ -10,12 +10,12 @@ import { readTwilioForm, signTwilio } from '../carriers/twilio-callback.ts';
 import { htmlToText } from './html-text.ts';
 import { createUntrustedWork, Unreadable } from './processes.ts';
 
-// The machine that runs the tests may be slow; what is asserted are ratios.
+// The machine that runs the tests may be slow; the assertions compare ratios.
 vi.setConfig({ testTimeout: 60_000 });
 
 const NOW = new Date('2026-03-02T12:00:00Z');
 
-/** What may be stored and shown: what every reader promises of its events. */
+/** Expects what every reader guarantees: events that can be stored and shown. */
 function expectBounded(events: readonly CarrierEvent[]): void {
   for (const event of events) {
     expect(event.eventId.length).toBeLessThanOrEqual(500);
@@ -32,7 +32,7 @@ function expectBounded(events: readonly CarrierEvent[]): void {
   }
 }
 
-/** Runs a reader, which throws nothing but what it says. */
+/** Runs a reader and rethrows any error except those it may throw. */
 async function read(reader: () => CarrierEvent[] | Promise<CarrierEvent[]>): Promise<void> {
   try {
     expectBounded(await reader());
@@ -60,8 +60,8 @@ const text = fc.oneof(
 const field = fc.oneof(text, fc.integer(), fc.double(), fc.constant(null), fc.object({ maxDepth: 2 }));
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 
-describe('whatever is sent, a reader throws nothing but what it declares, and its events are bounded', () => {
-  it('an email over HTTP', async () => {
+describe('arbitrary input causes only declared errors and bounded events', () => {
+  it('as an email over HTTP', async () => {
     const email = fc.record(
       {
         MessageID: fc.oneof(text, field),
@@ -103,7 +103,7 @@ describe('whatever is sent, a reader throws nothing but what it declares, and it
     await fc.assert(fc.asyncProperty(text, (raw) => read(() => readPostedEmail(raw))));
   });
 
-  it('an email of a mailbox', async () => {
+  it('as an email in a mailbox', async () => {
     const line = fc.oneof(
       text.map((value) => `Subject: ${value}`),
       text.map((value) => `From: ${value}`),
@@ -130,13 +130,13 @@ describe('whatever is sent, a reader throws nothing but what it declares, and it
     const bytes = fc.uint8Array({ maxLength: 2000 });
     await fc.assert(
       fc.asyncProperty(fc.oneof(email, bytes), fc.boolean(), async (source, isWhole) => {
-        // Its own errors are all about the email: the process that runs it declares them one.
+        // All its own errors concern the email; the process that runs it reports them as Unreadable.
         await read(() => readMimeEmail(source, isWhole).catch(() => []));
       }),
     );
   });
 
-  it('a message of BlueBubbles', async () => {
+  it('as an event of BlueBubbles', async () => {
     const data = fc.record(
       {
         guid: fc.oneof(text, field),
@@ -165,7 +165,7 @@ describe('whatever is sent, a reader throws nothing but what it declares, and it
     );
   });
 
-  it("a form of Twilio's", async () => {
+  it('as a form of Twilio', async () => {
     const names =
       'MessageSid MessageStatus From To Body NumMedia MediaUrl0 MediaContentType0 CallSid CallStatus CallDuration Timestamp RecordingSid RecordingUrl ErrorCode';
     const name = fc.constantFrom(...names.split(' '));
@@ -178,9 +178,9 @@ describe('whatever is sent, a reader throws nothing but what it declares, and it
   });
 });
 
-describe('what a reader takes grows with what it is sent, and no faster', () => {
-  /** The best of several runs: what else the machine does only ever adds. */
-  async function timeOf(work: () => unknown): Promise<number> {
+describe('reading takes linear time', () => {
+  /** @returns the best of several runs, in milliseconds: other load only adds to a run. */
+  async function bestTime(work: () => unknown): Promise<number> {
     let best = Number.POSITIVE_INFINITY;
     for (let run = 0; run < 6; run += 1) {
       const started = performance.now();
@@ -190,10 +190,10 @@ describe('what a reader takes grows with what it is sent, and no faster', () => 
     return best;
   }
 
-  /** What is quadratic takes 64 times as long for eight times of it; what is linear takes eight, and noise some more. */
+  /** For eight times the input, quadratic work takes 64 times as long; linear work takes eight times plus noise. */
   async function expectLinear(work: (n: number) => unknown, n: number): Promise<void> {
     await work(n);
-    const [one, eight] = [await timeOf(() => work(n)), await timeOf(() => work(8 * n))];
+    const [one, eight] = [await bestTime(() => work(n)), await bestTime(() => work(8 * n))];
     expect(eight, `${n}: ${one} ms, ${8 * n}: ${eight} ms`).toBeLessThan(32 * Math.max(one, 1));
   }
 
@@ -262,9 +262,9 @@ describe('what a reader takes grows with what it is sent, and no faster', () => 
     ['links of HTML', (n) => htmlToText('<a href="x">y</a>'.repeat(n)), 1000],
     ['entities of HTML', (n) => htmlToText('&amp;'.repeat(n)), 5000],
     ['nested HTML', (n) => htmlToText('<div>'.repeat(n)), 2000],
-  ])('%s', async (_what, work, n) => expectLinear(work, n));
+  ])('for %s', async (_what, work, n) => expectLinear(work, n));
 
-  it('HTML of any shape ends', () => {
+  it('for a million characters of HTML of any shape', () => {
     for (const part of [
       '<div>',
       '<ul><li>',
@@ -280,18 +280,18 @@ describe('what a reader takes grows with what it is sent, and no faster', () => 
   });
 });
 
-describe('what is too much for the process that reads it', () => {
+describe('a process that reads untrusted content', () => {
   const work = createUntrustedWork({ memoryMegabytes: 64 });
   afterAll(() => work.close());
 
-  it('ends that process, and the next email is read by another', async () => {
+  it('is replaced when it exceeds its memory, so that the next email is read', async () => {
     const wide = `[${'[],'.repeat(3_000_000)}1]`;
     await expect(work.run('a', 'postedEmail', wide)).rejects.toThrow(Unreadable);
     const email = JSON.stringify({ MessageID: 'm', From: 'ada@example.com', HtmlBody: '<p>Yes</p>' });
     expect(await work.run('a', 'postedEmail', email)).toMatchObject([{ kind: 'reply', text: 'Yes' }]);
   });
 
-  it('names the fields that are wrong', async () => {
+  it('reports which fields are invalid', async () => {
     await expect(work.run('a', 'postedEmail', '{"MessageID":7}')).rejects.toMatchObject({
       issues: expect.arrayContaining([expect.objectContaining({ path: 'MessageID' })]),
     });

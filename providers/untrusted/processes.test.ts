@@ -12,12 +12,12 @@ describe('untrusted content', () => {
   const work = createUntrustedWork();
   afterAll(() => work.close());
 
-  it('is looked at in another process, which is used again', async () => {
+  it('is read by another process, which is reused', async () => {
     expect(await work.run('a', 'typeOfContent', png)).toEqual({ ext: 'png', mime: 'image/png' });
     expect(await work.run('a', 'typeOfContent', new Uint8Array(100))).toBeNull();
   });
 
-  it('is read from the files that are being converted, and from no other file of this machine', async () => {
+  it('is read from the files under conversion and from no other file', async () => {
     const folder = await mkdtemp(SCRATCH_PREFIX);
     const path = join(folder, 'input');
     await writeFile(path, png);
@@ -26,7 +26,7 @@ describe('untrusted content', () => {
     await expect(work.run('a', 'typeOfFile', '/etc/hostname')).rejects.toThrow(Unreadable);
   });
 
-  it('that takes too long fails its own job and no other', async () => {
+  it('fails only its own job when it takes too long', async () => {
     const strict = createUntrustedWork({ deadlineMs: 1 });
     try {
       const large = new Uint8Array(50_000_000);
@@ -37,7 +37,7 @@ describe('untrusted content', () => {
     }
   });
 
-  it('does not keep a process alive that has nothing else to do', async () => {
+  it('does not keep its parent process alive', async () => {
     const script = `
       import { createUntrustedWork } from '#providers/untrusted/processes.ts';
       console.log(await createUntrustedWork().run('a', 'typeOfContent', new Uint8Array(100)));`;

@@ -186,7 +186,7 @@ describe.each(CARRIERS)('$name, many times over', ({ name, create, recognisesAtt
     ['refused', 'refused', 0],
     ['answerLost', found, 1],
   ] as const)(
-    '%s: none is lost and none is doubled',
+    'with %s no message is lost and none is sent twice',
     async (fault, end, times) => {
       const to = get().to[fault];
       const before = await get().taken(to);
