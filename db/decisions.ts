@@ -5,7 +5,7 @@ import type { Pools } from './pools.ts';
 import { NEVER } from './timestamp.ts';
 import { systemDb, type TenantDb, withTenant } from './transactions.ts';
 import { confirmRest, seenWake } from './wakes.ts';
-import { IdRow } from '#db/rows.ts';
+import { IdRow } from './rows.ts';
 
 /** What a long-lived workflow decides after a look at its tables. */
 export interface Decision {

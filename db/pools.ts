@@ -3,7 +3,7 @@ import { createFairQueue, type FairQueue } from '#domain/fair-queue.ts';
 import { prepareStatements } from './prepared-statements.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 import { NoRows, parseRows, typeParsers } from './rows.ts';
-import type { WakeSignals } from './wakes.ts';
+import type { WakeSignals } from './transaction-wakes.ts';
 
 /** Where the processes log in: two logins of one database, which own nothing (db/restricted-login.ts). */
 export interface DatabaseUrls {

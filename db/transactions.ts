@@ -7,7 +7,7 @@ import {
 } from 'slonik';
 import type { ApiPools, Pools, TenantPool } from './pools.ts';
 import { NoRows } from './rows.ts';
-import { Wakes, type WakeSignals } from './wakes.ts';
+import { Wakes, type WakeSignals } from './transaction-wakes.ts';
 
 declare const tenantBrand: unique symbol;
 declare const systemBrand: unique symbol;
