@@ -8,6 +8,7 @@ import { findLead } from '#db/queries/leads.ts';
 import { notifyPositive } from '#db/commands/outbox/notifications.ts';
 import { lockConversation } from '#db/queries/message-locks.ts';
 import { decide } from '#db/decisions.ts';
+import { isRecorded } from '#db/queries/audit-log.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactName, findReply, shownText } from '#db/queries/replies.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/workspaces.ts';
@@ -19,7 +20,7 @@ import type { DraftRound } from '#workflows/messages/round.ts';
 import type { DraftOrder, DraftVerdict } from '#workflows/messages/updates.ts';
 import { type Asked, askModel } from './ask-model.ts';
 import type { Dependencies } from './dependencies.ts';
-import { isRecorded, record, refusal } from './order.ts';
+import { record, refusal } from './order.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { type Look, roundOf } from './round.ts';
 

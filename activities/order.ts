@@ -1,31 +1,16 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import { sql } from 'slonik';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { type AuditAction, type AuditChanges, byOperator } from '#domain/audit.ts';
 import type { Order } from '#workflows/messages/updates.ts';
 
-/** Nobody is at fault: it is the answer to an operator. */
+/** The error of an update that is refused. Benign: neither logged nor counted as a failure. */
 export function refusal(type: string, message: string, ...details: unknown[]): ApplicationFailure {
   const category = ApplicationFailureCategory.BENIGN;
   return ApplicationFailure.create({ type, message, details, category, nonRetryable: true });
 }
 
-/** Whether an operator's update has been carried out: its activity may have lost only the answer. */
-export async function isRecorded(
-  db: TenantDb,
-  action: AuditAction,
-  targetId: string,
-  changes: { updateId: string },
-): Promise<boolean> {
-  return db.exists(sql.type(NoRows)`
-    select 1 from audit_log
-    where workspace_id = ${db.workspaceId} and channel = 'operator' and action = ${action}
-      and target_id = ${targetId} and at > now() - interval '1 hour' and changes @> ${sql.jsonb(changes)}`);
-}
-
-/** In the transaction of what the operator asked for. */
+/** Adds the audit log entry, in the transaction that carries out the order. */
 export async function record(
   db: TenantDb,
   order: Order,

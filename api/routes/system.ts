@@ -1,12 +1,7 @@
-import { sql } from 'slonik';
-import { z } from 'zod';
 import { newestMigration } from '#db/migrate.ts';
+import { appliedMigration, ping } from '#db/queries/readiness.ts';
 import { systemDb } from '#db/transactions.ts';
 import { publicRoute } from '../http/route.ts';
-
-const NameRow = z.object({ name: z.string() });
-
-const OneRow = z.object({ one: z.int() });
 
 export const systemRoutes = [
   publicRoute({
@@ -30,11 +25,9 @@ export const systemRoutes = [
     contentTypes: { 200: 'application/json', 503: 'application/json' },
     async respond(context, { pools, temporal, logger }) {
       const checks = {
-        postgresql: async () => void (await systemDb(pools).one(sql.type(OneRow)`select 1 one`)),
+        postgresql: () => ping(systemDb(pools)),
         migrations: async () => {
-          const applied = await systemDb(pools).maybeOneFirst(sql.type(NameRow)`
-          select name from migrations order by name desc limit 1`);
-          if (applied !== (await newestMigration()))
+          if ((await appliedMigration(systemDb(pools))) !== (await newestMigration()))
             throw new Error('the schema is not at the newest migration');
         },
         temporal: async () =>

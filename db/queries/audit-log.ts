@@ -32,6 +32,19 @@ export async function insertAuditEntry(
       ${target.type}, ${target.id}, ${reason}, ${sql.jsonb(changes)})`);
 }
 
+/** Whether an operator's update has been carried out. A retried activity finds out here that its first try committed. */
+export async function isRecorded(
+  db: TenantDb,
+  action: AuditAction,
+  targetId: string,
+  changes: { updateId: string },
+): Promise<boolean> {
+  return db.exists(sql.type(NoRows)`
+    select 1 from audit_log
+    where workspace_id = ${db.workspaceId} and channel = 'operator' and action = ${action}
+      and target_id = ${targetId} and at > now() - interval '1 hour' and changes @> ${sql.jsonb(changes)}`);
+}
+
 export interface AuditFilter {
   action?: AuditAction | undefined;
   channel?: AuditEntry['channel'] | undefined;
