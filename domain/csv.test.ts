@@ -1,4 +1,3 @@
-// oxlint-disable-next-line no-restricted-imports -- parses what csvLine wrote
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

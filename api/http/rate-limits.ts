@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- rate-limiter-flexible has its own SQL and takes a pool of node-postgres
 import pg from 'pg';
 import type { Logger } from 'pino';
 import {

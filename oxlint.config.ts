@@ -1,0 +1,232 @@
+import { readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import { defineConfig, type OxlintOverride } from 'oxlint';
+
+const FOLDERS = [
+  'domain',
+  'db',
+  'providers',
+  'activities',
+  'workflows',
+  'workers',
+  'api',
+  'simulator',
+  'standalone',
+  'test',
+  'bench',
+  'examples',
+] as const;
+type Folder = (typeof FOLDERS)[number];
+
+interface Pattern {
+  regex: string;
+  message: string;
+  allowTypeImports?: boolean;
+}
+
+// The linter ignores a regex that it does not support, such as one with a lookahead: standalone/layers.test.ts shows
+// that every rule here refuses what it should.
+
+/** Imports of files in these folders, by alias or by relative path. */
+const from = (folders: readonly string[]): string => `^(#|(\\.\\./)+)(${folders.join('|')})/`;
+const WORKFLOW_FILES = '^(#|(\\.\\./)+)workflows/[^/]+$';
+
+/** Refuses imports from all folders but `allowed`. `workflows/messages` is allowed with `messages`. */
+function onlyFrom(allowed: readonly (Folder | 'messages')[], message: string): Pattern[] {
+  const refused = FOLDERS.filter((folder) => folder !== 'workflows' && !allowed.includes(folder));
+  const patterns = [{ regex: from(refused), message }];
+  if (allowed.includes('workflows')) return patterns;
+  return [
+    ...patterns,
+    { regex: allowed.includes('messages') ? WORKFLOW_FILES : from(['workflows']), message },
+  ];
+}
+
+/** Packages of package.json and modules of Node, except `allowed`. */
+function noPackages(allowed: readonly string[], message: string): Pattern[] {
+  const { dependencies } = JSON.parse(readFileSync(new URL('package.json', import.meta.url), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  const packages = Object.keys(dependencies).filter((name) => !allowed.includes(name));
+  const modules = builtinModules.filter((name) => !name.startsWith('_') && !allowed.includes(`node:${name}`));
+  return [
+    { regex: `^(${packages.map((name) => name.replaceAll('.', '\\.')).join('|')})(/|$)`, message },
+    { regex: `^node:(${modules.join('|')})$`, message },
+  ];
+}
+
+const NO_TEXT_ENGINES: Pattern = {
+  regex: '^(liquidjs|csv-parse)(/|$)',
+  message:
+    'Use domain/template.ts for templates and activities/imports.ts for CSV: they bound what a text can cost.',
+};
+const NO_PARSERS: Pattern = {
+  regex: '^(postal-mime|html-to-text|file-type|mailparser)$',
+  message: 'Untrusted content is parsed in a process of its own: use providers/untrusted/jobs.ts.',
+};
+const NO_SQL: Pattern = {
+  regex: '^(slonik|pg)(/|$)',
+  message: 'SQL belongs in db/: add a query to the file of its noun in db/queries.',
+};
+
+/** One folder's rule. `no-restricted-imports` of a later override replaces the earlier one, so each lists all patterns. */
+const layer = (files: string, ...patterns: Pattern[]): OxlintOverride => ({
+  files: [files],
+  excludeFiles: ['**/*.test.ts'],
+  rules: { 'no-restricted-imports': ['error', { patterns: [NO_TEXT_ENGINES, ...patterns] }] },
+});
+
+const DB_ONLY_FROM = onlyFrom(['db', 'domain', 'messages'], 'db imports domain and workflows/messages only.');
+
+/** Which folder may import what: docs/architecture.md. */
+const LAYERS: OxlintOverride[] = [
+  layer(
+    'domain/**',
+    ...onlyFrom(['domain'], 'domain holds pure rules: it imports nothing from other folders.'),
+    ...noPackages(
+      [
+        'zod',
+        'liquidjs',
+        'csv-parse',
+        'libphonenumber-js',
+        'standardwebhooks',
+        'temporal-polyfill',
+        'node:crypto',
+      ],
+      'domain holds pure rules: no input, output or timers.',
+    ),
+  ),
+  layer('db/*.ts', NO_PARSERS, ...DB_ONLY_FROM, {
+    regex: '^(#db|\\.)/(queries|commands)/',
+    message: 'The top of db/ serves queries and commands: it imports neither.',
+  }),
+  layer('db/queries/**', NO_PARSERS, ...DB_ONLY_FROM, {
+    regex: '^(#db|(\\.\\./)+(db)?)/?commands/',
+    message: 'Commands call queries; queries never call commands.',
+  }),
+  layer('db/commands/**', NO_PARSERS, ...DB_ONLY_FROM),
+  layer(
+    'providers/**',
+    NO_PARSERS,
+    NO_SQL,
+    ...onlyFrom(['providers', 'domain', 'messages'], 'providers import domain and workflows/messages only.'),
+  ),
+  layer(
+    'providers/untrusted/**',
+    NO_SQL,
+    ...onlyFrom(['providers', 'domain'], 'Parsers of untrusted content import domain and providers only.'),
+  ),
+  layer(
+    'activities/**',
+    NO_PARSERS,
+    NO_SQL,
+    ...onlyFrom(
+      ['activities', 'db', 'domain', 'providers', 'workflows'],
+      'activities import db, domain, providers and workflows/messages only.',
+    ),
+    {
+      regex: WORKFLOW_FILES,
+      allowTypeImports: true,
+      message: 'activities import workflows by type only, except workflows/messages.',
+    },
+  ),
+  layer(
+    'workflows/**',
+    ...onlyFrom(
+      ['workflows', 'domain', 'activities'],
+      "Workflows run in Temporal's sandbox: they import domain and workflows only.",
+    ),
+    ...noPackages(
+      ['@temporalio/workflow', '@temporalio/common'],
+      "Workflows run in Temporal's sandbox: no input, output or timers but Temporal's.",
+    ),
+    {
+      regex: from(['activities']),
+      allowTypeImports: true,
+      message: 'workflows import activities by type only.',
+    },
+  ),
+  layer(
+    'api/**',
+    NO_PARSERS,
+    NO_SQL,
+    ...onlyFrom(
+      ['api', 'db', 'domain', 'providers', 'messages'],
+      'api imports db, domain, providers and workflows/messages only.',
+    ),
+    {
+      regex: '^@temporalio/(worker|activity|workflow|testing)',
+      message: 'The API process loads the Temporal client only.',
+    },
+  ),
+  layer(
+    'workers/**',
+    NO_PARSERS,
+    NO_SQL,
+    ...onlyFrom(
+      ['workers', 'activities', 'workflows', 'db', 'domain', 'providers'],
+      'workers are a process of production: they import neither api nor anything of the one-machine start.',
+    ),
+  ),
+  layer(
+    'simulator/**',
+    NO_SQL,
+    ...onlyFrom(
+      ['simulator', 'domain', 'providers'],
+      'The simulator is a service of its own, known to the product over HTTP only.',
+    ),
+  ),
+];
+
+export default defineConfig({
+  options: { typeAware: true, reportUnusedDisableDirectives: 'error' },
+  plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node', 'vitest'],
+  categories: { correctness: 'error', suspicious: 'error' },
+  ignorePatterns: ['.data/**', 'test/histories/**'],
+  rules: {
+    'import/no-cycle': ['error', { ignoreTypes: false }],
+    'import/no-self-import': 'error',
+    'typescript/no-explicit-any': 'error',
+    'typescript/ban-ts-comment': 'error',
+    'typescript/no-floating-promises': 'error',
+    // Koa and node:http take async listeners; they settle every rejection themselves.
+    'typescript/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
+    'oxc/no-async-endpoint-handlers': 'off',
+    'typescript/consistent-type-imports': 'error',
+    'typescript/switch-exhaustiveness-check': 'error',
+    'eslint/eqeqeq': ['error', 'always'],
+    'unicorn/prefer-node-protocol': 'error',
+    // Assertions on results of JSON.parse and on errors are reviewed; each would need a schema otherwise.
+    'typescript/no-unsafe-type-assertion': 'off',
+    // `_id` and similar names belong to the API.
+    'eslint/no-underscore-dangle': 'off',
+    'import/no-named-as-default': 'off',
+    'import/no-named-as-default-member': 'off',
+    'unicorn/consistent-function-scoping': 'off',
+    // Sends, retries and migrations run one at a time on purpose.
+    'eslint/no-await-in-loop': 'off',
+    // `new Intl.DateTimeFormat(…)` and `new URL(…)` check a zone or an address.
+    'eslint/no-new': 'off',
+    'typescript/consistent-return': 'off',
+    // Services and contexts are closures, meant to be destructured; none of their methods uses `this`.
+    'typescript/unbound-method': 'off',
+    'vitest/require-mock-type-parameters': 'off',
+    'vitest/valid-expect': ['error', { maxArgs: 2 }],
+    'vitest/consistent-test-it': ['error', { fn: 'test', withinDescribe: 'it' }],
+    'eslint/no-shadow': 'off',
+  },
+  overrides: [
+    {
+      files: ['**/*.test.ts', 'test/**'],
+      rules: {
+        // Some tests assert through a function of their own, or by what throws.
+        'vitest/expect-expect': 'off',
+        'vitest/no-conditional-expect': 'off',
+        // Tests read responses as they come, without schemas.
+        'typescript/require-array-sort-compare': 'off',
+        'typescript/restrict-template-expressions': 'off',
+      },
+    },
+    ...LAYERS,
+  ],
+});
