@@ -18,7 +18,7 @@ const kindOf = ({ caller, credential }: TenantRoute): Kind => {
 
 type Rules = Record<Kind, ErrorCode | null>;
 
-/** What each kind of endpoint answers to each kind of credential; null: it lets in. */
+/** The error code of each kind of endpoint for each kind of credential; null if it accepts the credential. */
 const RULES: Record<string, Rules> = {
   'no credential': all('UNAUTHORIZED'),
   'an unknown workspace key': all('UNAUTHORIZED'),
@@ -42,7 +42,7 @@ const RULES: Record<string, Rules> = {
     agency: null,
     'owner-session': 'SESSION_REQUIRED',
   },
-  'a key of what is no longer an agency': {
+  'a key of a deactivated agency': {
     workspace: 'AGENCY_KEY_WRONG_ENDPOINT',
     'admin-session': 'SESSION_REQUIRED',
     agency: 'NOT_AN_AGENCY',
@@ -61,7 +61,7 @@ const RULES: Record<string, Rules> = {
     agency: 'NOT_AN_AGENCY',
     'owner-session': 'NOT_AN_AGENCY',
   },
-  'the session of the owner of what is no longer an agency': {
+  'the session of the owner of a deactivated agency': {
     workspace: null,
     'admin-session': null,
     agency: 'NOT_AN_AGENCY',
@@ -73,7 +73,7 @@ const RULES: Record<string, Rules> = {
     agency: 'NOT_AN_AGENCY',
     'owner-session': 'NOT_AN_AGENCY',
   },
-  'a session of a workspace that is not there': {
+  'a session of an unknown workspace': {
     workspace: 'UNAUTHORIZED',
     'admin-session': 'UNAUTHORIZED',
     agency: 'NOT_AN_AGENCY',
@@ -93,7 +93,7 @@ function workspaceKey(): Rules {
   };
 }
 
-/** The credentials of those who are not admins of their workspace. */
+/** The credentials of users who are not admins of their workspace. */
 const MEMBERS = ['the session of a member', 'the session of a co-admin who is a member'];
 
 const REFUSALS = new Set(Object.values(RULES).flatMap((rule) => Object.values(rule)));
@@ -122,7 +122,7 @@ beforeAll(async () => {
     'an unknown agency key': bearer(`svcagency_${'x'.repeat(43)}`),
     'an unknown session token': bearer('not.a.token'),
     'a session token with a changed signature': `${signed.slice(0, -10)}${signed.slice(-10) === 'AAAAAAAAAA' ? 'BBBBBBBBBB' : 'AAAAAAAAAA'}`,
-    // Beyond the tolerance for clocks that differ.
+    // Beyond the tolerance for clock skew.
     'an expired session token': await session(agency.ownerId, 'org:admin', workspace.id, '-10 minutes'),
     'a revoked workspace key': bearer(await createKey(app, 'workspace', workspace.id, { revoked_at: past })),
     'an expired workspace key': bearer(await createKey(app, 'workspace', workspace.id, { expires_at: past })),
@@ -135,13 +135,13 @@ beforeAll(async () => {
     'a workspace key by Basic': basic(workspace.key),
     'a workspace key by Basic with a password': basic(workspace.key, 'ignored'),
     'an agency key': bearer(agency.key),
-    'a key of what is no longer an agency': bearer(former.key),
+    'a key of a deactivated agency': bearer(former.key),
     'the session of the owner': signed,
     'the session of a co-admin who is a member': await session(coAdmin, 'org:member'),
     'the session of a member': await session(member, 'org:member'),
-    'the session of the owner of what is no longer an agency': await session(former.ownerId, 'org:admin'),
+    'the session of the owner of a deactivated agency': await session(former.ownerId, 'org:admin'),
     'a session without a workspace': await session(member, null, null),
-    'a session of a workspace that is not there': await session(member, 'org:admin', `org_${newId()}`),
+    'a session of an unknown workspace': await session(member, 'org:admin', `org_${newId()}`),
   };
 });
 afterAll(() => app.stop());
@@ -151,7 +151,7 @@ const basic = (user: string, password = ''): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 describe('every endpoint', () => {
-  it.each(Object.entries(RULES))('knows what to answer to %s', async (name, rules) => {
+  it.each(Object.entries(RULES))('accepts or refuses %s as documented', async (name, rules) => {
     const wrong = await Promise.all(
       tenantRoutes.map(async (route) => {
         const isMember = MEMBERS.includes(name);
@@ -161,7 +161,7 @@ describe('every endpoint', () => {
             : rules[kindOf(route)];
         const answer = await call(app.url, route, credentials[name] ?? null);
         const problem =
-          expected === null ? problemOfEntry(route, answer) : problemOfRefusal(route, answer, expected);
+          expected === null ? problemOfAccess(route, answer) : problemOfRefusal(route, answer, expected);
         return problem === null ? [] : [`${route.method} ${route.path}: ${problem}`];
       }),
     );
@@ -169,8 +169,8 @@ describe('every endpoint', () => {
   });
 });
 
-/** Let in: whatever the endpoint says of an empty request, it is not about who asks, unless it declares that it may be. */
-function problemOfEntry(route: TenantRoute, { status, body }: ApiAnswer): string | null {
+/** Accepted: the response to an empty request is no refusal of the credential, unless the route declares that code. */
+function problemOfAccess(route: TenantRoute, { status, body }: ApiAnswer): string | null {
   const declared = (route.errors as string[] | undefined)?.includes(body.code) ?? false;
   return status === 401 || (REFUSALS.has(body.code) && !declared)
     ? `refused with ${status} ${body.code}`
@@ -185,7 +185,7 @@ function problemOfRefusal(
   if (status !== ERRORS[expected][0] || body.code !== expected)
     return `${status} ${body.code} instead of ${expected}`;
   if (!errorCodes(route).includes(expected)) return `${expected} is not in its document`;
-  if (expected === 'UNAUTHORIZED' && body.error !== 'Unauthorized') return `the text is ${body.error}`;
+  if (expected === 'UNAUTHORIZED' && body.error !== 'Unauthorized') return `the error text is ${body.error}`;
   if (expected !== 'AGENCY_KEY_WRONG_ENDPOINT') return null;
   const lists = JSON.stringify(body.agencyEndpoints) === JSON.stringify(AGENCY_ENDPOINTS);
   const [prefix = ''] = route.path.split('{');
@@ -194,14 +194,14 @@ function problemOfRefusal(
     : 'the body does not say which endpoints and which path';
 }
 
-test('lists as agency endpoints exactly those that an agency key opens', () => {
+test('the list of agency endpoints is exactly those that accept an agency key', () => {
   const open = tenantRoutes
     .filter((route) => kindOf(route) === 'agency')
     .map(({ method, path }) => `${method} ${path}`);
   expect(open.toSorted()).toEqual([...AGENCY_ENDPOINTS].toSorted());
 });
 
-test('lets members change neither where events and texts go nor who belongs to the workspace', () => {
+test('only admins may change webhooks, carriers, the SMS fallback and the team', () => {
   const reserved = tenantRoutes
     .filter(({ credential, role }) => role === 'admin' && credential !== 'session')
     .map(({ id }) => id);
@@ -218,7 +218,7 @@ test('lets members change neither where events and texts go nor who belongs to t
   ]);
 });
 
-test('notices the revocation of a key with the next request', async () => {
+test('a revoked key is refused from the next request on', async () => {
   const workspace = await createWorkspace(app);
   const admin = bearer(
     await signIn(app, { userId: workspace.ownerId, organizationId: workspace.id, role: 'org:admin' }),

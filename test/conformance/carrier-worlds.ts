@@ -14,7 +14,7 @@ import { smtpCarrier } from '#providers/carriers/smtp.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { startSimulator } from '#simulator/server.ts';
 
-/** A carrier, a real server that speaks its protocol, and recipients that make that server behave in each way. */
+/** A carrier, a real server that speaks its protocol, and a recipient for each behaviour of that server. */
 export interface CarrierWorld {
   carrier: Carrier;
   config: Record<string, unknown>;
@@ -31,15 +31,15 @@ export interface CarrierWorld {
 
 export interface CallbackWorld {
   url: string;
-  /** The first callback there is answered with 500; null where the server does not repeat callbacks. */
+  /** Responds to the first callback with 500; null if the server does not repeat callbacks. */
   failingOnceUrl: string | null;
   received: CallbackRequest[];
-  /** A callback that is right, and others that are not to be believed. */
+  /** A valid callback, and others that must be refused. */
   examples(): { good: CallbackRequest; forged: CallbackRequest[] };
 }
 
 export const LINE_ID = newId();
-/** Less than the servers' late answers take. */
+/** Shorter than the servers' late responses. */
 const TIMEOUT_MS = 1000;
 
 export function outbound(
@@ -61,7 +61,7 @@ export function outbound(
   };
 }
 
-/** Keeps what a carrier calls back with; at `?fail-once` it answers the first with 500. */
+/** Records a carrier's callbacks; the first one to `?fail-once` gets a 500. */
 export async function startReceiver() {
   const received: CallbackRequest[] = [];
   const receiver = createServer(async (request, response) => {
@@ -145,7 +145,7 @@ export async function simulatedWorld(): Promise<CarrierWorld> {
             { ...good, headers: { ...unsigned, 'webhook-signature': `${signature?.slice(0, -4)}AAA=` } },
             { ...good, rawBody: body.replace('m1', 'm2') },
             { ...good, url: url.replace(LINE_ID, newId()) },
-            // Signatures are good for five minutes.
+            // Signatures are valid for five minutes.
             sign(body, new Date(Date.now() - 6 * 60_000)),
           ],
         };
@@ -168,7 +168,7 @@ export interface SmtpWorld extends CarrierWorld {
 
 const reply = (responseCode: number, text: string): Error => Object.assign(new Error(text), { responseCode });
 
-/** A mail server whose recipients' local parts say when and how it refuses, breaks off or falls silent. */
+/** A mail server that refuses, disconnects or hangs, depending on the recipient's local part. */
 export async function smtpWorld(): Promise<SmtpWorld> {
   const mails: SmtpWorld['mails'] = [];
   const sockets = new Set<Socket>();

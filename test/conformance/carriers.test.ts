@@ -9,7 +9,7 @@ import { createGuard } from '#providers/egress-guard.ts';
 import { type CarrierWorld, LINE_ID, outbound, simulatedWorld, smtpWorld } from './carrier-worlds.ts';
 import { blueBubblesWorld, twilioWorld } from './http-carrier-worlds.ts';
 
-/** What every carrier adapter must do, against a real server of its protocol. A new one is added here. */
+/** Every carrier adapter, tested against a real server of its protocol. Add new ones here. */
 const CARRIERS = [
   {
     name: 'simulated',
@@ -28,17 +28,17 @@ const CARRIERS = [
   },
   { name: 'twilio', create: twilioWorld, recognisesAttempts: true, deduplicates: false, knowsReach: false },
 ];
-/** Those whose server can be asked about an attempt, and reports back. */
-const TALKING_CARRIERS = CARRIERS.filter(({ recognisesAttempts }) => recognisesAttempts);
+/** Carriers whose server can be asked about an attempt and sends callbacks. */
+const CARRIERS_WITH_CALLBACKS = CARRIERS.filter(({ recognisesAttempts }) => recognisesAttempts);
 
 const guard = createGuard({ allowPrivate: false, httpsOnly: true });
 const never = new AbortController().signal;
-/** So long ago that nothing can still be on its way. */
+/** Long enough ago that nothing can still be in flight. */
 const longAgo = (): Date => new Date(Date.now() - 10 * 60_000);
-/** No two attempts send the same: some servers can only be asked by what was sent. */
+/** A different text for each attempt: some servers identify a message only by its text. */
 const textOf = (attemptId: string): string => `Hello Ada, ${attemptId}`;
 
-test('every carrier there is stands in this file', async () => {
+test('every registered carrier is tested in this file', async () => {
   const simulator = { url: 'http://127.0.0.1:1', secret: 'secret' };
   const carriers = createCarriers({ simulator, guard, untrusted: createUntrustedWork() });
   expect(new Set(carriers.names)).toEqual(new Set(CARRIERS.map(({ name }) => name)));
@@ -47,14 +47,14 @@ test('every carrier there is stands in this file', async () => {
   await carriers.close();
 });
 
-test('there is no simulated carrier without a simulator', async () => {
+test('the simulated carrier requires a simulator', async () => {
   const carriers = createCarriers({ simulator: null, guard, untrusted: createUntrustedWork() });
   expect(() => carriers.get('simulated')).toThrow('simulated');
   await carriers.close();
 });
 
-/** A world for the tests of one `describe`. */
-function inhabit(create: () => Promise<CarrierWorld>) {
+/** Starts a world for the tests of one `describe`. */
+function useWorld(create: () => Promise<CarrierWorld>) {
   let world: CarrierWorld;
   beforeAll(async () => {
     world = await create();
@@ -87,38 +87,38 @@ function inhabit(create: () => Promise<CarrierWorld>) {
   };
 }
 
-describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
-  const { get, send, accepted, reconcile } = inhabit(create);
+describe.each(CARRIERS)('the carrier $name', ({ name, create, recognisesAttempts }) => {
+  const { get, send, accepted, reconcile } = useWorld(create);
 
-  it('bears the name it is known by', () => {
+  it('has the name under which it is registered', () => {
     expect(get().carrier.name).toBe(name);
     expect(get().carrier.channels).toContain(get().channel);
   });
 
-  it('a message that is taken is accepted, once', async () => {
+  it('reports accepted for a message that its server takes once', async () => {
     const { to, taken } = get();
     expect(await accepted(to.taken)).not.toBe('');
     expect(await taken(to.taken)).toBe(1);
   });
 
-  it('a permanent refusal is refused', async () => {
+  it('reports refused for a permanent refusal', async () => {
     const { to, taken } = get();
     expect(await send(to.refused)).toEqual({ kind: 'refused', reason: expect.stringMatching(/.+/) });
     expect(await taken(to.refused)).toBe(0);
   });
 
-  it('a recipient within reach is available', async () => {
+  it('reports a reachable recipient as available', async () => {
     const { carrier, config, to } = get();
     expect(await carrier.checkAvailability(config, to.taken)).toEqual({ status: 'available' });
   });
 
-  it('a server that wants it later is transient, and nothing was sent', async () => {
+  it('reports transient, and sends nothing, if the server asks to retry later', async () => {
     const { to, taken } = get();
     expect(await send(to.later)).toMatchObject({ kind: 'transient' });
     expect(await taken(to.later)).toBe(0);
   });
 
-  it('an answer that was lost is unknown, and found out where the server can be asked', async () => {
+  it('reports unknown for a lost response, and reconciles it if the server can be asked', async () => {
     const { to, taken } = get();
     const attemptId = newId();
     expect(await send(to.answerLost, { attemptId })).toMatchObject({ kind: 'unknown' });
@@ -127,7 +127,7 @@ describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
     expect(found.kind).toBe(recognisesAttempts ? 'accepted' : 'unknown');
   });
 
-  it('an answer that comes too late is unknown, and not waited for', async () => {
+  it('reports unknown for a late response without waiting for it', async () => {
     const { to, carrier } = get();
     const attemptId = newId();
     const started = performance.now();
@@ -137,14 +137,14 @@ describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
     expect(found.kind).toBe(recognisesAttempts ? 'accepted' : 'unknown');
   });
 
-  it('a call given up before it began has sent nothing', async () => {
+  it('sends nothing if the call is aborted before it begins', async () => {
     const { to, taken } = get();
     const before = await taken(to.taken);
     expect(await send(to.taken, {}, AbortSignal.abort())).toMatchObject({ kind: 'transient' });
     expect(await taken(to.taken)).toBe(before);
   });
 
-  it('secrets are sealed, shown masked, and opened for use', () => {
+  it('has its secrets sealed in storage, masked in responses and opened for use', () => {
     const { carrier, secretConfig } = get();
     const seal = (plain: string) => `sealed:${Buffer.from(plain).toString('base64')}`;
     const open = (sealed: string) => Buffer.from(sealed.slice('sealed:'.length), 'base64').toString();
@@ -159,12 +159,12 @@ describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
     expect(openConfig(carrier.config, stored, open)).toMatchObject(secretConfig.given);
   });
 
-  it('a line that can send passes the probe', async () => {
+  it('passes the probe of a line that can send', async () => {
     const { carrier, config } = get();
     await expect(carrier.probe(config, LINE_ID)).resolves.toBeUndefined();
   });
 
-  it('a server that is gone is transient for sends, and fails the probe', async () => {
+  it('reports transient and fails the probe while its server is down', async () => {
     const { carrier, config, to, stopServer } = get();
     await stopServer();
     expect(await send(to.taken)).toMatchObject({ kind: 'transient' });
@@ -174,11 +174,11 @@ describe.each(CARRIERS)('$name', ({ name, create, recognisesAttempts }) => {
   });
 });
 
-/** `npm run bench:faults` has more of each. */
+/** `npm run bench:faults` sends more. */
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 20);
 
-describe.each(CARRIERS)('$name, many times over', ({ name, create, recognisesAttempts }) => {
-  const { get, send, reconcile } = inhabit(create);
+describe.each(CARRIERS)('the carrier $name under load', ({ name, create, recognisesAttempts }) => {
+  const { get, send, reconcile } = useWorld(create);
   const found = recognisesAttempts ? 'accepted' : 'unknown';
 
   it.each([
@@ -186,66 +186,68 @@ describe.each(CARRIERS)('$name, many times over', ({ name, create, recognisesAtt
     ['refused', 'refused', 0],
     ['answerLost', found, 1],
   ] as const)(
-    'with %s no message is lost and none is sent twice',
-    async (fault, end, times) => {
-      const to = get().to[fault];
+    'with recipients of the kind “%s” no message is lost and none is sent twice',
+    async (kind, expectedEnd, timesTaken) => {
+      const to = get().to[kind];
       const before = await get().taken(to);
       const attempts = Array.from({ length: MESSAGES }, () => newId());
-      // The mail server ends every connection when it loses an answer: one at a time there.
-      const atOnce = pLimit(name === 'smtp' ? 1 : 10);
+      // To lose a response, the mail server ends every connection, so it gets one message at a time.
+      const limited = pLimit(name === 'smtp' ? 1 : 10);
       const ends = await Promise.all(
         attempts.map((attemptId) =>
-          atOnce(async () => {
-            const { kind } = await send(to, { attemptId });
-            return kind === 'unknown' ? (await reconcile(attemptId, new Date(), to)).kind : kind;
+          limited(async () => {
+            const outcome = await send(to, { attemptId });
+            return outcome.kind === 'unknown'
+              ? (await reconcile(attemptId, new Date(), to)).kind
+              : outcome.kind;
           }),
         ),
       );
-      expect(ends).toEqual(attempts.map(() => end));
-      expect((await get().taken(to)) - before).toBe(times * MESSAGES);
+      expect(ends).toEqual(attempts.map(() => expectedEnd));
+      expect((await get().taken(to)) - before).toBe(timesTaken * MESSAGES);
     },
     300_000,
   );
 });
 
-describe.each(TALKING_CARRIERS)('$name, asked', ({ create, deduplicates, knowsReach }) => {
-  const { get, send, reconcile } = inhabit(create);
+describe.each(CARRIERS_WITH_CALLBACKS)(
+  'the server of the carrier $name',
+  ({ create, deduplicates, knowsReach }) => {
+    const { get, send, reconcile } = useWorld(create);
 
-  it('a recipient out of reach on the channel is unavailable, and known to be where the server tells', async () => {
-    const { carrier, config, to, taken } = get();
-    const unreachable = to.unreachable ?? '';
-    expect(await send(unreachable)).toMatchObject({ kind: 'unavailable' });
-    expect(await taken(unreachable)).toBe(0);
-    const { status } = await carrier.checkAvailability(config, unreachable);
-    expect(status).toBe(knowsReach ? 'unavailable' : 'available');
-  });
+    it('makes a send to an unreachable recipient unavailable, and says so beforehand if it can', async () => {
+      const { carrier, config, to, taken } = get();
+      const unreachable = to.unreachable ?? '';
+      expect(await send(unreachable)).toMatchObject({ kind: 'unavailable' });
+      expect(await taken(unreachable)).toBe(0);
+      const { status } = await carrier.checkAvailability(config, unreachable);
+      expect(status).toBe(knowsReach ? 'unavailable' : 'available');
+    });
 
-  it.runIf(deduplicates)(
-    'an attempt repeated under its id gets the same answer, and is taken once',
-    async () => {
+    it.runIf(deduplicates)('takes an attempt once and repeats its response for the same id', async () => {
       const { to, taken } = get();
       const attemptId = newId();
       const first = await send(to.taken, { attemptId });
       expect(first.kind).toBe('accepted');
       expect(await send(to.taken, { attemptId })).toEqual(first);
       expect(await taken(to.taken)).toBe(1);
-    },
-  );
+    });
 
-  it('for an attempt never seen it vouches only when that cannot be on its way', async () => {
-    expect(await reconcile(newId(), new Date())).toMatchObject({ kind: 'unreachable' });
-    expect(await reconcile(newId(), longAgo())).toEqual({ kind: 'not_sent' });
-  });
-});
+    it('reports an unknown attempt as not sent only once it can no longer be in flight', async () => {
+      expect(await reconcile(newId(), new Date())).toMatchObject({ kind: 'unreachable' });
+      expect(await reconcile(newId(), longAgo())).toEqual({ kind: 'not_sent' });
+    });
+  },
+);
 
-describe.each(TALKING_CARRIERS)('$name, calling back', ({ create }) => {
-  const { get, accepted } = inhabit(create);
+describe.each(CARRIERS_WITH_CALLBACKS)('a callback of the carrier $name', ({ create }) => {
+  const { get, accepted } = useWorld(create);
   const callbacks = () => get().callbacks as NonNullable<CarrierWorld['callbacks']>;
   const read = (request: CallbackRequest) => get().carrier.parseCallback(get().config, request, 'tenant');
   const readAll = async (requests: CallbackRequest[]) => (await Promise.all(requests.map(read))).flat();
   const about = (id: string) => callbacks().received.filter(({ rawBody }) => rawBody.includes(id));
 
-  it('the events of a signed callback are read', async () => {
+  it('gives its events if it is signed', async () => {
     const carrierMessageId = await accepted(get().to.taken);
     await expect
       .poll(() => readAll(about(carrierMessageId)))
@@ -260,7 +262,7 @@ describe.each(TALKING_CARRIERS)('$name, calling back', ({ create }) => {
       ]);
   });
 
-  it('one that was not answered with 2xx comes again, with the same event id', async ({ skip }) => {
+  it('is repeated with the same event id unless the response is 2xx', async ({ skip }) => {
     const { failingOnceUrl } = callbacks();
     if (failingOnceUrl === null) return skip('the server does not repeat its callbacks');
     const carrierMessageId = await accepted(get().to.taken, { callbackUrl: failingOnceUrl });
@@ -270,7 +272,7 @@ describe.each(TALKING_CARRIERS)('$name, calling back', ({ create }) => {
     expect(second?.eventId).toBe(first?.eventId);
   });
 
-  it('one that is forged, altered, old, or for another line is refused', async () => {
+  it('is refused if it is forged, altered, old or for another line', async () => {
     const { good, forged } = callbacks().examples();
     expect(await read(good)).toHaveLength(1);
     expect(forged.length).toBeGreaterThan(0);

@@ -21,7 +21,7 @@ const asOwner = <T>(work: (client: pg.Client) => Promise<T>): Promise<T> =>
   connected(database.ownerUrl, work);
 
 describe('the schema', () => {
-  it('secures every table of a tenant, for its owner too, and grants no more than rows', async () => {
+  it('secures every tenant table, even against its owner, and grants access to rows only', async () => {
     expect(await asOwner(problemsOf)).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe('the schema', () => {
       'create function peek() returns bigint language sql security definer return 1',
       'peek() may be called by everybody',
     ],
-  ])('would be found out by this test after: %s', async (statements, problem) => {
+  ])('fails this check after: %s', async (statements, problem) => {
     await asOwner(async (client) => {
       await client.query(`begin; ${statements}`);
       expect(await problemsOf(client)).toContain(problem);
@@ -67,7 +67,7 @@ describe('the schema', () => {
     });
   });
 
-  it('shows nobody a partition except through its table', async () => {
+  it('gives access to partitions through their table only', async () => {
     await asOwner((client) =>
       client.query(
         `create table parted (workspace_id text, id text, primary key (workspace_id, id)) partition by hash (workspace_id);
@@ -87,8 +87,8 @@ describe('the schema', () => {
   });
 });
 
-describe('a login of the processes', () => {
-  it.each(['tenantUrl', 'systemUrl'] as const)('is nobody else, whatever it sets (%s)', async (name) => {
+describe('the login of a process', () => {
+  it.each(['tenantUrl', 'systemUrl'] as const)('cannot become another role (%s)', async (name) => {
     await connected(database[name], async (client) => {
       const user = async () => (await client.query('select current_user as user')).rows[0].user as string;
       const before = await user();
@@ -108,7 +108,7 @@ describe('a login of the processes', () => {
     });
   });
 
-  it.each(['tenantUrl', 'systemUrl'] as const)('makes no objects (%s)', async (name) => {
+  it.each(['tenantUrl', 'systemUrl'] as const)('cannot create or alter objects (%s)', async (name) => {
     await connected(database[name], async (client) => {
       await expect(client.query('create table mine (id text)')).rejects.toThrow('permission denied');
       await expect(client.query('alter table leads no force row level security')).rejects.toThrow(
@@ -119,7 +119,7 @@ describe('a login of the processes', () => {
 });
 
 describe('a pool', () => {
-  it('refuses the owner, and the login of the other pool', async () => {
+  it("refuses the owner's login and the login of the other pool", async () => {
     const { ownerUrl, tenantUrl, systemUrl } = database;
     await expect(createPools({ tenantUrl: ownerUrl, systemUrl })).rejects.toThrow(
       /has to log in as linepace_tenant.*; it logs in as postgres/,
@@ -132,12 +132,12 @@ describe('a pool', () => {
   const role = `test_${newId()}`;
   it.each([
     ['a superuser', `alter role ${role} superuser`, 'this one has SUPERUSER'],
-    ['one that row-level security does not hold', `alter role ${role} bypassrls`, 'SUPERUSER, BYPASSRLS'],
-    ['one that makes roles', `alter role ${role} createrole`, 'SUPERUSER, BYPASSRLS, CREATEROLE'],
-    ['one that can become another', `grant linepace_system to ${role}`, 'is a member of another role'],
-    ['one that owns a table', `create table mine (); alter table mine owner to ${role}`, 'owns objects'],
+    ['a role that bypasses row-level security', `alter role ${role} bypassrls`, 'SUPERUSER, BYPASSRLS'],
+    ['a role that can create roles', `alter role ${role} createrole`, 'SUPERUSER, BYPASSRLS, CREATEROLE'],
+    ['a member of another role', `grant linepace_system to ${role}`, 'is a member of another role'],
+    ['the owner of a table', `create table mine (); alter table mine owner to ${role}`, 'owns objects'],
     [
-      'one that acts as another by a setting',
+      'a role that acts as another by a setting',
       `grant linepace_system to ${role}; alter role ${role} set role linepace_system`,
       'acts as linepace_system',
     ],
@@ -154,7 +154,7 @@ describe('a pool', () => {
   });
 });
 
-describe('an owner without superuser', () => {
+describe('an owner who is no superuser', () => {
   const owner = `test_${newId()}`;
   const url = (): string =>
     Object.assign(new URL(database.ownerUrl), { username: owner, password: 'secret', pathname: `/${owner}` })
@@ -173,7 +173,7 @@ describe('an owner without superuser', () => {
     await asOwner((client) => client.query(`drop role ${owner}`));
   });
 
-  it('migrates, and sees no tenant’s rows unless it migrates', async () => {
+  it("can migrate, and sees tenants' rows only while it does", async () => {
     await connected(url(), async (client) => {
       expect(await problemsOf(client)).toEqual([]);
       const id = newWorkspaceId();
@@ -189,7 +189,7 @@ describe('an owner without superuser', () => {
     });
   });
 
-  it('leaves the tenants what they may see beyond their rows', async () => {
+  it('leaves tenants the access that they have beyond their rows', async () => {
     const as = (login: string): string => Object.assign(new URL(login), { pathname: `/${owner}` }).href;
     const pools = await createPools({ tenantUrl: as(database.tenantUrl), systemUrl: as(database.systemUrl) });
     const [id, other, userId] = [newWorkspaceId(), newWorkspaceId(), newUserId()];

@@ -14,7 +14,7 @@ let session: string;
 let lineId: string;
 let mailboxLine: string;
 
-/** The limit of a minute. */
+/** The limit per minute. */
 const ALLOWED = 60;
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ const get = (path: string, credential = ''): Promise<ApiAnswer> =>
 const post = (path: string, headers: Record<string, string> = {}): Promise<ApiAnswer> =>
   apiClient(app.url, '')('POST', path, '{}', headers);
 
-/** Every way to try what one does not know, and what it is answered with. */
+/** Every way to guess a credential, and the status of the refusal. */
 const ATTEMPTS: Record<string, { status: number; ask: () => Promise<ApiAnswer> }> = {
   'a workspace key': { status: 401, ask: () => get('/api/lists', `svc_sk_${guess()}`) },
   'an agency key': { status: 401, ask: () => get('/api/agency/lines', `svcagency_${guess()}`) },
@@ -50,7 +50,7 @@ const ATTEMPTS: Record<string, { status: number; ask: () => Promise<ApiAnswer> }
   },
   'an invitation': { status: 404, ask: () => get(`/invitations/${guess()}`) },
   'the acceptance of an invitation': { status: 404, ask: () => post(`/invitations/${guess()}`) },
-  'a link of notifications': {
+  'a link to turn off notifications': {
     status: 404,
     ask: () => get(`/notifications/${newWorkspaceId()}.${newUserId()}.reply.${guess()}`),
   },
@@ -81,8 +81,8 @@ const ATTEMPTS: Record<string, { status: number; ask: () => Promise<ApiAnswer> }
   },
 };
 
-describe('attempts of one client that fail', () => {
-  it('are answered as such up to the limit, whatever the client says of where it comes from', async () => {
+describe('failed attempts of one client', () => {
+  it('are refused as usual up to the limit, which forwarding headers do not evade', async () => {
     const each = Object.entries(ATTEMPTS);
     for (let made = 0; made < ALLOWED; made++) {
       const [name, { status, ask }] = each[made % each.length] as (typeof each)[number];
@@ -96,14 +96,14 @@ describe('attempts of one client that fail', () => {
     expect(spoofed.status).toBe(429);
   });
 
-  it.each(Object.entries(ATTEMPTS))('are refused beyond it: %s', async (_, { ask }) => {
+  it.each(Object.entries(ATTEMPTS))('are refused with 429 beyond the limit: %s', async (_, { ask }) => {
     const { status, headers, body } = await ask();
     expect([status, body.code]).toEqual([429, 'RATE_LIMITED']);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
     expect(Number(headers.get('retry-after'))).toBeLessThanOrEqual(60);
   });
 
-  it('do not keep anybody out who has a valid credential', async () => {
+  it('do not lock out valid credentials', async () => {
     expect((await get('/api/lists', workspace.key)).status).toBe(200);
     expect((await get('/api/lists', session)).status).toBe(200);
     expect((await get('/api/agency/lines', agencyKey)).status).toBe(200);
@@ -118,22 +118,22 @@ describe('attempts of one client that fail', () => {
     expect((await fetch(url)).status).toBe(200);
   });
 
-  it('do not count where no credential was given', async () => {
+  it('do not include requests without a credential', async () => {
     expect((await get('/api/lists')).status).toBe(401);
   });
 });
 
-test('a callback without the secret of its address is refused before its body is read', async () => {
+test('a callback without the secret in its URL is refused before its body is read', async () => {
   const { hostname, port } = new URL(app.url);
   const socket = connect(Number(port), hostname);
-  // Ten megabytes are announced, and none is sent.
+  // Announces ten megabytes and sends none.
   socket.write(
     `POST /callbacks/carriers/smtp/${mailboxLine}?secret=wrong HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10000000\r\n\r\n`,
   );
-  const [answer] = (await new Promise<Buffer[]>((resolve, reject) => {
+  const [response] = (await new Promise<Buffer[]>((resolve, reject) => {
     socket.once('data', (data: Buffer) => resolve([data]));
     socket.once('error', reject);
   })) as [Buffer];
-  expect(answer.toString()).toMatch(/^HTTP\/1\.1 (401|429) /);
+  expect(response.toString()).toMatch(/^HTTP\/1\.1 (401|429) /);
   socket.destroy();
 });

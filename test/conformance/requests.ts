@@ -3,14 +3,14 @@ import { routes } from '#api/routes.ts';
 import { newId } from '#domain/ids.ts';
 import { type ApiAnswer, apiClient } from '#test/support/client.ts';
 
-/** Every endpoint that asks who is calling. */
+/** Every endpoint that requires a credential. */
 export const tenantRoutes = routes.filter((route): route is TenantRoute => route.caller !== 'anyone');
 
-/** The path of a route with its parameters filled in; those not given name nothing. */
+/** The path of a route with its parameters filled in; missing ones become ids that do not exist. */
 export const pathOf = (route: Pick<TenantRoute, 'path'>, params: Record<string, string> = {}): string =>
   route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? newId()));
 
-/** One request to a route, with an empty object for a body where it takes one. */
+/** Sends one request to a route, by default with an empty object if the route takes a body. */
 export async function call(
   url: string,
   route: TenantRoute,

@@ -31,19 +31,19 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 const withBody = tenantRoutes.filter(({ body }) => body !== undefined);
-const named = (route: TenantRoute): string => `${route.method} ${route.path}`;
+const nameOf = (route: TenantRoute): string => `${route.method} ${route.path}`;
 
-/** Asks all of them at once; the names of those whose answer is not the wanted one, and why. */
-async function wrong(
-  of: readonly TenantRoute[],
+/** Sends a request to each route. @returns each route with a wrong response, and what is wrong with it. */
+async function problemsOf(
+  tested: readonly TenantRoute[],
   ask: (route: TenantRoute) => Promise<ApiAnswer>,
   problem: (answer: ApiAnswer, route: TenantRoute) => string | false | null | undefined,
 ): Promise<string[]> {
   const found = await Promise.all(
-    of.map(async (route) => {
+    tested.map(async (route) => {
       const answer = await ask(route);
       const why = problem(answer, route) || undocumented(answer, route);
-      return why ? [`${named(route)}: ${why}`] : [];
+      return why ? [`${nameOf(route)}: ${why}`] : [];
     }),
   );
   return found.flat();
@@ -58,7 +58,7 @@ function undocumented({ status, body }: ApiAnswer, route: TenantRoute): string |
   return errorCodes(route).includes(code) ? null : `${code} is not in its document`;
 }
 
-const refused = (status: number, code: ErrorCode) => (answer: ApiAnswer) =>
+const unlessRefused = (status: number, code: ErrorCode) => (answer: ApiAnswer) =>
   (answer.status !== status || answer.body.code !== code) &&
   `${answer.status} ${answer.body.code} instead of ${status} ${code}`;
 
@@ -68,24 +68,26 @@ const raw = (route: TenantRoute, body: string, headers: Record<string, string> =
 describe('every endpoint with a body', () => {
   it('refuses malformed JSON', async () => {
     expect(withBody.length).toBeGreaterThan(20);
-    expect(await wrong(withBody, (route) => raw(route, '{"a":'), refused(400, 'INVALID_JSON'))).toEqual([]);
+    expect(
+      await problemsOf(withBody, (route) => raw(route, '{"a":'), unlessRefused(400, 'INVALID_JSON')),
+    ).toEqual([]);
   });
 
   it('refuses another content type', async () => {
     const ask = (route: TenantRoute) =>
       raw(route, 'a=1', { 'content-type': 'application/x-www-form-urlencoded' });
-    expect(await wrong(withBody, ask, refused(415, 'UNSUPPORTED_MEDIA_TYPE'))).toEqual([]);
+    expect(await problemsOf(withBody, ask, unlessRefused(415, 'UNSUPPORTED_MEDIA_TYPE'))).toEqual([]);
   });
 
-  it('refuses a list, a text and null for an object, and says where', async () => {
+  it('refuses a list, a text, a number and null instead of an object, and reports the place', async () => {
     for (const body of ['[]', '"text"', 'null', '7']) {
       const problem = (answer: ApiAnswer) =>
-        refused(400, 'VALIDATION_ERROR')(answer) || (!Array.isArray(answer.body.issues) && 'no issues');
-      expect(await wrong(withBody, (route) => raw(route, body), problem), body).toEqual([]);
+        unlessRefused(400, 'VALIDATION_ERROR')(answer) || (!Array.isArray(answer.body.issues) && 'no issues');
+      expect(await problemsOf(withBody, (route) => raw(route, body), problem), body).toEqual([]);
     }
   });
 
-  it('refuses a body that is not in the encoding it names', async () => {
+  it('refuses a body that does not match its Content-Encoding', async () => {
     const [route] = withBody;
     if (!route) throw new Error('no route');
     const as = (headers: Record<string, string>) =>
@@ -102,7 +104,7 @@ describe('every endpoint with a body', () => {
     });
   });
 
-  it('takes a caller who hangs up in the middle for no failure of its own', async () => {
+  it('does not count a client that disconnects as a failure of its own', async () => {
     const [route] = withBody;
     if (!route) throw new Error('no route');
     const requests = async (): Promise<string[]> =>
@@ -122,7 +124,7 @@ describe('every endpoint with a body', () => {
     expect(after.filter((line) => !before.includes(line)).join()).not.toContain('status="5');
   });
 
-  it('refuses what cannot be stored or is nested without end, and says where', async () => {
+  it('refuses text that cannot be stored and deep nesting, and reports the place', async () => {
     const deep = (open: string, close: string): string => open.repeat(50_000) + '1' + close.repeat(50_000);
     for (const [body, path, of = withBody] of [
       ['{"message": ["a\\u0000b"]}', 'message.0'],
@@ -133,9 +135,9 @@ describe('every endpoint with a body', () => {
       [deep('[', ']'), '0', withBody.slice(0, 2)],
     ] as const) {
       const problem = (answer: ApiAnswer) =>
-        refused(400, 'VALIDATION_ERROR')(answer) ||
+        unlessRefused(400, 'VALIDATION_ERROR')(answer) ||
         (answer.body.issues[0].path !== path && JSON.stringify(answer.body));
-      expect(await wrong(of, (route) => raw(route, body), problem), body.slice(0, 40)).toEqual([]);
+      expect(await problemsOf(of, (route) => raw(route, body), problem), body.slice(0, 40)).toEqual([]);
     }
   });
 
@@ -143,24 +145,24 @@ describe('every endpoint with a body', () => {
     const large = JSON.stringify({ message: 'x'.repeat(1024 * 1024) });
     for (let start = 0; start < withBody.length; start += 8) {
       expect(
-        await wrong(
+        await problemsOf(
           withBody.slice(start, start + 8),
           (route) => raw(route, large),
-          refused(413, 'BODY_TOO_LARGE'),
+          unlessRefused(413, 'BODY_TOO_LARGE'),
         ),
       ).toEqual([]);
     }
     const [route] = withBody;
     if (!route) throw new Error('no route');
-    expect(await chunked(route, large)).toBe(413);
+    expect(await sendChunked(route, large)).toBe(413);
   });
 });
 
 describe('every endpoint', () => {
-  it('answers only what its document says, to an empty request and to one without sense', async () => {
+  it('gives documented responses only, to an empty request and to a nonsensical one', async () => {
     const nothing = (route: TenantRoute) => call(app.url, route, keyOf(route));
     expect(
-      await wrong(tenantRoutes, nothing, ({ status }) => status >= 500 && status !== 503 && `${status}`),
+      await problemsOf(tenantRoutes, nothing, ({ status }) => status >= 500 && status !== 503 && `${status}`),
     ).toEqual([]);
     const nonsense = Object.fromEntries(
       ['limit', 'cursor', 'date', 'days', 'status', 'since', 'interval'].map((name) => [
@@ -177,23 +179,24 @@ describe('every endpoint', () => {
     const ask = (route: TenantRoute) =>
       call(app.url, route, keyOf(route), { path: `${pathOf(route)}?${query}`, body });
     expect(
-      await wrong(tenantRoutes, ask, ({ status }) => status >= 500 && status !== 503 && `${status}`),
+      await problemsOf(tenantRoutes, ask, ({ status }) => status >= 500 && status !== 503 && `${status}`),
     ).toEqual([]);
   });
 
-  it('refuses a NUL character in a query, and names the parameter', async () => {
+  it('refuses a NUL character in a query parameter by name', async () => {
     const inQuery = tenantRoutes.filter(({ query }) => query !== undefined);
     expect(inQuery.length).toBeGreaterThan(15);
     for (const name of ['id', 'search', 'address', 'correlationId', 'cursor']) {
       const ask = (route: TenantRoute) =>
         call(app.url, route, keyOf(route), { path: `${pathOf(route)}?${name}=a%00b` });
       const problem = (answer: ApiAnswer) =>
-        refused(400, 'VALIDATION_ERROR')(answer) || (answer.body.issues[0].path !== name && 'not named');
-      expect(await wrong(inQuery, ask, problem), name).toEqual([]);
+        unlessRefused(400, 'VALIDATION_ERROR')(answer) ||
+        (answer.body.issues[0].path !== name && 'not named');
+      expect(await problemsOf(inQuery, ask, problem), name).toEqual([]);
     }
   });
 
-  it('refuses a forged cursor by name, or takes it for a position', async () => {
+  it('refuses a forged cursor by name or treats it as a position', async () => {
     const paged = tenantRoutes.filter(
       ({ method, query }) =>
         method === 'GET' && query !== undefined && 'cursor' in (query as z.ZodObject).shape,
@@ -215,14 +218,14 @@ describe('every endpoint', () => {
     for (const cursor of [...forged, 'bm9uc2Vuc2U', '0', '__proto__', '%F0%9F%92%A5']) {
       const ask = (route: TenantRoute) =>
         call(app.url, route, keyOf(route), {
-          // The conversation of somebody who never wrote is a 404 whatever the cursor.
+          // A conversation that does not exist is a 404 whatever the cursor.
           path: `${pathOf(route, { address: '+14155550199' })}?cursor=${cursor}`,
         });
       const problem = ({ status, body }: ApiAnswer) => {
         if (status === 200 || status === 404) return null;
         return (status !== 400 || body.issues[0].path !== 'cursor') && `${status} ${JSON.stringify(body)}`;
       };
-      expect(await wrong(paged, ask, problem), cursor).toEqual([]);
+      expect(await problemsOf(paged, ask, problem), cursor).toEqual([]);
     }
   });
 
@@ -235,7 +238,7 @@ describe('every endpoint', () => {
           path: route.path.replaceAll(/\{\w+\}/g, encodeURIComponent(id)),
         });
       const problem = ({ status, body }: ApiAnswer, route: TenantRoute) => {
-        // A malformed id of a line request is a 400; an id is looked at before or after the body.
+        // A malformed id of a line request is a 400; the id is checked before or after the body.
         if (
           status === 400 &&
           (route.path.startsWith('/api/line-requests/') || (route.body && body.code === 'VALIDATION_ERROR'))
@@ -243,15 +246,15 @@ describe('every endpoint', () => {
           return null;
         return status !== 404 && `${status} ${body.code}`;
       };
-      expect(await wrong(withId, ask, problem), id).toEqual([]);
+      expect(await problemsOf(withId, ask, problem), id).toEqual([]);
     }
   });
 
-  it('echoes X-Request-Id, and makes one where none, or an unfit one, came', async () => {
+  it('echoes X-Request-Id and makes one if it is missing or invalid', async () => {
     const ask = (id: string | null) => (route: TenantRoute) =>
       call(app.url, route, keyOf(route), { headers: id === null ? {} : { 'x-request-id': id } });
     expect(
-      await wrong(
+      await problemsOf(
         tenantRoutes,
         ask('trace-1:a.b_c'),
         ({ headers }) => headers.get('x-request-id') !== 'trace-1:a.b_c' && 'not echoed',
@@ -259,7 +262,7 @@ describe('every endpoint', () => {
     ).toEqual([]);
     const base64 = `a/b+c=${'x'.repeat(150)}`;
     expect(
-      await wrong(
+      await problemsOf(
         tenantRoutes.slice(0, 3),
         ask(base64),
         ({ headers }) => headers.get('x-request-id') !== base64 && 'not echoed',
@@ -267,37 +270,37 @@ describe('every endpoint', () => {
     ).toEqual([]);
     const made = ({ headers }: ApiAnswer) =>
       !/^[0-9a-f-]{36}$/.test(headers.get('x-request-id') ?? '') && 'none made';
-    expect(await wrong(tenantRoutes, ask(null), made)).toEqual([]);
-    expect(await wrong(tenantRoutes.slice(0, 3), ask('not fit: <script>'), made)).toEqual([]);
+    expect(await problemsOf(tenantRoutes, ask(null), made)).toEqual([]);
+    expect(await problemsOf(tenantRoutes.slice(0, 3), ask('not fit: <script>'), made)).toEqual([]);
   });
 
-  it('is neither kept by a cache nor taken for another type than it says', async () => {
-    const kept = ({ headers }: ApiAnswer) =>
+  it('forbids caching and content sniffing', async () => {
+    const cached = ({ headers }: ApiAnswer) =>
       headers.get('cache-control') !== 'no-store' && `Cache-Control: ${headers.get('cache-control')}`;
     const sniffed = ({ headers }: ApiAnswer) =>
       headers.get('x-content-type-options') !== 'nosniff' && 'without nosniff';
     const ask = (route: TenantRoute) => call(app.url, route, keyOf(route));
-    expect(await wrong(tenantRoutes, ask, (answer) => kept(answer) || sniffed(answer))).toEqual([]);
+    expect(await problemsOf(tenantRoutes, ask, (answer) => cached(answer) || sniffed(answer))).toEqual([]);
     for (const path of ['/healthz', '/openapi.json', '/docs', '/metrics', '/invitations/x', '/nothing']) {
       const { headers } = await apiClient(app.url, '')('GET', path);
       expect(headers.get('x-content-type-options'), path).toBe('nosniff');
     }
   });
 
-  it('names the request in the body of every error, as in its header', async () => {
+  it('repeats the request id in the body of every error', async () => {
     const ask = (route: TenantRoute) =>
       call(app.url, route, keyOf(route), { headers: { 'x-request-id': 'trace-7' } });
-    const answers = new Set<number>();
+    const statuses = new Set<number>();
     const unnamed = ({ status, body }: ApiAnswer) => {
-      answers.add(status);
+      statuses.add(status);
       return status >= 400 && body.requestId !== 'trace-7' && `${status} ${body.requestId}`;
     };
-    expect(await wrong(tenantRoutes, ask, unnamed)).toEqual([]);
-    expect(answers).toContain(400);
-    expect(answers).toContain(404);
+    expect(await problemsOf(tenantRoutes, ask, unnamed)).toEqual([]);
+    expect(statuses).toContain(400);
+    expect(statuses).toContain(404);
   });
 
-  it('tells where the caller stands with its rate limit', async () => {
+  it('reports the rate limit and what remains of it', async () => {
     const problem = ({ headers }: ApiAnswer, { limit }: TenantRoute) => {
       const [total, left, reset] = ['limit', 'remaining', 'reset'].map((name) =>
         headers.get(`ratelimit-${name}`),
@@ -313,14 +316,16 @@ describe('every endpoint', () => {
         ) && `${left} left, reset in ${reset}`
       );
     };
-    expect(await wrong(tenantRoutes, (route) => call(app.url, route, keyOf(route)), problem)).toEqual([]);
+    expect(await problemsOf(tenantRoutes, (route) => call(app.url, route, keyOf(route)), problem)).toEqual(
+      [],
+    );
   });
 
-  it('refuses every other method with 405 and names those it has', async () => {
+  it('refuses every other method with 405 and lists the allowed ones', async () => {
     const paths = [...new Set(routes.filter(({ path }) => !path.includes('*')).map(({ path }) => path))];
     const found = await Promise.all(
       paths.map(async (path) => {
-        const has = new Set(routes.filter((route) => answers(route.path, path)).map(({ method }) => method));
+        const has = new Set(routes.filter((route) => matches(route.path, path)).map(({ method }) => method));
         const problems = [];
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
           if (has.has(method)) continue;
@@ -337,8 +342,8 @@ describe('every endpoint', () => {
   });
 });
 
-/** Whether a route takes the path that another one declares: a parameter takes any part. */
-const answers = (pattern: string, path: string): boolean =>
+/** Whether a route also matches the path that another one declares: a parameter matches any segment. */
+const matches = (pattern: string, path: string): boolean =>
   new RegExp(
     `^${pattern
       .replaceAll('.', '\\.')
@@ -351,12 +356,12 @@ test('every POST that creates takes an Idempotency-Key', () => {
     ({ method, responses }) => method === 'POST' && 201 in (responses as object),
   );
   expect(creating.length).toBeGreaterThan(12);
-  expect(creating.filter(({ idempotent }) => idempotent !== true).map(named)).toEqual([]);
+  expect(creating.filter(({ idempotent }) => idempotent !== true).map(nameOf)).toEqual([]);
 });
 
-describe('beside the endpoints', () => {
+describe('a path without an endpoint', () => {
   it.each(['/api/nothing', '/', '/api/messages/a/b/c', '/API/MESSAGES', '/api//messages'])(
-    '%s is a 404 in the usual shape',
+    'such as %s is a 404 in the usual shape',
     async (path) => {
       const { status, body, headers } = await apiClient(app.url, workspace.key)('GET', path);
       expect([status, body.code, typeof body.error]).toEqual([404, 'NOT_FOUND', 'string']);
@@ -364,23 +369,25 @@ describe('beside the endpoints', () => {
       expect(body.requestId).toBe(headers.get('x-request-id'));
     },
   );
+});
 
-  it('the document holds every endpoint, each under a name of its own, with every refusal', () => {
+describe('the OpenAPI document', () => {
+  it('contains every endpoint with a unique id and all its errors', () => {
     const { paths = {} } = openApiDocument(routes);
     const ids = routes.map(({ id }) => id);
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
     const missing = tenantRoutes.flatMap((route) => {
       const operation = paths[route.path]?.[route.method.toLowerCase() as 'get'];
-      if (!operation) return [named(route)];
+      if (!operation) return [nameOf(route)];
       const documented = JSON.stringify(operation.responses);
       return errorCodes(route)
         .filter((code) => !documented.includes(`\`${code}\``))
-        .map((code) => `${named(route)}: ${code}`);
+        .map((code) => `${nameOf(route)}: ${code}`);
     });
     expect(missing).toEqual([]);
   });
 
-  it('endpoints without a credential answer only what their document says', async () => {
+  it('describes every response of the endpoints that need no credential', async () => {
     const open = routes.filter((route): route is PublicRoute => route.caller === 'anyone' && !route.hidden);
     expect(open.length).toBeGreaterThan(12);
     const { paths = {} } = openApiDocument(routes);
@@ -401,13 +408,13 @@ describe('beside the endpoints', () => {
     expect(found.flat()).toEqual([]);
   });
 
-  it('the document names what is refused before any endpoint is found', () => {
+  it('lists the refusals that precede routing', () => {
     const { paths = {} } = openApiDocument(routes);
     const operations = Object.values(paths).flatMap((path) => Object.values(path) as { responses: object }[]);
     expect(operations.filter(({ responses }) => !('431' in responses))).toEqual([]);
   });
 
-  it('the document describes the parameters that every path names', () => {
+  it('describes all path parameters', () => {
     const { paths = {} } = openApiDocument(routes);
     const undescribed = Object.entries(paths).flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([method, operation]) => {
@@ -423,7 +430,7 @@ describe('beside the endpoints', () => {
   });
 });
 
-test('a workspace that is past due reads, and writes nothing but what is open to it', async () => {
+test('a workspace that is past due can read, but writes only to endpoints that stay open', async () => {
   const late = await createWorkspace(app, { subscription_status: 'past_due' });
   const admin = await signIn(app, { userId: late.ownerId, organizationId: late.id, role: 'org:admin' });
   const own = tenantRoutes.filter(({ caller }) => caller === 'workspace');
@@ -438,11 +445,11 @@ test('a workspace that is past due reads, and writes nothing but what is open to
       `${status} ${JSON.stringify(body)}`
     );
   };
-  expect(await wrong(own, ask, problem)).toEqual([]);
+  expect(await problemsOf(own, ask, problem)).toEqual([]);
 });
 
-/** Sends a body without its length; the status of the answer. */
-function chunked(route: TenantRoute, body: string): Promise<number> {
+/** Sends a body without a Content-Length. @returns the status of the response. */
+function sendChunked(route: TenantRoute, body: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = {
       authorization: keyOf(route),

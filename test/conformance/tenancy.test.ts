@@ -7,10 +7,10 @@ import { createAgency, createKey, createLine, createWorkspace, insertRow } from 
 import { signIn } from '#test/support/sessions.ts';
 import { call, pathOf, tenantRoutes } from './requests.ts';
 
-/** A workspace of an agency, with one of everything that has an id. */
+/** A workspace of an agency, with one of each resource that has an id. */
 interface World {
   authorization(route: TenantRoute): string;
-  /** The id that stands for each parameter, by the path up to it. */
+  /** The id for each path parameter, by the path before it. */
   ids: Record<string, string>;
 }
 
@@ -35,22 +35,22 @@ async function buildWorld(phone: string): Promise<World> {
   const owner = await signIn(app, { userId: agency.ownerId });
   const api = apiClient(app.url, workspace.key);
   const lineId = await createLine(app, workspace.id);
-  const made = async (method: string, path: string, body: unknown, by: ApiClient = api) => {
+  const create = async (method: string, path: string, body: unknown, by: ApiClient = api) => {
     const answer = await by(method, path, body);
     expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
     return answer.body;
   };
-  const list = (await made('POST', '/api/lists', { name: 'List' })).list._id;
-  const [lead] = (await made('POST', '/api/leads', { listId: list, leads: [{ firstName: 'Ada', phone }] }))
+  const list = (await create('POST', '/api/lists', { name: 'List' })).list._id;
+  const [lead] = (await create('POST', '/api/leads', { listId: list, leads: [{ firstName: 'Ada', phone }] }))
     .leadIds;
   const message = (
-    await made('POST', '/api/messages', { recipientPhone: phone, message: 'Hi', scheduledDate: tomorrow() })
+    await create('POST', '/api/messages', { recipientPhone: phone, message: 'Hi', scheduledDate: tomorrow() })
   )._id;
   const campaign = (
-    await made('POST', '/api/campaigns', { name: 'Campaign', steps: [{ message: 'Hi', delay: {} }] })
+    await create('POST', '/api/campaigns', { name: 'Campaign', steps: [{ message: 'Hi', delay: {} }] })
   ).campaign._id;
   const webhook = (
-    await made('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] })
+    await create('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] })
   ).webhook._id;
   const delivery = newId();
   await insertRow(app, 'events', {
@@ -68,10 +68,10 @@ async function buildWorld(phone: string): Promise<World> {
     status: 'done',
     success: false,
   });
-  await made('POST', '/simulated/carrier/inbound', { lineId, from: phone, text: 'Hi' });
+  await create('POST', '/simulated/carrier/inbound', { lineId, from: phone, text: 'Hi' });
   await eventually(async () => (await api('GET', `/api/conversations/${phone}`)).status === 200);
-  await made('POST', '/api/opt-outs', { address: phone.replace('555', '556') });
-  const job = (await made('POST', '/api/leads/check-availability', { leadIds: [lead] })).jobId;
+  await create('POST', '/api/opt-outs', { address: phone.replace('555', '556') });
+  const job = (await create('POST', '/api/leads/check-availability', { leadIds: [lead] })).jobId;
   const csv = await fetch(`${app.url}/api/lists/${list}/import`, {
     method: 'POST',
     headers: { authorization: `Bearer ${workspace.key}`, 'content-type': 'text/csv' },
@@ -81,14 +81,14 @@ async function buildWorld(phone: string): Promise<World> {
   await eventually(
     async () => (await api('GET', `/api/lists/${list}/imports/${importId}`)).body.status === 'completed',
   );
-  const invitation = (await made('POST', '/api/team/invite', { email: 'ada@example.com' })).invitation._id;
+  const invitation = (await create('POST', '/api/team/invite', { email: 'ada@example.com' })).invitation._id;
   await createKey(app, 'workspace', workspace.id);
   const key = (await apiClient(app.url, admin)('GET', '/api/keys')).body.keys[0]._id;
   const agencyKey = (await apiClient(app.url, owner)('GET', '/api/agency/keys')).body.keys[0]._id;
   const coAdmin = `user_${newId()}`;
   await insertRow(app, 'users', { id: coAdmin, email: `${coAdmin}@example.test` });
   await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
-  await made('POST', '/api/agency/admins', { email: `${newId()}@example.test` }, apiClient(app.url, owner));
+  await create('POST', '/api/agency/admins', { email: `${newId()}@example.test` }, apiClient(app.url, owner));
   const agencyInvitation = (await apiClient(app.url, owner)('GET', '/api/agency/invitations')).body
     .invitations[0]._id;
   return {
@@ -121,7 +121,7 @@ async function buildWorld(phone: string): Promise<World> {
 
 const tomorrow = (): string => new Date(Date.now() + 86_400_000).toISOString();
 
-/** What a route needs to get as far as looking for the thing it is about. */
+/** Bodies that pass validation, so that the route looks up its resource. */
 const BODIES: Record<string, object> = {
   tagConversation: { tags: ['interested'] },
   actOnLineRequest: { action: 'cancel' },
@@ -130,12 +130,12 @@ const BODIES: Record<string, object> = {
   connectLineCarrier: { provider: 'simulated', config: {} },
 };
 
-/** Answers about any address, of nobody's: what it says is the same for all. */
+/** Routes about an address as such, which belongs to no tenant. */
 const ABOUT_ADDRESSES = new Set(['getOptOut']);
 
 const withId = tenantRoutes.filter(({ path, id }) => path.includes('{') && !ABOUT_ADDRESSES.has(id));
 
-/** The path of a route to the things of a world; a parameter whose thing the world has not is a mistake in the world. */
+/** The path of a route with the ids of a world. @throws if the world has no id for a parameter. */
 function pathIn(route: TenantRoute, { ids }: World): string {
   const params: Record<string, string> = {};
   for (const { 1: name = '', index } of route.path.matchAll(/\{(\w+)\}/g)) {
@@ -149,9 +149,9 @@ function pathIn(route: TenantRoute, { ids }: World): string {
 const ask = (route: TenantRoute, of: World) =>
   call(app.url, route, mine.authorization(route), { path: pathIn(route, of), body: BODIES[route.id] ?? {} });
 
-describe('something of another tenant', () => {
+describe("another tenant's resource", () => {
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    'is not there for %s',
+    'does not exist for %s',
     async (_, route) => {
       const { status, body } = await ask(route, theirs);
       expect([status, body.code]).toEqual([404, 'NOT_FOUND']);
@@ -162,12 +162,12 @@ describe('something of another tenant', () => {
     withId
       .filter(({ method }) => method === 'GET')
       .map((route) => [`${route.method} ${route.path}`, route] as const),
-  )('(while its own is, for %s)', async (_, route) => {
+  )('does not exist, while one of its own does, for %s', async (_, route) => {
     expect((await ask(route, mine)).status).toBe(200);
   });
 });
 
-test('is in nobody else’s lists', async () => {
+test("no list contains another tenant's resources", async () => {
   const lists = tenantRoutes.filter(
     ({ method, path }) => method === 'GET' && !path.includes('{') && !path.includes('check-availability'),
   );

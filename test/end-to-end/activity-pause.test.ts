@@ -18,7 +18,7 @@ let pacer: string;
 beforeAll(async () => {
   app = await startTestApp();
   workspace = await createWorkspace(app);
-  // Slow enough to be paused in the middle, fast enough for all to be one round of work.
+  // Slow enough to be paused in the middle, fast enough for all messages to be sent in one round.
   const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 1 });
   call = apiClient(app.url, workspace.key);
   pacer = linePacerId(lineId);
@@ -32,8 +32,8 @@ const target = () => ({
 });
 const describePacer = async () => (await app.temporal.workflow.getHandle(pacer).describe()).raw;
 
-describe('an activity that an operator pauses', () => {
-  it('sends nothing until it is unpaused, and then everything once', async () => {
+describe('a line whose sending activity an operator pauses', () => {
+  it('sends nothing until the activity is unpaused, and then everything once', async () => {
     const recipients = Array.from({ length: MESSAGES }, () => phone());
     for (const recipientPhone of recipients)
       await call('POST', '/api/messages', { message: 'Hello', recipientPhone });
@@ -52,7 +52,7 @@ describe('an activity that an operator pauses', () => {
     }, 25_000);
     const before = await sent();
     expect(before.length).toBeLessThan(MESSAGES);
-    // News arrives meanwhile, and the workflow hears it: neither starts another round.
+    // The workflow handles a signal meanwhile, which starts no other round.
     const { historyLength } = (await describePacer()).workflowExecutionInfo ?? {};
     await signalWorkflow(app.temporal, pacer, workspace.id, 'messagesDue');
     await eventually(async () => {

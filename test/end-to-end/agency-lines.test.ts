@@ -53,7 +53,7 @@ const reaches = (workspace: TestWorkspace, id: string, status: string) =>
   eventually(async () => (await message(workspace, id)).status === status);
 
 describe('a line that is transferred', () => {
-  it('belongs to the other workspace alone, and comes back by one more transfer', async () => {
+  it('belongs to the target workspace alone, and can be transferred back', async () => {
     const lineId = await createLine(app, a.id);
     const moved = await transfer(lineId, b);
     expect(moved.status).toBe(200);
@@ -71,7 +71,7 @@ describe('a line that is transferred', () => {
     expect((await transfer(lineId, a)).body).toMatchObject({ fromWorkspaceId: b.id, toWorkspaceId: a.id });
     await reaches(a, await send(a, { recipientPhone: phone() }), 'delivered');
     expect(await linesOf(b)).toEqual([]);
-    // Where it is already, it stays.
+    // A transfer to its own workspace changes nothing.
     expect((await transfer(lineId, a)).body).toMatchObject({
       success: true,
       fromWorkspaceId: a.id,
@@ -79,7 +79,7 @@ describe('a line that is transferred', () => {
     });
   });
 
-  it('leaves its unsent messages behind, for another line of their workspace', async () => {
+  it('leaves its unsent messages to another line of their workspace', async () => {
     const lineId = await createLine(app, a.id);
     const later = new Date(Date.now() + 3_600_000).toISOString();
     const [named, open] = [phone(), phone()];
@@ -96,7 +96,7 @@ describe('a line that is transferred', () => {
         scheduledDate: later,
       });
     expect((await client(b)('GET', '/api/messages')).body.messages).toEqual([]);
-    // Their time has come: they leave through the second line.
+    // Once they are due, they are sent through the second line.
     await withSystem(app.pools, (db) =>
       db.query(sql.type(z.unknown())`update messages set scheduled_at = now() where workspace_id = ${a.id}`),
     );
@@ -105,7 +105,7 @@ describe('a line that is transferred', () => {
     expect(await sentTo(app, named)).toMatchObject([{ lineId: second }]);
   });
 
-  it('leaves them waiting when there is no other line, until there is one', async () => {
+  it('leaves its unsent messages waiting until their workspace has another line', async () => {
     const lineId = await createLine(app, a.id);
     const id = await send(a, {
       recipientPhone: phone(),
@@ -122,7 +122,7 @@ describe('a line that is transferred', () => {
     expect((await message(a, id)).fromLineId).toBe(spare);
   });
 
-  it('keeps what it has used of today, and the contacts it knows, on both sides', async () => {
+  it('keeps its usage of the day and its known contacts in both workspaces', async () => {
     const limits = { daily_total_limit: 4, daily_new_limit: 2 };
     const lineId = await createLine(app, a.id, 'imessage', limits);
     const [known, second] = [phone(), phone()];
@@ -136,7 +136,7 @@ describe('a line that is transferred', () => {
     await reaches(b, await send(b, { recipientPhone: known, message: 'Again' }), 'delivered');
     await eventually(async () => (await message(b, fresh)).holdReason === 'daily_new_cap');
 
-    // Back at A it has used three of four, counted once each.
+    // Back in A it has used three of four, each counted once.
     expect((await transfer(lineId, a)).body.line.usage).toMatchObject({ totalMessages: 3, newMessages: 2 });
     await reaches(a, await send(a, { recipientPhone: second, message: 'Third' }), 'delivered');
     const over = await send(a, { recipientPhone: known, message: 'Fifth of the day' });
@@ -144,19 +144,19 @@ describe('a line that is transferred', () => {
     expect((await linesOf(a))[0].usage).toMatchObject({ totalMessages: 4, newMessages: 2 });
   });
 
-  it('is waited for while it is in the middle of a send', async () => {
+  it('moves only after the send in flight has finished', async () => {
     const lineId = await createLine(app, a.id);
     const slow = phone('0009');
     const id = await send(a, { recipientPhone: slow });
     await eventually(async () => (await openAttempts(lineId)) === 1);
     const moved = await transfer(lineId, b);
     expect(moved).toMatchObject({ status: 200, body: { line: { usage: { totalMessages: 1 } } } });
-    // Its receipt comes to the line in B, and is of a message of A.
+    // The receipt arrives for the line in B but belongs to a message of A.
     await reaches(a, id, 'delivered');
     expect(await sentTo(app, slow)).toHaveLength(1);
   });
 
-  it('takes its secrets along, sealed for the other workspace', async () => {
+  it('keeps its secrets, sealed for the target workspace', async () => {
     const box = createSecretBox(app.config.encryptionKeys);
     const lineId = newId();
     const password = box.seal('hunter2', secretContext('line', a.id, lineId));
@@ -176,7 +176,7 @@ describe('a line that is transferred', () => {
     expect(box.open(String(moved['password']), secretContext('line', b.id, lineId))).toBe('hunter2');
   });
 
-  it('lets a fallback go out that is owed when it leaves', async () => {
+  it('does not prevent a fallback SMS that is due when it leaves', async () => {
     await insertRow(app, 'fallback_configs', {
       workspace_id: a.id,
       enabled: true,
@@ -199,7 +199,7 @@ describe('a line that is transferred', () => {
     expect(await sentTo(app, to)).toMatchObject([{ channel: 'sms', text: 'By SMS' }]);
   });
 
-  it('is not chosen by what was under way while it left, though it is busy where it is now', async () => {
+  it('cannot be woken for its former workspace by a transaction that overlaps the move', async () => {
     const lineId = await createLine(app, a.id);
     const pacer = linePacerId(lineId);
     await withTenant(app.pools, a.id, async (db) =>
@@ -209,7 +209,7 @@ describe('a line that is transferred', () => {
     await expect(accepting).rejects.toThrow('the line has moved to another workspace');
   });
 
-  it('is moved once by identical transfers at the same moment, and each answers where it is', async () => {
+  it('moves once on simultaneous identical transfers, each of which reports its workspace', async () => {
     const lineId = await createLine(app, a.id);
     const answers = await Promise.all(Array.from({ length: 8 }, () => transfer(lineId, b)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -217,8 +217,8 @@ describe('a line that is transferred', () => {
     expect(answers.filter(({ body }) => body.fromWorkspaceId === a.id)).toHaveLength(1);
   });
 
-  it('keeps nobody else waiting, and sends nothing, while it waits for what is under way at the carrier', async () => {
-    // More than the API has connections for what crosses workspaces.
+  it('blocks no other request and sends nothing while it waits for attempts in flight', async () => {
+    // More transfers than the API has connections for requests across workspaces.
     const lineIds = await Promise.all(Array.from({ length: 6 }, () => createLine(app, a.id)));
     const attempts = lineIds.map((lineId) => ({ id: newId(), lineId }));
     for (const { id, lineId } of attempts) {
@@ -262,7 +262,7 @@ describe('a line that is transferred', () => {
     expect(moved).toEqual(lineIds.map(() => 200));
   });
 
-  it('loses nothing when it moves to and fro under load', async () => {
+  it('loses no message when it moves back and forth under load', async () => {
     const lineId = await createLine(app, a.id);
     await createLine(app, a.id);
     await createLine(app, b.id);
@@ -315,7 +315,7 @@ describe('a transfer is refused', () => {
     ).toEqual([403, 'AGENCY_KEY_REQUIRED']);
   });
 
-  it('without a target, of no line, and of one that is not set up', async () => {
+  it('without a target, without a line, and for a line that is not active', async () => {
     const lineId = await createLine(app, a.id, 'imessage', { provisioning_status: 'provisioning' });
     expect(await codeOf(transfer(lineId, b))).toEqual([409, 'CONFLICT']);
     expect(await codeOf(api('POST', '/api/agency/lines', { action: 'transfer', lineId }))).toEqual([
@@ -333,7 +333,7 @@ describe('a transfer is refused', () => {
 });
 
 describe('deleting a line', () => {
-  it('is for the signed-in owner, neither for a key nor for a co-admin', async () => {
+  it('requires the session of the agency owner, not a key or a co-admin', async () => {
     const coAdmin = `user_${newId()}`;
     await insertRow(app, 'users', { id: coAdmin, email: `${coAdmin}@example.test` });
     await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
@@ -371,7 +371,7 @@ const openAttempts = (lineId: string): Promise<number> =>
     select count(*) from attempts where line_id = ${lineId} and outcome is null`),
   );
 
-/** A line comes to a workspace, as from the agency: what waited there for any line is its to send. */
+/** Transfers a new line to a workspace, where it takes over the messages that wait for any line. */
 async function createLineAndAdopt(workspace: TestWorkspace): Promise<void> {
   await transfer(await createLine(app, b.id), workspace);
 }

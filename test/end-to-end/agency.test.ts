@@ -15,18 +15,18 @@ beforeAll(async () => {
   app = await startTestApp();
 });
 afterAll(() => app.stop());
-// An agency of its own for each group: what one makes is not in the other's lists.
-const begin = async (): Promise<void> => {
+// Each group has its own agencies, so that lists contain only what the group creates.
+const createAgencies = async (): Promise<void> => {
   [agency, other] = await Promise.all([createAgency(app), createAgency(app)]);
   [api, otherApi] = [apiClient(app.url, agency.key), apiClient(app.url, other.key)];
 };
 const clientOf = (agencyId: string, name = 'Client') => createWorkspace(app, { agency_id: agencyId, name });
 
 describe('subaccounts', () => {
-  beforeAll(begin);
+  beforeAll(createAgencies);
   const input = { name: 'Acme', legalName: 'Acme Ltd.', timezone: 'Europe/Berlin' };
 
-  it('are made with a key that works at once, and the agency owner as their owner', async () => {
+  it('are created with a working key and the agency owner as their owner', async () => {
     const { status, body } = await api('POST', '/api/agency/subaccounts', input);
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -51,7 +51,7 @@ describe('subaccounts', () => {
     expect((await client('GET', '/api/analytics/conversations?date=2026-03-02')).body.timezone).toBe(
       'Europe/Berlin',
     );
-    // The key is listed without itself, and can be revoked.
+    // The key is listed without its secret and can be revoked.
     const session = apiClient(
       app.url,
       await signIn(app, { userId: agency.ownerId, organizationId: id, role: 'org:admin' }),
@@ -63,7 +63,7 @@ describe('subaccounts', () => {
     expect((await client('GET', '/api/lines/by-user')).status).toBe(401);
   });
 
-  it('are listed with their lines counted, and for their own agency only', async () => {
+  it('are listed with their line counts, for their own agency only', async () => {
     const { idpOrgId } = (await api('POST', '/api/agency/subaccounts', { ...input, name: 'Counted' })).body
       .subAccount;
     await createLine(app, idpOrgId);
@@ -83,9 +83,9 @@ describe('subaccounts', () => {
   it.each([
     ['no name', { legalName: 'Acme Ltd.', timezone: 'UTC' }],
     ['an empty name', { ...input, name: ' ' }],
-    ['a zone that is not there', { ...input, timezone: 'Europe/Atlantis' }],
-    ['an offset for a zone', { ...input, timezone: '+02:00' }],
-    ['a number for a name', { ...input, name: 7 }],
+    ['an unknown zone', { ...input, timezone: 'Europe/Atlantis' }],
+    ['an offset instead of a zone', { ...input, timezone: '+02:00' }],
+    ['a number as the name', { ...input, name: 7 }],
   ])('are refused with %s', async (_, body) => {
     expect(await api('POST', '/api/agency/subaccounts', body)).toMatchObject({
       status: 400,
@@ -93,26 +93,26 @@ describe('subaccounts', () => {
     });
   });
 
-  it('are made once for each Idempotency-Key, whose answer is kept sealed', async () => {
+  it('are created once per Idempotency-Key, which returns the same workspace key', async () => {
     const header = { 'idempotency-key': `make-${newId()}` };
-    const make = (body: object = input) => api('POST', '/api/agency/subaccounts', body, header);
-    const answers = await Promise.all([make(), make(), make()]);
+    const create = (body: object = input) => api('POST', '/api/agency/subaccounts', body, header);
+    const answers = await Promise.all([create(), create(), create()]);
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
     expect(new Set(answers.map(({ body }) => body.workspaceApiKey)).size).toBe(1);
     expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(2);
-    expect(await make({ ...input, name: 'Another' })).toMatchObject({
+    expect(await create({ ...input, name: 'Another' })).toMatchObject({
       status: 409,
       body: { code: 'IDEMPOTENCY_KEY_REUSED' },
     });
-    // The same key of another agency is another key.
+    // Another agency may use the same key.
     expect(
       (await otherApi('POST', '/api/agency/subaccounts', input, header)).headers.get('idempotent-replayed'),
     ).toBeNull();
   });
 });
 
-describe('webhooks', () => {
-  beforeAll(begin);
+describe("an agency's webhooks", () => {
+  beforeAll(createAgencies);
   const input = { url: 'http://127.0.0.1:9/hook', events: ['message.sent', 'message.reply'], name: 'CRM' };
 
   it('are registered for one client, listed, and removed', async () => {
@@ -138,7 +138,7 @@ describe('webhooks', () => {
     expect(listed.webhooks).toMatchObject([{ _id: webhook._id, workspaceId: first.id }]);
     expect(JSON.stringify(listed)).not.toContain('whsec_');
     expect(listed.workspacesWithoutWebhook).toEqual([{ workspaceId: second.id, name: 'Second' }]);
-    // The client sees it as its own.
+    // The client can read it with its own key.
     expect((await apiClient(app.url, first.key)('GET', `/api/webhooks/${webhook._id}`)).status).toBe(200);
 
     expect(await otherApi('DELETE', `/api/agency/webhooks/${webhook._id}`)).toMatchObject({
@@ -166,7 +166,7 @@ describe('webhooks', () => {
     },
   );
 
-  it('are refused for nobody, for a stranger, for an unknown event and an unfit URL', async () => {
+  it("are refused without a workspace, for another agency's client, an unknown event or a forbidden URL", async () => {
     const stranger = await clientOf(other.id);
     const refusal = async (body: object) => {
       const { status, body: answer } = await api('POST', '/api/agency/webhooks', { ...input, ...body });
@@ -187,7 +187,7 @@ describe('webhooks', () => {
 });
 
 describe('co-admins', () => {
-  beforeAll(begin);
+  beforeAll(createAgencies);
   const session = async (userId: string): Promise<ApiClient> =>
     apiClient(app.url, await signIn(app, { userId }));
 
@@ -208,7 +208,7 @@ describe('co-admins', () => {
     return [status, body.code];
   };
 
-  it('are invited by email, and act for the agency from when they accept, signed in, until they are removed', async () => {
+  it('are invited by email and act for the agency from accepting while signed in until they are removed', async () => {
     const [owner, casey, stranger] = [
       await session(agency.ownerId),
       await person('Casey'),
@@ -260,7 +260,7 @@ describe('co-admins', () => {
     expect((await owner('DELETE', `/api/agency/admins/${agency.ownerId}`)).status).toBe(404);
   });
 
-  it('are invited with the same answer, and the same email, whether or not they have an account', async () => {
+  it('are invited with the same response and email whether or not they have an account', async () => {
     const owner = await session(agency.ownerId);
     const email = `nobody.${newId()}@example.test`;
     const invited = await owner('POST', '/api/agency/admins', { email });
@@ -268,7 +268,7 @@ describe('co-admins', () => {
     const link = await linkTo(email);
     const casey = await person('Casey');
     expect((await casey.as('POST', link)).status).toBe(403);
-    // Whoever reads that mailbox signs up, and is the person of that address from then on.
+    // A new user who opens the emailed link gets that address.
     const newcomer = await session(`user_${newId()}`);
     expect((await newcomer('POST', link)).status).toBe(200);
     expect((await newcomer('GET', '/api/agency/subaccounts')).status).toBe(200);
@@ -278,7 +278,7 @@ describe('co-admins', () => {
     ]);
   });
 
-  it('accept by a form as well, where they have no client but the browser', async () => {
+  it('can accept with a form in the browser', async () => {
     const casey = await person('Casey');
     await (
       await session(agency.ownerId)
@@ -291,7 +291,7 @@ describe('co-admins', () => {
     expect((await casey.as('GET', '/api/agency/subaccounts')).status).toBe(200);
   });
 
-  it('have no use for an invitation that was withdrawn', async () => {
+  it('cannot accept an invitation that was withdrawn', async () => {
     const [owner, casey] = [await session(agency.ownerId), await person('Casey')];
     await owner('POST', '/api/agency/admins', { email: casey.email });
     const link = await linkTo(casey.email);
@@ -301,7 +301,7 @@ describe('co-admins', () => {
     expect(await codeOf(casey.as('GET', '/api/agency/subaccounts'))).toEqual([403, 'NOT_AN_AGENCY']);
   });
 
-  it('get one email an hour, and an agency invites twenty times an hour', async () => {
+  it('get one invitation email an hour, and an agency may send twenty invitations an hour', async () => {
     const inviter = await createAgency(app);
     const owner = await session(inviter.ownerId);
     const email = `often.${newId()}@example.test`;
@@ -318,7 +318,7 @@ describe('co-admins', () => {
     expect((await (await session(agency.ownerId))('POST', '/api/agency/admins', { email })).status).toBe(202);
   });
 
-  it('choose among several agencies by X-Agency-Id, and work for their own unless they do', async () => {
+  it('choose among several agencies by X-Agency-Id, and act for their own by default', async () => {
     const [mine, first, second, foreign] = await Promise.all([1, 2, 3, 4].map(() => createAgency(app)));
     const join = async (to: { ownerId: string }, who: { email: string; as: ApiClient }) => {
       await (
@@ -350,7 +350,7 @@ describe('co-admins', () => {
     await create(ownerOfMine.as, 'by name', first!.id);
     expect(await clientsOf(mine!)).toEqual(['by default']);
     expect(await clientsOf(first!)).toEqual(['by name']);
-    // The rights are those in the agency that was named.
+    // The rights are those in the agency of the header.
     expect(
       await codeOf(ownerOfMine.as('GET', '/api/agency/admins', undefined, { 'x-agency-id': first!.id })),
     ).toEqual([403, 'AGENCY_OWNER_REQUIRED']);
@@ -372,7 +372,7 @@ describe('co-admins', () => {
     expect(await clientsOf(second!)).toEqual(['in the oldest membership']);
   });
 
-  it('and cards are out of reach of any key', async () => {
+  it('cannot be managed with a key, and neither can billing', async () => {
     for (const path of ['/api/agency/billing', '/api/agency/members', '/api/agency/admins']) {
       expect(await api('GET', path)).toMatchObject({ status: 403, body: { code: 'SESSION_REQUIRED' } });
     }

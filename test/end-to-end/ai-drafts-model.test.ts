@@ -29,7 +29,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-describe('a model that fails', () => {
+describe('a model', () => {
   it.each([
     ['timeout', 'did not respond within 1 s'],
     ['429', 'rate limit is reached'],
@@ -37,7 +37,7 @@ describe('a model that fails', () => {
     ['500', 'responded 500'],
     ['garbage', 'not the JSON that was asked for'],
     ['refusal', 'refused to answer'],
-  ])('%s leaves no draft, and tells the operator', async (fault, reason) => {
+  ])('that fails with %s leaves no draft, and operators see the reason', async (fault, reason) => {
     const desk = await copilot(app, receiver, { instructions: `simulate:${fault}` });
     const contact = phone();
     await hears(desk, contact, 'Anybody there?');
@@ -48,7 +48,7 @@ describe('a model that fails', () => {
     expect(await messagesOf(desk)).toEqual([]);
   });
 
-  it('cannot have the lead read out by a template', async () => {
+  it("cannot insert the lead's fields by a template", async () => {
     const desk = await copilot(app, receiver, { instructions: 'simulate:template' });
     const draft = await drafted(desk);
     expect(draft.draftMessage).toBe('Hi { { notes }}{ % assign a = 1 %}');
@@ -56,7 +56,7 @@ describe('a model that fails', () => {
 });
 
 describe('a hostile contact', () => {
-  it('changes neither what the model is told to do, nor is anything sent', async () => {
+  it('can neither change the instructions to the model nor cause a message to be sent', async () => {
     const instructions = `Only ever be kind, says ${newId()}.`;
     const desk = await copilot(app, receiver, { instructions });
     await Promise.all(HOSTILE_REPLIES.map((text) => hears(desk, phone(), text)));

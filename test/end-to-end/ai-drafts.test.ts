@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 describe('a reply in copilot mode', () => {
-  it('is drafted and reported by an event, but not sent', async () => {
+  it('gets a draft and an event, but no message', async () => {
     const desk = await copilot(app, receiver, {
       instructions: 'Be brief.',
       documents: [{ title: 'Hours', text: 'Open from 9 to 5.' }],
@@ -83,7 +83,7 @@ describe('a reply in copilot mode', () => {
     expect(metrics).toMatchObject({ replied: 1, uniqueReplied: 1, positiveReplied: 1, positivePct: 1 });
   });
 
-  it('is sent when it is approved, from the line it came to, and told of once it has left', async () => {
+  it('is answered by an approved draft, from the same line, with an event once it is sent', async () => {
     const desk = await copilot(app, receiver);
     await createLine(app, desk.workspace.id);
     const draft = await drafted(desk);
@@ -111,7 +111,7 @@ describe('a reply in copilot mode', () => {
     });
   });
 
-  it('is sent as it was edited, by the dashboard', async () => {
+  it('is answered by the draft as it was edited in the dashboard', async () => {
     const desk = await copilot(app, receiver);
     const contact = phone();
     await createLead(app, desk.workspace.id, { phones: [contact] });
@@ -134,7 +134,7 @@ describe('a reply in copilot mode', () => {
     });
   });
 
-  it('is not sent when it is rejected or claimed', async () => {
+  it('is not answered by a draft that is rejected or claimed', async () => {
     const desk = await copilot(app, receiver);
     const rejected = await drafted(desk);
     expect((await act(desk, rejected.replyId, 'reject')).body).toEqual({
@@ -157,21 +157,24 @@ describe('a reply in copilot mode', () => {
   });
 });
 
-describe('the first action', () => {
-  it.each(['approve', 'reject', 'mark_sent'] as const)('%s wins over all later ones', async (first) => {
-    const desk = await copilot(app, receiver);
-    const draft = await drafted(desk);
-    const status = { approve: 'approved', reject: 'rejected', mark_sent: 'claimed' }[first];
-    expect((await act(desk, draft.replyId, first)).status).toBe(200);
-    for (const action of ['approve', 'reject', 'mark_sent']) {
-      expect(await act(desk, draft.replyId, action)).toMatchObject({
-        status: 409,
-        body: { code: 'DRAFT_ALREADY_RESOLVED', status, approvalChannel: 'api' },
-      });
-    }
-  });
+describe('the first action on a draft', () => {
+  it.each(['approve', 'reject', 'mark_sent'] as const)(
+    'is final: after %s all later ones are refused',
+    async (first) => {
+      const desk = await copilot(app, receiver);
+      const draft = await drafted(desk);
+      const status = { approve: 'approved', reject: 'rejected', mark_sent: 'claimed' }[first];
+      expect((await act(desk, draft.replyId, first)).status).toBe(200);
+      for (const action of ['approve', 'reject', 'mark_sent']) {
+        expect(await act(desk, draft.replyId, action)).toMatchObject({
+          status: 409,
+          body: { code: 'DRAFT_ALREADY_RESOLVED', status, approvalChannel: 'api' },
+        });
+      }
+    },
+  );
 
-  it('is one of fifty at the same moment, with no worker running', async () => {
+  it('is exactly one of fifty simultaneous ones, even without a worker', async () => {
     const desk = await copilot(app, receiver);
     const draft = await drafted(desk);
     await app.stopWorker();
@@ -203,7 +206,7 @@ describe('the first action', () => {
     expect(messages.filter(({ source }) => source === 'inbox')).toHaveLength(5);
   });
 
-  it('may be an answer by hand, which is told of once', async () => {
+  it('may be a reply from the inbox, which causes one event', async () => {
     const desk = await copilot(app, receiver);
     const draft = await drafted(desk);
     const to = draft.conversationRecipient;
@@ -227,7 +230,7 @@ describe('the first action', () => {
     expect(told(desk, 'message.ai_draft_approved')).toHaveLength(1);
   });
 
-  it('names nothing of another workspace, nor what is no draft', async () => {
+  it("cannot concern another workspace's draft or an unknown one", async () => {
     const [desk, other] = [await copilot(app, receiver), await copilot(app, receiver)];
     const draft = await drafted(desk);
     expect((await act(other, draft.replyId, 'approve')).status).toBe(404);
@@ -238,8 +241,8 @@ describe('the first action', () => {
   });
 });
 
-describe('a contact who goes on writing', () => {
-  it('supersedes the draft', async () => {
+describe('a contact who keeps writing', () => {
+  it('makes the earlier draft superseded', async () => {
     const desk = await copilot(app, receiver);
     const first = await drafted(desk, phone(), 'Is it free?');
     await hears(desk, first.conversationRecipient, 'And how large?');
@@ -256,7 +259,7 @@ describe('a contact who goes on writing', () => {
     await ended(desk, first.replyId);
   });
 
-  it('is drafted for once, after the last message', async () => {
+  it('gets one draft, after the last message', async () => {
     const desk = await copilot(app, receiver, { debounceSeconds: 2 });
     const contact = phone();
     for (const text of ['Hello', 'one more thing:', 'are pets allowed?']) await hears(desk, contact, text);
@@ -266,7 +269,7 @@ describe('a contact who goes on writing', () => {
     expect(await requestsAbout(desk, 'one more thing:')).toHaveLength(1);
   });
 
-  it('is not drafted for once a person has answered', async () => {
+  it('gets no draft after a person has replied', async () => {
     const desk = await copilot(app, receiver, { debounceSeconds: 600 });
     const contact = phone();
     await hears(desk, contact, 'A question for a person?');
@@ -279,7 +282,7 @@ describe('a contact who goes on writing', () => {
     expect((await act(desk, replyId, 'approve')).status).toBe(404);
   });
 
-  it('is not drafted for by an opt-out, a machine, or where the copilot is off', async () => {
+  it('gets no draft for an opt-out, for an automatic reply or with the copilot off', async () => {
     const desk = await copilot(app, receiver);
     const [stopped, machine, normal] = [phone(), phone(), phone()];
     await hears(desk, stopped, 'STOP');
@@ -296,7 +299,7 @@ describe('a contact who goes on writing', () => {
   });
 });
 
-/** What a channel beside the HTTP API does. */
+/** Decides about a draft through a channel other than the HTTP API. */
 async function decide(
   { workspace }: Copilot,
   replyId: string,
@@ -317,22 +320,25 @@ async function decide(
   );
 }
 
-describe('the channels', () => {
-  it.each(ApprovalChannel.options)('%s settles a draft, and the events say so', async (channel) => {
-    const desk = await copilot(app, receiver);
-    const [approved, rejected] = [await drafted(desk), await drafted(desk)];
-    expect(await decide(desk, approved.replyId, 'approve', channel)).toMatchObject({ status: 'approved' });
-    expect(await decide(desk, rejected.replyId, 'reject', channel)).toMatchObject({ status: 'rejected' });
-    expect(await act(desk, approved.replyId, 'reject')).toMatchObject({
-      status: 409,
-      body: { approvalChannel: channel },
-    });
-    for (const event of ['message.ai_draft_approved', 'message.ai_draft_rejected']) {
-      const [payload] = await eventually(async () => {
-        const events = told(desk, event);
-        return events.length > 0 && events;
+describe('a draft', () => {
+  it.each(ApprovalChannel.options)(
+    'can be decided through the channel %s, which its events name',
+    async (channel) => {
+      const desk = await copilot(app, receiver);
+      const [approved, rejected] = [await drafted(desk), await drafted(desk)];
+      expect(await decide(desk, approved.replyId, 'approve', channel)).toMatchObject({ status: 'approved' });
+      expect(await decide(desk, rejected.replyId, 'reject', channel)).toMatchObject({ status: 'rejected' });
+      expect(await act(desk, approved.replyId, 'reject')).toMatchObject({
+        status: 409,
+        body: { approvalChannel: channel },
       });
-      expect(payload.data.approvalChannel).toBe(channel);
-    }
-  });
+      for (const event of ['message.ai_draft_approved', 'message.ai_draft_rejected']) {
+        const [payload] = await eventually(async () => {
+          const events = told(desk, event);
+          return events.length > 0 && events;
+        });
+        expect(payload.data.approvalChannel).toBe(channel);
+      }
+    },
+  );
 });

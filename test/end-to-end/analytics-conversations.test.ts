@@ -14,14 +14,14 @@ afterAll(() => app.stop());
 describe('GET /api/analytics/conversations', () => {
   const PATH = '/api/analytics/conversations';
 
-  it('lists the conversations of a day, most recent activity first', async () => {
+  it('lists the conversations of a day, the most recent activity first', async () => {
     const { id, key } = await createWorkspace(app);
     const leadId = await createLead(app, id, { first_name: 'Ada', last_name: 'Lovelace' });
     await outbound(app, id, ADA, '2026-03-02T08:00:00Z', { lead_id: leadId, line_id: LINE, body: 'Hello' });
     await outbound(app, id, ADA, '2026-03-02T09:00:00Z', { lead_id: leadId, line_id: LINE });
     await inbound(app, id, ADA, '2026-03-02T10:00:00Z', { line_id: LINE, body: 'Yes?' });
     await outbound(app, id, BOB, '2026-03-02T11:00:00Z', { recipient_name: 'Bob', body: 'Hi Bob' });
-    // Written days before, sent on the day; canceled; of the day before.
+    // Created days before but sent on the day; canceled; sent on the day before.
     await outbound(app, id, CY, '2026-02-27T11:00:00Z', { sent_at: new Date('2026-03-02T07:00:00Z') });
     await outbound(app, id, DEE, '2026-03-02T12:00:00Z', { status: 'canceled' });
     await outbound(app, id, DEE, '2026-03-01T12:00:00Z');
@@ -80,7 +80,7 @@ describe('GET /api/analytics/conversations', () => {
     });
   });
 
-  it('cuts the day in the zone asked for, else in that of the workspace, across a change of the clocks', async () => {
+  it('takes the day in the requested zone, else in that of the workspace, even when the clocks change', async () => {
     const { id, key } = await createWorkspace(app, { timezone: 'America/New_York' });
     // The clocks go forward on 8 March 2026: that day has 23 hours, from 05:00 UTC to 04:00 UTC.
     for (const [address, at] of [
@@ -99,7 +99,7 @@ describe('GET /api/analytics/conversations', () => {
     expect(await phones('date=2026-03-09&tz=Asia/Tokyo')).toEqual([DEE, CY]);
   });
 
-  it('lists 60 at the most and tells how many there are', async () => {
+  it('lists at most 60 and reports the total', async () => {
     const { id, key } = await createWorkspace(app);
     for (let n = 0; n < 65; n++)
       await outbound(app, id, `+1415555${1000 + n}`, new Date(Date.UTC(2026, 2, 2, 8, n)).toISOString());
@@ -109,7 +109,7 @@ describe('GET /api/analytics/conversations', () => {
     expect(body.conversations[0].phone).toBe('+14155551064');
   });
 
-  it('refuses a day that is missing, malformed or not there', async () => {
+  it('refuses a day that is missing, malformed or does not exist', async () => {
     const api = apiClient(app.url, (await createWorkspace(app)).key);
     for (const query of [
       '',

@@ -31,7 +31,7 @@ describe('GET /api/analytics/timeseries', () => {
 
   const series = async (query: string) => (await api('GET', `${PATH}?${query}`)).body.series;
 
-  it('has every day, with zeros where nothing happened, and 23 hours in one of them', async () => {
+  it('includes every day, with zeros for idle ones and 23 hours when the clocks change', async () => {
     const days = await series('dateFrom=2026-03-06&dateTo=2026-03-09');
     expect(
       days.map(({ start, sent, replied }: { start: string; sent: number; replied: number }) => [
@@ -55,7 +55,7 @@ describe('GET /api/analytics/timeseries', () => {
     expect(await series('interval=hour&dateFrom=2026-03-08&dateTo=2026-03-08')).toHaveLength(23);
   });
 
-  it('begins weeks on Monday and counts a contact once in each', async () => {
+  it('starts weeks on Monday and counts a contact once per week', async () => {
     const weeks = await series('interval=week&dateFrom=2026-03-02&dateTo=2026-03-09&tz=UTC');
     expect(
       weeks.map(({ start, reached, sent }: { start: string; reached: number; sent: number }) => [
@@ -69,7 +69,7 @@ describe('GET /api/analytics/timeseries', () => {
     ]);
   });
 
-  it('adds up to what the whole window has', async () => {
+  it('adds up to the metrics of the whole window', async () => {
     const window = 'dateFrom=2026-03-07T10:00:00Z&dateTo=2026-03-09T03:30:00Z';
     const { sent } = (await api('GET', `/api/analytics?${window}`)).body.metrics;
     const hours = await series(`interval=hour&${window}`);
@@ -77,7 +77,7 @@ describe('GET /api/analytics/timeseries', () => {
     expect(sent).toBe(3);
   });
 
-  it('refuses more points than anyone can read', async () => {
+  it('refuses too many points, unknown intervals and impossible windows', async () => {
     expect((await api('GET', `${PATH}?interval=hour&dateFrom=2026-01-01&dateTo=2026-03-01`)).status).toBe(
       400,
     );
@@ -103,7 +103,7 @@ describe('GET /api/analytics/timeseries', () => {
   });
 });
 
-test('finds a window of a large workspace by its indexes', async () => {
+test('analytics of a window in a large workspace use indexes', async () => {
   const { id } = await createWorkspace(app);
   await withSystem(app.pools, (db) =>
     db.query(sql.type(z.unknown())`

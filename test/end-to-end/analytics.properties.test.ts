@@ -9,9 +9,9 @@ import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, insertRow } from '#test/support/factories.ts';
 
 /**
- * Every metric beside an independent count, which knows nothing of SQL, over whatever a workspace may have: all
- * statuses, fallbacks, opt-outs, automatic answers, tags that changed, a line that came from another workspace, bounds
- * on the very instant of a message, days of 23, 24, 23½ and 25 hours.
+ * Compares every metric with an independent count without SQL, over arbitrary workspaces: all statuses, fallbacks,
+ * opt-outs, automatic replies, changed tags, a line from another workspace, bounds at the exact instant of a message,
+ * days of 23, 24, 23½ and 25 hours.
  */
 let app: TestApp;
 beforeAll(async () => {
@@ -113,7 +113,7 @@ const world = fc.constantFrom(...Object.keys(DAYS)).chain((zone) => {
   });
 });
 
-test('counts what an independent count over the same messages does', async () => {
+test('every metric equals an independent count over the same messages', async () => {
   await fc.assert(
     fc.asyncProperty(world, async ({ zone, sent, replies, tags, retagged, filters }) => {
       const { id, key } = await createWorkspace(app, { timezone: zone });

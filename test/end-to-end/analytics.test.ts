@@ -59,7 +59,7 @@ describe('GET /api/analytics', () => {
     await outbound(app, stranger.id, ADA, '2026-03-02T12:00:00Z', { line_id: LINE, campaign_id: CAMPAIGN });
   });
 
-  it('counts by the definitions', async () => {
+  it('counts as documented', async () => {
     const { status, body } = await api('GET', '/api/analytics');
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -80,7 +80,7 @@ describe('GET /api/analytics', () => {
     });
   });
 
-  it('narrows down by each filter', async () => {
+  it('applies each filter', async () => {
     expect(await metrics(`?campaignId=${CAMPAIGN}`)).toMatchObject({
       reached: 2,
       sent: 2,
@@ -105,7 +105,7 @@ describe('GET /api/analytics', () => {
     });
   });
 
-  it('takes both bounds in', async () => {
+  it('includes both bounds', async () => {
     const own = await createWorkspace(app);
     const at = '2026-03-02T12:00:00.123';
     await outbound(app, own.id, ADA, `${at}Z`, { created_at: `${at}900Z` });
@@ -127,7 +127,7 @@ describe('GET /api/analytics', () => {
     });
   });
 
-  it('reads a date as that day in the time zone of the workspace', async () => {
+  it("interprets a date as the day in the workspace's time zone", async () => {
     const { id, key } = await createWorkspace(app, { timezone: 'America/New_York' });
     for (const at of [
       '2026-03-07T04:59:59Z',
@@ -144,14 +144,14 @@ describe('GET /api/analytics', () => {
     expect(body.filter).toEqual({ dateFrom: '2026-03-07', dateTo: '2026-03-07' });
   });
 
-  it('reads a time without an offset, or without seconds, as one in the time zone of the workspace', async () => {
+  it("interprets a time without an offset, even without seconds, in the workspace's time zone", async () => {
     const noon = 'dateFrom=2026-03-02T07:00:00&dateTo=2026-03-02T07:00';
     expect(await metrics(`?${noon}`)).toMatchObject({ sent: 2, replied: 0 });
     expect(await metrics('?dateFrom=2026-03-02T12:00Z&dateTo=2026-03-02T12:00Z')).toMatchObject({ sent: 2 });
     expect(await metrics('?dateFrom=0001-01-01&dateTo=9999-12-31')).toMatchObject({ sent: 4, replied: 4 });
   });
 
-  it('intersects the filters and says which were applied', async () => {
+  it('combines filters and reports those it applied', async () => {
     const query = `lineId=${LINE}&userId=${AUTHOR}&dateFrom=2026-03-03T00:00:00Z&dateTo=2026-03-09T00:00:00Z`;
     const { body } = await api('GET', `/api/analytics?${query}&unknown=1`);
     expect(body.metrics).toEqual({ ...NONE, reached: 1, sent: 1 });
@@ -164,7 +164,7 @@ describe('GET /api/analytics', () => {
     expect(await metrics(`?campaignId=${CAMPAIGN}&userId=${AUTHOR}`)).toEqual(NONE);
   });
 
-  it('gives zeros for what is not there, 400 for what cannot be', async () => {
+  it('returns zeros for unknown ids and 400 for invalid filters', async () => {
     expect(await metrics(`?lineId=${newId()}`)).toEqual(NONE);
     for (const query of [
       'lineId=123',
@@ -180,7 +180,7 @@ describe('GET /api/analytics', () => {
     }
   });
 
-  it('answers 501 to agencyId, 401 without a credential, and takes a session', async () => {
+  it('returns 501 for agencyId and 401 without a credential, and accepts a session', async () => {
     expect(await api('GET', '/api/analytics?agencyId=agency_1')).toMatchObject({
       status: 501,
       body: { code: 'AGENCY_NOT_AVAILABLE' },
@@ -195,7 +195,7 @@ describe('GET /api/analytics', () => {
 });
 
 describe('GET /api/agency/overview', () => {
-  it('adds up the workspaces of the agency over the days asked for, and no others', async () => {
+  it("sums the agency's workspaces only, over the requested days", async () => {
     const agency = await createAgency(app);
     const [first, second] = [
       await createWorkspace(app, { agency_id: agency.id, name: 'First' }),

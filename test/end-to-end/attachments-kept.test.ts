@@ -41,7 +41,7 @@ async function send(attachmentUrl: string, fields = {}): Promise<{ id: string; t
 
 const inAWeek = { scheduledDate: new Date(Date.now() + 7 * DAY_MS).toISOString() };
 
-/** Lets files grow older by so many days. */
+/** Makes files older by a number of days. */
 const age = (days: number) =>
   withSystem(app.pools, (db) =>
     db.query(sql.type(z.unknown())`
@@ -49,10 +49,10 @@ const age = (days: number) =>
       where workspace_id = ${workspace.id}`),
   );
 
-const trim = () =>
+const runRetention = () =>
   app.temporal.workflow.execute('retention', { taskQueue: MAIN_QUEUE, workflowId: `retention-${newId()}` });
 
-const opens = async (links: Record<string, string>) =>
+const statusesOf = async (links: Record<string, string>) =>
   Object.fromEntries(
     await Promise.all(
       Object.entries(links).map(async ([name, link]) => [name, (await fetch(link)).status] as const),
@@ -62,7 +62,7 @@ const opens = async (links: Record<string, string>) =>
 const filesStored = async (): Promise<number> =>
   (await readdir(join(app.config.storage.folder, workspace.id))).length;
 
-test('uploads are deleted once their link has ended, but none that something still needs', async () => {
+test('uploads are deleted after their links expire, except those that are still needed', async () => {
   const uploads = {
     unused: await photo(),
     scheduled: await photo(),
@@ -93,13 +93,13 @@ test('uploads are deleted once their link has ended, but none that something sti
   const everything = { ...uploads, theirs };
   const stored = await filesStored();
 
-  // A link ends within 366 days, and a carrier has a week to fetch what was sent in its last minute.
+  // Links expire within 366 days, and a carrier has another week to fetch files sent at the last minute.
   await age(373);
-  await trim();
-  expect(new Set(Object.values(await opens(everything)))).toEqual(new Set([200]));
+  await runRetention();
+  expect(new Set(Object.values(await statusesOf(everything)))).toEqual(new Set([200]));
 
   await age(2);
-  await trim();
+  await runRetention();
   const needed = {
     scheduled: 200,
     otherwiseSpelled: 200,
@@ -108,19 +108,19 @@ test('uploads are deleted once their link has ended, but none that something sti
     voice: 200,
     theirs: 200,
   };
-  expect(await opens(everything)).toEqual({ ...needed, unused: 404, canceled: 404 });
+  expect(await statusesOf(everything)).toEqual({ ...needed, unused: 404, canceled: 404 });
   expect(await filesStored()).toBe(stored - 2);
 
-  // What was needed is looked at again: a week after it was sent, nobody fetches a file any more.
+  // Files that were needed are checked again: a week after the send, carriers no longer fetch them.
   await withSystem(app.pools, (db) =>
     db.query(sql.type(z.unknown())`
       update messages set sent_at = sent_at - interval '8 days' where workspace_id = ${workspace.id}`),
   );
   await api('POST', `/api/messages/${first.id}/cancel`);
   await age(2);
-  await trim();
+  await runRetention();
   const left = { otherwiseSpelled: 200, campaign: 200, theirs: 200 };
-  expect(await opens(everything)).toEqual({
+  expect(await statusesOf(everything)).toEqual({
     ...left,
     unused: 404,
     canceled: 404,
@@ -128,6 +128,6 @@ test('uploads are deleted once their link has ended, but none that something sti
     lately: 404,
     voice: 404,
   });
-  // The voice note went with its audio.
+  // The voice note is deleted with its audio.
   expect(await filesStored()).toBe(Object.keys(left).length);
 });

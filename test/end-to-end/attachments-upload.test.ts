@@ -25,7 +25,7 @@ const ELF = Buffer.concat([Buffer.from('\x7fELF'), Buffer.alloc(100)]);
 const png = { name: 'photo.png', content: PNG, type: 'image/png' };
 
 describe('uploading a file', () => {
-  it('answers with a link that opens it, for a year and without a credential', async () => {
+  it('returns a link that opens it for a year without a credential', async () => {
     const { status, body } = await upload(app, workspace.key, png);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -43,7 +43,7 @@ describe('uploading a file', () => {
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(PNG);
   });
 
-  it('gives the part that a player asks for', async () => {
+  it('makes byte ranges of it available', async () => {
     const content = Buffer.from(Array.from({ length: 200_000 }, (_, index) => index % 251));
     const { body } = await upload(app, workspace.key, { name: 'film.mp4', content, type: 'video/mp4' });
     const part = async (range: string, headers: Record<string, string> = {}) => {
@@ -72,7 +72,7 @@ describe('uploading a file', () => {
     expect(await part('bytes=0-1', { 'if-range': '"a version"' })).toEqual(whole);
   });
 
-  it('takes every allowed extension, whatever its case, and tells that no type was reported', async () => {
+  it('accepts every allowed extension in any case, and a missing content type', async () => {
     const allowed = [
       'mp3',
       'm4a',
@@ -101,7 +101,7 @@ describe('uploading a file', () => {
     expect(bare.body.contentType).toBeNull();
   });
 
-  it('goes by the extension, where the content is another type of the same medium', async () => {
+  it('accepts content of another type of the same medium', async () => {
     for (const name of ['photo.jpg', 'photo.heic'])
       expect((await upload(app, workspace.key, { name, content: PNG, type: 'image/png' })).status, name).toBe(
         200,
@@ -117,17 +117,17 @@ describe('uploading a file', () => {
       /mp3, m4a, wav, aac, ogg, caf, png, jpg, gif, webp, heic, mp4, mov, webm, pdf$/,
     ],
     ['an empty file', { name: 'empty.pdf', content: '' }, 400, /^File is empty\.$/],
-    ['a program by the name of a photo', { name: 'photo.jpg', content: ELF }, 400, /application\/x-elf/],
-    ['a picture by the name of a document', { name: 'scan.pdf', content: PNG }, 400, /image\/png/],
-    ['a picture by the name of a recording', { name: 'voice.m4a', content: PNG }, 400, /image\/png/],
+    ['a program named like a photo', { name: 'photo.jpg', content: ELF }, 400, /application\/x-elf/],
+    ['a picture named like a document', { name: 'scan.pdf', content: PNG }, 400, /image\/png/],
+    ['a picture named like a recording', { name: 'voice.m4a', content: PNG }, 400, /image\/png/],
     ['a file over 25 MB', { name: 'a.mp4', content: Buffer.alloc(26 * MB) }, 413, /26\.0 MB.*under 25 MB/],
-  ])('refuses %s', async (_, file, status, error) => {
+  ])('is refused for %s', async (_, file, status, error) => {
     const answer = await upload(app, workspace.key, file);
     expect(answer.status).toBe(status);
     expect(answer.body.error).toMatch(error);
   });
 
-  it('refuses what is no form, and a form without a file', async () => {
+  it('is refused without a form, and with a form that has no file', async () => {
     const json = await api('POST', '/api/attachments/upload', {});
     expect([json.status, json.body.error]).toEqual([
       400,
@@ -143,7 +143,7 @@ describe('uploading a file', () => {
     ]);
   });
 
-  it('refuses who may not: nobody, an agency, a workspace that is read-only', async () => {
+  it('is refused without a credential, with an agency key and in a read-only workspace', async () => {
     const anonymous = await upload(app, '', png);
     expect([anonymous.status, anonymous.body.error]).toEqual([401, 'Unauthorized']);
     expect((await upload(app, (await createAgency(app)).key, png)).status).toBe(403);
@@ -151,14 +151,14 @@ describe('uploading a file', () => {
     expect((await upload(app, late.key, png)).status).toBe(402);
   });
 
-  it('takes 25 MB to the byte', async () => {
+  it('is possible up to exactly 25 MB', async () => {
     const full = { name: 'a.mp4', content: Buffer.alloc(25 * MB) };
     expect((await upload(app, workspace.key, full)).status).toBe(200);
     const more = await upload(app, workspace.key, { ...full, content: Buffer.alloc(25 * MB + 1) });
     expect([more.status, more.body.error]).toEqual([413, expect.stringMatching(/under 25 MB/)]);
   });
 
-  it('refuses a file that is too large as soon as that is clear, and reads no further', async () => {
+  it('stops as soon as the file exceeds the limit', async () => {
     let sent = 0;
     const [head = ''] = form('a.mp4', '@', 'video/mp4').split('@');
     const endless = Readable.from(
@@ -167,24 +167,24 @@ describe('uploading a file', () => {
         for (; ; sent += 65_536) yield Buffer.alloc(65_536);
       })(),
     );
-    const unknownLength = call();
+    const unknownLength = startUpload();
     endless.pipe(unknownLength);
     expect((await answerOf(unknownLength)).statusCode).toBe(413);
-    // What is on its way between the two is some megabytes.
+    // Some megabytes are in flight between the two.
     expect(sent).toBeLessThan(50 * MB);
     endless.destroy();
     unknownLength.destroy();
   });
 
-  it('refuses a file that says it is too large before anything of it is sent', async () => {
+  it('is refused before the body is sent if Content-Length exceeds the limit', async () => {
     const [head = ''] = form('a.mp4', '@', 'video/mp4').split('@');
-    const declared = call({ 'content-length': String(26 * MB) });
+    const declared = startUpload({ 'content-length': String(26 * MB) });
     declared.write(head);
     expect((await answerOf(declared)).statusCode).toBe(413);
     declared.destroy();
   });
 
-  it('gives the first answer again to a retry with the same Idempotency-Key', async () => {
+  it('returns the first response again for a repeated Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'upload-1' };
     const first = await upload(app, workspace.key, png, key);
     const again = await upload(app, workspace.key, png, key);
@@ -193,23 +193,23 @@ describe('uploading a file', () => {
     expect((await upload(app, workspace.key, { ...png, name: 'other.png' }, key)).status).toBe(409);
   });
 
-  it('keeps no file in memory, with twelve under way at once', async () => {
+  it('streams files: twelve at once are not held in memory', async () => {
     const before = process.memoryUsage().arrayBuffers;
     let highest = 0;
     const timer = setInterval(() => (highest = Math.max(highest, process.memoryUsage().arrayBuffers)), 5);
-    const statuses = await Promise.all(Array.from({ length: 12 }, () => streamed(25)));
+    const statuses = await Promise.all(Array.from({ length: 12 }, () => uploadStream(25)));
     clearInterval(timer);
     expect(new Set(statuses)).toEqual(new Set([200]));
-    // Held in memory they would be 300 MB, twice: sender and receiver are one process here. What is counted is also
-    // what has been let go and not yet cleared away.
+    // In memory they would take 300 MB twice, since sender and receiver share this process. The count includes buffers
+    // that are not collected yet.
     expect(highest - before).toBeLessThan(250 * MB);
   }, 60_000);
 });
 
-describe('a link', () => {
+describe('the link to a file', () => {
   const get = (url: string, given = {}) => fetch(url, { headers: given });
 
-  it('serves a file as a download that clients may cache, never for display', async () => {
+  it('serves a cacheable download that browsers never display', async () => {
     const name = 'Grüße "an" alle.pdf';
     const url = await uploaded(app, workspace.key, { name, content: '<script>alert(1)</script>' });
     const { status, headers: told } = await get(url);
@@ -229,7 +229,7 @@ describe('a link', () => {
     expect([head.status, head.headers.get('content-length')]).toEqual([200, '25']);
   });
 
-  it('gives the rest of a file that is still the same', async () => {
+  it('serves the rest of a file that has not changed', async () => {
     const url = await uploaded(app, workspace.key, { name: 'a.mp4', content: '0123456789' });
     const etag = (await get(url)).headers.get('etag');
     const rest = await get(url, { range: 'bytes=7-', 'if-range': etag });
@@ -240,7 +240,7 @@ describe('a link', () => {
     ]);
   });
 
-  it('is refused when it was changed, has expired, or leads to another workspace', async () => {
+  it('is refused if it was changed, has expired or names another workspace', async () => {
     const url = await uploaded(app, workspace.key, png);
     const { pathname } = new URL(url);
     const [, , , id = ''] = pathname.split('/');
@@ -263,7 +263,7 @@ describe('a link', () => {
         'LINK_NOT_VALID',
       ]);
     }
-    // Signed by us, but for somebody else: their folder does not have it.
+    // A valid signature for another workspace, which does not have the file.
     expect((await get(links.sign({ ...file, workspaceId: other.id }, inAnHour))).status).toBe(404);
   });
 });
@@ -272,7 +272,7 @@ describe('attachmentUrls', () => {
   const send = (url: string, fields = {}) =>
     api('POST', '/api/messages', { recipientPhone: phone(), attachmentUrls: [url], ...fields });
 
-  it('takes the workspace’s own uploads in messages, drips and campaigns, and hands them to the carrier', async () => {
+  it("accept the workspace's own uploads in messages, drips and campaigns, and reach the carrier", async () => {
     const url = await uploaded(app, workspace.key, png);
     const to = phone();
     expect((await send(url, { recipientPhone: to })).status).toBe(201);
@@ -288,7 +288,7 @@ describe('attachmentUrls', () => {
     expect(sent?.attachments).toEqual([{ name: 'photo.png', contentType: 'image/png', voiceNote: false }]);
   });
 
-  it('takes a link that is spelled another way', async () => {
+  it('accept a link in another spelling', async () => {
     const url = new URL(await uploaded(app, workspace.key, png));
     const [, path = ''] = /^(.*)photo\.png/.exec(url.href) ?? [];
     const { signature, expires } = Object.fromEntries(url.searchParams);
@@ -301,7 +301,7 @@ describe('attachmentUrls', () => {
     ).toBe(201);
   });
 
-  it('refuses links that were changed, have expired, or are another workspace’s', async () => {
+  it('refuse links that were changed, have expired or belong to another workspace', async () => {
     const url = await uploaded(app, workspace.key, png);
     const other = await createWorkspace(app);
     const theirs = await uploaded(app, other.key, png);
@@ -341,7 +341,7 @@ describe('attachmentUrls', () => {
     );
   });
 
-  it('sends an audio file as one where nobody asked for a voice note', async () => {
+  it('send an audio file as a file unless a voice note is requested', async () => {
     const to = phone();
     await send(await uploaded(app, workspace.key, { name: 'a.wav', content: wav(1), type: 'audio/wav' }), {
       recipientPhone: to,
@@ -362,8 +362,8 @@ const headers = () => ({
   'content-type': 'multipart/form-data; boundary=b',
 });
 
-/** An upload under way. */
-function call(more: Record<string, string> = {}): ClientRequest {
+/** Starts an upload. @returns the request, to write the body to. */
+function startUpload(more: Record<string, string> = {}): ClientRequest {
   const url = `${app.url}/api/attachments/upload`;
   return request(url, { method: 'POST', headers: { ...headers(), ...more } });
 }
@@ -376,8 +376,8 @@ const answerOf = (sent: ClientRequest): Promise<IncomingMessage> =>
 
 const post = (path: string, body: string) => api('POST', path, body, headers());
 
-/** Uploads a file of so many MB bit by bit, holding none of it here either. */
-function streamed(size: number): Promise<number | undefined> {
+/** Streams a file of `size` MB without holding it in memory. @returns the status. */
+function uploadStream(size: number): Promise<number | undefined> {
   const chunk = Buffer.alloc(65_536);
   const [head = '', tail = ''] = form('a.mov', '@', 'video/quicktime').split('@');
   const body = Readable.from(
@@ -387,5 +387,5 @@ function streamed(size: number): Promise<number | undefined> {
       yield Buffer.from(tail);
     })(),
   );
-  return answerOf(body.pipe(call())).then(({ statusCode }) => statusCode);
+  return answerOf(body.pipe(startUpload())).then(({ statusCode }) => statusCode);
 }

@@ -21,10 +21,10 @@ afterAll(() => app.stop());
 interface World {
   workspace: { id: string; key: string; ownerId: string };
   agency: { id: string; key: string; ownerId: string };
-  /** Of the workspace: its key, and its owner's session. */
+  /** Clients with the workspace's key and with its owner's session. */
   api: ApiClient;
   session: ApiClient;
-  /** The session of the agency's owner. */
+  /** A client with the session of the agency's owner. */
   agent: ApiClient;
 }
 
@@ -41,14 +41,14 @@ async function world(): Promise<World> {
   };
 }
 
-async function ok(answer: ReturnType<ApiClient>) {
+async function bodyOf(answer: ReturnType<ApiClient>) {
   const { status, body } = await answer;
   expect(status, JSON.stringify(body)).toBeLessThan(300);
   return body;
 }
 
 const logOf = async (session: ApiClient, query = '', path = '/api/audit-log') =>
-  (await ok(session('GET', `${path}?limit=200${query}`))).entries;
+  (await bodyOf(session('GET', `${path}?limit=200${query}`))).entries;
 
 const endpoint = { url: 'https://hooks.example.com/in?token=secret-of-the-url', events: ['message.sent'] };
 
@@ -74,38 +74,38 @@ async function openDraft({ workspace }: World, address: string): Promise<string>
   return replyId;
 }
 
-/** Makes every change once that a route of a workspace records. */
+/** Makes each change that the workspace routes record, once. */
 async function changeEverything(of: World): Promise<void> {
   const { api, session, workspace } = of;
-  const key = await ok(session('POST', '/api/keys', { name: 'CI' }));
-  await ok(session('DELETE', `/api/keys/${key._id}`));
-  const { webhook } = await ok(api('POST', '/api/webhooks', { ...endpoint, name: 'CRM' }));
-  await ok(api('PATCH', `/api/webhooks/${webhook._id}`, { isActive: false }));
-  await ok(api('POST', `/api/webhooks/${webhook._id}/rotate-secret`));
-  await ok(api('DELETE', `/api/webhooks/${webhook._id}`));
-  await ok(
+  const key = await bodyOf(session('POST', '/api/keys', { name: 'CI' }));
+  await bodyOf(session('DELETE', `/api/keys/${key._id}`));
+  const { webhook } = await bodyOf(api('POST', '/api/webhooks', { ...endpoint, name: 'CRM' }));
+  await bodyOf(api('PATCH', `/api/webhooks/${webhook._id}`, { isActive: false }));
+  await bodyOf(api('POST', `/api/webhooks/${webhook._id}/rotate-secret`));
+  await bodyOf(api('DELETE', `/api/webhooks/${webhook._id}`));
+  await bodyOf(
     api('PATCH', '/api/workspace/fallback-config', { provider: 'simulated', authToken: 'secret-token' }),
   );
-  await ok(api('POST', '/api/email-preferences', { preferences: { campaign: { enabled: false } } }));
-  await ok(
+  await bodyOf(api('POST', '/api/email-preferences', { preferences: { campaign: { enabled: false } } }));
+  await bodyOf(
     api('PUT', '/api/knowledge-base', {
       mode: 'off',
       instructions: 'secret instructions',
       documents: [{ title: 'secret title', text: 'secret text' }],
     }),
   );
-  await ok(
+  await bodyOf(
     api('POST', '/api/knowledge-base/auto-replies', {
       replyId: await openDraft(of, phone()),
       action: 'reject',
     }),
   );
-  const { invitation } = await ok(api('POST', '/api/team/invite', { email: 'secret@example.com' }));
-  await ok(api('DELETE', `/api/team/invitations/${invitation._id}`));
+  const { invitation } = await bodyOf(api('POST', '/api/team/invite', { email: 'secret@example.com' }));
+  await bodyOf(api('DELETE', `/api/team/invitations/${invitation._id}`));
 
   const lineId = await createLine(app, workspace.id);
-  await ok(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));
-  await ok(
+  await bodyOf(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));
+  await bodyOf(
     api('PUT', `/api/lines/${lineId}/carrier`, {
       provider: 'simulated',
       address: '+14155550123',
@@ -114,71 +114,72 @@ async function changeEverything(of: World): Promise<void> {
   );
   const answered = phone();
   await openDraft(of, answered);
-  await ok(api('POST', '/api/inbox/send-reply', { phone: answered, message: 'secret answer' }));
+  await bodyOf(api('POST', '/api/inbox/send-reply', { phone: answered, message: 'secret answer' }));
 
   const steps = [{ message: 'secret step', delay: { days: 1 } }];
-  const { campaign } = await ok(api('POST', '/api/campaigns', { name: 'Spring', steps }));
+  const { campaign } = await bodyOf(api('POST', '/api/campaigns', { name: 'Spring', steps }));
   const path = `/api/campaigns/${campaign._id}`;
-  await ok(api('PATCH', path, { name: 'Summer' }));
-  for (const action of ['start', 'pause', 'resume', 'archive']) await ok(api('POST', `${path}/${action}`));
-  await ok(api('DELETE', path));
+  await bodyOf(api('PATCH', path, { name: 'Summer' }));
+  for (const action of ['start', 'pause', 'resume', 'archive'])
+    await bodyOf(api('POST', `${path}/${action}`));
+  await bodyOf(api('DELETE', path));
 }
 
-/** Makes every change once that a route of an agency records. */
+/** Makes each change that the agency routes record, once. */
 async function changeEverythingOfAgency({ agent, agency, workspace }: World): Promise<void> {
-  const key = await ok(agent('POST', '/api/agency/keys', { name: 'CI' }));
-  await ok(agent('DELETE', `/api/agency/keys/${key._id}`));
-  const { subAccount } = await ok(
+  const key = await bodyOf(agent('POST', '/api/agency/keys', { name: 'CI' }));
+  await bodyOf(agent('DELETE', `/api/agency/keys/${key._id}`));
+  const { subAccount } = await bodyOf(
     agent('POST', '/api/agency/subaccounts', { name: 'New', legalName: 'New Inc', timezone: 'UTC' }),
   );
-  await ok(
+  await bodyOf(
     agent('POST', '/api/agency/billing/subscribe', { workspaceId: subAccount.idpOrgId, plan: 'growth' }),
   );
-  await ok(
+  await bodyOf(
     agent('POST', '/api/agency/billing/card', { returnUrl: 'https://example.com/?token=secret-return' }),
   );
-  await ok(agent('POST', '/api/agency/email-preferences', { enabled: false }));
-  const { webhooks } = await ok(
+  await bodyOf(agent('POST', '/api/agency/email-preferences', { enabled: false }));
+  const { webhooks } = await bodyOf(
     agent('POST', '/api/agency/webhooks', { ...endpoint, workspaceId: workspace.id }),
   );
-  await ok(agent('DELETE', `/api/agency/webhooks/${webhooks[0]._id}`));
+  await bodyOf(agent('DELETE', `/api/agency/webhooks/${webhooks[0]._id}`));
   const lineId = await createLine(app, workspace.id);
   const transfer = { action: 'transfer', lineId, targetWorkspaceId: subAccount.idpOrgId };
-  await ok(agent('POST', '/api/agency/lines', transfer));
-  await ok(agent('POST', '/api/agency/lines', { action: 'delete', lineId }));
-  await ok(agent('POST', '/api/agency/admins', { email: 'secret-admin@example.com' }));
-  const { invitations } = await ok(agent('GET', '/api/agency/invitations'));
-  await ok(agent('DELETE', `/api/agency/invitations/${invitations[0]._id}`));
+  await bodyOf(agent('POST', '/api/agency/lines', transfer));
+  await bodyOf(agent('POST', '/api/agency/lines', { action: 'delete', lineId }));
+  await bodyOf(agent('POST', '/api/agency/admins', { email: 'secret-admin@example.com' }));
+  const { invitations } = await bodyOf(agent('GET', '/api/agency/invitations'));
+  await bodyOf(agent('DELETE', `/api/agency/invitations/${invitations[0]._id}`));
   const coAdmin = newUserId();
   await insertRow(app, 'users', { id: coAdmin, email: `${coAdmin}@example.test` });
   await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
-  await ok(agent('DELETE', `/api/agency/admins/${coAdmin}`));
+  await bodyOf(agent('DELETE', `/api/agency/admins/${coAdmin}`));
 }
 
 const actionsOf = (entries: { action: string }[]): string[] =>
   [...new Set(entries.map(({ action }) => action))].toSorted();
 
 describe('the audit log', () => {
-  it('has what every route that changes something records, in the log that it concerns, without a secret', async () => {
+  it('records every change in the log of its workspace or agency, without secrets', async () => {
     const of = await world();
     await changeEverything(of);
     await changeEverythingOfAgency(of);
-    // Billed by card, so that a line is paid for first.
+    // Card billing, so that a line has to be paid for first.
     const own = await createWorkspace(app);
     const owner = apiClient(
       app.url,
       await signIn(app, { userId: own.ownerId, organizationId: own.id, role: 'org:admin' }),
     );
     const request = { channelType: 'email', firstName: 'Ada', lastName: 'Secret' };
-    const { line } = await ok(owner('POST', '/api/line-requests', request));
-    await ok(owner('POST', `/api/line-requests/${line._id}`, { action: 'cancel' }));
+    const { line } = await bodyOf(owner('POST', '/api/line-requests', request));
+    await bodyOf(owner('POST', `/api/line-requests/${line._id}`, { action: 'cancel' }));
 
     const [workspace, agency, ownLog] = await Promise.all([
       logOf(of.session),
       logOf(of.agent, '', '/api/agency/audit-log'),
       logOf(owner),
     ]);
-    const { subAccounts } = await ok(of.agent('GET', '/api/agency/subaccounts'));
+    const { subAccounts } = await bodyOf(of.agent('GET', '/api/agency/subaccounts'));
     const newId = subAccounts.find(({ name }: { name: string }) => name === 'New').idpOrgId;
     const client = await logOf(of.agent, `&workspaceId=${newId}`);
     const declared = tenantRoutes.flatMap(({ audit }) => audit?.action ?? []);
@@ -204,12 +205,12 @@ describe('the audit log', () => {
     );
   });
 
-  it('tells who did what, through which channel, and what is new', async () => {
+  it('records who made a change, through which channel, and the new values', async () => {
     const { api, session, agent, workspace, agency } = await world();
     const lineId = await createLine(app, workspace.id);
-    await ok(api('PATCH', `/api/lines/${lineId}`, { isActive: false, firstName: 'Ada' }));
-    await ok(session('PATCH', `/api/lines/${lineId}`, { hourlyNewConversationsLimit: null }));
-    await ok(agent('POST', '/api/agency/email-preferences', { enabled: true }));
+    await bodyOf(api('PATCH', `/api/lines/${lineId}`, { isActive: false, firstName: 'Ada' }));
+    await bodyOf(session('PATCH', `/api/lines/${lineId}`, { hourlyNewConversationsLimit: null }));
+    await bodyOf(agent('POST', '/api/agency/email-preferences', { enabled: true }));
     await withTenant(app.pools, workspace.id, (db) =>
       insertAuditEntry({ db, workspaceId: workspace.id }, paused(lineId)),
     );
@@ -249,12 +250,12 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('has nothing of what was refused, and once what was repeated with its Idempotency-Key', async () => {
+  it('records no refused request, and a repeated Idempotency-Key once', async () => {
     const { api, session } = await world();
     const again = { 'idempotency-key': 'once' };
     const body = { ...endpoint, name: 'CRM' };
-    await ok(api('POST', '/api/webhooks', body, again));
-    await ok(api('POST', '/api/webhooks', body, again));
+    await bodyOf(api('POST', '/api/webhooks', body, again));
+    await bodyOf(api('POST', '/api/webhooks', body, again));
     expect((await api('POST', '/api/webhooks', { ...body, name: 'Other' }, again)).status).toBe(409);
     expect((await api('DELETE', `/api/webhooks/${newId()}`)).status).toBe(404);
     expect((await api('PATCH', '/api/workspace/fallback-config', { provider: 'twilio' })).status).toBe(400);
@@ -262,17 +263,17 @@ describe('the audit log', () => {
     expect(await logOf(session)).toHaveLength(1);
   });
 
-  it('is read in pages, newest first, and by what is asked for', async () => {
+  it('is listed in pages, newest first, and filtered', async () => {
     const { session, workspace } = await world();
     const ids = [newId(), newId(), newId()];
     for (const id of ids)
       await withTenant(app.pools, workspace.id, (db) =>
         insertAuditEntry({ db, workspaceId: workspace.id }, paused(id)),
       );
-    await ok(session('POST', '/api/keys', { name: 'CI' }));
+    await bodyOf(session('POST', '/api/keys', { name: 'CI' }));
     const targets = (entries: { target: { id: string } }[]) => entries.map(({ target }) => target.id);
-    const first = await ok(session('GET', '/api/audit-log?action=line.paused&limit=2'));
-    const second = await ok(
+    const first = await bodyOf(session('GET', '/api/audit-log?action=line.paused&limit=2'));
+    const second = await bodyOf(
       session('GET', `/api/audit-log?action=line.paused&limit=2&cursor=${first.nextCursor}`),
     );
     expect(targets([...first.entries, ...second.entries])).toEqual(ids.toReversed());
@@ -286,7 +287,7 @@ describe('the audit log', () => {
     expect(await logOf(session, '&until=2020-01-01T00:00:00Z')).toEqual([]);
   });
 
-  it('is read by owners and admins, and those of the agency, alone', async () => {
+  it('is readable only by admins of the workspace and of its agency', async () => {
     const { api, agent, workspace, agency } = await world();
     const foreign = await world();
     const answers = async (by: ApiClient, query = '') => {
@@ -304,7 +305,7 @@ describe('the audit log', () => {
     expect(await answers(apiClient(app.url, member), `?workspaceId=${foreign.workspace.id}`)).toEqual(
       notFound,
     );
-    // A workspace of one agency is not that of another agency that the same person belongs to.
+    // A member of two agencies reads a workspace only as a member of its own agency.
     await insertRow(app, 'agency_members', {
       agency_id: foreign.agency.id,
       user_id: agency.ownerId,
@@ -316,7 +317,7 @@ describe('the audit log', () => {
     expect((await named(foreign.workspace.id)).status).toBe(200);
   });
 
-  it('is changed by nobody, and a tenant deletes nothing of it', async () => {
+  it('cannot be changed by any login, nor deleted by a tenant', async () => {
     const { id: workspaceId } = await createWorkspace(app);
     const entry = paused(newId());
     await withTenant(app.pools, workspaceId, (db) => insertAuditEntry({ db, workspaceId }, entry));
@@ -337,7 +338,7 @@ describe('the audit log', () => {
     ).rejects.toThrow('row-level security');
   });
 
-  it('of an agency is changed by nobody either', async () => {
+  it('of an agency cannot be changed either', async () => {
     const { id: agencyId } = await createAgency(app);
     await withSystem(app.pools, (db) => insertAuditEntry({ db, agencyId }, paused(newId())));
     await expect(
@@ -354,7 +355,7 @@ const paused = (lineId: string): NewAuditEntry => ({
   target: { type: 'line', id: lineId },
 });
 
-/** Requests that change something and are not recorded. */
+/** Requests that change something but are not recorded, and why. */
 const NOT_RECORDED: Record<string, string> = {
   sendMessage: 'each message is not recorded',
   cancelMessage: 'each message is not recorded',
@@ -380,13 +381,13 @@ const NOT_RECORDED: Record<string, string> = {
   pingWebhook: 'is in the delivery log',
 };
 
-test('every request that changes something is recorded, or is not for a reason', () => {
+test('every request that changes something is recorded, except for a documented reason', () => {
   const changing = tenantRoutes.filter(({ method }) => method !== 'GET');
   const unrecorded = changing.filter(({ audit }) => !audit).map(({ id }) => id);
   expect(unrecorded.toSorted()).toEqual(Object.keys(NOT_RECORDED).toSorted());
 });
 
-test('a handler that opens its transactions records what it changes itself', () => {
+test('a handler that opens its own transactions records its changes itself', () => {
   const open = tenantRoutes.filter(({ transaction, audit }) => transaction === false && audit);
   expect(open.length).toBeGreaterThan(4);
   expect(open.filter(({ audit }) => audit?.targets !== 'handler').map(({ id }) => id)).toEqual([]);

@@ -22,8 +22,8 @@ afterAll(() => app.stop());
 
 const setDown = (id: string, down: boolean) => call('POST', `/simulated/carrier/lines/${id}`, { down });
 
-describe('availability', () => {
-  it('tells whether an address has iMessage', async () => {
+describe('an availability check', () => {
+  it('returns whether an address has iMessage', async () => {
     const available = phone();
     expect(await call('POST', '/api/leads/check-availability', { address: available })).toMatchObject({
       status: 200,
@@ -36,7 +36,7 @@ describe('availability', () => {
     expect((await call('POST', '/api/leads/check-availability', { address: 'x' })).status).toBe(400);
   });
 
-  it('writes the result back to the lead', async () => {
+  it('of a lead returns the status of its address', async () => {
     const leadId = await createLead(app, workspace.id, { phones: [phone('0001')] });
     const checked = await call('GET', `/api/leads/check-availability?id=${leadId}`);
     expect(checked).toMatchObject({
@@ -47,7 +47,7 @@ describe('availability', () => {
     expect((await call('GET', '/api/leads/check-availability')).status).toBe(400);
   });
 
-  it('checks many leads in the background', async () => {
+  it('of many leads runs in the background', async () => {
     const leadIds = [
       await createLead(app, workspace.id, { phones: [phone()] }),
       await createLead(app, workspace.id, { phones: [phone('0001')] }),
@@ -71,7 +71,7 @@ describe('availability', () => {
     });
   });
 
-  it('stops at 70 checks a day and line, and goes round the lines', async () => {
+  it('rotates among the lines, each of which allows 70 a day', async () => {
     const own = await createWorkspace(app);
     const lines = [await createLine(app, own.id), await createLine(app, own.id)];
     const ownCall = apiClient(app.url, own.key);
@@ -97,8 +97,8 @@ describe('availability', () => {
   });
 });
 
-describe('line health', () => {
-  it('makes a line down after three failed probes, hands over its messages, notifies once, and recovers', async () => {
+describe('a health check of a line', () => {
+  it('marks it down after three failures, hands over its messages, notifies once, and lets it recover', async () => {
     const own = await createWorkspace(app);
     const failing = await createLine(app, own.id);
     const ownCall = apiClient(app.url, own.key);
@@ -145,7 +145,7 @@ describe('line health', () => {
     expect(line.healthCheck).toMatchObject({ status: 'healthy' });
   });
 
-  it('refuses a missing id, an inactive line, and a line of another workspace', async () => {
+  it('is refused without an id, for an inactive line and for a line of another workspace', async () => {
     expect((await call('GET', '/api/lines/check-availability')).status).toBe(400);
     const inactive = await createLine(app, workspace.id, 'imessage', { is_active: false });
     expect((await call('GET', `/api/lines/check-availability?id=${inactive}`)).status).toBe(400);

@@ -23,7 +23,7 @@ afterAll(() => app.stop());
 type CallEvent = Extract<CarrierEvent, { kind: 'call' }>;
 const START = Date.UTC(2026, 2, 1, 12);
 
-/** A step of a call so many seconds after its start. */
+/** An event of a call, a number of seconds after its start. */
 const step = (
   call: { callId: string; to: string },
   status: CallEvent['status'],
@@ -39,7 +39,7 @@ const step = (
   ...fields,
 });
 
-/** A call that the simulated carrier is told takes place. */
+/** Has the simulated carrier place a call. */
 const place = async (to: string, fields: object = {}): Promise<void> => {
   const placed = { lineId, from: line, to, seconds: 90, answered: true, recording: true, ...fields };
   const answer = await fetch(`${app.url}/simulated/carrier/call`, {
@@ -60,7 +60,7 @@ const read = async (number: string, query = '') => {
 };
 
 describe('calls', () => {
-  it('are recorded from the first ring to the recording', async () => {
+  it('are stored from the first ring to the recording', async () => {
     const to = phone();
     await place(to);
     const call = await eventually(async () => (await read(to, '&withRecordingOnly=true')).calls[0]);
@@ -85,7 +85,7 @@ describe('calls', () => {
     ).toBe('RIFF');
   });
 
-  it('only move forward, whatever the order of their events', async () => {
+  it('only move forward in status, whatever the order of their events', async () => {
     const call = { callId: newId(), to: phone() };
     const steps = [
       step(call, 'ringing', 1),
@@ -118,7 +118,7 @@ describe('calls', () => {
     });
   });
 
-  it('are listed newest first, by either number, however it is written', async () => {
+  it('are listed newest first, by either number in any notation', async () => {
     const to = phone();
     for (const second of [1, 3, 2])
       await callBack(app, lineId, step({ callId: `call-${second}-${to}`, to }, 'requested', second));
@@ -134,7 +134,7 @@ describe('calls', () => {
     expect((await read(line, '&limit=1')).calls[0].from).toBe(line);
   });
 
-  it('that nobody answered have failed, and leave no recording', async () => {
+  it('that nobody answers fail without a recording', async () => {
     const to = phone();
     await place(to, { answered: false });
     const ended = await eventually(async () => (await read(to)).calls.find(({ endedAt }: Call) => endedAt));
@@ -142,7 +142,7 @@ describe('calls', () => {
     expect(ended).not.toHaveProperty('answeredAt');
   });
 
-  it('with a recording are found behind later ones without', async () => {
+  it('with a recording are found among later ones without', async () => {
     const to = phone();
     await place(to);
     const { callId } = await eventually(async () => (await read(to, '&withRecordingOnly=true')).calls[0]);
@@ -157,12 +157,12 @@ describe('calls', () => {
       expect((await read(to, query)).count).toBe(2);
   });
 
-  it('of a number that never was called are none', async () => {
+  it('of an unknown number are an empty list', async () => {
     const number = phone();
     expect(await read(number, '&to=+14155550198')).toEqual({ number, count: 0, calls: [] });
   });
 
-  it('are 20 unless more are asked for, at most 100', async () => {
+  it('are listed 20 at a time by default and up to 100 on request', async () => {
     const to = phone();
     const steps = Array.from({ length: 25 }, (_, second) =>
       step({ callId: newId(), to }, 'requested', second),
@@ -174,21 +174,21 @@ describe('calls', () => {
 
   it.each([
     ['no number', '', 'MISSING_NUMBER'],
-    ['an empty one', '?number=', 'MISSING_NUMBER'],
-    ['empty ones', '?number=&to=%20', 'MISSING_NUMBER'],
-    ['one that is none', '?number=12', 'VALIDATION_ERROR'],
-    ['two of them', '?number=%2B14155550100&number=%2B14155550101', 'VALIDATION_ERROR'],
-    ['a half limit', '?number=%2B14155550100&limit=2.5', 'VALIDATION_ERROR'],
-    ['a yes or no that is neither', '?number=%2B14155550100&latest=maybe', 'VALIDATION_ERROR'],
+    ['an empty number', '?number=', 'MISSING_NUMBER'],
+    ['two empty numbers', '?number=&to=%20', 'MISSING_NUMBER'],
+    ['an invalid number', '?number=12', 'VALIDATION_ERROR'],
+    ['two numbers', '?number=%2B14155550100&number=%2B14155550101', 'VALIDATION_ERROR'],
+    ['a fractional limit', '?number=%2B14155550100&limit=2.5', 'VALIDATION_ERROR'],
+    ['an invalid boolean', '?number=%2B14155550100&latest=maybe', 'VALIDATION_ERROR'],
     ['a limit of 0', '?number=%2B14155550100&limit=0', 'VALIDATION_ERROR'],
     ['a limit of 101', '?number=%2B14155550100&limit=101', 'VALIDATION_ERROR'],
-    ['a limit that is none', '?number=%2B14155550100&limit=x', 'VALIDATION_ERROR'],
-  ])('are refused for %s', async (_, query, code) => {
+    ['a limit that is no number', '?number=%2B14155550100&limit=x', 'VALIDATION_ERROR'],
+  ])('cannot be listed for %s', async (_, query, code) => {
     const { status, body } = await api('GET', `/api/voice/recordings${query}`);
     expect([status, body.code]).toEqual([400, code]);
   });
 
-  it('are seen by their own workspace only', async () => {
+  it('are visible to their own workspace only', async () => {
     const to = phone();
     await callBack(app, lineId, step({ callId: newId(), to }, 'requested', 0));
     const other = apiClient(app.url, (await createWorkspace(app)).key);

@@ -3,7 +3,7 @@ import { newId } from '#domain/ids.ts';
 import type { Message } from '#domain/message.ts';
 import { HOSTILE_REPLIES } from '#test/fixtures/hostile-replies.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { campaignWorld, now } from '#test/support/campaigns.ts';
+import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -16,13 +16,13 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-/** A workspace of its own, whose instructions tell the simulated model how to behave. */
-async function desk(instructions = '') {
+/** Creates a workspace whose instructions select the behaviour of the simulated model. */
+async function createDesk(instructions = '') {
   const workspace: TestWorkspace = await createWorkspace(app);
   const api: ApiClient = apiClient(app.url, workspace.key);
   const lineId = await createLine(app, workspace.id);
   await api('PUT', '/api/knowledge-base', { mode: 'off', instructions });
-  const world = campaignWorld(() => ({ app, workspace, api }));
+  const world = campaignHelpers(() => ({ app, workspace, api }));
   const written = async (id: string) => (await api('GET', `/api/campaigns/${id}`)).body.personalization;
   const textsTo = async (to: string) => (await sentTo(app, to)).map(({ text }) => text);
   return { ...world, api, lineId, written, textsTo };
@@ -36,9 +36,9 @@ async function requestsAbout(text: string) {
     .requests;
 }
 
-describe('a campaign that wants its messages written by the model', () => {
-  it('sends what the model wrote, step by step, with what it cost', async () => {
-    const { newList, newCampaign, statusOf, messagesOf, written, textsTo } = await desk();
+describe('a campaign with AI personalization', () => {
+  it('sends the texts that the model wrote, and reports the tokens used', async () => {
+    const { newList, newCampaign, statusOf, messagesOf, written, textsTo } = await createDesk();
     const [ada, bob] = [phone(), phone()];
     const { listId } = await newList([
       { firstName: 'Ada', phone: ada },
@@ -57,8 +57,8 @@ describe('a campaign that wants its messages written by the model', () => {
     expect(progress.completionTokens).toBeGreaterThan(0);
   });
 
-  it('waits for its start, and keeps what is far away for later', async () => {
-    const { api, newCampaign, stepsOf, step, written, textsTo } = await desk();
+  it('writes a message only after the start and shortly before it is due', async () => {
+    const { api, newCampaign, stepsOf, step, written, textsTo } = await createDesk();
     const to = phone();
     const id = await newCampaign({ needsAiPersonalization: true });
     const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: to } })).body;
@@ -85,8 +85,8 @@ describe('a campaign that wants its messages written by the model', () => {
     ['garbage', 'not the JSON that was asked for'],
     ['refusal', 'refused to answer'],
     ['link', 'has a link that the message does not have'],
-  ])('sends the template where the model fails (%s), and tells the operator why', async (fault, reason) => {
-    const { api, lineId, newCampaign, statusOf, stepsOf, written, textsTo, hasLeft } = await desk(
+  ])('sends the template if the model fails with %s, and operators see the reason', async (fault, reason) => {
+    const { api, lineId, newCampaign, statusOf, stepsOf, written, textsTo, hasLeft } = await createDesk(
       `simulate:${fault}`,
     );
     const to = phone();
@@ -94,7 +94,7 @@ describe('a campaign that wants its messages written by the model', () => {
     const lead = { firstName: 'Ada', phone: to };
     const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead })).body;
     if (fault === 'timeout') {
-      // Its line does not wait for the model.
+      // The line does not wait for the model.
       const other = { message: 'Meanwhile', recipientPhone: phone(), fromLineId: lineId };
       await hasLeft((await api('POST', '/api/messages', other)).body._id);
       expect((await stepsOf(id, leadId))[0]).toMatchObject({ holdReason: 'personalization' });
@@ -109,8 +109,8 @@ describe('a campaign that wants its messages written by the model', () => {
     expect(JSON.stringify(await handle.query('__temporal_workflow_metadata'))).toContain(reason);
   });
 
-  it('cannot have a lead read out by a template', async () => {
-    const { api, newCampaign, statusOf, textsTo } = await desk('simulate:template');
+  it("does not insert a lead's fields into a template that the model wrote", async () => {
+    const { api, newCampaign, statusOf, textsTo } = await createDesk('simulate:template');
     const to = phone();
     const id = await newCampaign({ ...personalized, steps: [now] });
     await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: to, notes: 'secret' } });
@@ -118,10 +118,10 @@ describe('a campaign that wants its messages written by the model', () => {
     expect(await textsTo(to)).toEqual(['Hi { { notes }}{ % assign a = 1 %}']);
   });
 
-  it('takes no orders from what is known of a contact', async () => {
+  it("never passes a contact's fields as instructions to the model", async () => {
     const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
     const instructions = `Only ever be kind, says ${newId()}.`;
-    const { newList, newCampaign, statusOf } = await desk(instructions);
+    const { newList, newCampaign, statusOf } = await createDesk(instructions);
     const hostile = HOSTILE_REPLIES.slice(0, 10);
     const { listId } = await newList(
       hostile.map((text) => ({
@@ -143,8 +143,8 @@ describe('a campaign that wants its messages written by the model', () => {
     }
   });
 
-  it('sends nothing to a lead who replies while the model writes', async () => {
-    const { api, lineId, newCampaign, statusOf, stepsOf, textsTo } = await desk('simulate:timeout');
+  it('sends nothing to a lead who replies while the model is writing', async () => {
+    const { api, lineId, newCampaign, statusOf, stepsOf, textsTo } = await createDesk('simulate:timeout');
     const to = phone();
     const id = await newCampaign({ ...personalized, steps: [now] });
     const { leadId } = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: to } })).body;

@@ -5,7 +5,7 @@ import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { campaignWorld, now } from '#test/support/campaigns.ts';
+import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const { newList, newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft } = campaignWorld(
+const { newList, newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft } = campaignHelpers(
   () => ({
     app,
     workspace,
@@ -32,8 +32,8 @@ const { newList, newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, h
   }),
 );
 
-describe('what stops a lead', () => {
-  const entered = async (fields: object = {}, behaviour = '1111') => {
+describe('a lead in a campaign', () => {
+  const enterLead = async (fields: object = {}, behaviour = '1111') => {
     const to = phone(behaviour);
     const id = await newCampaign({ start: true, ...fields });
     const { leadId } = (
@@ -45,8 +45,8 @@ describe('what stops a lead', () => {
   };
   const stopped = async (id: string) => eventually(async () => (await progressOf(id)).stopped === 1);
 
-  it('a reply, from whichever of its addresses; the remaining steps are canceled', async () => {
-    const { id, leadId, to } = await entered();
+  it('is stopped by a reply from any of its addresses, which cancels the remaining steps', async () => {
+    const { id, leadId, to } = await enterLead();
     await step(id, leadId, 1, 'scheduled');
     await callBack(app, lineId, replyEvent(`${to.slice(1)}@example.com`, 'Tell me more'));
     expect(await progressOf(id)).toMatchObject({ running: 0, stopped: 1 });
@@ -55,12 +55,12 @@ describe('what stops a lead', () => {
     await eventually(async () => (await statusOf(id)) === 'completed');
   });
 
-  it('the last lead, while the campaign is just looking how far it is', async () => {
-    const { id, leadId, to } = await entered();
+  it('completes the campaign if it is stopped while the campaign counts its leads', async () => {
+    const { id, leadId, to } = await enterLead();
     await step(id, leadId, 0, 'delivered');
     await withTenant(app.pools, workspace.id, async (db) => {
       await stopContact(db, to, 'reply', new Date());
-      // The look ends before this is committed: what it saw by then must not be its last word.
+      // The count ends before this transaction commits, so the campaign must count once more.
       const before = await wakeAt(id);
       await app.temporal.workflow.getHandle(campaignWorkflowId(id)).signal('leadsDone');
       await eventually(async () => (await wakeAt(id)) > before);
@@ -68,37 +68,37 @@ describe('what stops a lead', () => {
     await eventually(async () => (await statusOf(id)) === 'completed');
   });
 
-  it('not an automatic reply, nor a reply where the campaign goes on', async () => {
-    const automatic = await entered();
+  it('is not stopped by an automatic reply, nor by a reply if stopOnReply is false', async () => {
+    const automatic = await enterLead();
     await callBack(app, lineId, replyEvent(automatic.to, 'Out of office', { autoReply: true }));
     expect((await progressOf(automatic.id)).running).toBe(1);
-    const steady = await entered({ stopOnReply: false });
+    const steady = await enterLead({ stopOnReply: false });
     await callBack(app, lineId, replyEvent(steady.to, 'Thanks'));
     expect((await progressOf(steady.id)).running).toBe(1);
   });
 
-  it('an opt-out, even where the campaign goes on after replies', async () => {
-    const { id, to } = await entered({ stopOnReply: false });
+  it('is stopped by an opt-out even if stopOnReply is false', async () => {
+    const { id, to } = await enterLead({ stopOnReply: false });
     await callBack(app, lineId, replyEvent(to, 'STOP'));
     expect((await progressOf(id)).stopped).toBe(1);
   });
 
-  it('a permanent failure', async () => {
-    const { id, leadId } = await entered({}, '0002');
+  it('is stopped by a permanent failure', async () => {
+    const { id, leadId } = await enterLead({}, '0002');
     await stopped(id);
     expect((await stepsOf(id, leadId)).map(({ status }) => status)).toEqual(['failed', 'canceled']);
   });
 
-  it('deleting the lead', async () => {
-    const { id, leadId } = await entered();
+  it('is stopped when it is deleted', async () => {
+    const { id, leadId } = await enterLead();
     await api('DELETE', `/api/leads/${leadId}`);
     expect((await progressOf(id)).entered).toBe(0);
     expect((await stepsOf(id, leadId))[1]?.status).toBe('canceled');
   });
 
-  describe.concurrent('of the last lead under way completes the campaign at once:', () => {
-    const last = async (fields: object = {}) => {
-      // One lead is through already: a campaign whose only lead is deleted has had none.
+  describe.concurrent('that is the last one running completes the campaign at once', () => {
+    const enterLast = async (fields: object = {}) => {
+      // Another lead has finished: a campaign whose only lead is deleted has had none.
       const [gone, to] = [phone(), phone()];
       const { listId, leadIds } = await newList([{ phone: to }]);
       const id = await newCampaign({ start: true, ...fields });
@@ -111,22 +111,22 @@ describe('what stops a lead', () => {
     };
 
     it.each<[string, (lead: { to: string; leadId: string; listId: string }) => Promise<unknown>]>([
-      ['an opt-out', async ({ to }) => api('POST', '/api/opt-outs', { address: to })],
-      ['the word STOP', async ({ to }) => callBack(app, lineId, replyEvent(to, 'STOP'))],
-      ['a hard bounce of what was sent', async ({ to }) => callBack(app, lineId, await bounceOf(to))],
-      ['deleting it', async ({ leadId }) => api('DELETE', `/api/leads/${leadId}`)],
-      ['deleting its list', async ({ listId }) => api('DELETE', `/api/lists/${listId}`)],
+      ['by an opt-out', async ({ to }) => api('POST', '/api/opt-outs', { address: to })],
+      ['by the word STOP', async ({ to }) => callBack(app, lineId, replyEvent(to, 'STOP'))],
+      ['by a hard bounce', async ({ to }) => callBack(app, lineId, await bounceOf(to))],
+      ['when it is deleted', async ({ leadId }) => api('DELETE', `/api/leads/${leadId}`)],
+      ['when its list is deleted', async ({ listId }) => api('DELETE', `/api/lists/${listId}`)],
     ])('%s', async (_, end) => {
-      const { id, ...lead } = await last();
+      const { id, ...lead } = await enterLast();
       await step(id, lead.leadId, 0, 'delivered');
       await asleep(id);
       await end(lead);
       await eventually(async () => (await statusOf(id)) === 'completed');
     });
 
-    it('an opt-out that its line finds when it sends', async () => {
+    it('by an opt-out that is found when its message is due', async () => {
       const slow = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 10_000 });
-      const { id, to } = await last({ steps: [now], eligibleLineIds: [slow] });
+      const { id, to } = await enterLast({ steps: [now], eligibleLineIds: [slow] });
       await asleep(id);
       await insertRow(app, 'opt_outs', { workspace_id: workspace.id, address: to, source: 'api' });
       await api('PATCH', `/api/lines/${slow}`, { minGapSeconds: 0 });
@@ -134,7 +134,7 @@ describe('what stops a lead', () => {
     });
   });
 
-  it('no step leaves after the reply is stored, though many are due at that moment', async () => {
+  it('is sent no step after its reply is stored, even if many are due', async () => {
     const busy = await createLine(app, workspace.id);
     const id = await newCampaign({
       steps: Array.from({ length: 40 }, (_, index) => ({ message: `Step ${index}` })),
@@ -146,7 +146,7 @@ describe('what stops a lead', () => {
     await eventually(async () => (await sentTo(app, to)).length >= 3);
     await callBack(app, busy, replyEvent(to, 'Stop it please'));
     const statuses = (await stepsOf(id, leadId)).map(({ status }) => status);
-    // One may be with the carrier at that moment: it was claimed before.
+    // One may be with the carrier at that moment, since it was claimed before.
     const left = statuses.filter((status) => ['sent', 'delivered', 'pending'].includes(status)).length;
     expect(statuses.filter((status) => status === 'canceled').length).toBe(40 - left);
     await eventually(async () => (await statusOf(id)) === 'completed');
@@ -154,8 +154,8 @@ describe('what stops a lead', () => {
   });
 });
 
-describe('pausing', () => {
-  it('keeps every message, its time and its place; resuming sends them in the same order', async () => {
+describe('a campaign', () => {
+  it('keeps its messages with their times and order while it is paused, and sends them when it is resumed', async () => {
     const slow = await createLine(app, workspace.id, 'imessage', { is_active: false });
     const leads = Array.from({ length: 5 }, (_, index) => ({ firstName: String(index), phone: phone() }));
     const id = await newCampaign({ steps: [now], eligibleLineIds: [slow, lineId] });
@@ -195,7 +195,7 @@ describe('pausing', () => {
     );
   });
 
-  it('archiving and deleting cancel what has not left', async () => {
+  it('cancels its unsent messages when it is archived or deleted', async () => {
     for (const end of [
       ['POST', '/archive'],
       ['DELETE', ''],
@@ -208,17 +208,17 @@ describe('pausing', () => {
   });
 });
 
-/** When the campaign's workflow looks how far it is. */
+/** When the campaign's workflow next counts its leads. */
 const wakeAt = (id: string): Promise<Date> =>
   withSystem(app.pools, (db) =>
     db.oneFirst(sql.type(z.object({ at: z.date() }))`
       select wake_at "at" from workflow_wakes where workflow_id = ${campaignWorkflowId(id)}`),
   );
 
-/** The campaign's workflow has looked how far it is, and does not look again soon unless it is woken. */
+/** Waits until the campaign's workflow has counted its leads and sleeps until it is woken. */
 const asleep = (id: string) => eventually(async () => (await wakeAt(id)).getTime() > Date.now() + 60_000);
 
-/** What the carrier tells when an address that it had sent to turns out to be dead. */
+/** The carrier's event for an address that turns out to be dead after the send. */
 async function bounceOf(to: string) {
   const carrierMessageId = await withSystem(app.pools, (db) =>
     db.oneFirst(sql.type(z.object({ carrierMessageId: z.string() }))`
@@ -228,7 +228,7 @@ async function bounceOf(to: string) {
   return { ...receipt, eventId: newId(), at: new Date(), carrierMessageId };
 }
 
-/** The order in which a line tried its messages. */
+/** @returns the messages of a line in the order of their attempts. */
 async function attemptOrder(line: string): Promise<string[]> {
   const ids = await withSystem(app.pools, (db) =>
     db.anyFirst(sql.type(z.object({ messageId: z.string() }))`

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Message } from '#domain/message.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { campaignWorld, now } from '#test/support/campaigns.ts';
+import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -29,7 +29,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-const { newList, newCampaign, statusOf, progressOf, stepsOf, step, hasLeft } = campaignWorld(() => ({
+const { newList, newCampaign, statusOf, progressOf, stepsOf, step, hasLeft } = campaignHelpers(() => ({
   app,
   workspace,
   api,
@@ -38,7 +38,7 @@ const { newList, newCampaign, statusOf, progressOf, stepsOf, step, hasLeft } = c
 const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
 
 describe('starting a campaign', () => {
-  it('enters the leads of its list, sends the first step, and plans the rest', async () => {
+  it('enters the leads of its list, sends the first step and schedules the rest', async () => {
     const to = phone();
     const { listId, leadIds } = await newList([
       { firstName: 'Ada', phone: to },
@@ -65,7 +65,7 @@ describe('starting a campaign', () => {
     expect(days(new Date().toISOString(), second.scheduledDate ?? '')).toBeCloseTo(2, 2);
   });
 
-  it('completes when every lead is through, and tells each message of its campaign', async () => {
+  it('completes it once every lead has finished, and the events name the campaign', async () => {
     const { listId, leadIds } = await newList([{ phone: phone() }, { phone: phone() }]);
     const id = await newCampaign({
       listId,
@@ -104,7 +104,7 @@ describe('starting a campaign', () => {
     }
   });
 
-  it('needs a line, a fresh draft, and something to send', async () => {
+  it('requires an active line, a draft and valid steps', async () => {
     const lonely = apiClient(app.url, (await createWorkspace(app)).key);
     const { campaign } = (await lonely('POST', '/api/campaigns', { name: 'x', steps: [now] })).body;
     expect(await lonely('POST', `/api/campaigns/${campaign._id}/start`)).toMatchObject({
@@ -135,7 +135,7 @@ describe('starting a campaign', () => {
 });
 
 describe('POST /api/campaigns/{id}/leads', () => {
-  it('adds a new lead to the list and schedules every step; entering twice changes nothing', async () => {
+  it('adds a new lead to the list and schedules every step, once', async () => {
     const { listId } = await newList([{ phone: phone() }]);
     const id = await newCampaign({ listId, start: true });
     const lead = { firstName: 'Eve', phone: phone() };
@@ -150,7 +150,7 @@ describe('POST /api/campaigns/{id}/leads', () => {
     expect(await stepsOf(id, added.body.leadId)).toHaveLength(2);
   });
 
-  it('repeats the answer to a retry, and takes the same key on another campaign as another request', async () => {
+  it('returns the first response for a repeated Idempotency-Key, separately for each campaign', async () => {
     const {
       leadIds: [leadId],
     } = await newList([{ phone: phone() }]);
@@ -162,7 +162,7 @@ describe('POST /api/campaigns/{id}/leads', () => {
     expect((await add(two)).body).toMatchObject({ campaignId: two, messageCount: 2 });
   });
 
-  it('lets an existing lead join the list besides its own', async () => {
+  it('adds an existing lead to the list in addition to its own', async () => {
     const { listId } = await newList([{ phone: phone() }]);
     const own = await newList([{ phone: phone() }]);
     const id = await newCampaign({ listId, start: true });
@@ -177,7 +177,7 @@ describe('POST /api/campaigns/{id}/leads', () => {
     expect((await api('GET', `/api/leads?listId=${own.listId}`)).body.leads).toHaveLength(1);
   });
 
-  it('waits for the start of a draft, and runs a completed campaign again', async () => {
+  it('waits for the start of a draft and reopens a completed campaign', async () => {
     const id = await newCampaign({ steps: [now] });
     const first = (await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } })).body;
     expect(first.messageCount).toBe(1);
@@ -202,7 +202,7 @@ describe('POST /api/campaigns/{id}/leads', () => {
     );
   });
 
-  it('names what is wrong', async () => {
+  it('refuses invalid leads and reports the field', async () => {
     const id = await newCampaign({ steps: [{ message: 'x', messageType: 'sms' }], start: true });
     const { leadIds } = await newList([{ email: 'only@example.com' }]);
     const url = `/api/campaigns/${id}/leads`;
@@ -215,8 +215,8 @@ describe('POST /api/campaigns/{id}/leads', () => {
   });
 });
 
-describe('preview', () => {
-  it('shows what a lead would get, with times and line, and leaves no trace', async () => {
+describe('the preview of a campaign', () => {
+  it('shows the messages of a lead with times and line, and stores nothing', async () => {
     const { listId, leadIds } = await newList([{ firstName: 'Ada', phone: phone() }]);
     const id = await newCampaign({ listId, stickinessPolicy: 'round_robin' });
     const preview = () => api('POST', `/api/campaigns/${id}/preview`, { leadId: leadIds[0] });
@@ -242,7 +242,7 @@ describe('preview', () => {
     ).toBe(404);
   });
 
-  it('keeps to the send window', async () => {
+  it('respects the send window', async () => {
     const { leadIds } = await newList([{ phone: phone() }]);
     const id = await newCampaign({
       timezone: 'Asia/Tokyo',

@@ -9,14 +9,14 @@ import { createLine, createWorkspace } from '#test/support/factories.ts';
 
 let app: TestApp;
 
-// Plans are made here, at times that are chosen.
+// No worker: the test plans sends at times of its choice.
 beforeAll(async () => void (app = await startTestApp({ worker: false })));
 afterAll(() => app.stop());
 
 const MINUTE_MS = 60_000;
 
 describe('a message that uses up the limit of the day', () => {
-  it('leaves the next one to the morning, even if nobody looks again before midnight', async () => {
+  it('leaves the next one until the morning, even if the line does not plan again before midnight', async () => {
     const workspace = await createWorkspace(app, { timezone: 'UTC' });
     const lineId = await createLine(app, workspace.id);
     const api = apiClient(app.url, workspace.key);

@@ -13,7 +13,7 @@ import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
-const SECRET = 'a secret of the callback';
+const SECRET = 'a secret for callbacks';
 const TOKEN = 'the-token-of-the-account';
 const BLUEBUBBLES = { url: 'http://127.0.0.1:9', password: 'a password', callbackSecret: SECRET };
 
@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-/** A callback that bears the right secret or signature, whatever its body is. */
+/** Sends a callback with a valid secret or signature and any body. */
 async function callBack(carrier: keyof typeof lines, body: string, contentType = 'application/json') {
   const query =
     carrier === 'smtp' || carrier === 'bluebubbles' ? `?secret=${encodeURIComponent(SECRET)}` : '';
@@ -106,7 +106,7 @@ const reply = (fields: object) => ({
 const simulated = (...events: object[]) => JSON.stringify({ lineId: lines.simulated, events });
 const bluebubbles = (data: unknown, type = 'new-message') => JSON.stringify({ type, data });
 
-describe('a callback with the right secret or signature and a body that cannot be read is a 400', () => {
+describe('an authentic callback with an unreadable body gets a 400', () => {
   it.each([
     ...MALFORMED,
     email({ MessageID: '' }),
@@ -118,7 +118,7 @@ describe('a callback with the right secret or signature and a body that cannot b
     email({ Headers: [null] }),
     email({ Attachments: { Name: 'x' } }),
     JSON.stringify({ RecordType: 'Bounce', ID: {}, Type: 'HardBounce' }),
-  ])('email: %j', async (body) => {
+  ])('as an email: %j', async (body) => {
     expect(await callBack('smtp', body)).toMatchObject({ status: 400 });
   });
 
@@ -132,7 +132,7 @@ describe('a callback with the right secret or signature and a body that cannot b
     bluebubbles({ guid: 'g', text: 'Hi', handle: { address: '+14155550123' }, dateCreated: 1e300 }),
     bluebubbles({ guid: 'g', isFromMe: true, dateDelivered: -1e300 }, 'updated-message'),
     bluebubbles({ guid: 'g', isFromMe: true, error: 'much' }, 'message-send-error'),
-  ])('BlueBubbles: %j', async (body) => {
+  ])('from BlueBubbles: %j', async (body) => {
     expect(await callBack('bluebubbles', body)).toMatchObject({ status: 400 });
   });
 
@@ -146,7 +146,7 @@ describe('a callback with the right secret or signature and a body that cannot b
     'CallSid=CA1',
     'CallSid=CA1&CallStatus=completed&CallDuration=1e308&From=1&To=2',
     `CallSid=CA1&CallStatus=ringing&From=${'1'.repeat(400)}`,
-  ])('Twilio: %j', async (body) => {
+  ])('from Twilio: %j', async (body) => {
     expect(await callBack('twilio', body, 'application/x-www-form-urlencoded')).toMatchObject({
       status: 400,
     });
@@ -173,12 +173,12 @@ describe('a callback with the right secret or signature and a body that cannot b
         status: 'billed',
         durationSec: 1e308,
       }),
-  ])('simulated: %s', async (body) => {
+  ])('from the simulated carrier: %s', async (body) => {
     const text = typeof body === 'string' ? body : body();
     expect(await callBack('simulated', text)).toMatchObject({ status: 400 });
   });
 
-  it('whatever the content type says', async () => {
+  it('whatever its content type', async () => {
     for (const contentType of [
       'text/plain',
       'multipart/form-data; boundary=x',
@@ -187,13 +187,13 @@ describe('a callback with the right secret or signature and a body that cannot b
       expect(await callBack('smtp', '<mail/>', contentType)).toMatchObject({ status: 400 });
   });
 
-  it('and names the field that is wrong', async () => {
+  it('that names the invalid field', async () => {
     expect((await callBack('smtp', email({ TextBody: 7 }))).text).toContain('TextBody');
     expect((await callBack('simulated', simulated(reply({ at: 'soon' })))).text).toContain('at');
   });
 });
 
-describe('what a contact may send is kept as far as it can be', () => {
+describe('a reply with unusual content is accepted', () => {
   const received = async (from: string) => {
     const api = apiClient(app.url, workspace.key);
     const { body } = await api('GET', `/api/conversations/${encodeURIComponent(from)}`);
@@ -201,7 +201,7 @@ describe('what a contact may send is kept as far as it can be', () => {
   };
   const from = (): string => `+1415555${String(Math.floor(Math.random() * 10_000)).padStart(4, '0')}`;
 
-  it('text without what cannot be stored', async () => {
+  it('without the characters that cannot be stored', async () => {
     const address = from();
     expect(
       await callBack('simulated', simulated(reply({ from: address, text: 'A\0B\ud800C' }))),
@@ -212,7 +212,7 @@ describe('what a contact may send is kept as far as it can be', () => {
   });
 
   it.each(['+275760-09-13T00:00:00.000Z', '-271821-04-20T00:00:00.000Z', '1970-01-01T00:00:00.000Z'])(
-    'a message of %s as one of now',
+    'with the current time instead of %s',
     async (at) => {
       const address = from();
       const before = Date.now();
@@ -224,20 +224,20 @@ describe('what a contact may send is kept as far as it can be', () => {
   );
 });
 
-test('a form of more fields than any callback has is not even verified', async () => {
+test('a form with more fields than any callback has is refused without verification', async () => {
   const body = Array.from({ length: 1000 }, (_, index) => `f${index}=`).join('&');
   const { status } = await callBack('twilio', body, 'application/x-www-form-urlencoded');
   expect(status).toBe(401);
 });
 
-describe('a secret in the address', () => {
+describe('the secret in a callback URL', () => {
   it.each(['smtp', 'bluebubbles'] as const)('of %s is checked before the body is read', async (carrier) => {
     const url = `${app.url}/callbacks/carriers/${carrier}/${lines[carrier]}?secret=wrong`;
     let asked = 0;
     const endless = new ReadableStream({
       pull(controller) {
         asked += 1;
-        if (asked > 1000) controller.error(new Error('it was read'));
+        if (asked > 1000) controller.error(new Error('the body was read'));
         else controller.enqueue(new Uint8Array(64 * 1024));
       },
     });

@@ -17,7 +17,7 @@ let app: TestApp;
 let api: ApiClient;
 let lineId: string;
 let otherLineId: string;
-/** In front of the carrier: while it is overloaded it takes no messages, and answers all else. */
+/** In front of the carrier: refuses all messages while it is overloaded, and forwards all other requests. */
 let front: Front;
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ const count = (status: string) =>
       select count(*) count from messages where line_id = ${lineId} and status = ${status}`),
   );
 
-test('a carrier that takes nothing is left alone, its messages wait, and all leave once it takes them', async () => {
+test('messages wait while the carrier refuses all of them, with few retries, and are sent once it accepts again', async () => {
   const recipients = Array.from({ length: MESSAGES }, () => phone());
   for (let start = 0; start < MESSAGES; start += 40) {
     const entries = recipients.slice(start, start + 40).map((recipientPhone) =>
@@ -84,7 +84,7 @@ test('a carrier that takes nothing is left alone, its messages wait, and all lea
   expect(timeline.waitingFor.text).toContain(
     'The carrier takes no messages at the moment (“20429: Too many requests”).',
   );
-  // Rounds of at most 16 until it stops, and the trials since.
+  // Rounds of at most 16 until the circuit opens, and the trials since.
   expect(front.posts).toBeLessThan(MESSAGES);
   const lines = (await api('GET', '/api/lines/by-user')).body.lines;
   expect(lines.find(({ _id }: { _id: string }) => _id === lineId).healthCheck.status).toBe('healthy');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { campaignWorld } from '#test/support/campaigns.ts';
+import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
@@ -27,13 +27,13 @@ afterAll(async () => {
   await endpoint.close();
 });
 
-const { newList, newCampaign, messagesOf } = campaignWorld(() => ({ app, workspace, api }));
+const { newList, newCampaign, messagesOf } = campaignHelpers(() => ({ app, workspace, api }));
 const deadlocks = (): Promise<number> =>
   systemDb(app.pools).oneFirst(sql.type(z.object({ deadlocks: z.int() }))`
     select deadlocks from pg_stat_database where datname = current_database()`);
 
-describe('a campaign whose contacts answer while it is sent', () => {
-  it('sends each step once, stores each reply, and comes to no deadlock with a webhook that hears of it all', async () => {
+describe('a campaign whose contacts reply while it is sent', () => {
+  it('sends each step once, stores and reports each reply, and causes no deadlock', async () => {
     await api('POST', '/api/webhooks', {
       url: endpoint.url,
       events: ['message.sent', 'message.failed', 'message.reply'],
@@ -51,7 +51,7 @@ describe('a campaign whose contacts answer while it is sent', () => {
     const writers = Array.from({ length: 4 }, async (_, writer) => {
       for (let n = writer; !sent.signal.aborted; n += 4) {
         const reply = replyEvent(numbers[n % numbers.length] ?? '', 'Tell me more');
-        // As a carrier does: what is not taken in is repeated.
+        // Retries until it is accepted, as a carrier does.
         await eventually(async () => (await callBack(app, lineIds[n % 2] ?? '', reply)) === 200);
         replies.add(reply.carrierMessageId);
       }
@@ -71,7 +71,7 @@ describe('a campaign whose contacts answer while it is sent', () => {
     expect(await deadlocks()).toBe(0);
   }, 120_000);
 
-  it('comes to no deadlock while messages are canceled, contacts opt out and its lines change', async () => {
+  it('causes no deadlock while messages are canceled, contacts opt out and lines change', async () => {
     const numbers = Array.from({ length: 40 }, () => phone());
     const { listId } = await newList(numbers.map((number) => ({ phone: number })));
     const id = await newCampaign({

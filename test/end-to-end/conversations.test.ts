@@ -37,7 +37,7 @@ async function sent(call: ApiClient, body: object): Promise<string> {
 }
 
 describe('GET /api/replies', () => {
-  it('has one item per conversation, newest first, page by page', async () => {
+  it('lists one item per conversation, newest first, in pages', async () => {
     const { lineId, call } = await setting();
     const contacts = [phone(), phone(), phone()] as const;
     for (const [index, from] of contacts.entries()) {
@@ -87,7 +87,7 @@ describe('GET /api/replies', () => {
 });
 
 describe('conversations', () => {
-  it('are listed by their last activity, and shown with both directions', async () => {
+  it('are listed by their last activity and shown in both directions', async () => {
     const { workspaceId, lineId, call } = await setting();
     const [ada, eve] = [phone(), phone()];
     const leadId = await createLead(app, workspaceId, {
@@ -144,7 +144,7 @@ describe('conversations', () => {
     expect(older.nextCursor).toBeNull();
   });
 
-  it('refuse a forged cursor by name, or take it for a position', async () => {
+  it('refuse a forged cursor by name or treat it as a position', async () => {
     const { lineId, call } = await setting();
     const from = phone();
     await callBack(app, lineId, replyEvent(from, 'Hello'));
@@ -165,7 +165,7 @@ describe('conversations', () => {
       expect((await call('GET', `${thread(from)}?cursor=${forge(value)}`)).status).toBe(200);
   });
 
-  it('carry tags, each once', async () => {
+  it('have tags without duplicates', async () => {
     const { lineId, call } = await setting();
     const from = phone();
     await callBack(app, lineId, replyEvent(from, 'Hello'));
@@ -179,7 +179,7 @@ describe('conversations', () => {
     expect(await call('POST', `${thread(from)}/tags`, { tags: 'vip' })).toMatchObject({ status: 400 });
   });
 
-  it("are nobody else's", async () => {
+  it('are visible to their own workspace only', async () => {
     const { lineId, call } = await setting();
     const stranger = await setting();
     const from = phone();
@@ -198,7 +198,7 @@ describe('conversations', () => {
 });
 
 describe('POST /api/inbox/send-reply', () => {
-  it('answers the address that wrote last, from the line it wrote to', async () => {
+  it('replies to the address that wrote last, from the line it wrote to', async () => {
     const { workspaceId, lineId, call } = await setting();
     const wroteTo = await createLine(app, workspaceId, 'sms');
     const [old, current] = [phone(), phone()];
@@ -280,7 +280,7 @@ describe('POST /api/fallback-sms', () => {
     });
   });
 
-  it('never reaches a number that opted out', async () => {
+  it('never sends to a number that opted out', async () => {
     const { lineId, call } = await setting();
     await call('PATCH', '/api/workspace/fallback-config', {
       enabled: true,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { campaignWorld, now } from '#test/support/campaigns.ts';
+import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { act, type Copilot, copilot, draftFor, drafted, hears, told } from '#test/support/copilot.ts';
@@ -23,7 +23,7 @@ let receiver: Endpoint;
 let desk: Copilot;
 let workspace: TestWorkspace;
 
-const { newList, newCampaign, statusOf } = campaignWorld(() => ({
+const { newList, newCampaign, statusOf } = campaignHelpers(() => ({
   app,
   workspace,
   api: apiClient(app.url, workspace.key),

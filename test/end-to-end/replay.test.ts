@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { Worker, type WorkflowBundle } from '@temporalio/worker';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as workflows from '#workflows/index.ts';
-import { TURNS } from '#test/support/histories.ts';
+import { PATHS } from '#test/support/histories.ts';
 import { bundleWorkflows } from '#workers/worker.ts';
 
 /**
@@ -27,15 +27,15 @@ describe('saved histories', () => {
     await Worker.runReplayHistory({ workflowBundle }, history, name);
   });
 
-  it.each(Object.keys(workflows))('there is one of %s', (type) => {
+  it.each(Object.keys(workflows))('include one of %s', (type) => {
     expect(files.some((name) => basename(name).startsWith(`${type}.`))).toBe(true);
   });
 
-  it.each(Object.keys(TURNS))('some are %s', (turn) => {
-    expect(files.some((name) => name.endsWith(`.${turn}.json`))).toBe(true);
+  it.each(Object.keys(PATHS))('include one that was %s', (path) => {
+    expect(files.some((name) => name.endsWith(`.${path}.json`))).toBe(true);
   });
 
-  it.each(files)('%s holds no address, number or text', (name) => {
+  it.each(files)('%s contains no address, number or text', (name) => {
     const text = readFileSync(new URL(name, FOLDER), 'utf8');
     const payloads = [...text.matchAll(/"data": ?"([A-Za-z0-9+/=]+)"/g)].map(([, data = '']) =>
       Buffer.from(data, 'base64').toString('utf8'),
@@ -43,7 +43,7 @@ describe('saved histories', () => {
     for (const payload of payloads)
       expect(payload).not.toMatch(/\+\d{8,}|@[a-z]|"(body|message|text|name|email|phone)"/i);
     // Failures are stored in clear, with their causes and stacks; a stack names packages such as `@temporalio/worker`.
-    for (const [, said] of text.matchAll(/"(?:message|stackTrace)": ?"((?:[^"\\]|\\.)*)"/g))
-      expect(said).not.toMatch(/\+\d{8,}|\w@[\w-]+\.\w/i);
+    for (const [, failure] of text.matchAll(/"(?:message|stackTrace)": ?"((?:[^"\\]|\\.)*)"/g))
+      expect(failure).not.toMatch(/\+\d{8,}|\w@[\w-]+\.\w/i);
   });
 });

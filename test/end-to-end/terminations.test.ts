@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { campaignWorld, now } from '#test/support/campaigns.ts';
+import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
@@ -132,7 +132,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
   },
 
   async campaign(desk) {
-    const { newList, newCampaign, statusOf } = campaignWorld(() => ({
+    const { newList, newCampaign, statusOf } = campaignHelpers(() => ({
       app,
       workspace: workspaceOf(desk),
       ...desk,
@@ -146,7 +146,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
 
   async personalizer(desk) {
     await desk.api('PUT', '/api/knowledge-base', { mode: 'off', instructions: '' });
-    const { newList, newCampaign } = campaignWorld(() => ({ app, workspace: workspaceOf(desk), ...desk }));
+    const { newList, newCampaign } = campaignHelpers(() => ({ app, workspace: workspaceOf(desk), ...desk }));
     const to = phone();
     const { listId } = await newList([{ firstName: 'Ada', phone: to }]);
     await newCampaign({ listId, steps: [now], start: true, needsAiPersonalization: true });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
 
-/** Any text at all: every code unit, halves of surrogate pairs and control characters among them. */
+/** Arbitrary text of all code units, including lone surrogates and control characters. */
 export const anyText = (maxLength: number): fc.Arbitrary<string> =>
   fc.array(fc.nat(0xff_ff), { maxLength }).map((units) => String.fromCharCode(...units));

@@ -18,7 +18,7 @@ import { type RunningWorker, startWorker } from '#workers/worker.ts';
 export interface TestApp {
   url: string;
   config: Config;
-  /** Logs in as the owner of the schema, for what no process of the product may do. */
+  /** URL of the schema owner's login, which may do what no process of the product may. */
   ownerUrl: string;
   pools: Pools;
   temporal: Client;
@@ -27,15 +27,15 @@ export interface TestApp {
   smtpUrl: string;
   api: RunningApi;
   worker: RunningWorker | null;
-  /** Stops the worker, or the API, as the tests of crashes and outages need it. */
+  /** Stops the worker, for tests of crashes and outages. */
   stopWorker(): Promise<void>;
   startWorker(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * The whole product on a database, a Temporal namespace and a simulator of its own: what a test file needs.
- * @param options.worker false: only the API, for tests that need nothing sent.
+ * Starts the whole product with its own database, Temporal namespace and simulator.
+ * @param options.worker false for the API alone, for tests that send nothing.
  */
 export async function startTestApp(
   options: { worker?: boolean; environment?: Record<string, string> } = {},
@@ -137,8 +137,8 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * Asks until the answer is there: undefined, false or an error means not yet. Soon at first, then less often: an
- * endpoint answers 120 requests a minute.
+ * Polls until `ask` returns a value; undefined, false or an error means not yet. The interval grows, because an endpoint
+ * allows 120 requests a minute.
  */
 export async function eventually<T>(
   ask: () => Promise<T | undefined | false>,

@@ -6,12 +6,12 @@ import { eventually, type TestApp } from './app.ts';
 import type { ApiClient } from './client.ts';
 import type { TestWorkspace } from './factories.ts';
 
-/** A first step that leaves at once, and a second one that does not during a test. */
+/** A first step that is sent at once, and a second one that is not sent during a test. */
 export const now = { message: 'One, {{ firstName }}' };
 export const later = { message: 'Two', delay: { days: 2 } };
 
-/** Making campaigns, and looking at where their leads and messages are. */
-export function campaignWorld(world: () => { app: TestApp; workspace: TestWorkspace; api: ApiClient }) {
+/** Functions that create campaigns and read the state of their leads and messages. */
+export function campaignHelpers(world: () => { app: TestApp; workspace: TestWorkspace; api: ApiClient }) {
   async function newList(leads: object[]): Promise<{ listId: string; leadIds: string[] }> {
     const listId = (await world().api('POST', '/api/lists', { name: 'Prospects' })).body.list._id;
     const { leadIds } = (await world().api('POST', '/api/leads', { listId, leads })).body;
@@ -28,7 +28,7 @@ export function campaignWorld(world: () => { app: TestApp; workspace: TestWorksp
     return body.campaign._id;
   }
 
-  // Asked of the database where a condition is waited for: the API allows 120 reads a minute.
+  // Polls the database instead of the API, which allows 120 reads a minute.
   const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
     withTenant(world().app.pools, world().workspace.id, work);
 

@@ -9,7 +9,7 @@ export interface SentMessage {
   acceptedAt: string;
 }
 
-/** What the carrier accepted for an address: a lost or doubled message shows here. */
+/** The messages that the carrier accepted for an address: a lost or doubled message shows here. */
 export async function sentTo(app: TestApp, address: string): Promise<SentMessage[]> {
   const response = await fetch(`${app.url}/simulated/carrier/sent?to=${encodeURIComponent(address)}`);
   if (!response.ok) throw new Error(`the carrier's log answered ${response.status}`);
@@ -19,7 +19,7 @@ export async function sentTo(app: TestApp, address: string): Promise<SentMessage
 
 let next = 0;
 
-/** A phone number nobody else in this run has; its last four digits choose what the simulated carrier does. */
+/** A unique phone number; its last four digits choose the behaviour of the simulated carrier. */
 export function phone(behaviour = '1111'): string {
   next += 1;
   const area = 200 + (next % 700);

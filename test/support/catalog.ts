@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** Tables that belong to no workspace, and why. All others are a tenant's. */
+/** Tables that belong to no workspace, and why. All others are tenant tables. */
 const SYSTEM_TABLES: Record<string, string> = {
   agencies: 'an agency has many workspaces',
   agency_audit_log: 'belongs to an agency',
@@ -9,7 +9,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   agency_mails: 'belong to an agency',
   agency_keys: 'belong to an agency, and are looked up before a tenant is known',
   agency_members: 'belong to an agency',
-  line_moves: 'tell which of two workspaces had a line when',
+  line_moves: 'concern two workspaces',
   migrations: 'the record of the schema itself',
   rate_limits: 'count callers before a tenant is known',
   users: 'a person may belong to many workspaces',
@@ -21,18 +21,18 @@ const OTHER_KEYS: Record<string, string> = {
   workflow_wakes: 'a workflow id is unique in the whole namespace of Temporal',
 };
 
-/** Tables of which nobody may change a row, and a tenant delete none: only what is past its time goes. */
+/** Tables whose rows nobody may change and tenants may not delete; only retention deletes them. */
 const APPEND_ONLY = ['audit_log', 'agency_audit_log'];
 
-/** What a tenant sees besides its tables: views that end at its workspace. */
+/** Views that a tenant may read besides its tables; they are limited to its workspace. */
 const TENANT_VIEWS = ['workspace_users'];
 
-/** Functions that run with the rights of the owner, and why. */
+/** Functions that run with the owner's rights, and why. */
 const OWNERS_FUNCTIONS: Record<string, string> = {
-  keep_partitions: 'only the owner of a table makes and drops its partitions',
+  keep_partitions: 'only the owner of a table can create and drop its partitions',
 };
 
-/** What the functions read that tell a tenant more than its own rows; and where one counts what tenants store. */
+/** Tables read by the functions that show tenants more than their own rows, and the table where one counts storage. */
 const DEFINER_READS = ['agencies', 'leads', 'list_addresses', 'users', 'workspace_members', 'workspaces'];
 const DEFINER_COUNTS = 'storage_usage';
 
@@ -60,7 +60,7 @@ interface Routine {
   isPublic: boolean;
 }
 
-/** What is wrong with the row-level security, the keys and the grants of a database; [] for nothing. */
+/** @returns the problems of a database's row-level security, keys and grants; [] if there are none. */
 export async function problemsOf(client: pg.Client): Promise<string[]> {
   const { rows: relations } = await client.query<Relation>(RELATIONS);
   const { rows: routines } = await client.query<Routine>(ROUTINES);
@@ -74,7 +74,7 @@ export async function problemsOf(client: pg.Client): Promise<string[]> {
     ),
     ...Object.keys({ ...SYSTEM_TABLES, ...OTHER_KEYS })
       .filter((name) => !tables.includes(name))
-      .map((name) => `${name} is excepted, and is not there`),
+      .map((name) => `${name} is listed as an exception but does not exist`),
   ];
 }
 
@@ -85,7 +85,7 @@ function problemsOfRelation(relation: Relation): string[] {
       TENANT_VIEWS.includes(relation.name) ? { linepace_tenant: ['SELECT'] } : {},
     );
   }
-  // Its parent's policies do not hold for a partition that is named itself.
+  // The parent's policies do not apply to a partition that is queried directly.
   if (relation.kind === 'partition') return [...forceProblems(relation), ...grantProblems(relation, {})];
   if (Object.hasOwn(SYSTEM_TABLES, relation.name)) {
     return grantProblems(relation, {

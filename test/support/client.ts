@@ -1,8 +1,8 @@
-/** One answer of the API, as a caller sees it. */
+/** A response of the API. */
 export interface ApiAnswer {
   status: number;
   headers: Headers;
-  // Answers are looked into freely by tests; their shape is checked by the conformance suite.
+  // Tests read any field; the conformance suite checks the shapes.
   // oxlint-disable-next-line no-explicit-any
   body: any;
 }

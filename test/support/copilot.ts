@@ -7,7 +7,7 @@ import { createLine, createWorkspace, type TestWorkspace } from './factories.ts'
 import { callBack, replyEvent } from './inbound.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** One workspace with a line, a copilot that drafts at once, and a webhook for all that drafts tell of. */
+/** A workspace with a line, a copilot without a debounce, and a webhook for all events about drafts. */
 export interface Copilot {
   app: TestApp;
   receiver: Endpoint;
@@ -44,7 +44,7 @@ export async function hears(
 export const autoReplies = async ({ call }: Copilot, query = '') =>
   (await call('GET', `/api/knowledge-base/auto-replies?limit=200${query}`)).body.autoReplies;
 
-/** The newest draft for a contact that is in a state. */
+/** The newest draft for a contact in a given status. */
 export const draftFor = (desk: Copilot, contact: string, status = 'drafted') =>
   eventually(async () =>
     (await autoReplies(desk, `&status=${status}`)).find(
@@ -68,10 +68,10 @@ export const told = (desk: Copilot, event: string) =>
 export const messagesOf = async ({ call }: Copilot) =>
   (await call('GET', '/api/messages?limit=200')).body.messages;
 
-/** Waits for the end of a draft's workflow. @returns what an operator reads of it. */
+/** Waits for a draft's workflow to end. @returns its details as shown to operators. */
 export async function ended({ app }: Copilot, replyId: string): Promise<string> {
   const handle = app.temporal.workflow.getHandle(aiDraftId(replyId));
-  // It is started after the answer to the carrier.
+  // The workflow starts after the response to the carrier.
   await eventually(async () => handle.describe());
   await handle.result();
   return JSON.stringify(await handle.query('__temporal_workflow_metadata'));

@@ -1,17 +1,17 @@
 import { OpusDecoder } from 'opus-decoder';
 
-/** What a player makes of a voice note. */
+/** What a player hears in a voice note. */
 export interface Played {
   codec: string;
   channels: number;
   seconds: number;
-  /** Of a tone: how often it swings in a second. */
+  /** The frequency of a tone. */
   hertz: number;
 }
 
 const PLAYED_RATE = 48_000;
 
-/** Plays a Core Audio file with Opus in it, as its specification says and with nothing of the ffmpeg that made it. */
+/** Decodes a Core Audio file of Opus according to its specification, independently of the ffmpeg that made it. */
 export async function play(caf: Buffer): Promise<Played> {
   if (caf.toString('latin1', 0, 4) !== 'caff') throw new Error('no Core Audio file');
   const chunks = new Map(chunksOf(caf));
@@ -38,7 +38,7 @@ export async function play(caf: Buffer): Promise<Played> {
     codec: description.toString('latin1', 8, 12),
     channels,
     seconds,
-    hertz: swings(channelData[0] ?? new Float32Array()) / seconds,
+    hertz: countCycles(channelData[0] ?? new Float32Array()) / seconds,
   };
 }
 
@@ -66,8 +66,8 @@ function packetsOf(data: Buffer, table: Buffer): Buffer[] {
   return packets;
 }
 
-/** Upward crossings of zero. */
-function swings(samples: Float32Array): number {
+/** Counts upward crossings of zero. */
+function countCycles(samples: Float32Array): number {
   let count = 0;
   for (let at = 1; at < samples.length; at += 1) {
     if ((samples[at - 1] ?? 0) < 0 && (samples[at] ?? 0) >= 0) count += 1;

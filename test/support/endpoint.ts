@@ -8,16 +8,16 @@ export interface Received {
   headers: IncomingHttpHeaders;
   /** The raw text. */
   body: string;
-  // Bodies of events are looked into freely; their schemas are checked where that is what a test is about.
+  // Tests read any field of an event; those about schemas check the shapes.
   // oxlint-disable-next-line no-explicit-any
   json: any;
   at: number;
 }
 
-/** What an endpoint answers with; 204 unless told otherwise. A status, or a function that does it all. */
+/** How an endpoint responds: with a status, or by a function. */
 export type Behaviour = number | ((response: ServerResponse) => void);
 
-/** Never answers. */
+/** Never responds. */
 export const hang: Behaviour = () => {};
 
 export interface Endpoint {
@@ -27,12 +27,12 @@ export interface Endpoint {
   /** Requests under way. */
   open(): number;
   behave(behaviour: Behaviour): void;
-  /** Breaks every connection, as an endpoint that goes down does. */
+  /** Closes every connection, as an endpoint that goes down does. */
   drop(): void;
   close(): Promise<void>;
 }
 
-/** A customer's server for webhooks. @param port to come back where an earlier one was. */
+/** Starts a customer's webhook server. @param port that of an earlier one, to come back in its place. */
 export async function startEndpoint(behaviour: Behaviour = 204, port = 0): Promise<Endpoint> {
   let current = behaviour;
   let open = 0;
@@ -71,7 +71,7 @@ export async function startEndpoint(behaviour: Behaviour = 204, port = 0): Promi
   };
 }
 
-/** Verifies with the public library of Standard Webhooks, as a receiver does. @throws when a signature is wrong. */
+/** Verifies a delivery with the public library of Standard Webhooks. @throws if the signature is wrong. */
 export function verify({ body, headers }: Received, secret: string): void {
   new Webhook(secret).verify(body, {
     'webhook-id': String(headers['webhook-id']),

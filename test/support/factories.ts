@@ -83,7 +83,7 @@ export async function createKey(
   return key;
 }
 
-/** A line that may send as fast as it can, unless told otherwise. */
+/** A line that may send as fast as it can by default. */
 export async function createLine(
   app: TestApp,
   workspaceId: string,
@@ -148,6 +148,6 @@ export async function createLead(
   return id;
 }
 
-/** A row of any table, for what no endpoint makes in the state that a test begins with. */
+/** Inserts a row of any table, for a state that no endpoint creates. */
 export const insertRow = (app: TestApp, table: string, row: Record<string, Value>): Promise<void> =>
   system(app, (db) => insert(db, table, row));

@@ -4,7 +4,7 @@ import type { ApiAnswer } from './client.ts';
 export interface UploadedFile {
   name: string;
   content: Buffer | string;
-  /** '' for a client that reports none. */
+  /** '' for a client that sends none. */
   type?: string;
 }
 
@@ -28,7 +28,7 @@ export async function upload(
 /** @returns the link of an uploaded file. */
 export async function uploaded(app: TestApp, credential: string, file: UploadedFile): Promise<string> {
   const { status, body } = await upload(app, credential, file);
-  if (status !== 200) throw new Error(`the upload answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`the upload failed with ${status}: ${JSON.stringify(body)}`);
   return body.url as string;
 }
 

@@ -2,12 +2,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A proxy before a provider, which may refuse what is posted to it. */
+/** A proxy in front of a provider, which can refuse POST requests. */
 export interface Front {
   url: string;
-  /** Requests that were posted. */
+  /** The number of POST requests. */
   posts: number;
-  /** What is answered to the next posts; null: they go to the provider. */
+  /** The response to the next POST requests; null to forward them to the provider. */
   refusal: { status: number; body: object } | null;
   close(): Promise<void>;
 }

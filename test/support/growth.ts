@@ -1,7 +1,7 @@
 /**
- * How many times longer a piece of work takes on input of four times the length: about 4 when its time is linear, 16
- * when it is quadratic. Both lengths take turns and count with their fastest run, in processor time, so that a busy
- * machine does not tell.
+ * How many times longer work takes on input of four times the length: about 4 if its time is linear, 16 if it is
+ * quadratic. Runs of both lengths alternate, and the fastest counts, in processor time, so that other load does not
+ * matter.
  */
 export function growth<T>(input: (length: number) => T, work: (input: T) => unknown, length: number): number {
   const [one, four] = [input(length), input(4 * length)];
@@ -9,21 +9,21 @@ export function growth<T>(input: (length: number) => T, work: (input: T) => unkn
   for (let run = 0; run < 10; run += 1) {
     fastest.one = Math.min(
       fastest.one,
-      taken(() => work(one)),
+      timeOf(() => work(one)),
     );
     fastest.four = Math.min(
       fastest.four,
-      taken(() => work(four)),
+      timeOf(() => work(four)),
     );
   }
   return fastest.four / fastest.one;
 }
 
-/** Between what is linear and what is quadratic, on a logarithmic scale with room for noise below. */
+/** A bound between linear and quadratic growth, with room for noise below. */
 export const LINEAR = 12;
 
-/** Repeated until the clock can tell. */
-function taken(work: () => unknown): number {
+/** @returns the processor time of one run in microseconds, averaged over enough runs to measure. */
+function timeOf(work: () => unknown): number {
   let times = 0;
   const started = process.threadCpuUsage();
   for (;;) {

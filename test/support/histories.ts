@@ -14,8 +14,8 @@ interface History {
 }
 type Event = History['events'][number];
 
-/** What one history goes through and another of its type does not. */
-export const TURNS: Record<string, (event: Event) => boolean> = {
+/** Paths that only some histories of a workflow type take. */
+export const PATHS: Record<string, (event: Event) => boolean> = {
   continued: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
   canceled: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED',
   refused: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_FAILED',
@@ -25,8 +25,8 @@ export const TURNS: Record<string, (event: Event) => boolean> = {
 };
 
 /**
- * With `SAVE_HISTORIES=1`, what the workflows of a test went through becomes what the replay test replays from then
- * on: of each type the longest history up to a bound, and the shortest with each of the turns.
+ * With `SAVE_HISTORIES=1`, saves the histories of a test's workflows for the replay test: of each type the longest up
+ * to a bound, and the shortest with each of the paths.
  */
 export async function saveHistories(client: Client): Promise<void> {
   if (process.env['SAVE_HISTORIES'] !== '1') return;
@@ -41,9 +41,9 @@ export async function saveHistories(client: Client): Promise<void> {
     const { length } = history.events;
     if (length > LONG_ENOUGH) continue;
     if (length > (savedLength(`${type}.json`) ?? 0)) save(`${type}.json`, history);
-    for (const [turn, isIt] of Object.entries(TURNS)) {
-      const name = `${type}.${turn}.json`;
-      if (history.events.some(isIt) && length < (savedLength(name) ?? Infinity)) save(name, history);
+    for (const [path, isTaken] of Object.entries(PATHS)) {
+      const name = `${type}.${path}.json`;
+      if (history.events.some(isTaken) && length < (savedLength(name) ?? Infinity)) save(name, history);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The package ships no types; this is what is used of it. */
+/** The package has no types; these cover what the tests use. */
 declare module 'hoodiecrow-imap' {
   import type { Server } from 'node:net';
 

@@ -8,8 +8,8 @@ export interface HostileMailbox {
 }
 
 /**
- * An IMAP server that takes a login and then answers as it likes.
- * @param answer writes to the connection what it answers to a command, without its tag's last line where it never ends.
+ * An IMAP server that accepts any login and then responds as `answer` does.
+ * @param answer writes the response to a command; without the line of its tag the response never ends.
  */
 export async function startHostileMailbox(
   answer: (socket: Socket, tag: string, command: string) => void,

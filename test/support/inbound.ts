@@ -4,7 +4,7 @@ import { newId } from '#domain/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 import type { TestApp } from './app.ts';
 
-/** What a contact writes, through the simulated carrier. */
+/** Has a contact write to a line, through the simulated carrier. */
 export async function writeIn(
   app: TestApp,
   inbound: {
@@ -22,10 +22,10 @@ export async function writeIn(
     body: JSON.stringify(inbound),
   });
   if (!response.ok)
-    throw new Error(`the simulated carrier answered ${response.status}: ${await response.text()}`);
+    throw new Error(`the simulated carrier responded with ${response.status}: ${await response.text()}`);
 }
 
-/** Events as the simulated carrier signs them, in the order and as often as the test says. @returns the status. */
+/** Posts events with the simulated carrier's signature. @returns the status of the response. */
 export async function callBack(
   app: Pick<TestApp, 'url' | 'config'>,
   lineId: string,
@@ -49,7 +49,7 @@ export async function callBack(
   return response.status;
 }
 
-/** A reply as the carrier tells of it. */
+/** A reply as the carrier reports it. */
 export function replyEvent(
   from: string,
   text: string,

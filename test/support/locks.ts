@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { eventually, type TestApp } from './app.ts';
 
-/** Keeps a row locked until `release` is called. */
+/** Locks a row until `release` is called. */
 export async function lock(
   app: TestApp,
   table: string,
@@ -30,7 +30,7 @@ export async function lock(
   };
 }
 
-/** Resolves when that many statements wait for a lock. */
+/** Resolves once at least `count` statements wait for a lock. */
 export const waitingForLocks = (app: TestApp, count: number): Promise<unknown> =>
   eventually(async () => {
     const waiting = await app.pools.system.oneFirst(sql.type(z.object({ count: z.int() }))`

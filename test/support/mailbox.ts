@@ -5,9 +5,9 @@ import createImapServer, { type ImapServer } from 'hoodiecrow-imap';
 export interface TestMailbox {
   /** For `imapUrl`. */
   url: string;
-  /** An email comes in. */
+  /** Puts an email into the mailbox. */
   deliver(headers: Record<string, string>, body: string): void;
-  /** The server gives all emails new UIDs, as after a restore from a backup. */
+  /** Gives all emails new UIDs, as after a restore from a backup. */
   renumber(): void;
   stop(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export async function startMailbox(): Promise<TestMailbox> {
     deliver(headers, body) {
       const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
       const raw = `${lines.join('\r\n')}\r\n\r\n${body.replaceAll('\n', '\r\n')}\r\n`;
-      // The server keeps each byte as a character.
+      // The server stores each byte as a character.
       server.appendMessage('INBOX', [], null, Buffer.from(raw, 'utf8').toString('latin1'));
     },
     renumber() {

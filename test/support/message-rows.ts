@@ -20,7 +20,7 @@ export const NONE = {
 
 type Fields = Parameters<typeof insertRow>[2];
 
-/** A message as it is stored, made at a time of the past. */
+/** Inserts a message that was sent at a time in the past. @returns its id. */
 export async function outbound(
   app: TestApp,
   workspaceId: string,
@@ -49,7 +49,7 @@ export async function outbound(
   return id;
 }
 
-/** A reply as it is stored. */
+/** Inserts a reply that was received at a time in the past. */
 export async function inbound(
   app: TestApp,
   workspaceId: string,
@@ -69,6 +69,6 @@ export async function inbound(
   });
 }
 
-/** A conversation with its tags. */
+/** Inserts a conversation with tags. */
 export const tag = (app: TestApp, workspaceId: string, address: string, tags: string[]): Promise<void> =>
   insertRow(app, 'conversations', { workspace_id: workspaceId, address, tags });

@@ -6,10 +6,10 @@ import { withSystem } from '#db/transactions.ts';
 import type { Order } from '#workflows/messages/updates.ts';
 import type { TestApp } from './app.ts';
 
-/** Who asks, in every test. */
+/** The operator in every test. */
 export const DANA: Order = { by: 'Dana', reason: 'maintenance' };
 
-/** As an operator does in Temporal's UI: an update of a workflow that runs. */
+/** Sends an update to a running workflow, as an operator does in Temporal's UI. */
 export const ask = <Verdict, O extends Order>(
   temporal: Client,
   workflowId: string,
@@ -17,10 +17,10 @@ export const ask = <Verdict, O extends Order>(
   order: O,
 ): Promise<Verdict> => temporal.workflow.getHandle(workflowId).executeUpdate(update, { args: [order] });
 
-/** The refusal of an update, as a person reads it. */
+/** @returns the failure with which an update was refused. */
 export async function refusalOf(verdict: Promise<unknown>): Promise<ApplicationFailure> {
   const error = await verdict.then(
-    () => new Error('it was not refused'),
+    () => new Error('the update was not refused'),
     (reason: unknown) => reason,
   );
   if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure)
@@ -28,7 +28,7 @@ export async function refusalOf(verdict: Promise<unknown>): Promise<ApplicationF
   throw error;
 }
 
-/** What operators did in a workspace, oldest first: `action target reason`. */
+/** The operators' entries in a workspace's audit log, oldest first: `name: action target reason`. */
 export const auditOf = (app: TestApp, workspaceId: string): Promise<readonly string[]> =>
   withSystem(app.pools, (db) =>
     db.anyFirst(sql.type(z.object({ entry: z.string() }))`

@@ -3,7 +3,7 @@ import Stripe from 'stripe';
 import { simulatedWebhookSecret } from '#providers/payments/simulated.ts';
 import type { TestApp } from './app.ts';
 
-/** What the simulated provider has charged for a workspace. */
+/** What the simulated provider has charged a workspace. */
 export interface Charged {
   invoices: {
     id: string;
@@ -51,7 +51,7 @@ const STATUS = {
   'invoice.payment_failed': 'open',
 } as const;
 
-/** A callback as the provider signs it: signed by Stripe's own code. */
+/** Sends a callback that Stripe's own code has signed. */
 export async function sendInvoiceEvent(
   app: TestApp,
   fact: InvoiceFact,
@@ -79,7 +79,7 @@ export async function sendInvoiceEvent(
   return postCallback(app, payload, signed(payload, secret));
 }
 
-/** The `Stripe-Signature` of a body. @param secret the simulator's, unless it is to be a wrong one. */
+/** The `Stripe-Signature` of a body. @param secret the simulator's, or another for a wrong signature. */
 export const signed = (payload: string, secret: string): string =>
   Stripe.webhooks.generateTestHeaderString({ payload, secret: simulatedWebhookSecret(secret) });
 

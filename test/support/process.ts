@@ -4,13 +4,13 @@ import type { Config } from '#domain/config.ts';
 
 export interface AppProcess {
   pid: number;
-  /** Ends it as a crash does: nothing of it runs any more. */
+  /** Kills the process, as a crash does. */
   kill(): Promise<void>;
 }
 
 /**
- * A process of the product beside the test's own, on the same database and Temporal namespace; for tests of crashes.
- * @param log the file descriptor that its log is written to.
+ * Starts a separate process of the product on the same database and Temporal namespace, for tests of crashes.
+ * @param log the file descriptor for its log.
  */
 export async function startProcess(
   entry: 'workers/worker.ts' | 'api/server.ts',
@@ -46,7 +46,7 @@ async function ready(child: ChildProcess): Promise<void> {
     throw new Error(`unexpected ${JSON.stringify(message)}`);
 }
 
-/** The environment that makes another process read this configuration. */
+/** The environment variables that give another process this configuration. */
 export const environment = (config: Config): Record<string, string> => ({
   DATABASE_URL: config.database.tenantUrl,
   DATABASE_SYSTEM_URL: config.database.systemUrl,

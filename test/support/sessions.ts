@@ -2,7 +2,7 @@ import type { JWK } from 'jose';
 import { signLocalSession } from '#api/auth/session-token.ts';
 import type { TestApp } from './app.ts';
 
-/** The token of somebody who is signed in, as the local issuer makes it. */
+/** @returns a session token signed by the local issuer. */
 export function signIn(
   { config }: TestApp,
   {

@@ -17,7 +17,7 @@ export const certificate = (name: string): string =>
 export interface TemporalProxy {
   /** host:port */
   address: string;
-  /** Calls that were refused for want of the API key. */
+  /** Calls that were refused because they lacked the API key. */
   unauthorized: string[];
   stop(): Promise<void>;
 }
@@ -27,8 +27,8 @@ const PERMISSION_DENIED = '7';
 const UNAUTHENTICATED = '16';
 
 /**
- * A managed Temporal as far as connecting goes: TLS with client certificates, an API key, and no operator service for
- * its tenants. Behind it is the run's own server.
+ * A stand-in for a managed Temporal: TLS with client certificates, an API key, and no operator service. It forwards to
+ * the run's own server.
  */
 export async function startTemporalProxy(server: string, apiKey: string): Promise<TemporalProxy> {
   const upstream = connect(`http://${server}`);
@@ -45,7 +45,7 @@ export async function startTemporalProxy(server: string, apiKey: string): Promis
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
   });
-  // A client without a certificate is turned away by TLS itself.
+  // TLS itself refuses a client without a certificate.
   proxy.on('tlsClientError', () => {});
   proxy.on('stream', (stream, headers) => {
     const path = headers[':path'] ?? '';

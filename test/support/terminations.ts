@@ -5,25 +5,25 @@ import { vi } from 'vitest';
 import { eventually } from './app.ts';
 
 /**
- * Where a workflow is terminated: before its n-th activity begins, which then does nothing; while that runs, which it
- * does to its end as one does whose worker has not heard of it; or after it, at the timer or the wait that follows.
- * `canceled`: it is canceled while that runs, and ends as it likes. `paused`: the workflow stays, but an operator pauses
- * that activity, whose worker dies, and unpauses it later.
+ * Where a workflow is terminated: `before` its n-th activity begins, which then does nothing; `during` that activity,
+ * which still runs to its end, as if its worker did not know; or `after` it, at the next timer or wait.
+ * `canceled`: the workflow is canceled during the activity. `paused`: the workflow continues, but an operator pauses the
+ * activity, its worker dies, and the operator unpauses it later.
  */
 export interface Step {
   activity: number;
   when: 'before' | 'during' | 'after' | 'canceled' | 'paused';
 }
 
-/** Terminates workflows at their steps, by type and owner (workspace or agency), and counts their activities. */
+/** Terminates workflows at a step, by type and owner (workspace or agency), and counts their activities. */
 export interface Terminator {
   terminateAt(type: string, owner: string, step: Step): void;
-  /** Activities begun by the workflows of a type, for an owner. */
+  /** How many activities the workflows of a type have begun for an owner. */
   countOf(type: string, owner: string): number;
   isDone(type: string, owner: string): boolean;
 }
 
-/** Every worker that starts from here on is watched. */
+/** Watches every worker that starts after this call. */
 export function watchWorkers(client: () => Client): Terminator {
   const steps = new Map<string, Step>();
   const counts = new Map<string, number>();
@@ -66,7 +66,7 @@ export function watchWorkers(client: () => Client): Terminator {
           throw ApplicationFailure.create({ message: 'its worker died' });
         }
         const terminate = async () => {
-          // One that has ended by itself needs no termination.
+          // Fails harmlessly if the workflow has already ended.
           const end =
             step.when === 'canceled' ? workflow.cancel() : workflow.terminate('the test ends it here');
           await end.catch(() => {});
