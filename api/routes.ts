@@ -13,6 +13,7 @@ import { callRoutes } from './routes/calls.ts';
 import { campaignLeadRoutes } from './routes/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
+import { consoleSessionRoutes } from './routes/console-session.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { dripRoutes } from './routes/drip.ts';
 import { emailPreferenceRoutes } from './routes/email-preferences.ts';
@@ -97,6 +98,7 @@ export const routes: readonly Route[] = [
     agencyMemberRoutes,
   ),
 
+  ...under('/api/console/session', consoleSessionRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),
   ...under('/notifications', notificationLinkRoutes),
   ...under('/callbacks/carriers', carrierCallbackRoutes),

@@ -5,6 +5,9 @@ import path from 'node:path';
 import type { JWK } from 'jose';
 import pg from 'pg';
 import { signLocalSession } from '#api/auth/session-token.ts';
+import { createPools } from '#db/pools.ts';
+import { insertConsoleCode } from '#db/queries/console-codes.ts';
+import { systemDb } from '#db/transactions.ts';
 import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import { type Config, readConfig, readMigrationConfig } from '#domain/config.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
@@ -163,7 +166,7 @@ export async function createDemo(
         userId,
         organizationId: workspaceId,
         role,
-        expiresIn: SESSION_LIFETIME,
+        expires: SESSION_LIFETIME,
       });
     const demo: Demo = {
       baseUrl: config.publicUrl,
@@ -183,6 +186,16 @@ export async function createDemo(
     return demo;
   } finally {
     await client.end();
+  }
+}
+
+/** Makes a code that signs in to the demo workspace; the launcher shows it. */
+async function addConsoleCode({ database }: Config, hash: string, workspaceId: string): Promise<void> {
+  const pools = await createPools(database, { size: 1 });
+  try {
+    await insertConsoleCode(systemDb(pools), hash, workspaceId);
+  } finally {
+    await pools.close();
   }
 }
 
@@ -208,4 +221,6 @@ if (import.meta.main) {
     ? { ...(JSON.parse(await readFile(file, 'utf8')) as Demo), ...addresses }
     : await createDemo(config, addresses);
   await writeSecretFile(file, `${JSON.stringify(demo, null, 2)}\n`);
+  const codeHash = process.env['CONSOLE_CODE_HASH'];
+  if (codeHash !== undefined) await addConsoleCode(config, codeHash, demo.workspaceId);
 }

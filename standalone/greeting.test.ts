@@ -13,11 +13,17 @@ test('the first start shows the demo workspace, its lines and both keys; later s
     agencyKey: 'svcagency_1',
   };
   writeFileSync(file, JSON.stringify(demo));
-  const addresses = { apiUrl: 'http://localhost:3000', temporalUiUrl: 'http://localhost:8233' };
+  const addresses = {
+    apiUrl: 'http://localhost:3000',
+    temporalUiUrl: 'http://localhost:8233',
+    consoleUrl: 'http://localhost:3000/console#code=c',
+  };
   const first = greeting(addresses, file, true);
   for (const shown of [...Object.values(demo).flat(), ...Object.values(addresses), file])
     expect(first).toContain(shown);
   const second = greeting(addresses, file, false);
   expect(second).toContain(file);
   for (const key of [demo.workspaceKey, demo.agencyKey]) expect(second).not.toContain(key);
+  expect(second).toContain(addresses.consoleUrl);
+  expect(greeting({ ...addresses, consoleUrl: null }, file, true)).not.toContain('Console');
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { CONSOLE_CODE_MINUTES } from '#domain/console-code.ts';
 import type { Demo } from './demo-data.ts';
 import type { Addresses } from './launcher.ts';
 
@@ -8,7 +9,7 @@ import type { Addresses } from './launcher.ts';
  * @param firstStart the keys are shown only then; later they are read from the file.
  */
 export function greeting(
-  { apiUrl, temporalUiUrl }: Addresses,
+  { apiUrl, temporalUiUrl, consoleUrl }: Addresses,
   demoFile: string,
   firstStart: boolean,
 ): string {
@@ -16,6 +17,12 @@ export function greeting(
   const { workspaceKey } = demo;
   const key = firstStart ? workspaceKey : `$(node -p "require('${demoFile}').workspaceKey")`;
   const rows = [
+    ...(consoleUrl === null
+      ? []
+      : [
+          ['Console', consoleUrl],
+          ['', `signs in once, within ${CONSOLE_CODE_MINUTES} minutes`],
+        ]),
     ['API', apiUrl],
     ['API reference', `${apiUrl}/docs`],
     ...(temporalUiUrl === '' ? [] : [['Temporal Web UI', temporalUiUrl]]),

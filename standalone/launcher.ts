@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
 import { databaseLogins } from './database-logins.ts';
 import { fileURLToPath } from 'node:url';
 import { runNode, startNode } from './node-process.ts';
@@ -27,6 +28,8 @@ export interface Launcher {
 export interface Addresses {
   apiUrl: string;
   temporalUiUrl: string;
+  /** Signs in to the demo workspace, once; null where an identity provider signs people in. */
+  consoleUrl: string | null;
 }
 
 export interface Progress {
@@ -207,8 +210,14 @@ export function createLauncher(
       await service('simulator', 'simulator/server.ts');
       await service('api', 'api/server.ts');
       await service('worker', 'workers/worker.ts');
-      await step('Demo data', () => runNode('standalone/demo-data.ts', ownerEnv, stopping.signal));
-      return { apiUrl, temporalUiUrl: uiUrl };
+      const consoleCode = env['AUTH_JWKS_URL'] === undefined ? newConsoleCode() : null;
+      const demoEnv = {
+        ...ownerEnv,
+        CONSOLE_CODE_HASH: consoleCode === null ? undefined : hashConsoleCode(consoleCode),
+      };
+      await step('Demo data', () => runNode('standalone/demo-data.ts', demoEnv, stopping.signal));
+      const consoleUrl = consoleCode === null ? null : `${apiUrl}/console#code=${consoleCode}`;
+      return { apiUrl, temporalUiUrl: uiUrl, consoleUrl };
     },
     async stop() {
       stopping.abort();

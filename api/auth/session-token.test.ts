@@ -251,17 +251,17 @@ describe('the local issuer', () => {
     const localKey = { ...(await exportJWK((await signingKey('local', alg)).privateKey)), kid: 'local' };
     const sessions = createSessionVerifier({ jwksUrl: null, issuer: local, localKey });
     expect(
-      await sessions.verify(await signLocalSession(localKey, local, { ...session, expiresIn: '1h' })),
+      await sessions.verify(await signLocalSession(localKey, local, { ...session, expires: '1h' })),
     ).toEqual(session);
     const personal = { userId: 'user_2', organizationId: null, role: null };
     expect(
-      await sessions.verify(await signLocalSession(localKey, local, { ...personal, expiresIn: '1h' })),
+      await sessions.verify(await signLocalSession(localKey, local, { ...personal, expires: '1h' })),
     ).toEqual(personal);
     await expect(
-      sessions.verify(await signLocalSession(localKey, local, { ...session, expiresIn: '-6s' })),
+      sessions.verify(await signLocalSession(localKey, local, { ...session, expires: '-6s' })),
     ).rejects.toThrow('"exp"');
     await expect(
-      sessions.verify(await signLocalSession(localKey, ISSUER, { ...session, expiresIn: '1h' })),
+      sessions.verify(await signLocalSession(localKey, ISSUER, { ...session, expires: '1h' })),
     ).rejects.toThrow('"iss"');
     await expect(sessions.verify(await token({ iss: local }))).rejects.toThrow(SessionRefused);
   });
@@ -270,7 +270,7 @@ describe('the local issuer', () => {
     const localKey = await exportJWK((await signingKey('local', 'ES256')).privateKey);
     const forged = await signLocalSession({ ...localKey, kid: ec.kid }, ISSUER, {
       ...session,
-      expiresIn: '1h',
+      expires: '1h',
     });
     await expect(verifier({ localKey }).verify(forged)).rejects.toThrow(SessionRefused);
   });

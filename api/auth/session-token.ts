@@ -127,15 +127,15 @@ function keySource({ jwksUrl, localKey }: SessionVerifierOptions): JWTVerifyGetK
 
 /**
  * Signs a session token of the local issuer, for the demo and tests.
- * @param expiresIn a duration such as `'12h'` or `'30 days'`.
+ * @param session.expires a time, or a duration such as `'12h'` or `'30 days'`.
  */
 export async function signLocalSession(
   localKey: JWK,
   issuer: string,
-  session: Session & { expiresIn: string },
+  session: Session & { expires: string | Date },
 ): Promise<string> {
   const alg = localKey.kty === 'EC' ? 'ES256' : 'RS256';
-  const { userId, organizationId, role, expiresIn } = session;
+  const { userId, organizationId, role, expires } = session;
   const organizationClaims = organizationId === null ? {} : { org_id: organizationId, org_role: role };
   return new SignJWT(organizationClaims)
     .setProtectedHeader({ alg, typ: 'JWT', ...(localKey.kid && { kid: localKey.kid }) })
@@ -143,6 +143,6 @@ export async function signLocalSession(
     .setIssuer(issuer)
     .setIssuedAt()
     .setNotBefore('0s')
-    .setExpirationTime(expiresIn)
+    .setExpirationTime(expires)
     .sign(await importJWK(localKey, alg));
 }

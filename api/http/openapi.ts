@@ -84,8 +84,10 @@ function operation(route: Route): ZodOpenApiOperationObject {
   if (route.caller === 'anyone') {
     return {
       ...described,
+      ...(route.description !== undefined && { description: route.description }),
       security: [],
       requestParams: { path: pathParams(route.path), ...(route.query && { query: route.query }) },
+      ...requestBody(route),
       responses: { ...failures(publicErrorCodes(route)), ...publicResponses(route), ...UNROUTED },
     };
   }
@@ -134,7 +136,7 @@ function security({ caller, credential }: TenantRoute): Record<string, string[]>
   return caller === 'agency' ? [{ agencyKey: [] }] : [{ workspaceKey: [] }, { workspaceKeyBasic: [] }];
 }
 
-function requestBody({ body, consumes }: TenantRoute) {
+function requestBody({ body, consumes }: Pick<TenantRoute, 'body' | 'consumes'>) {
   if (consumes)
     return {
       requestBody: {
@@ -194,8 +196,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   if (route.role === 'owner') codes.add('AGENCY_OWNER_REQUIRED');
   if (route.params) codes.add('NOT_FOUND');
   if (route.query || route.body) codes.add('VALIDATION_ERROR');
-  if (route.body)
-    for (const code of ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) codes.add(code);
+  if (route.body) for (const code of BODY_ERRORS) codes.add(code);
   if (route.consumes)
     for (const code of ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) codes.add(code);
   if (route.idempotent) codes.add('IDEMPOTENCY_KEY_REUSED');
@@ -205,17 +206,28 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
 }
 
 /** Invalid links and signatures are rate-limited on every public route. */
-export const publicErrorCodes = ({ errors }: PublicRoute): ErrorCode[] => [
-  ...new Set<ErrorCode>(['RATE_LIMITED', 'INTERNAL_ERROR', 'UNAVAILABLE', ...(errors ?? [])]),
+export const publicErrorCodes = ({ body, errors }: PublicRoute): ErrorCode[] => [
+  ...new Set<ErrorCode>([
+    'RATE_LIMITED',
+    'INTERNAL_ERROR',
+    'UNAVAILABLE',
+    ...(body ? (['VALIDATION_ERROR', ...BODY_ERRORS] as const) : []),
+    ...(errors ?? []),
+  ]),
 ];
 
-const publicResponses = ({ contentTypes }: PublicRoute) =>
+const BODY_ERRORS = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const;
+
+const publicResponses = ({ contentTypes, schemas }: PublicRoute) =>
   Object.fromEntries(
     Object.entries(contentTypes).map(([status, type]) => [
       status,
       type === null
         ? { description: 'Success, without a body' }
-        : { description: Number(status) < 400 ? 'Success' : 'Failure', content: { [type]: { schema: {} } } },
+        : {
+            description: Number(status) < 400 ? 'Success' : 'Failure',
+            content: { [type]: { schema: schemas?.[Number(status)] ?? {} } },
+          },
     ]),
   );
 

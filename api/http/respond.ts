@@ -88,7 +88,8 @@ async function inTransaction(
   );
 }
 
-function parse(schema: z.ZodType | undefined, value: unknown, refusal?: () => ApiError): unknown {
+/** @throws VALIDATION_ERROR, or what `refusal` makes. */
+export function parse(schema: z.ZodType | undefined, value: unknown, refusal?: () => ApiError): unknown {
   if (!schema) return undefined;
   const problem = unstorable(value);
   if (problem) throw refusal?.() ?? invalidFields([problem]);

@@ -121,9 +121,14 @@ export interface PublicRoute {
   path: string;
   tag: string;
   summary: string;
+  description?: string;
   query?: z.ZodObject;
+  /** Of a JSON body, which `respond` reads and validates. */
+  body?: z.ZodType;
   /** The media type by status, apart from `errors`; null: no body. */
   contentTypes: Record<number, string | null>;
+  /** Of JSON responses, by status. */
+  schemas?: Record<number, z.ZodType>;
   /** In addition to the errors of every public route. */
   errors?: readonly ErrorCode[];
   /** Kept out of the OpenAPI document. */

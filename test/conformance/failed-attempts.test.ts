@@ -50,6 +50,10 @@ const ATTEMPTS: Record<string, { status: number; ask: () => Promise<ApiAnswer> }
   },
   'an invitation': { status: 404, ask: () => get(`/invitations/${guess()}`) },
   'the acceptance of an invitation': { status: 404, ask: () => post(`/invitations/${guess()}`) },
+  'a code of the console': {
+    status: 401,
+    ask: () => apiClient(app.url, '')('POST', '/api/console/session', { code: guess() }),
+  },
   'a link to turn off notifications': {
     status: 404,
     ask: () => get(`/notifications/${newWorkspaceId()}.${newUserId()}.reply.${guess()}`),

@@ -51,6 +51,9 @@ function killEverything(): void {
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
   exitCode !== null || signalCode !== null;
 
+/** What the last start has printed. */
+let printed = '';
+
 /** `npm start` without npm, in a process group of its own; resolves once it says that it is ready. */
 async function start(): Promise<{ process: ChildProcess; output: () => string }> {
   const child = spawn(process.execPath, ['standalone/bootstrap.mjs', 'start'], {
@@ -62,6 +65,7 @@ async function start(): Promise<{ process: ChildProcess; output: () => string }>
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text));
   await eventually(async () => output.includes('Linepace is ready') || hasEnded(child), READY_MS);
   expect(output).toContain('Linepace is ready');
+  printed = output;
   return { process: child, output: () => output };
 }
 
@@ -128,6 +132,22 @@ describe('npm start', () => {
     expect(await countAtCarrier(phone)).toBe(1);
     expect(await countAtCarrier(email)).toBe(1);
   }, 360_000);
+
+  it('prints a link to the console that signs in to the demo workspace', async () => {
+    await ensureStarted();
+    const [, code] = /^  Console +http:\/\/localhost:\d+\/console#code=(\S+)$/m.exec(printed) ?? [];
+    const response = await fetch(`${demo().baseUrl}/api/console/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    });
+    const { token, workspaceId } = (await response.json()) as { token: string; workspaceId: string };
+    expect(workspaceId).toBe(demo().workspaceId);
+    const lines = await fetch(`${demo().baseUrl}/api/lines/by-user`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(lines.status).toBe(200);
+  }, 150_000);
 
   it('listens on the loopback address alone', async () => {
     await ensureStarted();

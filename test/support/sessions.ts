@@ -16,6 +16,6 @@ export function signIn(
     userId,
     organizationId,
     role,
-    expiresIn,
+    expires: expiresIn,
   });
 }

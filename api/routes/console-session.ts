@@ -1,0 +1,67 @@
+import type { JWK } from 'jose';
+import { z } from 'zod';
+import { useConsoleCode } from '#db/queries/console-codes.ts';
+import { withSystemShare } from '#db/transactions.ts';
+import type { Config } from '#domain/config.ts';
+import { hashConsoleCode } from '#domain/console-code.ts';
+import { WorkspaceId } from '#domain/ids.ts';
+import { signLocalSession } from '../auth/session-token.ts';
+import { readBody } from '../http/body.ts';
+import { clientAddress } from '../http/client-address.ts';
+import { ApiError } from '../http/errors.ts';
+import { parse } from '../http/respond.ts';
+import { publicRoute } from '../http/route.ts';
+
+const SESSION_HOURS = 12;
+
+const ConsoleCode = z.object({
+  code: z.string().max(200).meta({ description: 'The code in the link that `npm start` prints.' }),
+});
+
+const ConsoleSession = z.object({
+  token: z.string().meta({ description: 'A session token of the workspace’s owner.' }),
+  expiresAt: z.iso.datetime(),
+  workspaceId: WorkspaceId,
+});
+
+export const consoleSessionRoutes = [
+  publicRoute({
+    id: 'createConsoleSession',
+    method: 'POST',
+    path: '/api/console/session',
+    tag: 'Console',
+    summary: 'Exchange the one-time code of a link to the console for a session token',
+    description: `The token is valid for ${SESSION_HOURS} hours. A code that is wrong, was used or has expired is refused, and so is every code in production and with an identity provider.`,
+    body: ConsoleCode,
+    contentTypes: { 200: 'application/json' },
+    schemas: { 200: ConsoleSession },
+    errors: ['UNAUTHORIZED'],
+    async respond(context, { config, pools, rateLimits }) {
+      const { code } = parse(ConsoleCode, await readBody(context)) as z.output<typeof ConsoleCode>;
+      const client = clientAddress(context);
+      const key = signingKey(config);
+      const found =
+        key && (await withSystemShare(pools, client, (db) => useConsoleCode(db, hashConsoleCode(code))));
+      if (!key || !found) {
+        await rateLimits.countFailure(client);
+        throw new ApiError('UNAUTHORIZED');
+      }
+      // To the second, as tokens are.
+      const expires = new Date((Math.floor(Date.now() / 1000) + SESSION_HOURS * 3600) * 1000);
+      const { workspaceId, userId } = found;
+      const session = { userId, organizationId: workspaceId, role: 'org:admin', expires };
+      context.set('Cache-Control', 'no-store');
+      context.body = {
+        token: await signLocalSession(key, config.auth.issuer, session),
+        expiresAt: expires.toISOString(),
+        workspaceId,
+      };
+    },
+  }),
+];
+
+/** The key of the local issuer; null where an identity provider signs people in, and in production. */
+function signingKey({ production, auth }: Config): JWK | null {
+  if (production || auth.jwksUrl !== null || auth.localJwk === null) return null;
+  return JSON.parse(auth.localJwk) as JWK;
+}
