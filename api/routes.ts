@@ -14,6 +14,7 @@ import { campaignLeadRoutes } from './routes/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
+import { consoleRoutes } from './routes/console.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { dripRoutes } from './routes/drip.ts';
 import { emailPreferenceRoutes } from './routes/email-preferences.ts';
@@ -42,6 +43,7 @@ import { teamRoutes } from './routes/team.ts';
 import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+import { workspaceRoutes } from './routes/workspace.ts';
 
 /** Asserts that routes are below the given paths, so that the list below shows the whole API. */
 function under(paths: string | readonly string[], routes: readonly Route[]): readonly Route[] {
@@ -77,6 +79,7 @@ export const routes: readonly Route[] = [
 
   ...under('/api/webhooks', webhookRoutes),
   ...under('/api/webhooks', webhookDeliveryRoutes),
+  ...under('/api/workspace', workspaceRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
   ...under('/api/fallback-sms', fallbackSmsRoutes),
   ...under('/api/analytics', analyticsRoutes),
@@ -99,6 +102,7 @@ export const routes: readonly Route[] = [
   ),
 
   ...under('/api/console/session', consoleSessionRoutes),
+  ...under('/console', consoleRoutes),
   ...under('/unsubscribe', unsubscribeRoutes),
   ...under('/notifications', notificationLinkRoutes),
   ...under('/callbacks/carriers', carrierCallbackRoutes),

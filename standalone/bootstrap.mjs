@@ -3,7 +3,7 @@
  * installed yet. It installs the dependencies when they are missing or not those of the lock file, then runs the task with
  * the Node that is one of them, so that every machine runs the same version.
  *
- * Usage: node standalone/bootstrap.mjs <start|test|check|demo> [arguments…]
+ * Usage: node standalone/bootstrap.mjs <start|build|dev-console|test|check|demo> [arguments…]
  *        node standalone/bootstrap.mjs run <file.ts> [arguments…]
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -16,6 +16,8 @@ const OLDEST_NODE = 24;
 const TASKS = {
   start: ['standalone/main.ts'],
   demo: ['examples/demo.ts'],
+  build: ['console/build.ts'],
+  'dev-console': ['node_modules/vite/bin/vite.js', 'console'],
   check: ['standalone/check.ts'],
   test: ['node_modules/vitest/vitest.mjs', 'run'],
   run: [],

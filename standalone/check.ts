@@ -10,6 +10,7 @@ interface Outcome {
 /** Static checks: types, lint, format, dead code, lock file, generated pages. */
 const CHECKS: Record<string, () => Promise<Outcome>> = {
   types: () => run('tsc', '--noEmit', '--pretty', 'false'),
+  "console's types": () => run('tsc', '--noEmit', '--pretty', 'false', '-p', 'console'),
   lint: () => run('oxlint'),
   format: () => run('oxfmt', '--check', '.'),
   'dead code': () => run('knip', '--no-progress'),

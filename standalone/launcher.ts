@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
+import { isBuilt } from '#console/sources.ts';
 import { databaseLogins } from './database-logins.ts';
 import { fileURLToPath } from 'node:url';
 import { runNode, startNode } from './node-process.ts';
@@ -171,10 +172,25 @@ export function createLauncher(
     if (guard.pid !== undefined) writePidFile(pidFile(dataDir, 'guard'), guard.pid);
   }
 
+  /** Builds the console's pages if they have changed. Without them the product still starts. */
+  async function buildConsole(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      if (await isBuilt()) return;
+      await runNode('console/build.ts', environment, stopping.signal);
+      progress.done('Console', startedAt);
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      progress.note(`The console is not built: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
   return {
     async start() {
       await clearTheWay();
       startGuard();
+      // Meanwhile: nothing else waits for it.
+      const consoleBuilt = buildConsole();
       const secrets = await loadSecrets(dataDir);
       const ownerUrl = await database();
       const logins = databaseLogins(ownerUrl);
@@ -216,6 +232,7 @@ export function createLauncher(
         CONSOLE_CODE_HASH: consoleCode === null ? undefined : hashConsoleCode(consoleCode),
       };
       await step('Demo data', () => runNode('standalone/demo-data.ts', demoEnv, stopping.signal));
+      await consoleBuilt;
       const consoleUrl = consoleCode === null ? null : `${apiUrl}/console#code=${consoleCode}`;
       return { apiUrl, temporalUiUrl: uiUrl, consoleUrl };
     },

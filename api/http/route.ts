@@ -10,6 +10,7 @@ import type { ErrorCode } from './errors.ts';
 import type { RateLimit } from './rate-limits.ts';
 
 type Schema = z.ZodType;
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Parsed<S extends Schema | undefined> = S extends Schema ? z.output<S> : undefined;
 
 /** A route as data. The middleware, the OpenAPI document and the conformance tests derive from it. */
@@ -18,12 +19,14 @@ interface Declaration<
   Q extends Schema | undefined,
   B extends Schema | undefined,
   R extends Responses,
+  M extends Method = Method,
+  U extends string = string,
 > {
   /** The operation id in the OpenAPI document, metrics and logs. */
   id: string;
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  method: M;
   /** In OpenAPI syntax: `/api/messages/{id}`. */
-  path: string;
+  path: U;
   tag: string;
   summary: string;
   description?: string;
@@ -92,7 +95,9 @@ export interface TenantRouteOf<
   R extends Responses = Responses,
   A = Reply<R>,
   T extends boolean = true,
-> extends Declaration<P, Q, B, R> {
+  M extends Method = Method,
+  U extends string = string,
+> extends Declaration<P, Q, B, R, M, U> {
   caller: K;
   /** `session`: API keys are refused. Default: a key or a session. */
   credential?: 'session';
@@ -117,7 +122,7 @@ export interface TenantRouteOf<
 export interface PublicRoute {
   caller: 'anyone';
   id: string;
-  method: Declaration<undefined, undefined, undefined, Responses>['method'];
+  method: Method;
   path: string;
   tag: string;
   summary: string;
@@ -151,9 +156,12 @@ const routeOf =
     B extends Schema | undefined = undefined,
     const A extends Reply<R> = Reply<R>,
     const T extends boolean = true,
+    // Literal types, by which the console's client finds a route (console/api/routes.ts).
+    const M extends Method = Method,
+    const U extends string = string,
   >(
-    route: Omit<TenantRouteOf<K, P, Q, B, R, A, T>, 'caller'>,
-  ): TenantRouteOf<K, P, Q, B, R, A, T> => ({ caller, ...route });
+    route: Omit<TenantRouteOf<K, P, Q, B, R, A, T, M, U>, 'caller'>,
+  ): TenantRouteOf<K, P, Q, B, R, A, T, M, U> => ({ caller, ...route });
 
 export const workspaceRoute = routeOf('workspace');
 export const agencyRoute = routeOf('agency');

@@ -1,0 +1,36 @@
+import { sendConsole, sendConsoleAsset } from '../console-files.ts';
+import { ApiError } from '../http/errors.ts';
+import { publicRoute } from '../http/route.ts';
+
+const page = {
+  method: 'GET',
+  tag: 'Console',
+  summary: 'The console, a page for people',
+  contentTypes: { 200: 'text/html', 503: 'text/html' },
+  hidden: true,
+} as const;
+
+export const consoleRoutes = [
+  publicRoute({
+    ...page,
+    id: 'consoleAsset',
+    path: '/console/assets/{name}',
+    contentTypes: { 200: 'application/octet-stream' },
+    async respond(context) {
+      if (!(await sendConsoleAsset(context, String(context['params'].name)))) throw new ApiError('NOT_FOUND');
+    },
+  }),
+  publicRoute({
+    ...page,
+    id: 'console',
+    path: '/console',
+    respond: (context, { config }) => sendConsole(context, config.publicUrl),
+  }),
+  // The addresses of its pages exist in the browser only.
+  publicRoute({
+    ...page,
+    id: 'consolePage',
+    path: '/console/{*path}',
+    respond: (context, { config }) => sendConsole(context, config.publicUrl),
+  }),
+];

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { agencyOfUser } from '#db/queries/credentials.ts';
+import { workspaceProfile } from '#db/queries/workspaces.ts';
+import { withAuth, withTenant } from '#db/transactions.ts';
+import { WorkspaceId } from '#domain/ids.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+const CallerRecord = z
+  .object({
+    type: z.enum(['key', 'user']),
+    id: z.string().nullable(),
+    name: z.string().nullable(),
+    role: z.string().nullable().meta({ description: 'The role in the session; null for a key.' }),
+  })
+  .meta({ id: 'Caller' });
+
+const WorkspaceRecord = z
+  .object({
+    _id: WorkspaceId,
+    name: z.string(),
+    timezone: z.string(),
+    country: z.string(),
+    subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
+  })
+  .meta({ id: 'Workspace' });
+
+export const workspaceRoutes = [
+  workspaceRoute({
+    id: 'getWorkspace',
+    method: 'GET',
+    path: '/api/workspace',
+    tag: 'Workspace',
+    transaction: false,
+    summary: 'Get the workspace of the credential, and who is calling',
+    responses: {
+      200: z.object({
+        success: z.literal(true),
+        workspace: WorkspaceRecord,
+        caller: CallerRecord,
+        agency: z
+          .object({ _id: z.string(), role: z.enum(['owner', 'co_admin']) })
+          .nullable()
+          .meta({ description: 'The agency of the signed-in user; null for a key.' }),
+      }),
+    },
+    async handler({ caller, pools }) {
+      const { id, country, subscriptionStatus } = caller.workspace;
+      const { userId, via, role } = caller;
+      const [profile, member] = await Promise.all([
+        withTenant(pools, id, workspaceProfile),
+        via === 'session' && userId !== null
+          ? withAuth(pools, userId, `agency of ${userId}`, (db) => agencyOfUser(db, userId, null))
+          : null,
+      ]);
+      const { type, id: callerId, name } = caller.actor;
+      if (type !== 'key' && type !== 'user') throw new Error(`a request by ${type}`);
+      const agency = member?.agency.isActive
+        ? { _id: member.agency.id, role: member.role ?? 'co_admin' }
+        : null;
+      return {
+        status: 200,
+        body: {
+          success: true,
+          workspace: { _id: id, ...profile, country, subscriptionStatus },
+          caller: { type, id: callerId, name, role },
+          agency,
+        },
+      };
+    },
+  }),
+];

@@ -1,0 +1,104 @@
+import type { Endpoint, RequestTo, ResponseOf } from './routes.ts';
+import { currentSession, setSession } from './session.ts';
+
+export interface Issue {
+  path: string;
+  message: string;
+}
+
+/** An error response of the API, or its absence: `status` is 0 if the server was not reached. */
+export class ApiFailure extends Error {
+  override readonly name = 'ApiFailure';
+  readonly status: number;
+  readonly code: string | null;
+  /** The fields that were refused, by their path in the body. */
+  readonly issues: readonly Issue[];
+  readonly requestId: string | null;
+
+  constructor(status: number, body: { error?: string; code?: string; issues?: Issue[]; requestId?: string }) {
+    super(body.error ?? 'The server did not answer. Check your connection and try again.');
+    this.status = status;
+    this.code = body.code ?? null;
+    this.issues = body.issues ?? [];
+    this.requestId = body.requestId ?? null;
+  }
+}
+
+interface Options {
+  signal?: AbortSignal;
+  /** So that a repeated attempt has no second effect. */
+  idempotencyKey?: string;
+}
+
+/** The parts of any request. */
+interface Parts {
+  params?: object | undefined;
+  query?: object | undefined;
+  body?: unknown;
+}
+
+/**
+ * Sends a request to an endpoint of the API, whose declaration gives the types of the parameters, the query, the body and
+ * the response: `request('GET /api/messages/{id}', { params: { id } })`.
+ * @throws ApiFailure
+ */
+export async function request<E extends Endpoint>(
+  endpoint: E,
+  parts: RequestTo<E>,
+  { signal, idempotencyKey }: Options = {},
+): Promise<ResponseOf<E>> {
+  const [method = '', path = ''] = endpoint.split(' ');
+  const { params, query, body } = parts as Parts;
+  const response = await send(method, addressOf(path, params, query), {
+    ...(signal && { signal }),
+    headers: {
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return (await response.json()) as ResponseOf<E>;
+}
+
+/**
+ * Sends any request with the credential of the tab: for uploads, downloads and streams. A refused credential signs out.
+ * @throws ApiFailure
+ */
+export async function send(
+  method: string,
+  address: string,
+  { headers, ...init }: Omit<RequestInit, 'method' | 'headers'> & { headers?: Record<string, string> } = {},
+): Promise<Response> {
+  const session = currentSession();
+  const response = await fetch(address, {
+    ...init,
+    method,
+    headers: {
+      ...(session && { Authorization: `Bearer ${session.token}` }),
+      ...(session?.workspaceId && { 'X-Workspace-Id': session.workspaceId }),
+      ...headers,
+    },
+    credentials: 'omit',
+  }).catch((error: unknown) => {
+    if (error instanceof Error && error.name === 'AbortError') throw error;
+    throw new ApiFailure(0, {});
+  });
+  if (response.ok) return response;
+  // Of the session that asked: it may have been replaced meanwhile.
+  if (response.status === 401 && session && currentSession() === session) setSession(null);
+  const body = (await response
+    .json()
+    .catch(() => ({ error: `The server answered ${response.status}` }))) as object;
+  throw new ApiFailure(response.status, body);
+}
+
+/** Fills in the parameters of a path, and appends the query. */
+export function addressOf(path: string, params: object = {}, query: object = {}): string {
+  const values = params as Record<string, string>;
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
+  }
+  return search.size === 0 ? filled : `${filled}?${search}`;
+}

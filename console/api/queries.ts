@@ -1,0 +1,96 @@
+import {
+  type InfiniteData,
+  keepPreviousData,
+  QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
+import { ApiFailure, request } from './client.ts';
+import type {
+  Endpoint,
+  PagedEndpoint,
+  ReadEndpoint,
+  RequestTo,
+  ResponseOf,
+  WriteEndpoint,
+} from './routes.ts';
+
+const RETRIES = 2;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      retry: (attempts, error) => attempts < RETRIES && isTemporary(error),
+    },
+  },
+});
+
+const isTemporary = (error: Error): boolean =>
+  error instanceof ApiFailure && (error.status === 0 || error.status >= 500 || error.status === 429);
+
+/** The key of a query; without `input`, the beginning of the keys of all queries of the endpoint. */
+export const keyOf = <E extends ReadEndpoint>(endpoint: E, input?: RequestTo<E>): readonly unknown[] =>
+  input === undefined ? [endpoint] : [endpoint, input];
+
+interface ReadOptions {
+  enabled?: boolean;
+  /** Reads again after this many milliseconds. */
+  refetchInterval?: number | false;
+  /** Shows the previous answer until the next one is there, for filters and searches. */
+  keep?: boolean;
+}
+
+/** Reads an endpoint: `useRead('GET /api/lines/by-user', {})`. */
+export function useRead<E extends ReadEndpoint>(
+  endpoint: E,
+  input: RequestTo<E>,
+  { keep = false, ...options }: ReadOptions = {},
+) {
+  return useQuery<ResponseOf<E>>({
+    queryKey: keyOf(endpoint, input),
+    queryFn: ({ signal }) => request(endpoint, input, { signal }),
+    ...(keep && { placeholderData: keepPreviousData }),
+    ...options,
+  });
+}
+
+/** Reads an endpoint page by page, as `nextCursor` says: `useReadPages('GET /api/messages', { query: { lineId } })`. */
+export function useReadPages<E extends PagedEndpoint>(
+  endpoint: E,
+  input: RequestTo<E>,
+  { keep = false, ...options }: ReadOptions = {},
+) {
+  type Page = ResponseOf<E>;
+  return useInfiniteQuery<Page, Error, InfiniteData<Page>, readonly unknown[], string | null>({
+    queryKey: [...keyOf(endpoint, input), 'pages'],
+    initialPageParam: null,
+    queryFn: ({ signal, pageParam }) => {
+      const { query } = input as { query?: object };
+      const paged = { ...input, query: { ...query, ...(pageParam !== null && { cursor: pageParam }) } };
+      return request(endpoint, paged as RequestTo<E>, { signal });
+    },
+    getNextPageParam: (page) => (page as { nextCursor: string | null }).nextCursor,
+    ...(keep && { placeholderData: keepPreviousData }),
+    ...options,
+  });
+}
+
+/**
+ * Changes something: `const reply = useWrite('POST /api/inbox/send-reply', { refresh: ['GET /api/conversations'] })`, then
+ * `reply.mutate({ body })`. Each attempt has its own idempotency key.
+ * @param options.refresh what is read again afterwards.
+ */
+export function useWrite<E extends WriteEndpoint>(
+  endpoint: E,
+  { refresh = [] }: { refresh?: readonly ReadEndpoint[] } = {},
+) {
+  const client = useQueryClient();
+  return useMutation<ResponseOf<E>, Error, RequestTo<E>>({
+    mutationFn: (input) =>
+      request<Endpoint>(endpoint, input, { idempotencyKey: crypto.randomUUID() }) as Promise<ResponseOf<E>>,
+    onSettled: () => Promise.all(refresh.map((stale) => client.invalidateQueries({ queryKey: [stale] }))),
+  });
+}

@@ -1,0 +1,120 @@
+import type { z } from 'zod';
+import type { agencyBillingRoutes } from '#api/routes/agency-billing.ts';
+import type { agencyClientRoutes } from '#api/routes/agency-clients.ts';
+import type { agencyLineRoutes } from '#api/routes/agency-lines.ts';
+import type { agencyMemberRoutes } from '#api/routes/agency-members.ts';
+import type { agencyOverviewRoutes } from '#api/routes/agency-overview.ts';
+import type { agencyWebhookRoutes } from '#api/routes/agency-webhooks.ts';
+import type { analyticsRoutes } from '#api/routes/analytics.ts';
+import type { attachmentRoutes } from '#api/routes/attachments.ts';
+import type { agencyAuditLogRoutes, auditLogRoutes } from '#api/routes/audit-log.ts';
+import type { availabilityRoutes } from '#api/routes/availability.ts';
+import type { callRoutes } from '#api/routes/calls.ts';
+import type { campaignLeadRoutes } from '#api/routes/campaign-leads.ts';
+import type { campaignRoutes } from '#api/routes/campaigns.ts';
+import type { conversationRoutes } from '#api/routes/conversations.ts';
+import type { dripRoutes } from '#api/routes/drip.ts';
+import type { emailPreferenceRoutes } from '#api/routes/email-preferences.ts';
+import type { fallbackConfigRoutes } from '#api/routes/fallback-config.ts';
+import type { fallbackSmsRoutes } from '#api/routes/fallback-sms.ts';
+import type { importRoutes } from '#api/routes/imports.ts';
+import type { inboxRoutes } from '#api/routes/inbox.ts';
+import type { agencyKeyRoutes, workspaceKeyRoutes } from '#api/routes/keys.ts';
+import type { knowledgeBaseRoutes } from '#api/routes/knowledge-base.ts';
+import type { leadRoutes } from '#api/routes/leads.ts';
+import type { lineCarrierRoutes } from '#api/routes/line-carriers.ts';
+import type { lineHealthRoutes } from '#api/routes/line-health.ts';
+import type { lineRequestRoutes } from '#api/routes/line-requests.ts';
+import type { lineRoutes } from '#api/routes/lines.ts';
+import type { listRoutes } from '#api/routes/lists.ts';
+import type { messageRoutes } from '#api/routes/messages.ts';
+import type { optOutRoutes } from '#api/routes/opt-outs.ts';
+import type { replyRoutes } from '#api/routes/replies.ts';
+import type { teamRoutes } from '#api/routes/team.ts';
+import type { webhookDeliveryRoutes } from '#api/routes/webhook-deliveries.ts';
+import type { webhookRoutes } from '#api/routes/webhooks.ts';
+import type { workspaceRoutes } from '#api/routes/workspace.ts';
+
+/*
+ * What the API accepts and returns, read from the declarations of its routes. Only types are imported, so none of the
+ * API's code reaches the browser.
+ */
+
+type Declared = (
+  | typeof agencyAuditLogRoutes
+  | typeof agencyBillingRoutes
+  | typeof agencyClientRoutes
+  | typeof agencyKeyRoutes
+  | typeof agencyLineRoutes
+  | typeof agencyMemberRoutes
+  | typeof agencyOverviewRoutes
+  | typeof agencyWebhookRoutes
+  | typeof analyticsRoutes
+  | typeof attachmentRoutes
+  | typeof auditLogRoutes
+  | typeof availabilityRoutes
+  | typeof callRoutes
+  | typeof campaignLeadRoutes
+  | typeof campaignRoutes
+  | typeof conversationRoutes
+  | typeof dripRoutes
+  | typeof emailPreferenceRoutes
+  | typeof fallbackConfigRoutes
+  | typeof fallbackSmsRoutes
+  | typeof importRoutes
+  | typeof inboxRoutes
+  | typeof knowledgeBaseRoutes
+  | typeof leadRoutes
+  | typeof lineCarrierRoutes
+  | typeof lineHealthRoutes
+  | typeof lineRequestRoutes
+  | typeof lineRoutes
+  | typeof listRoutes
+  | typeof messageRoutes
+  | typeof optOutRoutes
+  | typeof replyRoutes
+  | typeof teamRoutes
+  | typeof webhookDeliveryRoutes
+  | typeof webhookRoutes
+  | typeof workspaceKeyRoutes
+  | typeof workspaceRoutes
+)[number];
+
+type TenantRoute = Exclude<Declared, { caller: 'anyone' }>;
+
+type Input<S> = [S] extends [z.ZodType] ? z.input<S> : undefined;
+type Field<R, K extends string> = R extends { [N in K]?: infer S } ? Input<Exclude<S, undefined>> : undefined;
+
+/** Leaves out what the route does not take; what has a default for everything may be left out. */
+type Part<K extends string, V> = [V] extends [undefined]
+  ? { [N in K]?: undefined }
+  : object extends V
+    ? { [N in K]?: V }
+    : { [N in K]: V };
+
+type Successful<R> = R extends { responses: infer A } ? A[keyof A] : never;
+type Output<S> = S extends z.ZodType ? z.output<S> : never;
+
+/** All endpoints by method and path: `GET /api/messages/{id}`. */
+type Routes = {
+  [R in TenantRoute as `${R['method']} ${R['path']}`]: {
+    request: Part<'params', Field<R, 'params'>> &
+      Part<'query', Field<R, 'query'>> &
+      Part<'body', Field<R, 'body'>>;
+    response: Output<Successful<R>>;
+  };
+};
+
+/** The method and path of an endpoint, as the reference names it: `POST /api/inbox/send-reply`. */
+export type Endpoint = keyof Routes;
+export type ReadEndpoint = Extract<Endpoint, `GET ${string}`>;
+export type WriteEndpoint = Exclude<Endpoint, ReadEndpoint>;
+/** The endpoints whose responses come in pages. */
+export type PagedEndpoint = {
+  [E in ReadEndpoint]: Routes[E]['response'] extends { nextCursor: string | null } ? E : never;
+}[ReadEndpoint];
+
+/** The parameters of the path, the query and the body of a request, as the route's schemas accept them. */
+export type RequestTo<E extends Endpoint> = Routes[E]['request'];
+/** The body of a successful response. */
+export type ResponseOf<E extends Endpoint> = Routes[E]['response'];

@@ -1,0 +1,43 @@
+import { useSyncExternalStore } from 'react';
+
+/** How this tab is signed in. */
+export interface Session {
+  /** A workspace key or a session token. */
+  token: string;
+  /** The client's workspace that somebody of an agency has switched to; null: the one of the token. */
+  workspaceId: string | null;
+}
+
+const STORED = 'linepace.session';
+const listeners = new Set<() => void>();
+let session = stored();
+
+/** It survives a reload of the tab and ends with the tab; nothing else can read it later. */
+function stored(): Session | null {
+  try {
+    return JSON.parse(sessionStorage.getItem(STORED) ?? 'null') as Session | null;
+  } catch {
+    return null;
+  }
+}
+
+export const currentSession = (): Session | null => session;
+
+/** Signs in, switches the workspace, or with null signs out. */
+export function setSession(next: Session | null): void {
+  session = next;
+  try {
+    if (next) sessionStorage.setItem(STORED, JSON.stringify(next));
+    else sessionStorage.removeItem(STORED);
+  } catch {
+    // Storage is blocked: signed in until the page is left.
+  }
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export const useSession = (): Session | null => useSyncExternalStore(subscribe, currentSession);

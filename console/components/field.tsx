@@ -1,0 +1,112 @@
+import { type ComponentProps, type ReactNode, useId } from 'react';
+import { ApiFailure } from '../api/client.ts';
+import { classes } from './class-names.ts';
+
+/** What the API said about one field of the body, by its path: `config.url`. */
+export const issueOf = (error: unknown, path: string): string | undefined =>
+  error instanceof ApiFailure ? error.issues.find((issue) => issue.path === path)?.message : undefined;
+
+/** What the API said that belongs to none of the fields; undefined if there is no error. */
+export function generalErrorOf(error: unknown, fields: readonly string[]): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const named = error instanceof ApiFailure && error.issues.some(({ path }) => fields.includes(path));
+  return named ? undefined : error.message;
+}
+
+interface Labelled {
+  label: ReactNode;
+  hint?: ReactNode;
+  /** Why the value was refused (`issueOf`). */
+  error?: string | undefined;
+}
+
+/** A label, its control, a hint, and what is wrong with the value. */
+export function Field({
+  label,
+  hint,
+  error,
+  children,
+}: Labelled & {
+  children: (control: {
+    id: string;
+    'aria-describedby': string | undefined;
+    'aria-invalid': boolean;
+  }) => ReactNode;
+}) {
+  const id = useId();
+  const notes = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  return (
+    <div className="flex flex-col gap-1.5">
+      <label htmlFor={id} className="font-medium">
+        {label}
+      </label>
+      {children({ id, 'aria-describedby': notes || undefined, 'aria-invalid': error !== undefined })}
+      {hint && (
+        <p id={`${id}-hint`} className="text-[0.8125rem] text-muted">
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p id={`${id}-error`} className="text-[0.8125rem] text-bad">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export const TextField = ({
+  label,
+  hint,
+  error,
+  className,
+  ...rest
+}: Labelled & Omit<ComponentProps<'input'>, 'id'>) => (
+  <Field label={label} hint={hint} error={error}>
+    {(control) => <input {...rest} {...control} className={classes('input-box', className)} />}
+  </Field>
+);
+
+export const TextAreaField = ({
+  label,
+  hint,
+  error,
+  className,
+  ...rest
+}: Labelled & Omit<ComponentProps<'textarea'>, 'id'>) => (
+  <Field label={label} hint={hint} error={error}>
+    {(control) => <textarea {...rest} {...control} className={classes('input-box min-h-20', className)} />}
+  </Field>
+);
+
+export const SelectField = ({
+  label,
+  hint,
+  error,
+  className,
+  options,
+  ...rest
+}: Labelled &
+  Omit<ComponentProps<'select'>, 'id' | 'children'> & {
+    options: readonly { value: string; label: string }[];
+  }) => (
+  <Field label={label} hint={hint} error={error}>
+    {(control) => (
+      <select {...rest} {...control} className={classes('input-box', className)}>
+        {options.map(({ value, label: text }) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+);
+
+/** What is wrong with a form as a whole. */
+export const FormError = ({ children }: { children: ReactNode }) =>
+  children ? (
+    <p role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-bad">
+      {children}
+    </p>
+  ) : null;

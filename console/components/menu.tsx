@@ -1,0 +1,60 @@
+import { Menu as Base } from '@base-ui/react/menu';
+import { Check } from 'lucide-react';
+import type { ReactElement, ReactNode } from 'react';
+
+export interface MenuItem {
+  label: ReactNode;
+  onSelect: () => void;
+  icon?: ReactNode;
+  /** Given for choices: whether it is the current one. */
+  checked?: boolean;
+}
+
+/** A button that opens a list of actions, in groups. */
+export function Menu({
+  trigger,
+  groups,
+  side = 'bottom',
+}: {
+  trigger: ReactElement;
+  groups: readonly { title?: string; items: readonly MenuItem[] }[];
+  side?: 'top' | 'bottom';
+}) {
+  return (
+    <Base.Root>
+      <Base.Trigger render={trigger} />
+      <Base.Portal>
+        <Base.Positioner side={side} align="start" sideOffset={6} className="z-50">
+          <Base.Popup className="max-h-80 min-w-52 scroll-y rounded-xl border border-line bg-raised p-1 shadow-raised outline-none">
+            {groups.map(({ title, items }, index) => (
+              <Base.Group
+                key={title ?? index}
+                className="border-line not-first:mt-1 not-first:border-t not-first:pt-1"
+              >
+                {title && (
+                  <Base.GroupLabel className="px-2.5 py-1 text-xs text-muted">{title}</Base.GroupLabel>
+                )}
+                {items.map(({ label, onSelect, icon, checked }, position) => (
+                  <Base.Item
+                    key={position}
+                    onClick={onSelect}
+                    className="flex cursor-pointer items-center gap-2.5 rounded-lg px-2.5 py-1.5 outline-none data-highlighted:bg-hover"
+                  >
+                    {icon}
+                    <span className="min-w-0 flex-1 truncate">{label}</span>
+                    {checked && (
+                      <>
+                        <Check className="size-4" aria-hidden="true" />
+                        <span className="sr-only">, selected</span>
+                      </>
+                    )}
+                  </Base.Item>
+                ))}
+              </Base.Group>
+            ))}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

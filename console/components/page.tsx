@@ -1,0 +1,73 @@
+import type { ReactNode } from 'react';
+import { useEffect } from 'react';
+import { classes } from './class-names.ts';
+
+/**
+ * The frame of a page: its title, what can be done, and the content, which scrolls.
+ * @param fill the content brings its own scroll areas and fills what is left of the window.
+ */
+export function Page({
+  title,
+  description,
+  actions,
+  fill = false,
+  children,
+}: {
+  title: string;
+  description?: ReactNode;
+  actions?: ReactNode;
+  fill?: boolean;
+  children: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${title} · Linepace`;
+  }, [title]);
+  return (
+    <div className={classes('flex h-full min-w-0 flex-col', !fill && 'scroll-y')}>
+      <header
+        className={classes(
+          'flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 px-4 pt-5 pb-4 md:px-8 md:pt-7',
+          !fill && 'mx-auto w-full max-w-6xl',
+        )}
+      >
+        <div className="min-w-0 flex-1">
+          <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+          {description && <p className="mt-0.5 text-muted">{description}</p>}
+        </div>
+        {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+      </header>
+      <div
+        className={
+          fill ? 'flex min-h-0 flex-1 flex-col' : 'mx-auto w-full max-w-6xl flex-1 px-4 pb-12 md:px-8'
+        }
+      >
+        {children}
+      </div>
+    </div>
+  );
+}
+
+/** A card: a titled part of a page. */
+export function Card({
+  title,
+  actions,
+  className,
+  children,
+}: {
+  title?: ReactNode;
+  actions?: ReactNode;
+  className?: string;
+  children: ReactNode;
+}) {
+  return (
+    <section className={classes('rounded-xl border border-line bg-surface shadow-card', className)}>
+      {title && (
+        <div className="flex items-center justify-between gap-3 border-b border-line px-4 py-3">
+          <h2 className="font-medium">{title}</h2>
+          {actions}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,92 @@
+import 'uplot/dist/uPlot.min.css';
+import { useEffect, useRef } from 'react';
+import UPlot from 'uplot';
+import { useTimeZone } from '../api/workspace.ts';
+import { numberOf } from '../lib/format.ts';
+import { useTheme } from '../lib/theme.ts';
+
+export interface Series {
+  label: string;
+  values: readonly (number | null)[];
+  /** The name of a colour: `accent`, `good`, `warn`, `bad`, `info`, `muted`. */
+  colour: string;
+}
+
+const HEIGHT = 220;
+
+interface Props {
+  times: readonly string[];
+  series: readonly Series[];
+  summary: string;
+  bars?: boolean;
+}
+
+/**
+ * Values over time.
+ * @param times ISO 8601, one per value.
+ * @param summary what the plot shows, in a sentence, for those who do not see it.
+ */
+export default function Plot(props: Props) {
+  // The canvas is drawn anew in the colours of another theme.
+  return <Canvas key={useTheme()} {...props} />;
+}
+
+function Canvas({ times, series, summary, bars = false }: Props) {
+  const element = useRef<HTMLDivElement>(null);
+  const zone = useTimeZone();
+  useEffect(() => {
+    const container = element.current;
+    if (!container) return;
+    const colour = (name: string): string => resolved(container, name);
+    const axis = {
+      stroke: colour('muted'),
+      grid: { stroke: colour('line'), width: 1 },
+      ticks: { show: false },
+    };
+    const options: UPlot.Options = {
+      width: container.clientWidth,
+      height: HEIGHT,
+      cursor: { y: false, points: { size: 6 } },
+      legend: { live: true },
+      tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), zone),
+      axes: [axis, { ...axis, size: 48, values: (_, values) => values.map((value) => numberOf(value)) }],
+      scales: { y: { range: (_, __, highest) => [0, Math.max(1, highest * 1.05)] } },
+      series: [
+        {},
+        ...series.map(({ label, colour: name }) => ({
+          label,
+          stroke: colour(name),
+          width: 2,
+          points: { show: false },
+          ...(bars
+            ? { fill: colour(name), paths: UPlot.paths.bars?.({ size: [0.6, 32], radius: 0.15 }) as never }
+            : {}),
+        })),
+      ],
+    };
+    const data = [times.map((time) => Date.parse(time) / 1000), ...series.map(({ values }) => [...values])];
+    const plot = new UPlot(options, data as UPlot.AlignedData, container);
+    const observer = new ResizeObserver(() => plot.setSize({ width: container.clientWidth, height: HEIGHT }));
+    observer.observe(container);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [times, series, bars, zone]);
+  return (
+    <figure>
+      <div ref={element} className="plot" aria-hidden="true" />
+      <figcaption className="sr-only">{summary}</figcaption>
+    </figure>
+  );
+}
+
+/** A canvas takes no CSS variables: the colour as the theme has it. */
+function resolved(container: HTMLElement, name: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(--color-${name})`;
+  container.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

@@ -1,0 +1,158 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { classes } from './class-names.ts';
+import { Spinner } from './spinner.tsx';
+
+export interface Column<T> {
+  header: string;
+  /** Of a grid: `minmax(12rem, 2fr)`, `7rem`. */
+  width: string;
+  cell: (row: T) => ReactNode;
+  /** For numbers. */
+  right?: boolean;
+  /** Left out on a phone. */
+  wide?: boolean;
+}
+
+interface Props<T> {
+  /** What the rows are, for those who do not see it. */
+  label: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[];
+  rowKey: (row: T) => string;
+  /** Makes rows buttons: a click or Enter opens them. */
+  onOpen?: (row: T) => void;
+  /** The key of the row that is open. */
+  selected?: string | undefined;
+  /** From `useReadPages`: whether there is another page, and the way to it. */
+  hasMore?: boolean;
+  loadMore?: () => void;
+  /** In pixels. */
+  rowHeight?: number;
+  className?: string;
+}
+
+/** How many rows before the end the next page is asked for. */
+const AHEAD = 20;
+
+/**
+ * A table of any number of rows: only those in sight exist, the next page is read as its end comes near. Arrow keys, or
+ * `j` and `k`, move between rows. It fills the height of its container.
+ */
+export function Table<T>({
+  label,
+  columns,
+  rows,
+  rowKey,
+  onOpen,
+  selected,
+  hasMore = false,
+  loadMore,
+  rowHeight = 48,
+  className,
+}: Props<T>) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [current, setCurrent] = useState(0);
+  // oxlint-disable-next-line react/incompatible-library -- there is no compiler that would memoize it
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    getItemKey: (index) => rowKey(rows[index] as T),
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && last >= rows.length - AHEAD) loadMore?.();
+  }, [hasMore, last, rows.length, loadMore]);
+
+  const focus = (index: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, index));
+    setCurrent(next);
+    virtual.scrollToIndex(next);
+    requestAnimationFrame(() => {
+      scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
+    });
+  };
+  const listen = (event: KeyboardEvent, index: number): void => {
+    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 10, PageUp: -10 }[event.key];
+    if (step !== undefined) focus(index + step);
+    else if (event.key === 'Home') focus(0);
+    else if (event.key === 'End') focus(rows.length - 1);
+    else if (event.key === 'Enter' && onOpen && event.target === event.currentTarget)
+      onOpen(rows[index] as T);
+    else return;
+    event.preventDefault();
+  };
+
+  const cells = 'grid items-center gap-4 px-4';
+  const grid = { '--columns': columns.map(({ width }) => width).join(' '), '--narrow': narrow(columns) };
+  return (
+    <div
+      ref={scroller}
+      role="table"
+      aria-label={label}
+      aria-rowcount={hasMore ? -1 : rows.length + 1}
+      className={classes('h-full scroll-y', className)}
+      style={grid as never}
+    >
+      <div role="rowgroup" className="sticky top-0 z-10 border-b border-line bg-surface">
+        <div
+          role="row"
+          className={classes(
+            cells,
+            'h-9 grid-cols-(--narrow) text-xs font-medium text-muted md:grid-cols-(--columns)',
+          )}
+        >
+          {columns.map(({ header, right, wide }) => (
+            <div key={header} role="columnheader" className={cellClasses(right, wide)}>
+              {header}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
+        {items.map(({ index, key, start }) => {
+          const row = rows[index] as T;
+          return (
+            <div
+              key={key}
+              role="row"
+              data-index={index}
+              aria-rowindex={index + 2}
+              aria-current={selected === key ? true : undefined}
+              tabIndex={index === Math.min(current, rows.length - 1) ? 0 : -1}
+              onFocus={() => setCurrent(index)}
+              onKeyDown={(event) => listen(event, index)}
+              onClick={onOpen && (() => onOpen(row))}
+              className={classes(
+                cells,
+                'absolute inset-x-0 top-0 grid-cols-(--narrow) border-b border-line -outline-offset-2 aria-[current]:bg-selected md:grid-cols-(--columns)',
+                onOpen && 'cursor-pointer hover:bg-hover',
+              )}
+              style={{ height: rowHeight, transform: `translateY(${start}px)` }}
+            >
+              {columns.map(({ header, cell, right, wide }) => (
+                <div key={header} role="cell" className={cellClasses(right, wide)}>
+                  {cell(row)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+      {hasMore && (
+        <div className="flex justify-center py-3 text-muted">
+          <Spinner />
+        </div>
+      )}
+    </div>
+  );
+}
+
+const narrow = (columns: readonly { width: string; wide?: boolean }[]): string =>
+  columns.flatMap(({ width, wide }) => (wide ? [] : [width])).join(' ');
+
+const cellClasses = (right?: boolean, wide?: boolean): string =>
+  classes('min-w-0 truncate', right && 'text-right tabular-nums', wide && 'max-md:hidden');

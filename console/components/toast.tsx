@@ -1,0 +1,70 @@
+import { Toast } from '@base-ui/react/toast';
+import { X } from 'lucide-react';
+
+const manager = Toast.createToastManager();
+
+/** Tells what has happened. With `undo`, takes it back on request: what needs no question beforehand. */
+export function toast(
+  title: string,
+  { description, undo }: { description?: string; undo?: () => void } = {},
+) {
+  const id = manager.add({
+    title,
+    description,
+    timeout: undo ? 8000 : 5000,
+    ...(undo && {
+      actionProps: {
+        children: 'Undo',
+        onClick: () => {
+          manager.close(id);
+          undo();
+        },
+      },
+    }),
+  });
+}
+
+/** Tells that something did not work. */
+export const toastError = (error: unknown): void => {
+  manager.add({
+    title: 'That did not work',
+    description: error instanceof Error ? error.message : 'Something went wrong.',
+    priority: 'high',
+    timeout: 8000,
+  });
+};
+
+export const Toaster = () => (
+  <Toast.Provider toastManager={manager}>
+    <Toast.Portal>
+      <Toast.Viewport className="fixed inset-x-4 bottom-4 z-60 mx-auto flex max-w-sm flex-col gap-2 sm:right-4 sm:left-auto sm:w-90">
+        <ToastList />
+      </Toast.Viewport>
+    </Toast.Portal>
+  </Toast.Provider>
+);
+
+function ToastList() {
+  const { toasts } = Toast.useToastManager();
+  return toasts.map((shown) => (
+    <Toast.Root
+      key={shown.id}
+      toast={shown}
+      className="rounded-xl border border-line bg-raised p-3 shadow-raised transition duration-200 data-ending-style:translate-y-2 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0"
+    >
+      <Toast.Content className="flex items-start gap-3">
+        <div className="min-w-0 flex-1">
+          <Toast.Title className="font-medium" />
+          <Toast.Description className="mt-0.5 text-muted" />
+        </div>
+        <Toast.Action className="rounded-md px-2 py-0.5 font-medium text-accent-ink hover:bg-hover" />
+        <Toast.Close
+          aria-label="Dismiss"
+          className="rounded-md p-0.5 text-muted hover:bg-hover hover:text-ink"
+        >
+          <X className="size-4" aria-hidden="true" />
+        </Toast.Close>
+      </Toast.Content>
+    </Toast.Root>
+  ));
+}

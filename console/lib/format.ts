@@ -1,0 +1,97 @@
+/** Times in the workspace's zone, numbers and addresses, as people read them. */
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatOf(timeZone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = timeZone + JSON.stringify(options);
+  const known = formats.get(key) ?? new Intl.DateTimeFormat(undefined, { timeZone, ...options });
+  formats.set(key, known);
+  return known;
+}
+
+type Moment = string | Date;
+
+/** 09:41 */
+export const timeOf = (at: Moment, zone: string): string =>
+  formatOf(zone, { hour: '2-digit', minute: '2-digit' }).format(new Date(at));
+
+/** 12 Mar, with the year if it is another */
+export function dateOf(at: Moment, zone: string, now = new Date()): string {
+  const day = new Date(at);
+  const sameYear =
+    formatOf(zone, { year: 'numeric' }).format(day) === formatOf(zone, { year: 'numeric' }).format(now);
+  return formatOf(zone, { day: 'numeric', month: 'short', ...(!sameYear && { year: 'numeric' }) }).format(
+    day,
+  );
+}
+
+/** 12 Mar 2026, 09:41:07 GMT+1 */
+export const fullTimeOf = (at: Moment, zone: string): string =>
+  formatOf(zone, {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+  }).format(new Date(at));
+
+/** `YYYY-MM-DD` in the zone, to compare days and to name one to the API. */
+export function dayOf(at: Moment, zone: string): string {
+  const parts = formatOf(zone, { year: 'numeric', month: '2-digit', day: '2-digit' }).formatToParts(
+    new Date(at),
+  );
+  const part = (type: string): string => parts.find((found) => found.type === type)?.value ?? '';
+  return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
+}
+
+/** Today, Yesterday, or the date */
+export function dayNameOf(at: Moment, zone: string, now = new Date()): string {
+  const day = dayOf(at, zone);
+  if (day === dayOf(now, zone)) return 'Today';
+  if (day === dayOf(new Date(now.getTime() - 86_400_000), zone)) return 'Yesterday';
+  return dateOf(at, zone, now);
+}
+
+/** The time for today, else the day: what a list has room for. */
+export const shortTimeOf = (at: Moment, zone: string, now = new Date()): string =>
+  dayOf(at, zone) === dayOf(now, zone) ? timeOf(at, zone) : dayNameOf(at, zone, now);
+
+const STEPS = [
+  [60, 'second'],
+  [60, 'minute'],
+  [24, 'hour'],
+  [7, 'day'],
+] as const;
+
+/** in 5 minutes, 2 hours ago */
+export function relativeTimeOf(at: Moment, now = new Date()): string {
+  let amount = (new Date(at).getTime() - now.getTime()) / 1000;
+  if (Math.abs(amount) < 5) return 'now';
+  const format = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+  for (const [length, unit] of STEPS) {
+    if (Math.abs(amount) < length) return format.format(Math.round(amount), unit);
+    amount /= length;
+  }
+  return format.format(Math.round(amount), 'week');
+}
+
+const NUMBER = new Intl.NumberFormat();
+export const numberOf = (value: number): string => NUMBER.format(value);
+
+const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+/** @param share from 0 to 1; null where nothing was counted. */
+export const percentOf = (share: number | null): string => (share === null ? '–' : PERCENT.format(share));
+
+/** +1 415 555 0123; others as they are */
+export function addressName(address: string): string {
+  const [, area, exchange, number] = /^\+1(\d{3})(\d{3})(\d{4})$/.exec(address) ?? [];
+  return area === undefined ? address : `+1 ${area} ${exchange} ${number}`;
+}
+
+/** `awaiting_payment` as a person reads it: Awaiting payment */
+export function wordsOf(name: string): string {
+  const words = name.replaceAll(/[_-]/g, ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

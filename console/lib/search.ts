@@ -1,0 +1,29 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+
+/** What stands in the query of a page's address: texts, never parsed. */
+export type Search = Record<string, string>;
+
+export const parseSearch = (text: string): Search => Object.fromEntries(new URLSearchParams(text));
+
+export function stringifySearch(search: object): string {
+  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(given as [string, string][]).toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/**
+ * A filter or a choice of a page that stays in its address, so that it survives a reload and can be sent to somebody:
+ * `const [status, setStatus] = useSearchParam('status')`. Empty texts are left out.
+ */
+export function useSearchParam(name: string): [string, (value: string) => void] {
+  const search: Search = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const set = (value: string): void => {
+    void navigate({
+      to: '.',
+      search: ((previous: Search) => ({ ...previous, [name]: value })) as never,
+      replace: true,
+    });
+  };
+  return [search[name] ?? '', set];
+}

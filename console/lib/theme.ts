@@ -1,0 +1,26 @@
+import { useSyncExternalStore } from 'react';
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const STORED = 'linepace.theme';
+const listeners = new Set<() => void>();
+
+const read = (): Theme => (document.documentElement.dataset['theme'] as Theme | undefined) ?? 'system';
+
+/** `public/assets/theme.js` applies it before the first paint of later visits. */
+export function setTheme(theme: Theme): void {
+  if (theme === 'system') {
+    delete document.documentElement.dataset['theme'];
+    localStorage.removeItem(STORED);
+  } else {
+    document.documentElement.dataset['theme'] = theme;
+    localStorage.setItem(STORED, theme);
+  }
+  for (const listener of listeners) listener();
+}
+
+export const useTheme = (): Theme =>
+  useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, read);

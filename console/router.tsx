@@ -1,0 +1,43 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  type RouteComponent,
+} from '@tanstack/react-router';
+import { EmptyState, ErrorState, SkeletonRows } from './components/states.tsx';
+import { parseSearch, type Search, stringifySearch } from './lib/search.ts';
+import { Shell } from './shell/shell.tsx';
+
+const root = createRootRoute({ component: Shell });
+
+/** A page, loaded when it is first visited. The file exports it as `default`. */
+const page = <const P extends string>(path: P, load: () => Promise<{ default: RouteComponent }>) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch: (search: Search): Search => search,
+    component: lazyRouteComponent(load),
+  });
+
+/** All pages. A new page is a line here and, to be found, one in `shell/navigation.ts`. */
+const routeTree = root.addChildren([page('/', () => import('./pages/home.tsx'))]);
+
+export const router = createRouter({
+  routeTree,
+  basepath: '/console',
+  parseSearch,
+  stringifySearch,
+  defaultPreload: 'intent',
+  defaultPendingComponent: () => <SkeletonRows />,
+  defaultErrorComponent: ({ error, reset }) => <ErrorState error={error} retry={reset} />,
+  defaultNotFoundComponent: () => (
+    <EmptyState title="There is no such page">The address may be mistyped, or the page has moved.</EmptyState>
+  ),
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,70 @@
+import { BookOpen, ChevronsUpDown, KeyRound, LogOut, Monitor, Moon, Sun, User } from 'lucide-react';
+import { queryClient } from '../api/queries.ts';
+import { setSession } from '../api/session.ts';
+import { useIdentity } from '../api/workspace.ts';
+import { Menu } from '../components/menu.tsx';
+import { setTheme, useTheme } from '../lib/theme.ts';
+
+const THEMES = [
+  { theme: 'system', label: 'As the system', icon: Monitor },
+  { theme: 'light', label: 'Light', icon: Sun },
+  { theme: 'dark', label: 'Dark', icon: Moon },
+] as const;
+
+/** Forgets the credential and all that was read with it. */
+export function signOut(): void {
+  setSession(null);
+  queryClient.clear();
+}
+
+/** Who is signed in, the theme, and signing out. */
+export function AccountMenu() {
+  const { caller } = useIdentity();
+  const current = useTheme();
+  const Icon = caller.type === 'key' ? KeyRound : User;
+  return (
+    <div className="border-t border-line p-2">
+      <Menu
+        side="top"
+        trigger={
+          <button
+            type="button"
+            className="flex h-9 w-full items-center gap-2.5 rounded-lg px-2.5 hover:bg-hover"
+          >
+            <Icon className="size-4 shrink-0 text-muted" aria-hidden="true" />
+            <span className="sr-only">Account:</span>
+            <span className="min-w-0 flex-1 truncate text-left">
+              {caller.name ?? caller.id ?? 'Signed in'}
+            </span>
+            <ChevronsUpDown className="size-4 shrink-0 text-muted" aria-hidden="true" />
+          </button>
+        }
+        groups={[
+          {
+            title: 'Theme',
+            items: THEMES.map(({ theme, label, icon: ThemeIcon }) => ({
+              label,
+              icon: <ThemeIcon className="size-4 text-muted" aria-hidden="true" />,
+              checked: theme === current,
+              onSelect: () => setTheme(theme),
+            })),
+          },
+          {
+            items: [
+              {
+                label: 'API reference',
+                icon: <BookOpen className="size-4 text-muted" aria-hidden="true" />,
+                onSelect: () => window.open('/docs', '_blank', 'noopener'),
+              },
+              {
+                label: 'Sign out',
+                icon: <LogOut className="size-4 text-muted" aria-hidden="true" />,
+                onSelect: signOut,
+              },
+            ],
+          },
+        ]}
+      />
+    </div>
+  );
+}

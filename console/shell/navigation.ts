@@ -1,0 +1,15 @@
+import { House } from 'lucide-react';
+import type { LucideIcon } from 'lucide-react';
+
+export interface NavigationItem {
+  to: string;
+  title: string;
+  icon: LucideIcon;
+  /** After `g`. */
+  key: string;
+}
+
+/** The sidebar, in groups. The command palette and the keyboard shortcuts follow it. */
+export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
+  [{ to: '/', title: 'Home', icon: House, key: 'h' }],
+];

@@ -1,0 +1,133 @@
+import { Link, Outlet, useNavigate } from '@tanstack/react-router';
+import { Menu as MenuIcon, Search as SearchIcon, X } from 'lucide-react';
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { useRead } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { IconButton } from '../components/button.tsx';
+import { classes } from '../components/class-names.ts';
+import { ErrorState, SkeletonRows } from '../components/states.tsx';
+import { Toaster } from '../components/toast.tsx';
+import { useShortcuts } from '../lib/shortcuts.ts';
+import { AccountMenu } from './account-menu.tsx';
+import { NAVIGATION } from './navigation.ts';
+import { WorkspaceMenu } from './workspace-menu.tsx';
+
+const SignIn = lazy(() => import('../pages/sign-in.tsx'));
+const CommandPalette = lazy(() => import('./command-palette.tsx'));
+
+/** What surrounds every page; without a session, the sign-in page in its place. */
+export function Shell() {
+  const session = useSession();
+  return (
+    <>
+      <Suspense fallback={null}>{session ? <SignedIn key={session.workspaceId} /> : <SignIn />}</Suspense>
+      <Toaster />
+    </>
+  );
+}
+
+function SignedIn() {
+  const identity = useRead('GET /api/workspace', {});
+  const [palette, setPalette] = useState(false);
+  const [menu, setMenu] = useState(false);
+  useNavigationKeys(() => setPalette(true));
+  if (identity.error) return <ErrorState error={identity.error} retry={() => void identity.refetch()} />;
+  if (!identity.data) return <SkeletonRows />;
+  return (
+    <div className="flex h-full">
+      <a
+        href="#content"
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50 focus:rounded-lg focus:bg-raised focus:px-3 focus:py-2"
+      >
+        Skip to the content
+      </a>
+      <Sidebar open={menu} close={() => setMenu(false)} search={() => setPalette(true)} />
+      <div className="flex min-w-0 flex-1 flex-col">
+        <div className="flex shrink-0 items-center gap-1 border-b border-line bg-surface px-2 py-1.5 md:hidden">
+          <IconButton label="Open the menu" aria-expanded={menu} onClick={() => setMenu(true)}>
+            <MenuIcon className="size-5" aria-hidden="true" />
+          </IconButton>
+          <span className="min-w-0 flex-1 truncate font-medium">{identity.data.workspace.name}</span>
+          <IconButton label="Search" onClick={() => setPalette(true)}>
+            <SearchIcon className="size-5" aria-hidden="true" />
+          </IconButton>
+        </div>
+        <main id="content" tabIndex={-1} className="min-h-0 flex-1 outline-none">
+          <Suspense fallback={<SkeletonRows />}>
+            <Outlet />
+          </Suspense>
+        </main>
+      </div>
+      <Suspense fallback={null}>{palette && <CommandPalette close={() => setPalette(false)} />}</Suspense>
+    </div>
+  );
+}
+
+/** `g` and a letter for each page, Ctrl-K or `/` for the palette. */
+function useNavigationKeys(openPalette: () => void): void {
+  const navigate = useNavigate();
+  const pages = NAVIGATION.flat().map(({ key, to }) => [`g ${key}`, () => void navigate({ to })] as const);
+  useShortcuts({ 'mod+k': openPalette, '/': openPalette, ...Object.fromEntries(pages) });
+}
+
+function Sidebar({ open, close, search }: { open: boolean; close: () => void; search: () => void }) {
+  useEffect(() => {
+    if (!open) return;
+    const listen = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') close();
+    };
+    window.addEventListener('keydown', listen);
+    return () => window.removeEventListener('keydown', listen);
+  }, [open, close]);
+  return (
+    <>
+      {open && (
+        <div className="fixed inset-0 z-20 bg-black/30 md:hidden" onClick={close} aria-hidden="true" />
+      )}
+      <nav
+        aria-label="Pages"
+        className={classes(
+          'fixed inset-y-0 left-0 z-30 flex w-60 flex-col border-r border-line bg-canvas md:static md:flex',
+          !open && 'hidden',
+        )}
+      >
+        <div className="flex items-center gap-1 p-2">
+          <WorkspaceMenu />
+          <IconButton label="Close the menu" className="md:hidden" onClick={close}>
+            <X className="size-5" aria-hidden="true" />
+          </IconButton>
+        </div>
+        <button
+          type="button"
+          onClick={search}
+          className="mx-3 mb-2 flex h-8 items-center gap-2 rounded-lg border border-line bg-surface px-2.5 text-muted hover:bg-hover"
+        >
+          <SearchIcon className="size-4" aria-hidden="true" />
+          <span className="flex-1 text-left">Search</span>
+          <kbd className="font-sans text-xs">Ctrl K</kbd>
+        </button>
+        <div className="flex min-h-0 flex-1 flex-col gap-4 scroll-y px-3 py-1">
+          {NAVIGATION.map((group) => (
+            <ul key={group[0]?.to} className="flex flex-col gap-0.5">
+              {group.map(({ to, title, icon: Icon }) => (
+                <li key={to}>
+                  <Link
+                    to={to}
+                    onClick={close}
+                    activeOptions={{ exact: to === '/', includeSearch: false }}
+                    activeProps={{ 'aria-current': 'page' }}
+                    className="flex h-8 items-center gap-2.5 rounded-lg px-2.5 font-medium text-muted hover:bg-hover hover:text-ink aria-[current=page]:bg-selected aria-[current=page]:text-ink"
+                  >
+                    <Icon className="size-4" aria-hidden="true" />
+                    {title}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          ))}
+        </div>
+        <AccountMenu />
+      </nav>
+    </>
+  );
+}

@@ -1,0 +1,69 @@
+import { useNavigate } from '@tanstack/react-router';
+import { ChevronsUpDown } from 'lucide-react';
+import { queryClient, useRead } from '../api/queries.ts';
+import { setSession, useSession } from '../api/session.ts';
+import { useIdentity } from '../api/workspace.ts';
+import { Menu } from '../components/menu.tsx';
+
+/** The workspace that is shown; for an agency, the way to its other clients. */
+export function WorkspaceMenu() {
+  const { workspace, agency } = useIdentity();
+  if (!agency) {
+    return (
+      <div className="flex h-9 min-w-0 flex-1 items-center gap-2.5 px-2">
+        <Mark name={workspace.name} />
+        <span className="truncate font-semibold">{workspace.name}</span>
+      </div>
+    );
+  }
+  return <Switcher />;
+}
+
+function Switcher() {
+  const { workspace } = useIdentity();
+  const session = useSession();
+  const navigate = useNavigate();
+  const clients = useRead('GET /api/agency/subaccounts', {});
+  const choose = (workspaceId: string): void => {
+    if (!session || workspaceId === workspace._id) return;
+    // Nothing of one workspace is ever shown in another.
+    queryClient.clear();
+    setSession({ ...session, workspaceId });
+    void navigate({ to: '/' });
+  };
+  return (
+    <Menu
+      trigger={
+        <button
+          type="button"
+          className="flex h-9 min-w-0 flex-1 items-center gap-2.5 rounded-lg px-2 hover:bg-hover"
+        >
+          <Mark name={workspace.name} />
+          <span className="sr-only">Workspace:</span>
+          <span className="min-w-0 flex-1 truncate text-left font-semibold">{workspace.name}</span>
+          <ChevronsUpDown className="size-4 shrink-0 text-muted" aria-hidden="true" />
+        </button>
+      }
+      groups={[
+        {
+          title: 'Clients',
+          items: (clients.data?.subAccounts ?? []).map(({ idpOrgId, name }) => ({
+            label: name,
+            icon: <Mark name={name} />,
+            checked: idpOrgId === workspace._id,
+            onSelect: () => choose(idpOrgId),
+          })),
+        },
+      ]}
+    />
+  );
+}
+
+const Mark = ({ name }: { name: string }) => (
+  <span
+    aria-hidden="true"
+    className="flex size-6 shrink-0 items-center justify-center rounded-md bg-accent text-xs font-semibold text-white"
+  >
+    {name.trim().charAt(0).toUpperCase() || '?'}
+  </span>
+);
