@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { acceptDrips } from '#db/commands/sending/accept-drips.ts';
 import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
-import { decide } from '#db/decisions.ts';
+import { decideToRest } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
@@ -33,7 +33,7 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
           if (taken > 0) idleSince = Date.now();
           else if (Date.now() - idleSince < LINGER_MS) await pause(POLL_MS);
           else {
-            const look = await decide(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
+            const look = await decideToRest(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
             if (!isDue(look)) return roundOf(look);
           }
         }

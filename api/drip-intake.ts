@@ -1,9 +1,9 @@
-import { bufferDrips, claimFingerprints } from '#db/queries/drip.ts';
+import { bufferDrips } from '#db/queries/drip.ts';
 import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import type { Pools } from '#db/pools.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { wakeUnlessDue } from '#db/wakes.ts';
 import type { LinkReader } from '#domain/attachment.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { draftDrip, type Drip, DripAcknowledgement, findDuplicates } from '#domain/drip.ts';
@@ -102,17 +102,13 @@ async function acceptBatch<Request extends DripRequest>(
   const drips = [...decisions.values()].flatMap((decision) =>
     decision.kind === 'accepted' ? [decision.value] : [],
   );
-  const duplicates = findDuplicates(drips, await claimFingerprints(db, drips));
+  const duplicates = findDuplicates(drips, await bufferDrips(db, drips));
   const outcomes = new Map(
     [...decisions].map(([request, decision]) => [request, outcomeOf(decision, duplicates)]),
   );
   await storeResponses(db, 'drip', responsesToStore(outcomes));
 
-  const drafts = drips.filter((drip) => !duplicates.has(drip)).map(({ draft }) => draft);
-  if (drafts.length > 0) {
-    await bufferDrips(db, drafts);
-    wake(db, dripDrainerId(db.workspaceId), now, 'dripsBuffered');
-  }
+  if (drips.length > duplicates.size) wakeUnlessDue(db, dripDrainerId(db.workspaceId), now, 'dripsBuffered');
   return outcomes;
 }
 

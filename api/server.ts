@@ -13,6 +13,7 @@ import { createTaskQueues } from '#providers/task-queues.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
+import { createCallerCache } from './auth/caller-cache.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
 import { createApp } from './http/app.ts';
@@ -49,6 +50,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     untrusted,
     temporal: temporal.connection,
     sessions: createSessionVerifier(sessionOptions(config)),
+    callers: createCallerCache(config.database.systemUrl),
     secrets: createSecretBox(config.encryptionKeys),
     signer,
     storage: await createStorage(config.storage),
@@ -90,6 +92,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         egress.close(),
         services.carriers.close(),
         temporal.connection.close(),
+        services.callers.close(),
         services.rateLimits.close(),
       ]);
       await pools.close();

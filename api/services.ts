@@ -12,6 +12,7 @@ import type { UntrustedWork } from '#providers/untrusted/processes.ts';
 import type { TaskQueues } from '#providers/task-queues.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { Client } from '@temporalio/client';
+import type { CallerCache } from './auth/caller-cache.ts';
 import type { SessionVerifier } from './auth/session-token.ts';
 import type { DripIntake } from './drip-intake.ts';
 import type { RateLimits } from './http/rate-limits.ts';
@@ -26,6 +27,7 @@ export interface Services {
   readonly taskQueues: TaskQueues;
   readonly temporal: Client['connection'];
   readonly sessions: SessionVerifier;
+  readonly callers: CallerCache;
   readonly secrets: SecretBox;
   readonly signer: Signer;
   readonly storage: Storage;

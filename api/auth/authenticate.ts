@@ -110,9 +110,11 @@ async function withWorkspaceKey(
   { token, client }: Attempt,
   services: Services,
 ): Promise<WorkspaceCaller> {
-  const { pools } = services;
+  const { pools, callers } = services;
   const hash = hashApiKey(token);
-  const caller = await withAuth(pools, client, `workspace key ${hash}`, (db) => workspaceByKey(db, hash));
+  const caller = await callers.find(hash, () =>
+    withAuth(pools, client, `workspace key ${hash}`, (db) => workspaceByKey(db, hash)),
+  );
   if (!caller) return unauthorized(client, services);
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED');
   if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');

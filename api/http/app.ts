@@ -68,7 +68,11 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
     }
   }
   const body = route.body ? await readBody(context) : undefined;
-  const reply = await respond(route, caller, context, body, services);
+  const reply = await respond(route, caller, context, body, services).finally(() => {
+    // Whoever changes a key or a workspace sees it with the next request. Routes without a limit change neither.
+    if (limit && route.method !== 'GET')
+      services.callers.forget(caller.kind === 'workspace' ? caller.workspace.id : undefined);
+  });
   context.status = reply.status;
   context.set(reply.headers ?? {});
   context.body = reply.body;

@@ -1,10 +1,8 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { type Drip, DripAcknowledgement } from '#domain/drip.ts';
-import type { MessageDraft } from '#domain/message-draft.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { recordset } from '#db/recordset.ts';
 
 /** How long a fingerprint is claimed. */
 const DEDUPE_WINDOW = sql.fragment`interval '60 minutes'`;
@@ -14,48 +12,48 @@ const FingerprintRow = z.object({ fingerprint: z.string() });
 const DuplicateRow = z.object({ fingerprint: z.string(), acknowledgement: DripAcknowledgement });
 
 /**
- * Claims each drip's fingerprint for 60 minutes.
+ * Claims each drip's fingerprint for 60 minutes, and buffers the drips whose fingerprint was free.
  * @returns the acknowledgements of fingerprints that were claimed before, that is, of duplicates.
  */
-export async function claimFingerprints(
+export async function bufferDrips(
   db: TenantDb,
-  drips: readonly Pick<Drip, 'fingerprint' | 'acknowledgement'>[],
+  drips: readonly Drip[],
 ): Promise<Map<string, DripAcknowledgement>> {
   if (drips.length === 0) return new Map();
-  const first = new Map(
-    drips.toReversed().map(({ fingerprint, acknowledgement }) => [fingerprint, acknowledgement]),
-  );
-  // Sorted, so that two batches with the same fingerprints do not deadlock.
-  const rows = [...first]
-    .map(([fingerprint, acknowledgement]) => ({ workspaceId: db.workspaceId, fingerprint, acknowledgement }))
-    .toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1));
+  const rows = drips.map(({ draft, fingerprint, acknowledgement }, arrival) => ({
+    id: draft.id,
+    arrival,
+    fingerprint,
+    acknowledgement,
+    draft,
+  }));
+  const first = new Map(rows.toReversed().map((row) => [row.fingerprint, row]));
   const claimed = new Set(
     await db.anyFirst(sql.type(FingerprintRow)`
-      insert into drip_fingerprints (workspace_id, fingerprint, acknowledgement)
-      select r.workspace_id, r.fingerprint, r.acknowledgement from ${recordset('drip_fingerprints', rows)} r
-      on conflict (workspace_id, fingerprint) do update
-        set acknowledgement = excluded.acknowledgement, created_at = now()
-        where drip_fingerprints.created_at < now() - ${DEDUPE_WINDOW}
-      returning fingerprint`),
+      with drips as materialized (
+        select ${db.workspaceId}::text workspace_id, d.*
+        from jsonb_to_recordset(${sql.jsonb([...first.values()])})
+          as d (id text, arrival int, fingerprint text, acknowledgement jsonb, draft jsonb)
+      ), claimed as (
+        -- In one order, so that two batches with the same fingerprints do not deadlock.
+        insert into drip_fingerprints (workspace_id, fingerprint, acknowledgement)
+        select workspace_id, fingerprint, acknowledgement from drips order by fingerprint
+        on conflict (workspace_id, fingerprint) do update
+          set acknowledgement = excluded.acknowledgement, created_at = now()
+          where drip_fingerprints.created_at < now() - ${DEDUPE_WINDOW}
+        returning fingerprint
+      ), buffered as (
+        insert into drip_buffer (workspace_id, id, draft)
+        select d.workspace_id, d.id, d.draft from drips d join claimed using (fingerprint) order by d.arrival
+      )
+      select fingerprint from claimed`),
   );
-  const taken = rows.flatMap(({ fingerprint }) => (claimed.has(fingerprint) ? [] : [fingerprint]));
+  const taken = [...first.keys()].filter((fingerprint) => !claimed.has(fingerprint));
   if (taken.length === 0) return new Map();
   const earlier = await db.any(sql.type(DuplicateRow)`
     select fingerprint, acknowledgement from drip_fingerprints
     where workspace_id = ${db.workspaceId} and fingerprint = any(${sql.array(taken, 'text')})`);
   return new Map(earlier.map((row) => [row.fingerprint, row.acknowledgement]));
-}
-
-export async function bufferDrips(db: TenantDb, drafts: readonly MessageDraft[]): Promise<void> {
-  const rows = drafts.map((draft, arrival) => ({
-    workspaceId: db.workspaceId,
-    id: draft.id,
-    draft,
-    arrival,
-  }));
-  await db.query(sql.type(NoRows)`
-    insert into drip_buffer (workspace_id, id, draft)
-    select r.workspace_id, r.id, r.draft from ${recordset('drip_buffer', rows)} r order by r.arrival`);
 }
 
 const BufferedDrip = z.object({ id: z.string(), draft: z.unknown() });

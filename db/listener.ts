@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+
+/** Listens for notifications of one channel, on a connection of its own that is opened again when it is lost. */
+export interface Listener {
+  /**
+   * Whether notifications arrive. False while the connection is away, and behind a pooler that hands each transaction
+   * another connection.
+   */
+  readonly isListening: boolean;
+  close(): Promise<void>;
+}
+
+const RECONNECT_MS = 1000;
+
+/**
+ * @param url of a login; any may listen.
+ * @param onNotification called for each notification, and when the connection is lost, since some may have been missed.
+ */
+export function listen(url: string, channel: string, onNotification: () => void): Listener {
+  const closing = new AbortController();
+  let isListening = false;
+
+  async function listenUntilLost(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: 5000,
+      keepAlive: true,
+      application_name: `linepace listener: ${channel}`,
+    });
+    const lost = new Promise<void>((resolve) => {
+      client.once('error', () => resolve());
+      client.once('end', () => resolve());
+      closing.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    client.on('notification', () => {
+      isListening = !closing.signal.aborted;
+      onNotification();
+    });
+    try {
+      await client.connect();
+      await client.query(`listen ${client.escapeIdentifier(channel)}`);
+      // The first notification proves that they arrive here.
+      await client.query('select pg_notify($1, $2)', [channel, '']);
+      await lost;
+    } finally {
+      isListening = false;
+      onNotification();
+      await client.end().catch(() => {});
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      await listenUntilLost().catch(() => {});
+      await delay(RECONNECT_MS, undefined, { signal: closing.signal }).catch(() => {});
+    }
+  }
+
+  const running = run();
+  return {
+    get isListening() {
+      return isListening;
+    },
+    async close() {
+      closing.abort();
+      await running;
+    },
+  };
+}
