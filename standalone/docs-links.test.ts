@@ -1,0 +1,31 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const pages = globSync(['*.md', 'docs/**/*.md', '.github/**/*.md']);
+
+/** The relative targets of a page's links, and the paths of source files that it names. */
+function filesNamedBy(page: string): string[] {
+  const text = readFileSync(page, 'utf8');
+  const links = [...text.matchAll(/\]\((?!https?:|mailto:|#)([^)#\s]+)/g)].map(([, target = '']) =>
+    join(dirname(page), target),
+  );
+  const code = [
+    ...text.matchAll(
+      /`((?:api|workflows|activities|workers|db|domain|providers|simulator|standalone|test|bench|examples|console|deploy)\/[\w./-]+\.\w+)`/g,
+    ),
+  ];
+  return [...links, ...code.map(([, path = '']) => path)];
+}
+
+test.each(pages)('every file that %s names exists', (page) => {
+  expect(filesNamedBy(page).filter((file) => !existsSync(file))).toEqual([]);
+});
+
+test('every test that docs/guarantees.md names exists', () => {
+  const named = [...readFileSync('docs/guarantees.md', 'utf8').matchAll(/`([\w-]+\.test\.ts)`/g)];
+  expect(named.length).toBeGreaterThan(30);
+  expect(
+    named.filter(([, file = '']) => !existsSync(join('test/end-to-end', file))).map(([, file]) => file),
+  ).toEqual([]);
+});
