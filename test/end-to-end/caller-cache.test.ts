@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type CallerCache, createCallerCache } from '#api/auth/caller-cache.ts';
 import { type RunningApi, startApi } from '#api/server.ts';
 import { NoRows } from '#db/rows.ts';
@@ -69,7 +69,7 @@ describe('the callers that a process remembers', () => {
   beforeEach(async () => {
     lookups = 0;
     cache = createCallerCache(app.config.database.systemUrl);
-    await expect.poll(isRemembered).toBe(true);
+    await vi.waitUntil(isRemembered);
     return () => cache.close();
   });
 
