@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-/** Has the next lists that are created fail with an SQLSTATE, as concurrent transactions make them fail. */
+/** Makes the next `times` inserts of a list fail with an SQLSTATE, as if they conflicted with other transactions. */
 const failLists = (code: string, times: number): Promise<unknown> =>
   connected(app.ownerUrl, (client) =>
     client.query(`
@@ -27,8 +27,8 @@ const failLists = (code: string, times: number): Promise<unknown> =>
       create or replace trigger fail before insert on lead_lists for each row execute function fail_list()`),
   );
 
-describe('a request that is refused within its transaction', () => {
-  it('leaves the connection open for the next one', async () => {
+describe('a request that is refused inside its transaction', () => {
+  it('leaves its database connection open', async () => {
     const connections = () =>
       connected(app.ownerUrl, async (client) => {
         const { rows } = await client.query<{ pid: number }>(`
@@ -44,12 +44,12 @@ describe('a request that is refused within its transaction', () => {
 });
 
 describe.each(['40001', '40P01'])('a request that conflicts with another (SQLSTATE %s)', (code) => {
-  it('succeeds when it is repeated', async () => {
+  it('is retried until it succeeds', async () => {
     await failLists(code, 3);
     expect((await api('POST', '/api/lists', { name: 'Repeated' })).status).toBe(201);
   });
 
-  it('is answered with 503 and Retry-After when it conflicts again and again', async () => {
+  it('gets a 503 with Retry-After if it keeps conflicting', async () => {
     await failLists(code, 1000);
     const { status, body, headers } = await api('POST', '/api/lists', { name: 'Given up' });
     expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);

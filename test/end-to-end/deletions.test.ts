@@ -36,11 +36,11 @@ const count = (table: string) =>
   systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
     select count(*) from ${sql.identifier([table])} where workspace_id = ${workspace.id}`);
 
-/** More than one request deletes. */
+/** More rows than one request deletes. */
 const MANY = 2500;
 
-/** A list of many leads, each with a message that waits; the first of them is in a second list as well. */
-async function largeList(): Promise<{ listId: string; otherId: string }> {
+/** Creates a list of many leads, each with a scheduled message; the first lead is also in a second list. */
+async function createLargeList(): Promise<{ listId: string; otherId: string }> {
   const make = async (name: string) => (await api('POST', '/api/lists', { name })).body.list._id;
   const [listId, otherId] = [await make('Large'), await make('Other')];
   await run(sql.fragment`
@@ -68,8 +68,8 @@ const isDeleted = () =>
   eventually(async () => (await count('lead_lists')) === 2 && (await count('leads')) === 1);
 
 describe('deleting a large list', () => {
-  it('hides it and its leads at once, and leaves the rows to a workflow', async () => {
-    const { listId, otherId } = await largeList();
+  it('hides it and its leads at once, and a workflow deletes the rows', async () => {
+    const { listId, otherId } = await createLargeList();
     expect((await api('DELETE', `/api/lists/${listId}`)).status).toBe(200);
     expect(await count('leads')).toBeGreaterThan(1000);
 
@@ -86,7 +86,7 @@ describe('deleting a large list', () => {
     expect((await api('GET', '/api/leads')).body.leads.map(({ _id }: { _id: string }) => _id)).toEqual([
       FIRST,
     ]);
-    // Its numbers are free again: who writes to one makes a new contact, which stays.
+    // Its numbers are free again: a message to one creates a new lead, which stays.
     const { body } = await api('POST', '/api/messages', {
       recipientPhone: `+1415${5_000_000 + MANY}`,
       message: 'Hello',
@@ -95,7 +95,7 @@ describe('deleting a large list', () => {
     expect(body.leadId).not.toBe(LAST);
 
     await app.startWorker();
-    // Quick Sends and the other list; the lead of the other list and the new contact.
+    // What is left: Quick Sends and the other list, the lead of the other list and the new lead.
     await eventually(async () => (await count('lead_lists')) === 2 && (await count('leads')) === 2);
     expect((await api('GET', `/api/leads/${FIRST}`)).body.lead).toMatchObject({ listId: otherId });
     expect((await api('GET', `/api/leads/${body.leadId}`)).status).toBe(200);
@@ -107,13 +107,13 @@ describe('deleting a large list', () => {
   });
 
   it('continues after its workflow was terminated', async () => {
-    const { listId } = await largeList();
+    const { listId } = await createLargeList();
     await api('GET', '/api/lists');
     expect((await api('DELETE', `/api/lists/${listId}`)).status).toBe(200);
     const workflow = app.temporal.workflow.getHandle(listDeletionId(listId));
     await eventually(() => workflow.terminate().then(() => true));
     await app.startWorker();
-    // As if the time had passed that a workflow has to look by itself.
+    // As if the workflow had missed its time to continue.
     await run(sql.fragment`
       update workflow_wakes set wake_at = now() - interval '5 minutes', sweep_at = now() - interval '1 minute' where workflow_id = ${listDeletionId(listId)}`);
     await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
@@ -136,7 +136,7 @@ describe('a line with a long queue', () => {
     api = apiClient(app.url, workspace.key);
     lineId = await createLine(app, workspace.id);
     second = await createLine(app, workspace.id);
-    // Each waits at a time of its own; every third insists on the line, every fifth is held by its campaign.
+    // Each has its own time; every third is pinned to the line, every fifth is held by its campaign.
     await run(sql.fragment`
       insert into messages (workspace_id, id, channel, status, line_id, line_pinned, held, address, scheduled_at, source)
       select ${workspace.id}, lpad(to_hex(n), 24, '0'), 'imessage', 'scheduled', ${lineId}, n % 3 = 0, n % 5 = 0,
@@ -159,34 +159,37 @@ describe('a line with a long queue', () => {
       select count(*) from ${sql.identifier([table])} where workspace_id = ${workspace.id} and line_id = ${line}`);
   const waiting = async () => (await api('GET', '/api/messages?status=scheduled&limit=200')).body.messages;
 
-  it.each(['delete', 'transfer'])('hands it over in chunks, the next to leave first (%s)', async (action) => {
-    expect((await leave({ action, targetWorkspaceId: other.id })).status).toBe(200);
-    const left = await at('messages', lineId);
-    expect(left).toBeGreaterThan(0);
-    expect(left).toBeLessThan(LONG);
-    expect((await api('GET', `/api/messages/${FIRST}`)).body.fromLineId).toBe(second);
+  it.each(['delete', 'transfer'])(
+    'hands it over in chunks, the earliest messages first (%s)',
+    async (action) => {
+      expect((await leave({ action, targetWorkspaceId: other.id })).status).toBe(200);
+      const left = await at('messages', lineId);
+      expect(left).toBeGreaterThan(0);
+      expect(left).toBeLessThan(LONG);
+      expect((await api('GET', `/api/messages/${FIRST}`)).body.fromLineId).toBe(second);
 
-    // What is not handed over yet is there, and may be canceled.
-    expect(await waiting()).toHaveLength(200);
-    const last = idOf(LONG);
-    expect((await api('POST', `/api/messages/${last}/cancel`)).status).toBe(200);
+      // Messages that are not handed over yet remain visible and can be canceled.
+      expect(await waiting()).toHaveLength(200);
+      const last = idOf(LONG);
+      expect((await api('POST', `/api/messages/${last}/cancel`)).status).toBe(200);
 
-    await app.startWorker();
-    await eventually(
-      async () => (await at('conversations', lineId)) + (await at('line_contacts', lineId)) === 0,
-    );
-    expect(await at('messages', second)).toBe(LONG - 1);
-    expect((await api('GET', `/api/messages/${last}`)).body).toMatchObject({
-      status: 'canceled',
-      fromLineId: lineId,
-    });
-    const times = await systemDb(app.pools).oneFirst(sql.type(z.object({ kept: z.boolean() }))`
+      await app.startWorker();
+      await eventually(
+        async () => (await at('conversations', lineId)) + (await at('line_contacts', lineId)) === 0,
+      );
+      expect(await at('messages', second)).toBe(LONG - 1);
+      expect((await api('GET', `/api/messages/${last}`)).body).toMatchObject({
+        status: 'canceled',
+        fromLineId: lineId,
+      });
+      const times = await systemDb(app.pools).oneFirst(sql.type(z.object({ kept: z.boolean() }))`
       select bool_and(scheduled_at = first + ('x' || right(id, 8))::bit(32)::int * interval '1 second') kept from (
         select id, scheduled_at, min(scheduled_at) over () - interval '1 second' "first" from messages where workspace_id = ${workspace.id}) m`);
-    expect(times).toBe(true);
-  });
+      expect(times).toBe(true);
+    },
+  );
 
-  it('goes on with the rest itself when it comes back', async () => {
+  it('keeps the rest of its queue if it comes back', async () => {
     await leave({ action: 'transfer', targetWorkspaceId: other.id });
     await leave({ action: 'transfer', targetWorkspaceId: workspace.id });
     const rest = await at('messages', lineId);
@@ -202,11 +205,11 @@ describe('a line with a long queue', () => {
     expect(await at('line_contacts', lineId)).toBe(LONG);
   });
 
-  it('hands over what does not insist on it when it stops', async () => {
+  it('hands over the messages that are not pinned to it when it is switched off', async () => {
     await api('PATCH', `/api/lines/${lineId}`, { isActive: false });
     await app.startWorker();
     await eventually(async () => (await at('messages', lineId)) === LONG / 3);
-    // The line that takes over is chosen for each message once.
+    // Each message is handed over only once.
     expect(await at('messages', second)).toBe((LONG / 3) * 2);
   });
 });
@@ -214,7 +217,7 @@ describe('a line with a long queue', () => {
 describe('deleting a large campaign', () => {
   const LEADS = 6000;
 
-  it('hides it at once, and leaves its leads and what waits to its workflow', async () => {
+  it('hides it at once, and its workflow removes its leads and cancels its messages', async () => {
     const { body } = await api('POST', '/api/campaigns', { name: 'Large', steps: [{ message: 'One' }] });
     const id = body.campaign._id;
     const sent = newId();

@@ -48,25 +48,28 @@ const buffered = () =>
   systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
     select count(*) from drip_buffer where workspace_id = ${workspace.id}`);
 
-describe('drips that name a line which leaves before they are messages', () => {
-  it.each(['transferred', 'deleted'])('go to another line when it is %s, and hold up nobody', async (how) => {
-    const [leaving, staying] = [await createLine(app, workspace.id), await createLine(app, workspace.id)];
-    const named = [await drip({ fromLineId: leaving }), await drip({ eligibleLineIds: [leaving] })];
-    const innocent = [await drip(), await drip({ fromLineId: staying })];
-    const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId }));
-    const target = await createWorkspace(app, { agency_id: agency.id });
-    const order =
-      how === 'deleted'
-        ? { action: 'delete', lineId: leaving }
-        : { action: 'transfer', lineId: leaving, targetWorkspaceId: target.id };
-    expect((await owner('POST', '/api/agency/lines', order)).status).toBe(200);
-    await app.startWorker();
-    for (const correlationId of [...named, ...innocent])
-      expect(await messageOf(correlationId)).toMatchObject({ status: 'scheduled', fromLineId: staying });
-    expect(await buffered()).toBe(0);
-  });
+describe('drips for a line that leaves before they become messages', () => {
+  it.each(['transferred', 'deleted'])(
+    'go to another line when it is %s, without delaying others',
+    async (how) => {
+      const [leaving, staying] = [await createLine(app, workspace.id), await createLine(app, workspace.id)];
+      const named = [await drip({ fromLineId: leaving }), await drip({ eligibleLineIds: [leaving] })];
+      const innocent = [await drip(), await drip({ fromLineId: staying })];
+      const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId }));
+      const target = await createWorkspace(app, { agency_id: agency.id });
+      const order =
+        how === 'deleted'
+          ? { action: 'delete', lineId: leaving }
+          : { action: 'transfer', lineId: leaving, targetWorkspaceId: target.id };
+      expect((await owner('POST', '/api/agency/lines', order)).status).toBe(200);
+      await app.startWorker();
+      for (const correlationId of [...named, ...innocent])
+        expect(await messageOf(correlationId)).toMatchObject({ status: 'scheduled', fromLineId: staying });
+      expect(await buffered()).toBe(0);
+    },
+  );
 
-  it('wait for a line when the workspace has no other, and leave through the next', async () => {
+  it('wait until their workspace has another line', async () => {
     const leaving = await createLine(app, workspace.id);
     const correlationId = await drip({ fromLineId: leaving });
     const target = await createWorkspace(app, { agency_id: agency.id });
@@ -86,7 +89,7 @@ describe('drips that name a line which leaves before they are messages', () => {
 });
 
 describe('a buffered drip that cannot become a message', () => {
-  it('ends as a failed message that says why, and holds up no other', async () => {
+  it('becomes a failed message with the reason, without delaying others', async () => {
     const lineId = await createLine(app, workspace.id);
     const receiver = await startEndpoint();
     await call('POST', '/api/webhooks', { name: 'f', url: receiver.url, events: ['message.failed'] });
@@ -116,9 +119,12 @@ describe('a buffered drip that cannot become a message', () => {
   });
 });
 
-describe('however few rows the planner takes a table to have', () => {
-  /** Fills a table after the planner has seen it with one row. */
-  async function fillUnseen(table: string, fill: (from: number, to: number) => Promise<void>): Promise<void> {
+describe('with outdated table statistics', () => {
+  /** Fills a table after the planner has analyzed it with one row. */
+  async function fillAfterAnalyze(
+    table: string,
+    fill: (from: number, to: number) => Promise<void>,
+  ): Promise<void> {
     await connected(app.ownerUrl, async (owner) => {
       await owner.query(`alter table ${table} set (autovacuum_enabled = off)`);
       await fill(1, 1);
@@ -130,25 +136,25 @@ describe('however few rows the planner takes a table to have', () => {
     systemDb(app.pools).query(sql.type(z.unknown())`${query}`);
   const inWorkspace = <T>(work: (db: TenantDb) => Promise<T>) => withTenant(app.pools, workspace.id, work);
 
-  it('no more drips are taken than were asked for', async () => {
-    await fillUnseen('drip_buffer', async (from, to) => {
+  it('no more drips are taken than requested', async () => {
+    await fillAfterAnalyze('drip_buffer', async (from, to) => {
       await run(sql.fragment`insert into drip_buffer (workspace_id, id, draft)
         select ${workspace.id}, lpad(to_hex(n), 24, '0'), '{}' from generate_series(${from}::int, ${to}::int) n`);
     });
     expect(await inWorkspace((db) => takeDrips(db, 20))).toHaveLength(20);
   });
 
-  it('no more notifications are taken than were asked for', async () => {
-    await fillUnseen('notifications', async (from, to) => {
+  it('no more notifications are taken than requested', async () => {
+    await fillAfterAnalyze('notifications', async (from, to) => {
       await run(sql.fragment`insert into notifications (workspace_id, kind, subject, since, due_at)
         select ${workspace.id}, 'reply', n::text, now(), now() from generate_series(${from}::int, ${to}::int) n`);
     });
     expect(await inWorkspace((db) => takeDue(db, new Date(), 20))).toHaveLength(20);
   });
 
-  it('no more messages of an ended campaign are canceled than were asked for', async () => {
+  it('no more messages of an ended campaign are canceled than requested', async () => {
     const campaignId = newId();
-    await fillUnseen('messages', async (from, to) => {
+    await fillAfterAnalyze('messages', async (from, to) => {
       await run(sql.fragment`
         insert into messages (workspace_id, id, channel, status, address, scheduled_at, source, campaign_id)
         select ${workspace.id}, lpad(to_hex(n), 24, '0'), 'sms', 'scheduled', '+14155550100', now(), 'campaign', ${campaignId}

@@ -23,15 +23,15 @@ afterAll(() => app.stop());
 const messagesOf = async (correlationId: string) =>
   (await call('GET', `/api/messages?correlationId=${encodeURIComponent(correlationId)}`)).body.messages;
 
-/** Brings scheduled messages forward, as if their time had come. */
-async function letTimePass(): Promise<void> {
+/** Makes all scheduled messages due. */
+async function makeDue(): Promise<void> {
   await systemDb(app.pools).query(sql.type(z.unknown())`
     update messages set scheduled_at = now() where workspace_id = ${workspace.id} and status = 'scheduled'`);
   for (const lineId of lines) await call('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 0 });
 }
 
 describe('POST /api/drip', () => {
-  it('acknowledges at once, and makes a scheduled message at its jittered time', async () => {
+  it('acknowledges at once and schedules a message at the jittered time', async () => {
     const before = Date.now();
     const { status, body } = await call('POST', '/api/drip', {
       message: 'Drip',
@@ -61,7 +61,7 @@ describe('POST /api/drip', () => {
     });
   });
 
-  it('sends every drip once, over all lines alike', async () => {
+  it('sends every drip once, evenly over all lines', async () => {
     const own = await createWorkspace(app);
     const ownLines = [
       await createLine(app, own.id),
@@ -108,7 +108,7 @@ describe('POST /api/drip', () => {
     expect(field.body.correlationId).toBe('from-body');
   });
 
-  it('collapses the same recipient and body within an hour', async () => {
+  it('collapses drips with the same recipient and body within an hour', async () => {
     const to = phone();
     const correlationId = `same-${to}`;
     const input = { message: 'Same', recipientPhone: to, correlationId };
@@ -128,7 +128,7 @@ describe('POST /api/drip', () => {
     expect(await messagesOf(correlationId)).toHaveLength(2);
   });
 
-  it('answers 200 with the first acknowledgement for a repeated Idempotency-Key', async () => {
+  it('returns 200 with the first acknowledgement for a repeated Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'drip-1' };
     const input = { message: 'Keyed', recipientPhone: phone() };
     const first = await call('POST', '/api/drip', input, headers);
@@ -139,7 +139,7 @@ describe('POST /api/drip', () => {
     expect((await call('POST', '/api/drip', { ...input, message: 'x' }, headers)).body.code).toBe(
       'IDEMPOTENCY_KEY_REUSED',
     );
-    // A refused request leaves its key free.
+    // A refused request does not use up its key.
     expect((await call('POST', '/api/drip', { message: '' }, { 'idempotency-key': 'drip-2' })).status).toBe(
       400,
     );
@@ -161,7 +161,7 @@ describe('POST /api/drip', () => {
     expect([at.getUTCDay(), at.getUTCHours(), at.getUTCMinutes()]).toEqual([tomorrow, 10, 0]);
   });
 
-  it('honours a named line, ignores what campaigns use, and refuses bad input', async () => {
+  it('uses the requested line, ignores the fields of campaigns and refuses invalid input', async () => {
     const [, second = ''] = lines;
     const { body } = await call('POST', '/api/drip', {
       message: 'n',
@@ -183,7 +183,7 @@ describe('POST /api/drip', () => {
     expect((await call('GET', '/api/drip')).status).toBe(405);
   });
 
-  it('keeps accepting while no worker runs, and sends all of it afterwards', async () => {
+  it('accepts drips while no worker runs, and sends each once afterwards', async () => {
     await app.stopWorker();
     const recipients = Array.from({ length: 20 }, () => phone());
     const answers = await Promise.all(
@@ -191,7 +191,7 @@ describe('POST /api/drip', () => {
     );
     expect(answers.every(({ status }) => status === 202)).toBe(true);
     await app.startWorker();
-    // Asked of the database: the API answers 120 reads a minute, and nobody knows how long a worker takes to start.
+    // Polls the database: the API allows 120 reads a minute, and a worker may take long to start.
     const correlationIds = answers.map(({ body }) => String(body.correlationId));
     await eventually(async () => {
       const stored = await systemDb(app.pools).anyFirst(sql.type(z.object({ correlationId: z.string() }))`
@@ -199,7 +199,7 @@ describe('POST /api/drip', () => {
         where workspace_id = ${workspace.id} and correlation_id = any(${sql.array(correlationIds, 'text')})`);
       return stored.length === 20 && new Set(stored).size === 20;
     }, 30_000);
-    await letTimePass();
+    await makeDue();
     await eventually(
       async () =>
         (await Promise.all(recipients.map((to) => sentTo(app, to)))).every(({ length }) => length === 1),

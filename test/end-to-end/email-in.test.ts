@@ -10,7 +10,7 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
-const SECRET = 'a secret of the callback';
+const SECRET = 'a secret for callbacks';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -44,10 +44,10 @@ const post = async (body: object, secret = SECRET): Promise<number> => {
 };
 
 const address = (): string => `contact-${newId()}@example.com`;
-const named = (headers: Record<string, string>) =>
+const toPostmarkHeaders = (headers: Record<string, string>) =>
   Object.entries(headers).map(([Name, Value]) => ({ Name, Value }));
 
-/** An email as Postmark tells of it. */
+/** An email as Postmark reports it. */
 const inbound = (from: string, text: string, headers: Record<string, string> = {}) => ({
   FromName: 'Somebody',
   MessageID: newId(),
@@ -57,7 +57,7 @@ const inbound = (from: string, text: string, headers: Record<string, string> = {
   Date: new Date().toUTCString(),
   TextBody: `${text}\n\nOn Monday we wrote:\n> Hello`,
   StrippedTextReply: text,
-  Headers: named(headers),
+  Headers: toPostmarkHeaders(headers),
   Attachments: [],
 });
 
@@ -67,7 +67,7 @@ interface Sent {
   echoed: string;
 }
 
-/** Sends an email. @returns its id, and its Message-ID as the recipient sees it. */
+/** Sends an email. @returns its id and the Message-ID that the recipient sees. */
 async function send(recipientEmail: string): Promise<Sent> {
   const { status, body } = await api('POST', '/api/messages', {
     message: 'Hello',
@@ -89,7 +89,7 @@ const thread = async (of: string) =>
 const inboundOf = async (of: string) =>
   (await thread(of)).filter(({ direction }: { direction: string }) => direction === 'in');
 
-test('a reply is matched to the message it answers, without what it quotes, once', async () => {
+test('a reply by email is stored once, without its quote, and matched to the message it replies to', async () => {
   const to = address();
   const first = await send(to);
   await send(to);
@@ -107,7 +107,7 @@ test('a reply is matched to the message it answers, without what it quotes, once
   expect(body.replies.some((reply: { recipientEmail: string }) => reply.recipientEmail === to)).toBe(true);
 });
 
-test('files of an email come along', async () => {
+test('attachments of an email are stored with the reply', async () => {
   const from = address();
   const Content = Buffer.from('name,age\nAda,36\n').toString('base64');
   const Attachments = [{ Name: 'ages.csv', Content, ContentType: 'text/csv', ContentLength: 16 }];
@@ -130,13 +130,13 @@ test.each([
   { 'X-Autoreply': 'yes' },
   { Precedence: 'auto_reply' },
   { 'Return-Path': '<>' },
-])('what a machine wrote is kept and is no reply: %j', async (headers) => {
+])('an email with %j is stored as an automatic reply', async (headers) => {
   const from = address();
   expect(await post(inbound(from, 'I am away', headers))).toBe(200);
   expect(await inboundOf(from)).toEqual([expect.objectContaining({ message: 'I am away', autoReply: true })]);
 });
 
-test('a mail server that returns an email fails its message, and the address gets no more', async () => {
+test('a bounce fails its message, and the address gets no further email', async () => {
   const to = address();
   const { id, messageId } = await send(to);
   const part = (ContentType: string, text: string) => ({
@@ -173,7 +173,7 @@ test('a mail server that returns an email fails its message, and the address get
   expect(await thread('mailer-daemon@mx.example.com')).toEqual([]);
 });
 
-test("Postmark's bounces do the same, but for those that may still arrive or lost one message only", async () => {
+test("Postmark's hard bounces block the address, soft bounces fail one message, and transient ones neither", async () => {
   const [hard, soft, slow] = [address(), address(), address()];
   const bounce = async (to: string, Type: string): Promise<string> => {
     const { id, echoed } = await send(to);
@@ -191,7 +191,7 @@ test("Postmark's bounces do the same, but for those that may still arrive or los
   expect([hard, soft, slow].map((one) => blocked.includes(one))).toEqual([true, false, false]);
 });
 
-test('nothing is taken without the secret of the line', async () => {
+test('an email without the secret of the line is refused', async () => {
   const from = address();
   expect(await post(inbound(from, 'Hello'), 'another secret, as long as')).toBe(401);
   const bare = await fetch(`${app.url}/callbacks/carriers/smtp/${lineId}`, { method: 'POST', body: '{}' });
@@ -199,7 +199,7 @@ test('nothing is taken without the secret of the line', async () => {
   expect(await inboundOf(from)).toEqual([]);
 });
 
-describe('an email of any size', () => {
+describe('a large email', () => {
   const stored = async (from: string) => {
     const rows = await withSystem(app.pools, (db) =>
       db.any(sql.type(z.object({ length: z.int(), files: z.coerce.number() }))`
@@ -209,7 +209,7 @@ describe('an email of any size', () => {
     return rows[0];
   };
 
-  it('is kept to its first 100,000 characters and 100 files, and shown to its first 20,000', async () => {
+  it('is stored up to 100,000 characters and 100 files, and shown up to 20,000 characters', async () => {
     const from = address();
     const Attachments = Array.from({ length: 150 }, (_, index) => ({
       Name: `../../${index}\r\n.txt`,
@@ -231,7 +231,7 @@ describe('an email of any size', () => {
     expect(names.slice(0, 2)).toEqual(['0.txt', '1.txt']);
   });
 
-  it('makes small events', async () => {
+  it('causes small events', async () => {
     const from = address();
     for (let count = 0; count < 4; count += 1)
       expect(await post(inbound(from, `${count}${'long '.repeat(600_000)}`))).toBe(200);
@@ -248,7 +248,7 @@ describe('an email of any size', () => {
     ['nested', 'Yes<br>', '<div>'.repeat(80_000)],
     ['nested in lists', 'Yes<br>', '<ul><li>'.repeat(125_000)],
     ['wide', 'Yes<br>', '<p>x</p>'.repeat(100_000)],
-  ])('of HTML that is %s is read while others are answered', async (_what, said, html) => {
+  ])('of %s HTML is read without blocking other requests', async (_what, said, html) => {
     const from = address();
     const { TextBody: _text, StrippedTextReply: _stripped, ...email } = inbound(from, '');
     const done = new AbortController();
@@ -263,7 +263,7 @@ describe('an email of any size', () => {
     expect((await inboundOf(from))[0].message).toMatch(/^Yes\n/);
   });
 
-  it('from a sender that is none is refused', async () => {
+  it('with an invalid sender is refused', async () => {
     const email = inbound('ada@example.com', 'Hello');
     const { FromFull: _from, ...unnamed } = email;
     expect(await post({ ...unnamed, From: '<'.repeat(200_000) })).toBe(400);

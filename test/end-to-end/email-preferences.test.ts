@@ -22,19 +22,19 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-describe('of a workspace', () => {
+describe('the email preferences of a workspace', () => {
   beforeAll(async () => {
     api = apiClient(app.url, (await createWorkspace(app)).key);
   });
 
-  it('are all on at first, with replies gathered for five minutes', async () => {
+  it('are all on by default, with replies collected for five minutes', async () => {
     expect(await api('GET', PATH)).toMatchObject({
       status: 200,
       body: { success: true, preferences: DEFAULTS },
     });
   });
 
-  it('change field by field and keep the rest', async () => {
+  it('are changed field by field', async () => {
     await api('POST', PATH, { preferences: { reply: { mode: 'daily_digest' } } });
     const { body } = await api('POST', PATH, {
       preferences: { reply: { enabled: false }, billing: { enabled: false } },
@@ -48,7 +48,7 @@ describe('of a workspace', () => {
     expect((await api('GET', PATH)).body.preferences).toEqual(expected);
   });
 
-  it('keep both of two changes made at the same moment', async () => {
+  it('keep all simultaneous changes', async () => {
     const own = apiClient(app.url, (await createWorkspace(app)).key);
     const types = ['line_health', 'campaign', 'reply', 'billing', 'system_error'];
     await Promise.all(
@@ -59,14 +59,14 @@ describe('of a workspace', () => {
   });
 
   it.each([
-    ['nothing', {}, 'preferences'],
-    ['a text for preferences', { preferences: 'off' }, 'preferences'],
-    ['a list for preferences', { preferences: [] }, 'preferences'],
-    ['null for preferences', { preferences: null }, 'preferences'],
+    ['an empty body', {}, 'preferences'],
+    ['a text as preferences', { preferences: 'off' }, 'preferences'],
+    ['a list as preferences', { preferences: [] }, 'preferences'],
+    ['null as preferences', { preferences: null }, 'preferences'],
     ['an unknown type', { preferences: { newsletter: { enabled: true } } }, 'preferences.newsletter'],
     ['an unknown mode', { preferences: { reply: { mode: 'weekly' } } }, 'preferences.reply.mode'],
-    ['a text for enabled', { preferences: { billing: { enabled: 'no' } } }, 'preferences.billing.enabled'],
-  ])('refuse %s, and name the field', async (_, body, path) => {
+    ['a text as enabled', { preferences: { billing: { enabled: 'no' } } }, 'preferences.billing.enabled'],
+  ])('cannot be changed by %s, and the error names the field', async (_, body, path) => {
     const before = (await api('GET', PATH)).body;
     expect(await api('POST', PATH, body)).toMatchObject({
       status: 400,
@@ -75,7 +75,7 @@ describe('of a workspace', () => {
     expect((await api('GET', PATH)).body).toEqual(before);
   });
 
-  it('refuse an agency key with 403 and none with 401', async () => {
+  it('refuse an agency key with 403 and a missing credential with 401', async () => {
     expect(await apiClient(app.url, agency.key)('GET', PATH)).toMatchObject({
       status: 403,
       body: { code: 'AGENCY_KEY_WRONG_ENDPOINT' },
@@ -84,8 +84,8 @@ describe('of a workspace', () => {
   });
 });
 
-describe('of an agency', () => {
-  it('are switched in every workspace at once, and in no other', async () => {
+describe('the email preferences of an agency', () => {
+  it("are switched in all of the agency's workspaces and in no other", async () => {
     const [first, second, stranger] = await Promise.all([
       createWorkspace(app, { agency_id: agency.id, name: 'First' }),
       createWorkspace(app, { agency_id: agency.id, name: 'Second' }),

@@ -6,7 +6,7 @@ import { createAgency, createKey, createLine, createWorkspace, insertRow } from 
 import { lock, waitingForLocks } from '#test/support/locks.ts';
 
 let app: TestApp;
-/** Far more than there are connections. */
+/** Far more requests than database connections. */
 const MANY = 20;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ const statuses = async (answers: Promise<ApiAnswer>[]): Promise<number[]> => [
 ];
 
 describe('requests that wait for a lock', () => {
-  it('of one workspace hold up neither another workspace nor authentication, and are all served', async () => {
+  it('of one workspace delay neither other workspaces nor authentication, and are all served', async () => {
     const [busy, other] = await Promise.all([tenant(), tenant()]);
     const held = await lock(app, 'lines', busy.lineId);
     const stuck = times(MANY, () =>
@@ -41,7 +41,7 @@ describe('requests that wait for a lock', () => {
     expect(await statuses(stuck)).toEqual([200]);
   });
 
-  it('of one workspace leave its own analytics and searches alone', async () => {
+  it('of one workspace do not delay its own analytics and searches', async () => {
     const busy = await tenant();
     const held = await lock(app, 'lines', busy.lineId);
     const stuck = times(MANY, () => busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: 5 }));
@@ -52,7 +52,7 @@ describe('requests that wait for a lock', () => {
     expect(await statuses(stuck)).toEqual([200]);
   });
 
-  it('of one agency hold up neither another agency nor any workspace', async () => {
+  it('of one agency delay neither another agency nor any workspace', async () => {
     const [agency, otherAgency, other] = await Promise.all([createAgency(app), createAgency(app), tenant()]);
     const client = await createWorkspace(app, { agency_id: agency.id });
     const webhookId = newId();
@@ -74,7 +74,7 @@ describe('requests that wait for a lock', () => {
     expect((await statuses(stuck)).toSorted()).toEqual([200, 404]);
   });
 
-  it('of one workspace keep no burst of bulk intake of another from being accepted', async () => {
+  it('of one workspace do not prevent a burst of drips of another from being accepted', async () => {
     const [busy, sender] = await Promise.all([tenant(), tenant()]);
     const held = await lock(app, 'lines', busy.lineId);
     const stuck = times(MANY, () => busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: 5 }));
@@ -88,7 +88,7 @@ describe('requests that wait for a lock', () => {
     await Promise.all(stuck);
   });
 
-  it('end with 503 and Retry-After when the lock does not come free, and the key goes on working', async () => {
+  it('get a 503 with Retry-After if the lock is not released, and later requests succeed', async () => {
     const { id, lineId, api } = await tenant();
     const held = await lock(app, 'lines', lineId);
     const answers = await Promise.all(

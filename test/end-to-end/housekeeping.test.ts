@@ -20,7 +20,7 @@ afterAll(() => app.stop());
 const schedule = (id: string) => app.temporal.schedule.getHandle(id).describe();
 
 describe('housekeeping', () => {
-  it('takes the place of the former schedules, and wakes at once what is overdue', async () => {
+  it('replaces the former schedules and wakes overdue workflows at once', async () => {
     await app.temporal.schedule.create({
       scheduleId: 'line-health',
       spec: { intervals: [{ every: '1 minute' }] },
@@ -31,7 +31,7 @@ describe('housekeeping', () => {
     const to = phone();
     const message = { message: 'Hello', recipientPhone: to };
     expect((await apiClient(app.url, workspace.key)('POST', '/api/messages', message)).status).toBe(201);
-    // Its signal is lost, and its time is over.
+    // The pacer's signal is lost, and it is overdue.
     const pacer = app.temporal.workflow.getHandle(linePacerId(lineId));
     await eventually(() => pacer.terminate().then(() => true));
     await systemDb(app.pools).query(sql.type(NoRows)`
@@ -44,7 +44,7 @@ describe('housekeeping', () => {
     expect((await schedule('housekeeping')).spec.intervals).toMatchObject([{ every: 600_000 }]);
   });
 
-  it('does in one activity of its own, besides probes, what is not done in the database', async () => {
+  it('runs one activity besides the probes of lines', async () => {
     const names = await eventually(async () => {
       let id = '';
       const runs = app.temporal.workflow.list({ query: "WorkflowType = 'housekeeping'" });

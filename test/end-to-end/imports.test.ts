@@ -33,7 +33,7 @@ async function importCsv(listId: string, csv: string, query = '') {
 }
 
 describe('importing a file', () => {
-  it('saves its rows with several addresses and custom fields, counts duplicates, keeps the refused with reasons', async () => {
+  it('saves rows with several addresses and custom fields, counts duplicates and lists rejected rows with reasons', async () => {
     const listId = await newList();
     const csv = [
       '\uFEFFFirst Name,Email,Phone,City',
@@ -78,7 +78,7 @@ describe('importing a file', () => {
     ).toBe(2);
   });
 
-  it('takes a form, semicolons, and the default country code', async () => {
+  it('accepts a form, semicolons and a default country code', async () => {
     const listId = await newList();
     const form = new FormData();
     form.append('note', 'not a file');
@@ -99,7 +99,7 @@ describe('importing a file', () => {
     expect(leads[0]).toMatchObject({ phone: '+4915123456789', customFields: { Nachname: 'Müller' } });
   });
 
-  it('fails with the reason when the file is no such table', async () => {
+  it('fails with a reason if the file is no table of leads', async () => {
     const listId = await newList();
     expect(await importCsv(listId, 'Ada,Lovelace\nGrace,Hopper\n')).toMatchObject({
       status: 'failed',
@@ -114,7 +114,7 @@ describe('importing a file', () => {
     });
   });
 
-  it('refuses other content, a form without a file, a list of another workspace', async () => {
+  it('refuses other content types, a form without a file and a list of another workspace', async () => {
     const listId = await newList();
     expect((await upload(listId, '{}', { 'content-type': 'application/json' })).status).toBe(415);
     expect(
@@ -134,7 +134,7 @@ describe('importing a file', () => {
     expect((await stranger('GET', `/api/lists/${listId}/export`)).status).toBe(404);
   });
 
-  it('refuses a file over 100 MB while it arrives', async () => {
+  it('refuses a file over 100 MB while it is being uploaded', async () => {
     const listId = await newList();
     const megabyte = Buffer.alloc(1024 * 1024, 'a');
     let sent = 0;
@@ -154,7 +154,7 @@ describe('importing a file', () => {
     });
   });
 
-  it('answers a repeated Idempotency-Key with the first import', async () => {
+  it('returns the first import for a repeated Idempotency-Key', async () => {
     const listId = await newList();
     const headers = { 'idempotency-key': 'import-1' };
     const first = await upload(listId, 'email\none@example.com\n', headers);
@@ -166,7 +166,7 @@ describe('importing a file', () => {
     );
   });
 
-  it('continues after the last saved batch when its worker is replaced', async () => {
+  it('resumes after the last saved batch when its worker is replaced', async () => {
     const listId = await newList();
     const rows = Array.from({ length: 6000 }, (_, index) => `person${index}@example.com`);
     const { importId } = (await upload(listId, `email\n${rows.join('\n')}\n`)).body;
@@ -185,7 +185,7 @@ describe('importing a file', () => {
 });
 
 describe('exporting a list', () => {
-  it('gives a file that can be imported again, with formulas disarmed', async () => {
+  it('returns a file that can be imported again, with formulas disarmed', async () => {
     const listId = await newList();
     const leads = [
       {

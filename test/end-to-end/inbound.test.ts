@@ -47,7 +47,7 @@ async function send(to: string, fields: object = {}): Promise<string> {
 const told = (event: string, matches: (payload: Received['json']) => boolean): Received[] =>
   receiver.received.filter(({ json: payload }) => payload.event === event && matches(payload));
 
-/** The one delivery of an event about an address. */
+/** Waits for the first delivery of an event that matches. */
 async function delivery(event: string, matches: (payload: Received['json']) => boolean): Promise<Received> {
   return eventually(async () => told(event, matches)[0]);
 }
@@ -61,7 +61,7 @@ async function repliesOf(address: string) {
   return body.replies.filter((reply: { recipientPhone: string }) => reply.recipientPhone === address);
 }
 
-test('a conversation that is just being changed holds up neither the line nor the change', async () => {
+test('a change of a conversation and its line do not block each other', async () => {
   const to = phone();
   await callBack(app, lineId, replyEvent(to, 'Hello?'));
   const pacer = linePacerId(lineId);
@@ -77,7 +77,7 @@ test('a conversation that is just being changed holds up neither the line nor th
       other.query(sql.unsafe`update messages set scheduled_at = now() where id = ${id}`),
     );
     await app.temporal.workflow.getHandle(pacer).signal('messagesDue');
-    // Rounds go by; none of them waits for this transaction, which asks for the pacer as a reply does.
+    // Rounds complete without waiting for this transaction, which wakes the pacer as a reply does.
     const first = await eventually(async () => {
       const at = await wakeAt();
       return at !== 'infinity' && Date.parse(at) < Date.now() + 60_000 && at;
@@ -92,7 +92,7 @@ test('a conversation that is just being changed holds up neither the line nor th
 });
 
 describe('a reply', () => {
-  it('is stored and reported with its context, by the event and by the API alike', async () => {
+  it('is stored and reported with the same context in the event and the API', async () => {
     const to = phone('0005');
     const leadId = await createLead(app, workspace.id, {
       first_name: 'Grace',
@@ -136,7 +136,7 @@ describe('a reply', () => {
     });
   });
 
-  it('is matched to the lead who has its number when nothing was sent before', async () => {
+  it('is reported without a lead or message if its number is unknown', async () => {
     const to = phone();
     await writeIn(app, { lineId, from: to, text: 'Hello?' });
     const { json: payload } = await delivery('message.reply', from(to));
@@ -146,7 +146,7 @@ describe('a reply', () => {
     expect(await repliesOf(to)).toEqual([expect.objectContaining({ leadId: null, name: to })]);
   });
 
-  it('changes nothing when it comes again', async () => {
+  it('is stored once when the carrier repeats it', async () => {
     const to = phone();
     const event = replyEvent(to, 'Once');
     expect(await callBack(app, lineId, event)).toBe(200);
@@ -167,12 +167,12 @@ describe('a reply', () => {
     expect(response.status).toBe(401);
   });
 
-  it('is refused as bad, not as a fault of ours, when it is signed and cannot be read', async () => {
+  it('gets a 400 if it is signed but invalid', async () => {
     const event = replyEvent(phone(), 'Hello') as object;
     expect(await callBack(app, lineId, { ...event, kind: 'unheard' } as never)).toBe(400);
   });
 
-  it('may be of any length: 100,000 characters are kept, and 20,000 told and listed', async () => {
+  it('is stored up to 100,000 characters and reported up to 20,000', async () => {
     const to = phone();
     await writeIn(app, { lineId, from: to, text: 'é'.repeat(1_500_000) });
     const { json: payload } = await delivery('message.reply', from(to));
@@ -186,7 +186,7 @@ describe('a reply', () => {
     expect(kept).toBe('é'.repeat(100_000));
   });
 
-  it('counts by when it was written, not by when it came', async () => {
+  it('is ordered by the time it was written, not received', async () => {
     const to = phone();
     const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 12, minute));
     const texts = Array.from({ length: 12 }, (_, index) =>
@@ -200,7 +200,7 @@ describe('a reply', () => {
     );
   });
 
-  it('is an automatic answer when the carrier says so: kept, and no reply', async () => {
+  it('is stored but not reported if the carrier marks it as automatic', async () => {
     const to = phone();
     await writeIn(app, { lineId, from: to, text: 'I am out of the office', autoReply: true });
     const thread = await eventually(async () => {
@@ -215,8 +215,8 @@ describe('a reply', () => {
   });
 });
 
-describe('answers', () => {
-  it('go ahead of what a limit on new conversations holds back', async () => {
+describe('a message to a contact who has written', () => {
+  it('is sent although the cap of new conversations is used up', async () => {
     const other = await createWorkspace(app);
     const ask = apiClient(app.url, other.key);
     const capped = await createLine(app, other.id, 'imessage', { hourly_new_limit: 1 });
@@ -237,7 +237,7 @@ describe('answers', () => {
 });
 
 describe('reactions and reads', () => {
-  it('are stored with the message and reported by an event', async () => {
+  it('are stored with their message and reported by an event', async () => {
     const to = phone('0006');
     const messageId = await send(to);
     const { json: payload } = await delivery('message.reaction', ({ messageId: id }) => id === messageId);
@@ -253,7 +253,7 @@ describe('reactions and reads', () => {
     expect(await repliesOf(to)).toEqual([]);
   });
 
-  it('end in the same state when they come out of order', async () => {
+  it('reach the same state when they arrive out of order', async () => {
     const to = phone();
     const messageId = await send(to);
     const carrierMessageId = await eventually(async () => {
@@ -284,7 +284,7 @@ describe('reactions and reads', () => {
     );
   });
 
-  it('tell that a message was opened', async () => {
+  it('report that a message was opened', async () => {
     const to = phone('0010');
     const messageId = await send(to);
     const { json: payload } = await delivery('message.opened', ({ messageId: id }) => id === messageId);
@@ -295,13 +295,13 @@ describe('reactions and reads', () => {
   });
 });
 
-/** Whether all twelve are there; asked of the database, since the API would refuse to be asked so often. */
+/** Whether all twelve files are stored. Asks the database, since the API limits reads. */
 const storedFiles = (db: SystemDb, replyId: string): Promise<boolean> =>
   db.oneFirst(sql.type(z.object({ all: z.boolean() }))`
     select count(*) = 12 "all" from attachments where inbound_message_id = ${replyId} and status = 'stored'`);
 
 describe('the files of a reply', () => {
-  it('arrive in part with the event and in full soon after, by links that need no key', async () => {
+  it('are available in part with the event and in full soon after, at links that need no key', async () => {
     const to = phone('0008');
     await send(to);
     const { json: payload } = await delivery('message.reply', from(to));
@@ -330,7 +330,7 @@ describe('the files of a reply', () => {
     expect(told('message.reply', from(to))).toHaveLength(1);
   });
 
-  it('are kept up to 100 of one message', async () => {
+  it('are stored up to 100 per message', async () => {
     const to = phone();
     const note = { contentType: 'application/pdf', base64: Buffer.from('a note').toString('base64') };
     const attachments = Array.from({ length: 120 }, (_, index) => ({
@@ -344,7 +344,7 @@ describe('the files of a reply', () => {
     expect(await names()).toEqual(attachments.slice(0, 100).map(({ name }) => name));
   });
 
-  it('wait for their reply when they come before it', async () => {
+  it('are kept for their reply if they arrive before it', async () => {
     const to = phone();
     const reply = replyEvent(to, 'With a file');
     const file = { name: 'photo-2.png', contentType: 'image/png', url: '/carrier/media/photo-2.png' };
@@ -361,7 +361,7 @@ describe('the files of a reply', () => {
     expect(payload.attachmentNames).toEqual(['photo-2.png']);
   });
 
-  it('do not hold up the event for ever when they cannot be had', async () => {
+  it('delay the event only for a limited time if they cannot be fetched', async () => {
     const to = phone();
     const file = { name: 'gone.png', contentType: 'image/png', url: '/carrier/media/gone.png' };
     await callBack(app, lineId, replyEvent(to, 'With a file that is gone', { attachments: [file] }));

@@ -20,14 +20,14 @@ const attemptsTo = (address: string) =>
   systemDb(app.pools).any(sql.type(Attempt)`
     select id, outcome, answer_by < now() is_over from attempts where address = ${address} order by id`);
 
-test('a worker that stood still until others had given its attempt up does not send any more', async () => {
+test('a worker that was stalled until its attempt was given up does not send any more', async () => {
   const workspace = await createWorkspace(app);
   const api = apiClient(app.url, workspace.key);
   await createLine(app, workspace.id);
   const url = await uploaded(app, workspace.key, { name: 'dot.png', content: PNG, type: 'image/png' });
   const to = phone();
   await connected(app.ownerUrl, async (owner) => {
-    // Between its claim and its call, the worker looks for the message's file: here it stands still.
+    // Between claiming the message and calling the carrier, the worker reads the attachment: here it stalls.
     await owner.query('begin; lock table attachments in access exclusive mode');
     const { body } = await api('POST', '/api/messages', {
       message: 'Once',
@@ -36,7 +36,7 @@ test('a worker that stood still until others had given its attempt up does not s
     });
     expect(body._id).toBeDefined();
     await eventually(async () => (await attemptsTo(to))[0]?.isOver, 30_000);
-    // What another worker does by then: the carrier knows nothing of it, and the message is tried again.
+    // As another worker does meanwhile: the carrier knows nothing of the attempt, and the message is retried.
     await owner.query(`update attempts set outcome = 'not_sent', finished_at = now() where address = $1`, [
       to,
     ]);
@@ -51,7 +51,7 @@ test('a worker that stood still until others had given its attempt up does not s
   expect((await attemptsTo(to)).map(({ outcome }) => outcome)).toEqual(['not_sent', 'accepted']);
 }, 90_000);
 
-test('what the carrier accepted after its attempt had been given up counts, and its receipts find it', async () => {
+test('a message that the carrier accepts after its attempt was given up counts as sent and gets its receipts', async () => {
   const workspace = await createWorkspace(app);
   const api = apiClient(app.url, workspace.key);
   await createLine(app, workspace.id);

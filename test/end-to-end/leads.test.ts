@@ -23,7 +23,7 @@ const leadsOf = async (listId: string) =>
   (await api('GET', `/api/leads?listId=${listId}&limit=200`)).body.leads;
 
 describe('saving leads', () => {
-  it('goes to Quick Sends without a list, and is counted there', async () => {
+  it('adds them to Quick Sends if no list is given', async () => {
     const saved = await api('POST', '/api/leads', { leads: [{ firstName: 'Ada', phone: '(415) 555-2671' }] });
     expect(saved.status).toBe(201);
     const quickSends = (await api('GET', '/api/lists')).body.lists.find(
@@ -45,7 +45,7 @@ describe('saving leads', () => {
     });
   });
 
-  it('keeps several emails and phones, normalised, with the default country code', async () => {
+  it('stores several emails and phones, normalized with the default country code', async () => {
     const listId = await newList();
     const saved = await api('POST', '/api/leads', {
       listId,
@@ -69,7 +69,7 @@ describe('saving leads', () => {
     });
   });
 
-  it('skips and counts duplicates by any email or phone, within the call and with earlier ones', async () => {
+  it('skips and counts duplicates of any email or phone, in the request and in the list', async () => {
     const listId = await newList();
     await api('POST', '/api/leads', {
       listId,
@@ -94,7 +94,7 @@ describe('saving leads', () => {
     expect(elsewhere.body).toMatchObject({ savedCount: 1, duplicateCount: 0 });
   });
 
-  it('takes an address only for a lead that is saved', async () => {
+  it('does not reserve the addresses of a skipped duplicate', async () => {
     const listId = await newList();
     await api('POST', '/api/leads', { listId, leads: [{ email: 'known@example.com' }] });
     const mixed = await api('POST', '/api/leads', {
@@ -113,7 +113,7 @@ describe('saving leads', () => {
     expect(again.body.leadIds).toEqual([mixed.body.leadIds[1]]);
   });
 
-  it('stores a lead once when two calls save it at the same moment', async () => {
+  it('stores a lead once when simultaneous requests save it', async () => {
     const listId = await newList();
     const lead = { phone: '+14155550199' };
     const answers = await Promise.all(
@@ -123,7 +123,7 @@ describe('saving leads', () => {
     expect(await leadsOf(listId)).toHaveLength(1);
   });
 
-  it('changes nothing when one lead of the call is not valid', async () => {
+  it('saves nothing if one lead of the request is invalid', async () => {
     const listId = await newList();
     const refused = await api('POST', '/api/leads', {
       listId,
@@ -146,7 +146,7 @@ describe('saving leads', () => {
     }
   });
 
-  it("takes the owner's email when it is a workspace user's, else the first user's", async () => {
+  it('sets the contact owner to the given user of the workspace, else to the first user', async () => {
     const listId = await newList();
     await api('POST', '/api/leads', {
       listId,
@@ -162,7 +162,7 @@ describe('saving leads', () => {
     ).toEqual([owner, owner, owner]);
   });
 
-  it('answers a repeated Idempotency-Key with the first answer', async () => {
+  it('returns the first response for a repeated Idempotency-Key', async () => {
     const listId = await newList();
     const body = { listId, leads: [{ phone: '+14155550120' }] };
     const first = await api('POST', '/api/leads', body, { 'idempotency-key': 'leads-1' });
@@ -173,7 +173,7 @@ describe('saving leads', () => {
 });
 
 describe('reading and changing leads', () => {
-  it('lists newest first by pages, and searches', async () => {
+  it('lists in pages, newest first, and searches', async () => {
     const listId = await newList();
     const leads = Array.from({ length: 7 }, (_, index) => ({
       firstName: `Person ${index}`,
@@ -191,7 +191,7 @@ describe('reading and changing leads', () => {
     expect((await api('GET', '/api/leads?search=page%25')).body.leads).toEqual([]);
   });
 
-  it('finds a rare name by an index, among many leads, and none of another workspace', async () => {
+  it('finds a rare name among many leads by an index, in its own workspace only', async () => {
     const found = async (caller: ApiClient, query: string): Promise<string[]> =>
       (await caller('GET', `/api/leads?${query}`)).body.leads.map(
         ({ firstName }: { firstName: string }) => firstName,
@@ -225,7 +225,7 @@ describe('reading and changing leads', () => {
       expect(await found(mine, `search=uixot&listId=${listId}`)).toEqual(['Alonso']);
       expect(await found(theirs, 'search=quixote')).toEqual(['Miguel']);
       await eventually(async () => (await scans()) > before);
-      // Of one or two letters, the words that begin with them.
+      // One or two letters find words that begin with them.
       const beforeShort = await scans();
       expect(await found(mine, 'search=AL')).toEqual(['Alonso']);
       expect(await found(mine, 'search=qu')).toEqual(['Alonso']);
@@ -238,7 +238,7 @@ describe('reading and changing leads', () => {
     }
   });
 
-  it('changes fields and addresses, and refuses an address that another lead of the list has', async () => {
+  it('changes fields and addresses, and refuses an address of another lead in the list', async () => {
     const listId = await newList();
     const { body } = await api('POST', '/api/leads', {
       listId,
@@ -294,7 +294,7 @@ describe('reading and changing leads', () => {
 });
 
 describe('sending to a phone number', () => {
-  it('makes it a lead in Quick Sends once, and finds a saved lead by any of its addresses', async () => {
+  it('saves it as a lead in Quick Sends once, and finds a saved lead by any address', async () => {
     await createLine(app, workspace.id);
     const send = async (fields: Record<string, unknown>) =>
       (await api('POST', '/api/messages', { message: 'Hi', ...fields })).body;
@@ -316,7 +316,7 @@ describe('sending to a phone number', () => {
     expect((await send({ recipientEmail: 'unsaved@example.com' })).leadId).toBeNull();
   });
 
-  it('cancels what waits for a lead that is deleted', async () => {
+  it('is canceled when the lead is deleted before the send', async () => {
     const { _id, leadId } = (
       await api('POST', '/api/messages', { message: 'Hi', recipientPhone: '+14155550175' })
     ).body;

@@ -47,7 +47,7 @@ async function send(fromLineId: string, fields: object, call = api): Promise<str
 }
 
 describe('a line connected over the API', () => {
-  it('sends by Twilio, and its receipts are believed', async () => {
+  it('sends through Twilio and accepts its receipts', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     const [before, after] = [phone(), phone()];
     await settled(await send(lineId, { recipientPhone: before, messageType: 'sms' }), 'delivered');
@@ -77,7 +77,7 @@ describe('a line connected over the API', () => {
     await pacerServedBy(lineId, 'carrier-twilio');
   });
 
-  it('sends by a Mac, which was told where to report', async () => {
+  it('sends through a Mac, where it registers its callback URL', async () => {
     const lineId = await createLine(app, workspace.id);
     const config = { url: mac.url, password: PASSWORD };
     const { status, body } = await connect(lineId, { provider: 'bluebubbles', config });
@@ -95,14 +95,14 @@ describe('a line connected over the API', () => {
     await settled(await send(lineId, { recipientPhone: to }), 'delivered');
     expect(mac.messages.filter((message) => message.to === to)).toHaveLength(1);
 
-    // The secret that was made stays, and so does what was entered with it.
+    // Connecting again keeps the generated secret and the registered URL.
     expect((await connect(lineId, { provider: 'bluebubbles', config })).body.connection.callbackUrl).toBe(
       callbackUrl,
     );
     expect(mac.webhooks).toHaveLength(1);
   });
 
-  it('sends by a mail server, and takes replies at the address it names', async () => {
+  it('sends through a mail server and receives replies at its callback URL', async () => {
     const lineId = await createLine(app, workspace.id, 'email');
     const address = `dana-${lineId}@example.com`;
     const server = new URL(app.smtpUrl);
@@ -127,7 +127,7 @@ describe('a line connected over the API', () => {
     expect(JSON.stringify((await api('GET', '/api/replies')).body.replies)).toContain('Sounds good');
   });
 
-  it('is healthy again at once, and what waited for it leaves', async () => {
+  it('is healthy at once and sends the messages that waited for it', async () => {
     const lineId = await createLine(app, workspace.id, 'sms', {
       carrier: 'twilio',
       carrier_config: '{}',
@@ -143,7 +143,7 @@ describe('a line connected over the API', () => {
   });
 });
 
-/** The rounds of a line are carried out at its carrier's own queue, so that a slow carrier holds up its lines only. */
+/** Waits until the pacer's activities run on a carrier's task queue, so that a slow carrier delays its lines only. */
 async function pacerServedBy(lineId: string, queue: string): Promise<void> {
   await eventually(async () => {
     const { events } = await app.temporal.workflow.getHandle(`line-pacer:${lineId}`).fetchHistory();
@@ -154,51 +154,57 @@ async function pacerServedBy(lineId: string, queue: string): Promise<void> {
   });
 }
 
-describe('what is refused changes nothing', () => {
+describe('a connection is refused without any change', () => {
   let lineId: string;
   beforeAll(async () => {
     lineId = await createLine(app, workspace.id, 'sms');
   });
 
   it.each<[what: string, body: () => object, status: number, code: string, path: string | null]>([
-    ['an unknown provider', () => ({ provider: 'pigeon', config: {} }), 400, 'VALIDATION_ERROR', 'provider'],
     [
-      'another channel',
+      'for an unknown provider',
+      () => ({ provider: 'pigeon', config: {} }),
+      400,
+      'VALIDATION_ERROR',
+      'provider',
+    ],
+    [
+      'for another channel',
       () => ({ provider: 'smtp', config: { url: app.smtpUrl } }),
       400,
       'VALIDATION_ERROR',
       'provider',
     ],
     [
-      'settings that lack something',
+      'for incomplete settings',
       () => ({ provider: 'twilio', config: { accountSid: ACCOUNT.sid } }),
       400,
       'VALIDATION_ERROR',
       'config.authToken',
     ],
     [
-      'a secret as it is shown',
+      'for a masked secret',
       () => ({ provider: 'twilio', config: { ...twilioConfig(), authToken: MASK } }),
       400,
       'VALIDATION_ERROR',
       'config.authToken',
     ],
     [
-      'an address of another kind',
+      'for an address of another kind',
       () => ({ provider: 'twilio', address: 'dana@example.com', config: twilioConfig() }),
       400,
       'VALIDATION_ERROR',
       'address',
     ],
     [
-      'a server in a private network',
+      'for a server in a private network',
       () => ({ provider: 'twilio', config: { ...twilioConfig(), baseUrl: 'http://10.0.0.1' } }),
       400,
       'URL_NOT_ALLOWED',
       'config.baseUrl',
     ],
     [
-      'a wrong password',
+      'for a wrong password',
       () => ({ provider: 'twilio', config: { ...twilioConfig(), authToken: 'wrong' } }),
       502,
       'CARRIER_NOT_USABLE',
@@ -216,7 +222,7 @@ describe('what is refused changes nothing', () => {
   });
 
   it.each(['192.168.1.1', '169.254.169.254', 'mail.internal', '0x7f.1', 'host/path', '[::ffff:10.0.0.1]'])(
-    'the mail server %s',
+    'for the mail server %s',
     async (host) => {
       const email = await createLine(app, workspace.id, 'email');
       const { status, body } = await connect(email, { provider: 'smtp', config: { host, port: 25 } });
@@ -225,7 +231,7 @@ describe('what is refused changes nothing', () => {
     },
   );
 
-  it('to those who may not manage lines, and to other workspaces', async () => {
+  it('for members and for other workspaces', async () => {
     const role = 'org:member';
     const token = await signIn(app, { userId: workspace.ownerId, organizationId: workspace.id, role });
     const member = apiClient(app.url, token);
@@ -238,7 +244,7 @@ describe('what is refused changes nothing', () => {
   });
 });
 
-describe('where no carrier provisions lines', () => {
+describe('without a carrier that provisions lines', () => {
   let bare: TestApp;
   beforeAll(async () => {
     bare = await startTestApp({
@@ -247,7 +253,7 @@ describe('where no carrier provisions lines', () => {
   });
   afterAll(() => bare.stop());
 
-  it('a line of your own waits to be connected, and is active then', async () => {
+  it("a customer's own line becomes active once it is connected", async () => {
     const call = apiClient(bare.url, (await createWorkspace(bare)).key);
     const wish = { channelType: 'sms', firstName: 'Dana', lastName: 'Line' };
     expect((await call('POST', '/api/line-requests', wish)).status).toBe(503);

@@ -16,11 +16,11 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
 
 let twilio: TwilioStandIn;
-/** Its worker serves no line at Twilio. */
+/** Its worker does not serve the task queue of Twilio. */
 let app: TestApp;
 let agencyId: string;
 let agency: ApiClient;
-/** Signed in, not by a key. */
+/** A client with the session of the agency's owner. */
 let owner: ApiClient;
 let workspace: TestWorkspace;
 let api: ApiClient;
@@ -60,12 +60,12 @@ const setCarrier = (lineId: string, carrier: string) =>
 const pacer = (lineId: string) => app.temporal.workflow.getHandle(linePacerId(lineId));
 const wake = (lineId: string) =>
   signalWorkflow(app.temporal, linePacerId(lineId), workspace.id, 'messagesDue');
-/** What an operator reads. */
+/** The current details, as operators see them. */
 const details = async (lineId: string) =>
   JSON.stringify(await pacer(lineId).query('__temporal_workflow_metadata'));
 
 describe('the pacer of a line', () => {
-  it('waits while the line is at no carrier or its carrier has no worker, and sends when both are there', async () => {
+  it('waits until the line has a carrier and the carrier has a worker, then sends', async () => {
     const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'none' });
     await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
     await wake(lineId);
@@ -88,7 +88,7 @@ describe('the pacer of a line', () => {
     expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
   }, 90_000);
 
-  it('follows its line away from a carrier that nobody serves', async () => {
+  it('follows its line to another carrier if no worker serves the first', async () => {
     const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'smtp' });
     const to = await send(lineId);
     await eventually(async () => (await pacer(lineId).describe()).raw.pendingActivities?.length === 1);
@@ -96,7 +96,7 @@ describe('the pacer of a line', () => {
     await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
   }, 90_000);
 
-  it('goes on in a new history before its own grows long', async () => {
+  it('continues as new before its history grows long', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await wake(lineId);
     const { runId } = await pacer(lineId).describe();
@@ -108,7 +108,7 @@ describe('the pacer of a line', () => {
     await eventually(async () => (await sentTo(app, to)).length === 1);
   }, 90_000);
 
-  it('is begun again by the next message after an operator canceled it', async () => {
+  it('is started again by the next message after an operator canceled it', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await wake(lineId);
     await eventually(async () => (await details(lineId)).includes('Idle'));
@@ -118,7 +118,7 @@ describe('the pacer of a line', () => {
     await eventually(async () => (await sentTo(app, to)).length === 1);
   });
 
-  it('ends with its line', async () => {
+  it('ends when its line is deleted', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await wake(lineId);
     await eventually(async () => (await details(lineId)).includes('Idle'));
@@ -128,7 +128,7 @@ describe('the pacer of a line', () => {
     expect((await pacer(lineId).describe()).status.name).toBe('COMPLETED');
   });
 
-  it('is found by the workspace that its line has moved to', async () => {
+  it('has the search attribute of the workspace that its line has moved to', async () => {
     const target = await createWorkspace(app, { agency_id: agencyId });
     const lineId = await createLine(app, workspace.id, 'sms');
     await wake(lineId);
@@ -142,7 +142,7 @@ describe('the pacer of a line', () => {
     });
   });
 
-  it('tells its story by the names of its signals, and looks at any other as well', async () => {
+  it('receives signals named after what happened, and plans again on any other signal', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await send(lineId);
     await api('PATCH', `/api/lines/${lineId}`, { firstName: 'Renamed' });
@@ -154,7 +154,7 @@ describe('the pacer of a line', () => {
     expect(await signals()).toEqual(expect.arrayContaining(['messagesDue', 'lineChanged']));
 
     await eventually(async () => (await details(lineId)).includes('Idle'));
-    // As a process of the version before.
+    // As a process of the previous version does.
     const { historyLength } = await pacer(lineId).describe();
     await pacer(lineId).signal('wake');
     await eventually(async () => {
@@ -164,7 +164,7 @@ describe('the pacer of a line', () => {
     });
   });
 
-  it('ends when it has been idle for a day', async () => {
+  it('ends after a day without work', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await wake(lineId);
     const timers = await eventually(async () => {

@@ -1,4 +1,4 @@
-// The commands of the model assert, outside of the test that runs them.
+// The commands of the model contain assertions outside the test that runs them.
 // oxlint-disable vitest/no-standalone-expect
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,10 +9,10 @@ import { charged, pay, sendInvoiceEvent } from '#test/support/payments.ts';
 
 const PATH = '/api/line-requests';
 
-/** What a customer would expect of the one line of this run. */
+/** The state that a customer expects of the one line in a run. */
 interface Model {
   status: 'none' | 'awaiting_payment' | 'active' | 'failed' | 'canceled';
-  /** The carrier refuses the line whenever it is asked. */
+  /** Whether the carrier refuses the line. */
   refused: boolean;
 }
 
@@ -34,8 +34,8 @@ afterAll(() => app.stop());
 
 const act = ({ api, lineId }: Real, action: string) => api('POST', `${PATH}/${lineId}`, { action });
 
-/** The product has done all that it does by itself. */
-async function atRest(model: Model, { api, lineId }: Real): Promise<void> {
+/** Waits until the product has reached the expected status by itself. */
+async function settle(model: Model, { api, lineId }: Real): Promise<void> {
   if (model.status === 'none') return;
   await eventually(async () => (await api('GET', `${PATH}/${lineId}`)).body.status === model.status);
 }
@@ -49,7 +49,7 @@ function command(
     check,
     async run(model, real) {
       await run(model, real);
-      await atRest(model, real);
+      await settle(model, real);
     },
     toString: () => name,
   };
@@ -60,7 +60,7 @@ const whenPaid = ({ refused }: Model): Model['status'] => (refused ? 'failed' : 
 
 const request = (refused: boolean): Command =>
   command(
-    `request(${refused ? 'refused' : 'had'})`,
+    `request(${refused ? 'refused' : 'provisioned'})`,
     async (model, real) => {
       const email = refused ? 'fail@lines.example' : 'ada@lines.example';
       const { status, body } = await real.api('POST', PATH, {
@@ -85,7 +85,7 @@ const requestAgain = command(
   ({ status }) => status === 'awaiting_payment',
 );
 
-/** Late as well: after a cancel, or again after it was paid. */
+/** Also pays late: after a cancellation or a second time. */
 const payNow = command(
   'pay',
   async (model, { paymentUrl }) => {
@@ -96,7 +96,7 @@ const payNow = command(
   exists,
 );
 
-/** Whatever was paid so far is told again, under another event id. */
+/** Repeats the callbacks of all payments so far, under other event ids. */
 const repeatCallbacks = command(
   'repeat callbacks',
   async (_, { workspaceId, lineId }) => {
@@ -127,7 +127,7 @@ const cancel = command(
 const retry = command(
   'retry',
   async (model, real) => {
-    // The credit of the failed attempt pays for this one.
+    // The credit of the failed attempt pays for the retry.
     expect((await act(real, 'retry')).status).toBe(model.status === 'failed' ? 200 : 409);
   },
   exists,
@@ -143,7 +143,7 @@ const link = command(
   exists,
 );
 
-test('follows the plain model over HTTP, and keeps no money without a line', async () => {
+test('a line request follows the model over HTTP and never keeps a payment without a line', async () => {
   const commands = fc.commands(
     [
       fc.boolean().map(request),

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-async function workspace(
+async function workspaceWithApi(
   fields: Parameters<typeof createWorkspace>[1] = {},
 ): Promise<TestWorkspace & { api: ApiClient }> {
   const created = await createWorkspace(app, fields);
@@ -29,8 +29,8 @@ const until = (api: ApiClient, id: string, status: string) =>
   });
 
 describe('an included line', () => {
-  it('is provisioned at once and ends active, warming up', async () => {
-    const { api } = await workspace();
+  it('is provisioned at once and becomes active with a warm-up', async () => {
+    const { api } = await workspaceWithApi();
     const created = await api('POST', PATH, { ...NAME, areaCode: '212' });
     expect(created).toMatchObject({
       status: 201,
@@ -74,8 +74,8 @@ describe('an included line', () => {
     );
   });
 
-  it('is made once for one Idempotency-Key', async () => {
-    const { api } = await workspace();
+  it('is created once per Idempotency-Key', async () => {
+    const { api } = await workspaceWithApi();
     const key = { 'idempotency-key': 'the-line' };
     const [first, second] = await Promise.all([api('POST', PATH, NAME, key), api('POST', PATH, NAME, key)]);
     expect(second.body).toEqual(first.body);
@@ -85,8 +85,8 @@ describe('an included line', () => {
     expect((await api('GET', '/api/lines/by-user')).body.lines).toHaveLength(1);
   });
 
-  it('of the last kind goes to one of two that ask at the same moment', async () => {
-    const { api } = await workspace({ plan: 'starter' });
+  it('is granted once when two requests compete for the last one', async () => {
+    const { api } = await workspaceWithApi({ plan: 'starter' });
     const answers = await Promise.all([
       api('POST', PATH, NAME),
       api('POST', PATH, { ...NAME, channelType: 'sms' }),
@@ -94,14 +94,14 @@ describe('an included line', () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 403]);
   });
 
-  it('gets over a carrier that cannot just now', async () => {
-    const { api } = await workspace();
+  it('is retried after transient errors of the carrier', async () => {
+    const { api } = await workspaceWithApi();
     const { body } = await api('POST', PATH, { ...NAME, areaCode: '0003' });
     expect(await until(api, body.line._id, 'active')).toMatchObject({ success: true });
   });
 
-  it('fails when the carrier refuses it for good, uses up nothing, and can be tried again', async () => {
-    const { api } = await workspace({ plan: 'starter' });
+  it('fails if the carrier refuses it, does not count against the plan, and can be retried', async () => {
+    const { api } = await workspaceWithApi({ plan: 'starter' });
     const { body } = await api('POST', PATH, { ...NAME, areaCode: '0002' });
     const id: string = body.line._id;
     expect(await until(api, id, 'failed')).toMatchObject({ paymentStatus: 'not_required' });
@@ -113,7 +113,7 @@ describe('an included line', () => {
     const retried = await api('POST', `${PATH}/${id}`, { action: 'retry' });
     expect(retried).toMatchObject({ status: 200, body: { status: 'provisioning' } });
     await until(api, id, 'failed');
-    // The failed one holds no line: the included one is still there, and then taken.
+    // The failed request uses no line, so the included one is still available, and then taken.
     const next = await api('POST', PATH, NAME);
     expect(next.body).toMatchObject({ status: 'provisioning', paymentStatus: 'not_required' });
     expect((await api('POST', `${PATH}/${id}`, { action: 'retry' })).body.code).toBe('FORBIDDEN_LINE_TYPE');
@@ -121,8 +121,8 @@ describe('an included line', () => {
 });
 
 describe('an add-on in card billing', () => {
-  it('waits for its payment, blocks other requests until then, and continues once it is paid', async () => {
-    const { api, id: workspaceId } = await workspace();
+  it('waits for its payment, blocks other requests meanwhile and continues once it is paid', async () => {
+    const { api, id: workspaceId } = await workspaceWithApi();
     const created = await api('POST', PATH, { ...NAME, channelType: 'email' });
     expect(created).toMatchObject({
       status: 201,
@@ -159,8 +159,8 @@ describe('an add-on in card billing', () => {
     );
   });
 
-  it('answers a retry with the same Idempotency-Key as the first time, payment link included', async () => {
-    const { api, id } = await workspace();
+  it('returns the same response with the payment link for a repeated Idempotency-Key', async () => {
+    const { api, id } = await workspaceWithApi();
     const order = { ...NAME, channelType: 'email' };
     const key = { 'idempotency-key': 'the-add-on' };
     const [first, second] = await Promise.all([api('POST', PATH, order, key), api('POST', PATH, order, key)]);
@@ -172,8 +172,8 @@ describe('an add-on in card billing', () => {
     expect((await charged(app, id)).invoices).toHaveLength(1);
   });
 
-  it('is canceled on demand: the block is released and the invoice void', async () => {
-    const { api, id: workspaceId } = await workspace();
+  it('can be canceled, which voids the invoice and allows other requests', async () => {
+    const { api, id: workspaceId } = await workspaceWithApi();
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
     const canceled = await api('POST', `${PATH}/${body.line._id}`, { action: 'cancel' });
     expect(canceled).toMatchObject({
@@ -194,8 +194,8 @@ describe('an add-on in card billing', () => {
     });
   });
 
-  it('that the carrier refuses is credited, and the credit pays for the retry', async () => {
-    const { api, id: workspaceId } = await workspace();
+  it('is credited if the carrier refuses it, and the credit pays for the retry', async () => {
+    const { api, id: workspaceId } = await workspaceWithApi();
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email', email: 'fail@lines.example' });
     await pay(body.paymentUrl);
     expect(await until(api, body.line._id, 'failed')).toMatchObject({ paymentStatus: 'canceled' });
@@ -215,7 +215,7 @@ describe('an add-on in card billing', () => {
   });
 
   it('continues without a payment once the plan includes it', async () => {
-    const { api, id: workspaceId } = await workspace({ plan: 'growth' });
+    const { api, id: workspaceId } = await workspaceWithApi({ plan: 'growth' });
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
     const setDown = (down: boolean) => api('POST', `/simulated/carrier/lines/${body.line._id}`, { down });
     await setDown(true);
@@ -228,7 +228,7 @@ describe('an add-on in card billing', () => {
       paymentStatus: 'not_required',
       paymentRequired: false,
     });
-    // Whoever asks where to pay just then is told that there is nothing to pay.
+    // A request for the payment link now reports that no payment is required.
     const link = await api('POST', `${PATH}/${body.line._id}`, { action: 'payment_link' });
     expect(link).toMatchObject({ status: 200, body: { status: 'provisioning', paymentRequired: false } });
     expect(link.body).not.toHaveProperty('paymentUrl');
@@ -239,8 +239,8 @@ describe('an add-on in card billing', () => {
     );
   });
 
-  it('waits for a line that is not healthy yet', async () => {
-    const { api } = await workspace();
+  it('becomes active only once the line is healthy', async () => {
+    const { api } = await workspaceWithApi();
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
     const setDown = (down: boolean) => api('POST', `/simulated/carrier/lines/${body.line._id}`, { down });
     await setDown(true);
@@ -252,10 +252,10 @@ describe('an add-on in card billing', () => {
   });
 });
 
-describe('in invoice billing', () => {
-  it('an add-on is granted at once and put on the agency invoice, once', async () => {
+describe('an add-on in invoice billing', () => {
+  it('is granted at once and added to the agency invoice once', async () => {
     const agency = await createAgency(app, { billing_mode: 'invoice' });
-    const { api, id: workspaceId } = await workspace({ agency_id: agency.id });
+    const { api, id: workspaceId } = await workspaceWithApi({ agency_id: agency.id });
     const created = await api('POST', PATH, { ...NAME, channelType: 'email' });
     expect(created).toMatchObject({
       status: 201,
@@ -269,18 +269,18 @@ describe('in invoice billing', () => {
     ]);
   });
 
-  it('an add-on that fails is not invoiced', async () => {
+  it('is not invoiced if it fails', async () => {
     const agency = await createAgency(app, { billing_mode: 'invoice' });
-    const { api, id: workspaceId } = await workspace({ agency_id: agency.id });
+    const { api, id: workspaceId } = await workspaceWithApi({ agency_id: agency.id });
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email', email: 'fail@lines.example' });
     expect(await until(api, body.line._id, 'failed')).toMatchObject({ paymentStatus: 'canceled' });
     expect((await charged(app, workspaceId)).pendingItems).toEqual([]);
   });
 });
 
-describe('refusals', () => {
+describe('a line request is refused', () => {
   it.each(['none', 'canceled'])('without an active subscription (%s)', async (status) => {
-    const { api } = await workspace({ subscription_status: status });
+    const { api } = await workspaceWithApi({ subscription_status: status });
     expect(await api('POST', PATH, NAME)).toMatchObject({
       status: 402,
       body: { error: 'subscription_required', code: 'SUBSCRIPTION_REQUIRED' },
@@ -288,8 +288,8 @@ describe('refusals', () => {
     expect((await api('GET', '/api/lines/by-user')).body.lines).toEqual([]);
   });
 
-  it('while past due: no requests and no retries, but cancels and reads', async () => {
-    const { api, id } = await workspace();
+  it('while past due, as are retries, but not cancellations and reads', async () => {
+    const { api, id } = await workspaceWithApi();
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
     await app.pools.system.query(
       sql.unsafe`update workspaces set subscription_status = 'past_due' where id = ${id}`,
@@ -308,8 +308,8 @@ describe('refusals', () => {
     expect((await api('POST', path, { action: 'cancel' })).body.status).toBe('canceled');
   });
 
-  it('of lines that the plan never allows', async () => {
-    const { api } = await workspace({ plan: 'mini' });
+  it('for a line that the plan does not allow', async () => {
+    const { api } = await workspaceWithApi({ plan: 'mini' });
     expect(await api('POST', PATH, NAME)).toMatchObject({
       status: 403,
       body: { error: 'forbidden_line_type', code: 'FORBIDDEN_LINE_TYPE' },
@@ -320,16 +320,16 @@ describe('refusals', () => {
     ['no name', {}],
     ['an unknown channel', { ...NAME, channelType: 'fax' }],
     ['an unknown kind of line', { ...NAME, lineType: 'rented' }],
-    ['an address that is none', { ...NAME, email: 'ada' }],
-    ['a text for an area code', { ...NAME, areaCode: 'west' }],
-  ])('of %s', async (_, body) => {
-    const { api } = await workspace();
+    ['an invalid address', { ...NAME, email: 'ada' }],
+    ['a text as area code', { ...NAME, areaCode: 'west' }],
+  ])('with %s', async (_, body) => {
+    const { api } = await workspaceWithApi();
     expect(await api('POST', PATH, body)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
   });
 
-  it('of ids that are none, unknown, or of another workspace', async () => {
-    const { api } = await workspace();
-    const other = await workspace();
+  it('with an id that is malformed, unknown or of another workspace', async () => {
+    const { api } = await workspaceWithApi();
+    const other = await workspaceWithApi();
     const { body } = await other.api('POST', PATH, NAME);
     for (const send of [
       (id: string) => api('GET', `${PATH}/${id}`),

@@ -20,7 +20,7 @@ test.each([
   ['hourlyNewConversationsLimit', 'hourly_new_cap'],
   ['dailyNewConversationsLimit', 'daily_new_cap'],
   ['dailyTotalMessagesLimit', 'daily_total_cap'],
-])('moves what is over %s, and takes it back when the limit is raised', async (limit, holdReason) => {
+])('messages beyond %s are moved, and sent at once when the limit is raised', async (limit, holdReason) => {
   const lineId = await createLine(app, workspaceId);
   const set = (most: number) => api('PATCH', `/api/lines/${lineId}`, { [limit]: most });
   await set(1);

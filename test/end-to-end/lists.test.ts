@@ -11,7 +11,7 @@ afterAll(() => app.stop());
 
 const workspaceApi = async () => apiClient(app.url, (await createWorkspace(app)).key);
 
-test('makes Quick Sends on the first call, once, whoever calls at the same moment', async () => {
+test('the first requests to /api/lists create Quick Sends once, even simultaneously', async () => {
   const { key, ownerId } = await createWorkspace(app);
   const api = apiClient(app.url, key);
   const answers = await Promise.all(Array.from({ length: 8 }, () => api('GET', '/api/lists')));
@@ -26,7 +26,7 @@ test('makes Quick Sends on the first call, once, whoever calls at the same momen
   });
 });
 
-test('makes, renames and deletes lists, newest first', async () => {
+test('lists are created, renamed, deleted and listed newest first', async () => {
   const api = await workspaceApi();
   const made = await api('POST', '/api/lists', { name: 'First', description: 'of many' });
   expect(made).toMatchObject({
@@ -54,7 +54,7 @@ test('makes, renames and deletes lists, newest first', async () => {
   expect((await api('POST', '/api/lists', { name: ' ' })).status).toBe(400);
 });
 
-test('never deletes or renames Quick Sends', async () => {
+test('Quick Sends cannot be renamed or deleted', async () => {
   const api = await workspaceApi();
   const id = (await api('GET', '/api/lists')).body.lists[0]._id;
   expect(await api('DELETE', `/api/lists/${id}`)).toMatchObject({
@@ -69,7 +69,7 @@ test('never deletes or renames Quick Sends', async () => {
   expect((await stranger('DELETE', `/api/lists/${id}`)).status).toBe(404);
 });
 
-test('allows 120 calls a minute, then says when to come back', async () => {
+test('a workspace may list 120 times a minute, then gets a 429 with Retry-After', async () => {
   const api = await workspaceApi();
   const answers = await Promise.all(Array.from({ length: 121 }, () => api('GET', '/api/lists')));
   const refused = answers.filter(({ status }) => status === 429);

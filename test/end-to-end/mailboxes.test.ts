@@ -66,7 +66,7 @@ const arrived = (of: string) =>
     return found.length > 0 && found;
   });
 
-test('a reply in HTML alone is read as text, without what it quotes, and matched to its message', async () => {
+test('a reply in HTML only is stored as text without its quote and matched to its message', async () => {
   const to = address();
   const { id, messageId } = await send(to);
   const html = `<p>Klingt gut &amp; sch&ouml;n,<br>bis Montag – Ada</p><div class="gmail_quote">On Mon, Mar 3, 2025 at 9:00 Dana &lt;dana@line.example&gt; wrote:<blockquote>Hello</blockquote></div>`;
@@ -82,7 +82,7 @@ test('a reply in HTML alone is read as text, without what it quotes, and matched
   expect(await inboundOf('before@example.com')).toEqual([]);
 });
 
-test('an automatic answer is kept and is no reply', async () => {
+test('an automatic reply is stored as such', async () => {
   const to = address();
   mailbox.deliver(from(to, { 'Auto-Submitted': 'auto-replied' }), 'I am away');
   expect(await arrived(to)).toEqual([expect.objectContaining({ message: 'I am away', autoReply: true })]);
@@ -94,7 +94,7 @@ test('a STOP above a quoted message opts out', async () => {
   await eventually(async () => JSON.stringify((await api('GET', '/api/opt-outs')).body).includes(to));
 });
 
-test('a notification that it could not be delivered fails the message', async () => {
+test('a delivery failure notification fails its message', async () => {
   const to = address();
   const { id, messageId } = await send(to);
   const report = [
@@ -115,7 +115,7 @@ test('a notification that it could not be delivered fails the message', async ()
   expect((await message(id)).errorMessage).toBe('bounced: 550 5.1.1 no such user');
 });
 
-test('what came in while nobody read is taken in once each, also when the server numbers everything anew', async () => {
+test('emails that arrive while no worker runs are stored once, even if the server renumbers them', async () => {
   const [first, ...others] = Array.from({ length: 25 }, address);
   await app.stopWorker();
   for (const one of [first, ...others]) mailbox.deliver(from(one ?? ''), `From ${one}`);
@@ -133,7 +133,7 @@ test('what came in while nobody read is taken in once each, also when the server
   for (const one of [first, others[20], others[23], late]) expect(await inboundOf(one ?? '')).toHaveLength(1);
 }, 90_000);
 
-test('is not connected to a mailbox that cannot be read', async () => {
+test('a mailbox that cannot be read cannot be connected', async () => {
   const connect = (imapUrl: string) =>
     api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'smtp', config: { url: app.smtpUrl, imapUrl } });
   const wrong = await connect(mailbox.url.replace('hunter2', 'wrong'));
@@ -142,7 +142,7 @@ test('is not connected to a mailbox that cannot be read', async () => {
   expect([inside.status, inside.body.code]).toEqual([400, 'URL_NOT_ALLOWED']);
 });
 
-test('an email that cannot be read is recorded and counted, and what comes after it is read', async () => {
+test('an unreadable email is recorded and counted, and the emails after it are read', async () => {
   const to = address();
   const nested = Array.from(
     { length: 300 },
@@ -164,7 +164,7 @@ test('an email that cannot be read is recorded and counted, and what comes after
   expect(metrics).toMatch(/^linepace_unreadable_inbound_messages 2$/m);
 });
 
-test('nested HTML is read, and so is what comes after it', async () => {
+test('deeply nested HTML is read, and so is the next email', async () => {
   const [first, second] = [address(), address()];
   const html = (text: string) => `${text}${'<div><ul><li>'.repeat(50_000)}`;
   mailbox.deliver(from(first, { 'Content-Type': 'text/html' }), html('Yes'));
@@ -186,8 +186,8 @@ test.each<[string, (socket: Socket, tag: string) => void]>([
       more();
     },
   ],
-  ['tells no next UID', (socket, tag) => socket.write(`* 1 EXISTS\r\n${tag} OK [READ-ONLY] done\r\n`)],
-])('a server that %s is given up soon, and nothing changes', async (_what, answer) => {
+  ['reports no next UID', (socket, tag) => socket.write(`* 1 EXISTS\r\n${tag} OK [READ-ONLY] done\r\n`)],
+])('connecting a mailbox whose server %s soon fails', async (_what, answer) => {
   const server = await startHostileMailbox(answer);
   const config = { url: app.smtpUrl, imapUrl: server.url };
   const { status, body } = await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'smtp', config });
@@ -195,7 +195,7 @@ test.each<[string, (socket: Socket, tag: string) => void]>([
   await server.stop();
 });
 
-test('a line that is connected without a mailbox is read no more', async () => {
+test('the mailbox is no longer read after the line is connected without it', async () => {
   const handle = app.temporal.workflow.getHandle(`mailbox-reader:${lineId}`);
   expect((await handle.describe()).status.name).toBe('RUNNING');
   const config = { url: app.smtpUrl };

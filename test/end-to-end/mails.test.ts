@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 describe("the product's own emails", () => {
-  it('leave once each while two rounds send them, as when a worker that is taken for dead goes on', async () => {
+  it('are sent once each even if two workers send them at the same time', async () => {
     const { id: workspaceId, key } = await createWorkspace(app);
     const recipients = Array.from({ length: 20 }, (_, index) => `guest-${index}@example.test`);
     for (const email of recipients) {

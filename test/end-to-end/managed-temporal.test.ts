@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe('a managed Temporal', () => {
-  it('is reached by TLS with a client certificate and an API key, and need not let search attributes be added', async () => {
+  it('is used over TLS with a client certificate and an API key, without adding search attributes', async () => {
     const workspace = await createWorkspace(app);
     await createLine(app, workspace.id);
     const call = apiClient(app.url, workspace.key);
@@ -44,9 +44,9 @@ describe('a managed Temporal', () => {
 
   it.each([
     ['without the client certificate', { clientCertPath: null, clientKeyPath: null }],
-    ['with a server name that its certificate does not have', { serverName: 'another.test' }],
-    ['without the authority of its certificate', { serverCaCertPath: null }],
-  ])('is not reached %s', async (_, change) => {
+    ['with a server name that its certificate lacks', { serverName: 'another.test' }],
+    ['without the certificate authority', { serverCaCertPath: null }],
+  ])('cannot be used %s', async (_, change) => {
     const { temporal } = app.config;
     const client = createTemporalClient({ ...temporal, tls: temporal.tls && { ...temporal.tls, ...change } });
     const answer = client.withDeadline(Date.now() + 2000, () => client.workflow.count());

@@ -10,7 +10,7 @@ let lineId: string;
 let call: ApiClient;
 
 beforeAll(async () => void (app = await startTestApp()));
-// A workspace for each test: one may ask 120 times a minute for a message.
+// One workspace per test: each may read messages 120 times a minute.
 beforeEach(async () => {
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
@@ -45,7 +45,7 @@ describe('POST /api/messages', () => {
     ]);
   });
 
-  it('renders the template over the lead when it is sent, and shows ever after what was sent', async () => {
+  it("renders the template with the lead's fields when it is sent, and keeps showing the sent text", async () => {
     const to = phone();
     const leadId = await createLead(app, workspace.id, { first_name: 'Grace', phones: [to] });
     const { body } = await call('POST', '/api/messages', {
@@ -68,7 +68,7 @@ describe('POST /api/messages', () => {
     );
   });
 
-  it('keeps a scheduled message until its time, and lets it be canceled until then', async () => {
+  it('keeps a scheduled message until its time, and allows canceling it until then', async () => {
     const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
     const { body } = await call('POST', '/api/messages', {
       message: 'Later',
@@ -93,14 +93,14 @@ describe('POST /api/messages', () => {
       'messageType',
     ],
     ['no recipient', { message: 'x' }, 'recipientPhone'],
-    ['a number that is none', { message: 'x', recipientPhone: '12' }, 'recipientPhone'],
+    ['an invalid number', { message: 'x', recipientPhone: '12' }, 'recipientPhone'],
     [
       'an email message without an address',
       { message: 'x', messageType: 'email', recipientPhone: '+14155550199' },
       'recipientEmail',
     ],
     [
-      'an attachment of somebody else',
+      'an attachment of another server',
       { message: 'x', recipientPhone: '+14155550199', attachmentUrls: ['https://example.com/a.png'] },
       'attachmentUrls.0',
     ],
@@ -111,17 +111,17 @@ describe('POST /api/messages', () => {
     ],
     ['an unknown zone', { message: 'x', recipientPhone: '+14155550199', timezone: 'Mars/Base' }, 'timezone'],
     [
-      'an offset for a zone',
+      'an offset instead of a zone',
       { message: 'x', recipientPhone: '+14155550199', timezone: '+02:00' },
       'timezone',
     ],
     [
-      'a send window that is no time',
+      'a send window with an invalid time',
       { message: 'x', recipientPhone: '+14155550199', sendWindowStart: '25:00' },
       'sendWindowStart',
     ],
     [
-      'an eighth day',
+      'an invalid day',
       { message: 'x', recipientPhone: '+14155550199', allowedDaysOfWeek: [7] },
       'allowedDaysOfWeek.0',
     ],
@@ -131,7 +131,7 @@ describe('POST /api/messages', () => {
       'scheduledDate',
     ],
     ['a NUL character', { message: 'a\u0000b', recipientPhone: '+14155550199' }, 'message'],
-    ['a number as text', { message: 5, recipientPhone: '+14155550199' }, 'message'],
+    ['a number instead of a text', { message: 5, recipientPhone: '+14155550199' }, 'message'],
   ])('refuses %s and names the field', async (_, input, field) => {
     const { status, body } = await call('POST', '/api/messages', input);
     expect(status).toBe(400);
@@ -140,7 +140,7 @@ describe('POST /api/messages', () => {
     expect(body.error).toContain(field.split('.')[0]);
   });
 
-  it('schedules up to a year ahead, and not a day further', async () => {
+  it('schedules messages up to a year ahead and no later', async () => {
     const inOneYear = new Date();
     inOneYear.setUTCFullYear(inOneYear.getUTCFullYear() + 1);
     const at = (days: number) => new Date(inOneYear.getTime() + days * 86_400_000).toISOString();
@@ -153,7 +153,7 @@ describe('POST /api/messages', () => {
     expect((await schedule(at(1))).body.issues).toMatchObject([{ path: 'scheduledDate' }]);
   });
 
-  it('answers 404 for a lead or a line of another workspace', async () => {
+  it('returns 404 for a lead or a line of another workspace', async () => {
     const other = await createWorkspace(app);
     const leadId = await createLead(app, other.id, { phones: ['+14155550188'] });
     const otherLine = await createLine(app, other.id);
@@ -168,7 +168,7 @@ describe('POST /api/messages', () => {
     });
   });
 
-  it('answers 400 without an active line, and FALLBACK_NOT_CONFIGURED without a fallback', async () => {
+  it('returns NO_ACTIVE_LINE without an active line and FALLBACK_NOT_CONFIGURED without a fallback', async () => {
     const bare = await createWorkspace(app);
     const bareCall = apiClient(app.url, bare.key);
     expect(await bareCall('POST', '/api/messages', { message: 'x', recipientPhone: phone() })).toMatchObject({
@@ -182,7 +182,7 @@ describe('POST /api/messages', () => {
     });
   });
 
-  it('repeats the first answer for an Idempotency-Key and sends once', async () => {
+  it('returns the first response for a repeated Idempotency-Key and sends once', async () => {
     const to = phone();
     const headers = { 'idempotency-key': `key-${to}` };
     const input = { message: 'Once', recipientPhone: to };
@@ -202,7 +202,7 @@ describe('POST /api/messages', () => {
     expect(await sentTo(app, to)).toHaveLength(1);
   });
 
-  it('limits a workspace to 60 a minute, with the headers that tell', async () => {
+  it('limits a workspace to 60 requests a minute and reports the limit in headers', async () => {
     const busy = await createWorkspace(app);
     const busyCall = apiClient(app.url, busy.key);
     const answers = await Promise.all(
@@ -216,30 +216,30 @@ describe('POST /api/messages', () => {
   });
 });
 
-describe('what the carrier does', () => {
+describe('a sent message', () => {
   const send = async (to: string, more: Record<string, unknown> = {}) =>
     (await call('POST', '/api/messages', { message: `To ${to}`, recipientPhone: to, ...more })).body
       ._id as string;
 
-  it('ends a refused message as failed', async () => {
+  it('fails if the carrier refuses it', async () => {
     const to = phone('0002');
     expect(await settled(await send(to), 'failed')).toMatchObject({ errorMessage: expect.any(String) });
     expect(await sentTo(app, to)).toEqual([]);
   });
 
-  it('tries again after transient errors, and sends once', async () => {
+  it('is retried after transient errors and sent once', async () => {
     const to = phone('0003');
     await settled(await send(to), 'delivered');
     expect(await sentTo(app, to)).toHaveLength(1);
   }, 60_000);
 
-  it('finds out what became of a message whose answer was lost', async () => {
+  it("is sent once even if the carrier's response is lost", async () => {
     const to = phone('0004');
     await settled(await send(to), 'sent', 'delivered');
     expect(await sentTo(app, to)).toHaveLength(1);
   });
 
-  it('records a fallback for a recipient without iMessage, and sends the SMS that was asked for', async () => {
+  it('becomes a fallback for a recipient without iMessage, with an SMS if one was requested', async () => {
     await call('PATCH', '/api/workspace/fallback-config', {
       enabled: true,
       provider: 'simulated',
@@ -272,7 +272,7 @@ describe('what the carrier does', () => {
 });
 
 describe('GET /api/messages', () => {
-  it('filters, pages newest first, and shows nothing of other workspaces', async () => {
+  it('filters and lists in pages, newest first, for its own workspace only', async () => {
     const own = await createWorkspace(app);
     await createLine(app, own.id);
     const ownCall = apiClient(app.url, own.key);

@@ -25,9 +25,9 @@ afterEach(async () => {
 const invalidIndexes = async () =>
   (await client.query('select indexrelid::regclass::text from pg_index where not indisvalid')).rows;
 
-describe('migrators that run at once', () => {
+describe('simultaneous migrations', () => {
   it.each([1, 2, 3])(
-    'come to one schema, applied once (%i)',
+    'apply each file once (run %i)',
     async () => {
       await open('template1');
       const [first, second] = await Promise.all([migrated(), migrated()]);
@@ -41,8 +41,8 @@ describe('migrators that run at once', () => {
   );
 });
 
-describe('a migration that was cut short', () => {
-  it('is taken up again, whatever it left of its index', async () => {
+describe('an interrupted migration', () => {
+  it('is applied again and replaces its invalid index', async () => {
     await open();
     await client.query(
       `update pg_index set indisvalid = false where indexrelid = 'conversations_tagged'::regclass`,
@@ -52,7 +52,7 @@ describe('a migration that was cut short', () => {
     expect(await invalidIndexes()).toEqual([]);
   });
 
-  it('is taken up again when its index was complete, and only its record missing', async () => {
+  it('is applied again if only its record is missing', async () => {
     await open();
     await client.query(`delete from migrations where name = '0131_inbound_counted.sql'`);
     expect(await migrated()).toEqual(['0131_inbound_counted.sql']);
@@ -68,8 +68,8 @@ describe('a migration whose table is in use', () => {
     await client.query('begin; select from attachments');
   });
 
-  it('lets go of its place in the queue and tries again, until the table is free', async () => {
-    // Told of the first failure, the long transaction ends.
+  it('leaves the lock queue and retries until the table is free', async () => {
+    // Ends the long transaction after the first failure.
     const end = (line: string) => {
       log(line);
       void client.query('commit');
@@ -78,7 +78,7 @@ describe('a migration whose table is in use', () => {
     expect(lines).toEqual([expect.stringMatching(`Migration ${NAME} waits for a table`)]);
   });
 
-  it('fails after its patience, and changes nothing', async () => {
+  it('fails after its timeout without any change', async () => {
     await expect(migrated({ patienceMs: 0 })).rejects.toThrow(
       `migration ${NAME} failed: canceling statement due to lock timeout`,
     );

@@ -26,7 +26,7 @@ afterAll(async () => {
   await Promise.all([hanging.close(), answering.close()]);
 });
 
-describe('a workspace whose model and endpoint never answer', () => {
+describe('a workspace whose model and webhook endpoint never respond', () => {
   it('delays no send, delivery, draft or drip of another', async () => {
     const marker = 'simulate:timeout, for the noisy one';
     const noisy = await copilot(app, hanging, { instructions: marker });
@@ -35,7 +35,7 @@ describe('a workspace whose model and endpoint never answer', () => {
       await noisy.call('POST', '/api/messages', { message: 'Hello', recipientPhone });
       await hears(noisy, recipientPhone, 'Is it still free?');
     }
-    // It has what one workspace may have: half of the slots.
+    // It uses the share of one workspace: half of the slots.
     await eventually(async () => (await requestsAbout(noisy, marker)).length >= SLOTS / 2);
     await eventually(async () => hanging.open() >= SLOTS);
 
@@ -46,12 +46,12 @@ describe('a workspace whose model and endpoint never answer', () => {
     await drafted(quiet);
     await eventually(async () => (await sentTo(app, sent)).length === 1);
     await eventually(async () => told(quiet, 'message.sent').length === 1);
-    // The drip is out of the buffer, and waits for its jittered time.
+    // The drip has become a message that waits for its jittered time.
     await eventually(async () =>
       (await messagesOf(quiet)).some(({ status }: { status: string }) => status === 'scheduled'),
     );
 
-    // The noisy one still waits for all that it asked.
+    // All requests of the noisy workspace are still pending.
     expect(await requestsAbout(noisy, marker)).toHaveLength(SLOTS / 2);
     expect(hanging.open()).toBeGreaterThanOrEqual(SLOTS);
   }, 60_000);

@@ -29,7 +29,7 @@ interface Mail {
   text: string;
 }
 
-/** Those that the owner of the workspace got. */
+/** The emails to the owner of the workspace. */
 async function mails(): Promise<Mail[]> {
   const to = encodeURIComponent(`${workspace.ownerId}@example.test`);
   return (await apiClient(app.url, '')('GET', `/simulated/mail?to=${to}`)).body.messages;
@@ -37,14 +37,14 @@ async function mails(): Promise<Mail[]> {
 const mail = (subject: string): Promise<Mail> =>
   eventually(async () => (await mails()).find((one) => one.subject === `${subject} (Test)`));
 
-describe('billing', () => {
+describe('billing emails', () => {
   const subscribe = async (plan: string): Promise<string> => {
     const body = { workspaceId: workspace.id, plan };
     return (await apiClient(app.url, agency.key)('POST', '/api/agency/billing/subscribe', body)).body
       .subscriptionId;
   };
 
-  it('a payment that fails comes with the link to pay, and the paid invoice as well', async () => {
+  it('report a failed payment with the payment link, and a paid invoice', async () => {
     const { body } = await api('POST', '/api/line-requests', {
       firstName: 'Ada',
       lastName: 'Lovelace',
@@ -60,7 +60,7 @@ describe('billing', () => {
     expect((await mail('Invoice paid')).text).toContain('Ada Lovelace');
   });
 
-  it('sends an email when the plan changes and when the subscription is past due or canceled', async () => {
+  it('report a change of plan and a subscription that is past due or canceled', async () => {
     await subscribe('starter');
     expect((await mail('Your plan has changed')).text).toContain(
       'has moved from the growth plan to the starter plan',
@@ -73,7 +73,7 @@ describe('billing', () => {
     expect(await mails()).toHaveLength(3);
   });
 
-  it('sends no email about failed payments to a client with invoice billing', async () => {
+  it('do not report failed payments to a client with invoice billing', async () => {
     const subscriptionId = await subscribe('starter');
     await mail('Your plan has changed');
     await app.pools.system.query(sql.unsafe`
@@ -84,7 +84,7 @@ describe('billing', () => {
     expect((await mails()).map(({ subject }) => subject)).not.toContain('A payment failed (Test)');
   });
 
-  it('nothing is told when the workspace, or its agency for all, wants no billing emails', async () => {
+  it('are not sent when the agency has turned them off', async () => {
     await apiClient(app.url, agency.key)('POST', '/api/agency/email-preferences', { enabled: false });
     const { body } = await api('POST', '/api/line-requests', {
       firstName: 'Ada',
@@ -101,8 +101,8 @@ describe('billing', () => {
   });
 });
 
-describe('errors', () => {
-  it('sends one email about a failing webhook, and another if it fails again after it recovered', async () => {
+describe('error emails', () => {
+  it('report a failing webhook once, and once more if it fails again after a recovery', async () => {
     const lineId = await createLine(app, workspace.id);
     let status = 500;
     const receiver = await startEndpoint((response) => void response.writeHead(status).end());
@@ -141,7 +141,7 @@ describe('errors', () => {
     }
   });
 
-  it('sends an email about a line that the carrier rejects', async () => {
+  it('report a line that the carrier refuses', async () => {
     await api('POST', '/api/line-requests', {
       firstName: 'Grace',
       lastName: 'Hopper',

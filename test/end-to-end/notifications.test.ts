@@ -48,8 +48,8 @@ async function mailsTo(to: string): Promise<Mail[]> {
 }
 const firstMailTo = (to: string): Promise<Mail> => eventually(async () => (await mailsTo(to))[0]);
 
-/** Somebody else of the workspace. @returns their address. */
-async function member(role: 'org:admin' | 'org:member'): Promise<string> {
+/** Adds a member to the workspace. @returns their address. */
+async function addMember(role: 'org:admin' | 'org:member'): Promise<string> {
   const id = newUserId();
   const email = `${id}@example.test`;
   await insertRow(app, 'users', { id, email, name: 'Somebody' });
@@ -62,35 +62,35 @@ async function member(role: 'org:admin' | 'org:member'): Promise<string> {
   return email;
 }
 
-const prefer = async (preferences: object): Promise<void> => {
+const setPreferences = async (preferences: object): Promise<void> => {
   expect((await api('POST', '/api/email-preferences', { preferences })).status).toBe(200);
 };
-const writes = async (from: string, text: string, fields: object = {}): Promise<void> => {
+const receiveReply = async (from: string, text: string, fields: object = {}): Promise<void> => {
   expect(await callBack(app, lineId, replyEvent(from, text, fields))).toBe(200);
 };
 
-/** When the alert of a contact's reply is due; null: none waits. */
+/** When the alert about a contact's reply is due, or null. */
 const dueAt = (address: string): Promise<Date | null> =>
   withSystem(app.pools, (db) =>
     db.maybeOneFirst(sql.type(z.object({ dueAt: z.date() }))`
       select due_at from notifications where workspace_id = ${workspace.id} and subject = ${address}`),
   );
 
-/** The time has come for everything that waits. */
-async function comeDue(): Promise<void> {
+/** Makes all notifications due. */
+async function makeDue(): Promise<void> {
   await app.pools.system.query(sql.unsafe`
     update notifications set due_at = now() where workspace_id = ${workspace.id}`);
   await signalWorkflow(app.temporal, notifierId(workspace.id), workspace.id, 'notificationsDue');
 }
 
-const fromNow = (at: Date | null): number => Math.round(((at?.getTime() ?? 0) - Date.now()) / 60_000);
+const minutesFromNow = (at: Date | null): number => Math.round(((at?.getTime() ?? 0) - Date.now()) / 60_000);
 
-describe('the alert of a reply', () => {
-  it('comes at once in the mode all, as text and HTML, with a link to the conversation', async () => {
-    await prefer({ reply: { mode: 'all' } });
+describe('the alert about a reply', () => {
+  it('is sent at once in the mode all, as text and HTML, with a link to the conversation', async () => {
+    await setPreferences({ reply: { mode: 'all' } });
     const from = phone();
     await createLead(app, workspace.id, { first_name: 'Grace', last_name: '<Hopper>', phones: [from] });
-    await writes(from, 'Yes & <please>\ncall me');
+    await receiveReply(from, 'Yes & <please>\ncall me');
     const mail = await firstMailTo(owner);
     expect(mail.subject).toBe('Grace <Hopper> replied (Bits & Pieces)');
     const link = `${app.config.publicUrl}/inbox/${encodeURIComponent(from)}`;
@@ -102,20 +102,20 @@ describe('the alert of a reply', () => {
     expect(mail.html).not.toContain('<please>');
   });
 
-  it('comes once, five minutes after the last of a burst, when nothing else is set', async () => {
+  it('is sent once, five minutes after the last reply of a burst, by default', async () => {
     const from = phone();
-    await writes(from, 'First');
+    await receiveReply(from, 'First');
     const first = await dueAt(from);
-    expect(fromNow(first)).toBe(5);
-    await writes(from, 'Second');
+    expect(minutesFromNow(first)).toBe(5);
+    await receiveReply(from, 'Second');
     const second = await dueAt(from);
     expect(second?.getTime()).toBeGreaterThan(first?.getTime() ?? 0);
     expect(await mailsTo(owner)).toEqual([]);
-    await comeDue();
+    await makeDue();
     const mail = await firstMailTo(owner);
     expect(mail.text).toMatch(/First\n.*Second/);
-    await writes(from, 'Third');
-    await comeDue();
+    await receiveReply(from, 'Third');
+    await makeDue();
     const mails = await eventually(async () => {
       const all = await mailsTo(owner);
       return all.length === 2 && all;
@@ -124,30 +124,30 @@ describe('the alert of a reply', () => {
     expect(third?.text).not.toContain('Second');
   });
 
-  it('does not wait for ever for a contact who never stops writing', async () => {
+  it('is delayed for at most half an hour if a contact keeps writing', async () => {
     const from = phone();
-    await writes(from, 'On');
+    await receiveReply(from, 'On');
     await app.pools.system.query(sql.unsafe`
       update notifications set since = now() - interval '28 minutes' where workspace_id = ${workspace.id}`);
-    await writes(from, 'and on');
-    expect(fromNow(await dueAt(from))).toBe(2);
+    await receiveReply(from, 'and on');
+    expect(minutesFromNow(await dueAt(from))).toBe(2);
   });
 
-  it('comes in the mode positive_only when the conversation is tagged so, and else never', async () => {
-    await prefer({ reply: { mode: 'positive_only' } });
+  it('is sent in the mode positive_only only if the conversation has a positive tag', async () => {
+    await setPreferences({ reply: { mode: 'positive_only' } });
     const [keen, cold] = [phone(), phone()];
-    await writes(keen, 'Tell me more');
-    await writes(cold, 'Leave me alone');
-    expect(fromNow(await dueAt(keen))).toBe(60);
+    await receiveReply(keen, 'Tell me more');
+    await receiveReply(cold, 'Leave me alone');
+    expect(minutesFromNow(await dueAt(keen))).toBe(60);
     const tag = (address: string, tags: string[]) =>
       api('POST', `/api/conversations/${encodeURIComponent(address)}/tags`, { tags });
     expect((await tag(cold, ['angry'])).status).toBe(200);
     expect((await tag(keen, ['Interested'])).status).toBe(200);
     expect((await firstMailTo(owner)).text).toContain('Tell me more');
     expect(await dueAt(cold)).not.toBeNull();
-    await comeDue();
+    await makeDue();
     await eventually(async () => (await dueAt(cold)) === null);
-    await writes(keen, 'And the price?');
+    await receiveReply(keen, 'And the price?');
     const mails = await eventually(async () => {
       const all = await mailsTo(owner);
       return all.length === 2 && all;
@@ -156,29 +156,29 @@ describe('the alert of a reply', () => {
     expect(mails.some(({ text }) => text.includes('alone'))).toBe(false);
   });
 
-  it('comes in the mode positive_only when the language model finds the reply positive', async () => {
-    await prefer({ reply: { mode: 'positive_only' } });
+  it('is sent in the mode positive_only if the model finds the reply positive', async () => {
+    await setPreferences({ reply: { mode: 'positive_only' } });
     const knowledge = { mode: 'copilot', instructions: '', documents: [], debounceSeconds: 0 };
     expect((await api('PUT', '/api/knowledge-base', knowledge)).status).toBe(200);
-    await writes(phone(), 'No thanks, never');
-    await writes(phone(), 'Sounds good');
+    await receiveReply(phone(), 'No thanks, never');
+    await receiveReply(phone(), 'Sounds good');
     expect((await firstMailTo(owner)).text).toContain('Sounds good');
     expect(await mailsTo(owner)).toHaveLength(1);
   });
 
-  it('comes in the mode daily_digest at nine in the morning there, with all contacts in one email', async () => {
+  it('is sent in the mode daily_digest at 09:00 local time, with all contacts in one email', async () => {
     await app.pools.system.query(sql.unsafe`
       update workspaces set timezone = 'Asia/Tokyo' where id = ${workspace.id}`);
-    await prefer({ reply: { mode: 'daily_digest' } });
+    await setPreferences({ reply: { mode: 'daily_digest' } });
     const [ada, bob] = [phone(), phone()];
-    await writes(ada, 'From Ada');
-    await writes(bob, 'From Bob');
-    await writes(ada, 'Ada again');
+    await receiveReply(ada, 'From Ada');
+    await receiveReply(bob, 'From Bob');
+    await receiveReply(ada, 'Ada again');
     const due = await dueAt(ada);
     expect([due?.getUTCHours(), due?.getUTCMinutes()]).toEqual([0, 0]);
-    expect(fromNow(due)).toBeLessThanOrEqual(24 * 60);
-    expect(fromNow(due)).toBeGreaterThanOrEqual(0);
-    await comeDue();
+    expect(minutesFromNow(due)).toBeLessThanOrEqual(24 * 60);
+    expect(minutesFromNow(due)).toBeGreaterThanOrEqual(0);
+    await makeDue();
     const mail = await firstMailTo(owner);
     expect(mail.subject).toBe('2 contacts replied (Bits & Pieces)');
     for (const text of ['From Ada', 'From Bob', 'Ada again']) expect(mail.text).toContain(text);
@@ -186,17 +186,17 @@ describe('the alert of a reply', () => {
     expect(await mailsTo(owner)).toHaveLength(1);
   });
 
-  it('goes to the owner of the contact alone, and else to the owner and the admins', async () => {
-    await prefer({ reply: { mode: 'all' } });
-    const [admin, plain] = [await member('org:admin'), await member('org:member')];
+  it('goes to the contact owner only, or else to the owner and the admins', async () => {
+    await setPreferences({ reply: { mode: 'all' } });
+    const [admin, plain] = [await addMember('org:admin'), await addMember('org:member')];
     const owned = phone();
     await createLead(app, workspace.id, {
       phones: [owned],
       contact_owner_email: plain.toUpperCase(),
     });
-    await writes(owned, 'For the owner of the contact');
+    await receiveReply(owned, 'For the owner of the contact');
     expect((await firstMailTo(plain)).text).toContain('For the owner of the contact');
-    await writes(phone(), 'For the admins');
+    await receiveReply(phone(), 'For the admins');
     for (const to of [owner, admin]) {
       const mail = await firstMailTo(to);
       expect(mail.text).toContain('For the admins');
@@ -205,30 +205,30 @@ describe('the alert of a reply', () => {
     expect(await mailsTo(plain)).toHaveLength(1);
   });
 
-  it('does not come for an automatic answer, nor when the workspace wants none', async () => {
-    await prefer({ reply: { mode: 'all' } });
+  it('is not sent for an automatic reply, nor when it is turned off', async () => {
+    await setPreferences({ reply: { mode: 'all' } });
     const [machine, before, after] = [phone(), phone(), phone()];
-    await writes(machine, 'Out of office', { autoReply: true });
+    await receiveReply(machine, 'Out of office', { autoReply: true });
     expect(await dueAt(machine)).toBeNull();
-    await prefer({ reply: { mode: 'debounce_5min' } });
-    await writes(before, 'Written before');
-    await prefer({ reply: { enabled: false } });
-    await writes(after, 'Written after');
+    await setPreferences({ reply: { mode: 'debounce_5min' } });
+    await receiveReply(before, 'Written before');
+    await setPreferences({ reply: { enabled: false } });
+    await receiveReply(after, 'Written after');
     expect(await dueAt(after)).toBeNull();
-    await comeDue();
+    await makeDue();
     await eventually(async () => (await dueAt(before)) === null);
-    await prefer({ reply: { enabled: true, mode: 'all' } });
-    await writes(phone(), 'On again');
+    await setPreferences({ reply: { enabled: true, mode: 'all' } });
+    await receiveReply(phone(), 'On again');
     expect((await firstMailTo(owner)).text).toContain('On again');
     expect(await mailsTo(owner)).toHaveLength(1);
   });
 });
 
-describe('the link that turns notifications off', () => {
-  it('stands in the headers, does nothing when opened, and acts for its reader alone', async () => {
-    await prefer({ reply: { mode: 'all' } });
-    const admin = await member('org:admin');
-    await writes(phone(), 'One');
+describe('the link to turn notifications off', () => {
+  it('is in the headers, does nothing on GET, and affects only its recipient', async () => {
+    await setPreferences({ reply: { mode: 'all' } });
+    const admin = await addMember('org:admin');
+    await receiveReply(phone(), 'One');
     const { headers, text, html } = await firstMailTo(owner);
     await firstMailTo(admin);
     const link = /^<(.*)>$/.exec(headers['list-unsubscribe'] ?? '')?.[1] ?? '';
@@ -242,7 +242,7 @@ describe('the link that turns notifications off', () => {
       200,
       expect.stringContaining('Turn reply alerts off?'),
     ]);
-    await writes(phone(), 'Two');
+    await receiveReply(phone(), 'Two');
     await eventually(async () => (await mailsTo(owner)).length === 2);
 
     const oneClick = await fetch(link, {
@@ -253,19 +253,19 @@ describe('the link that turns notifications off', () => {
       200,
       expect.stringContaining('You no longer receive reply alerts'),
     ]);
-    await writes(phone(), 'Three');
+    await receiveReply(phone(), 'Three');
     await eventually(async () => (await mailsTo(admin)).length === 3);
     expect(await mailsTo(owner)).toHaveLength(2);
 
     await fetch(link, { method: 'POST', body: new URLSearchParams({ state: 'on' }) });
-    await writes(phone(), 'Four');
+    await receiveReply(phone(), 'Four');
     await eventually(async () => (await mailsTo(owner)).length === 3);
     expect((await fetch(`${link}x`, { method: 'POST' })).status).toBe(404);
     expect((await fetch(link.replace('.reply.', '.billing.'), { method: 'POST' })).status).toBe(404);
   });
 });
 
-test('a campaign that completes is summed up once', async () => {
+test('a completed campaign is reported once', async () => {
   const to = phone();
   const leadId = await createLead(app, workspace.id, { phones: [to] });
   const { body } = await api('POST', '/api/campaigns', {
@@ -281,9 +281,9 @@ test('a campaign that completes is summed up once', async () => {
   expect(mail.headers['list-unsubscribe']).toContain('.campaign.');
 });
 
-describe('campaigns under way', () => {
-  /** A campaign whose second step is a week away. @returns its id, once its first message was sent. */
-  async function underWay(
+describe('the daily report of running campaigns', () => {
+  /** Starts a campaign whose second step is a week away. @returns its id once its first message was sent. */
+  async function startCampaign(
     name: string,
     steps = [{ message: 'Hello' }, { message: 'Again', delay: { days: 7 } }],
   ) {
@@ -300,15 +300,15 @@ describe('campaigns under way', () => {
     return { id, to };
   }
 
-  it('are told of together, at nine in the morning there', async () => {
+  it('covers all of them in one email at 09:00 local time', async () => {
     await app.pools.system.query(sql.unsafe`
       update workspaces set timezone = 'Asia/Kolkata' where id = ${workspace.id}`);
-    const [spring, summer] = [await underWay('Spring'), await underWay('Summer')];
+    const [spring, summer] = [await startCampaign('Spring'), await startCampaign('Summer')];
     const due = await dueAt(spring.id);
     expect([due?.getUTCHours(), due?.getUTCMinutes()]).toEqual([3, 30]);
-    await writes(summer.to, 'Tell me more');
-    await prefer({ reply: { enabled: false } });
-    await comeDue();
+    await receiveReply(summer.to, 'Tell me more');
+    await setPreferences({ reply: { enabled: false } });
+    await makeDue();
     const mail = await firstMailTo(owner);
     expect(mail.subject).toBe('2 campaigns under way (Bits & Pieces)');
     expect(mail.text).toContain('Spring\n1 lead entered: 1 under way, 0 went through all steps');
@@ -317,18 +317,22 @@ describe('campaigns under way', () => {
     expect(await mailsTo(owner)).toHaveLength(1);
   });
 
-  it('are told of only while they run and do something, and when the workspace wants it', async () => {
-    const [news, paused, idle] = [await underWay('News'), await underWay('Paused'), await underWay('Idle')];
+  it('omits paused and idle campaigns, and is not sent when it is turned off', async () => {
+    const [news, paused, idle] = [
+      await startCampaign('News'),
+      await startCampaign('Paused'),
+      await startCampaign('Idle'),
+    ];
     expect((await api('POST', `/api/campaigns/${paused.id}/pause`)).status).toBe(200);
     await app.pools.system.query(sql.unsafe`
       update messages set sent_at = sent_at - interval '25 hours' where campaign_id = ${idle.id}`);
-    await comeDue();
+    await makeDue();
     const mail = await firstMailTo(owner);
     expect(mail.subject).toBe('Campaign progress: News (Bits & Pieces)');
     expect(mail.text).toContain('In the last 24 hours: 1 message was sent, 0 failed.');
     await eventually(async () => (await dueAt(news.id)) === null);
 
-    await prefer({ campaign: { enabled: false } });
+    await setPreferences({ campaign: { enabled: false } });
     await app.pools.system.query(sql.unsafe`
       update workflow_wakes set wake_at = now() where workflow_id = ${campaignWorkflowId(news.id)}`);
     await signalWorkflow(app.temporal, campaignWorkflowId(news.id), workspace.id, 'progressDue');
@@ -342,8 +346,8 @@ describe('campaigns under way', () => {
     expect(await mailsTo(owner)).toHaveLength(1);
   });
 
-  it('give way to the news that they are completed', async () => {
-    const { id } = await underWay('Short');
+  it('is replaced by the email that a campaign is completed', async () => {
+    const { id } = await startCampaign('Short');
     await app.pools.system.query(sql.unsafe`
       update campaign_leads set state = 'finished' where campaign_id = ${id}`);
     await signalWorkflow(app.temporal, campaignWorkflowId(id), workspace.id, 'progressDue');

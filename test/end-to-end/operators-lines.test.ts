@@ -45,7 +45,7 @@ const lineOf = async (lineId: string) => {
   const { body } = await api('GET', '/api/lines/by-user');
   return (body.lines as { _id: string }[]).find(({ _id }) => _id === lineId);
 };
-/** An order to the pacer, as from Temporal's UI. */
+/** Sends an update to the pacer, as from Temporal's UI. */
 const tell = <V, O extends typeof DANA>(
   lineId: string,
   update: Parameters<typeof ask<V, O>>[2],
@@ -55,7 +55,7 @@ const auditOfLine = async (...ids: string[]) =>
   (await auditOf(app, workspace.id)).filter((entry) => ids.some((id) => entry.includes(id)));
 
 describe('a line that an operator pauses', () => {
-  it('sends nothing until it is resumed, says so, and keeps its settings', async () => {
+  it('sends nothing until it is resumed, shows that it is paused, and keeps its settings', async () => {
     const lineId = await createLine(app, workspace.id);
     const first = await queue(lineId);
     await eventually(() => isSent(first.to));
@@ -83,14 +83,14 @@ describe('a line that an operator pauses', () => {
     ]);
   });
 
-  it('need not have a pacer that runs', async () => {
+  it('is paused even if its pacer is not running', async () => {
     const lineId = await createLine(app, workspace.id);
     const target = { workflowId: linePacerId(lineId), workspaceId: workspace.id };
     expect(await updateWorkflow(app.temporal, target, pauseLine, DANA)).toEqual({ lineId, isPaused: true });
     expect(await lineOf(lineId)).toMatchObject({ isPaused: true });
   });
 
-  it('takes no order without a name, and writes nothing down of it', async () => {
+  it('refuses an update without a name before it enters the history', async () => {
     const lineId = await createLine(app, workspace.id);
     const { to } = await queue(lineId);
     await eventually(() => isSent(to));
@@ -104,8 +104,8 @@ describe('a line that an operator pauses', () => {
   });
 });
 
-describe('sending now', () => {
-  it('goes before all others, whatever its time and the gaps', async () => {
+describe('sending a message now', () => {
+  it('sends it before all others, whatever its time and the gaps', async () => {
     const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 3600 });
     const first = await queue(lineId);
     await eventually(() => isSent(first.to));
@@ -119,7 +119,7 @@ describe('sending now', () => {
     expect(await tell(lineId, sendNow, DANA)).toMatchObject({ messageId: second.id });
     await eventually(() => isSent(second.to));
     expect((await refusalOf(tell(lineId, sendNow, DANA))).type).toBe('INVALID_STATE');
-    // It has left already: nothing changes.
+    // For a message that was sent already nothing changes.
     await tell(lineId, sendNow, { ...DANA, messageId: last.id });
     expect(await sentTo(app, last.to)).toHaveLength(1);
     expect(await auditOfLine(second.id, last.id)).toEqual([
@@ -128,7 +128,7 @@ describe('sending now', () => {
     ]);
   });
 
-  it('is not forgotten when somebody else is just changing the conversation', async () => {
+  it('waits for a concurrent change of its conversation', async () => {
     const [quick, slow] = [
       await createLine(app, workspace.id),
       await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 3600 }),
@@ -145,7 +145,7 @@ describe('sending now', () => {
     await eventually(async () => (await sentTo(app, known.to)).length === 2);
   });
 
-  it('is refused by a cap, an opt-out, a window and a line that cannot send', async () => {
+  it('is refused because of a cap, an opt-out, a send window or a paused line', async () => {
     const lineId = await createLine(app, workspace.id, 'imessage', { hourly_new_limit: 1 });
     const first = await queue(lineId);
     await eventually(() => isSent(first.to));
@@ -169,7 +169,7 @@ describe('sending now', () => {
     expect(await why(windowed.id)).toContain('window');
     await tell(lineId, pauseLine, DANA);
     expect(await why(capped.id)).toContain('paused');
-    // What was refused stays where it was.
+    // A refused message keeps its place.
     expect((await messageOf(capped.id)).status).toBe('scheduled');
     expect(await refusalOf(tell(lineId, sendNow, { ...DANA, messageId: newId() }))).toMatchObject({
       type: 'NOT_FOUND',
@@ -178,7 +178,7 @@ describe('sending now', () => {
 });
 
 describe('skipping a message', () => {
-  it('cancels it, once; what has left, or is another line’s, is refused', async () => {
+  it("cancels it once, and is refused for a sent message and for another line's", async () => {
     const lineId = await createLine(app, workspace.id);
     const first = await queue(lineId);
     await eventually(() => isSent(first.to));

@@ -29,16 +29,16 @@ const signalsOf = async (id: string) =>
 const statusOf = async (api: ApiClient, id: string): Promise<string> =>
   (await api('GET', `${PATH}/${id}`)).body.status;
 
-async function workspace(
+async function workspaceWithApi(
   fields: Parameters<typeof createWorkspace>[1] = {},
 ): Promise<TestWorkspace & { api: ApiClient }> {
   const created = await createWorkspace(app, fields);
   return { ...created, api: apiClient(app.url, created.key) };
 }
 
-/** A request that waits for its payment. */
-async function awaiting() {
-  const { api, id: workspaceId } = await workspace();
+/** Creates a request that waits for its payment. */
+async function requestAwaitingPayment() {
+  const { api, id: workspaceId } = await workspaceWithApi();
   for (;;) {
     const { status, body } = await api('POST', PATH, NAME);
     expect(status).toBe(201);
@@ -48,9 +48,9 @@ async function awaiting() {
   }
 }
 
-describe('a line request', () => {
-  it('tells its story by its signals, its state and its end', async () => {
-    const { api, id, paymentUrl } = await awaiting();
+describe('the workflow of a line request', () => {
+  it('shows its progress in its signals, state and result', async () => {
+    const { api, id, paymentUrl } = await requestAwaitingPayment();
     await eventually(async () => (await workflow(id).query(statusQuery)).state === 'awaiting_payment');
     expect(await workflow(id).query(statusQuery)).toMatchObject({
       reason: 'its hosted invoice has yet to be paid',
@@ -61,8 +61,8 @@ describe('a line request', () => {
     expect(await signalsOf(id)).toEqual(expect.arrayContaining(['requested', 'paymentSettled']));
   });
 
-  it('that the carrier refuses does not look like a success', async () => {
-    const { api } = await workspace();
+  it('fails if the carrier refuses the line', async () => {
+    const { api } = await workspaceWithApi();
     const { body } = await api('POST', PATH, { ...NAME, areaCode: '0002' });
     const id: string = body.line._id;
     await eventually(async () => (await statusOf(api, id)) === 'failed');
@@ -75,8 +75,8 @@ describe('a line request', () => {
 });
 
 describe('checking a payment', () => {
-  it('asks the provider at once, and is refused once nothing is awaited', async () => {
-    const { api, workspaceId, id, paymentUrl } = await awaiting();
+  it('asks the provider at once, and is refused when no payment is pending', async () => {
+    const { api, workspaceId, id, paymentUrl } = await requestAwaitingPayment();
     const check = () => ask(app.temporal, lineRequestId(id), checkPayment, DANA);
     expect(await check()).toEqual({ lineId: id, status: 'awaiting_payment' });
     await pay(paymentUrl);
@@ -88,10 +88,10 @@ describe('checking a payment', () => {
   });
 });
 
-describe('giving a request up', () => {
-  it('ends its provisioning, and is refused before and after that', async () => {
-    const { api, id: workspaceId } = await workspace();
-    // The carrier's worker is away.
+describe('giving up a line request', () => {
+  it('ends its provisioning, and is refused in other states', async () => {
+    const { api, id: workspaceId } = await workspaceWithApi();
+    // No worker serves the carrier's task queue.
     await app.stopWorker();
     const { body } = await api('POST', PATH, NAME);
     const id: string = body.line._id;
@@ -107,12 +107,12 @@ describe('giving a request up', () => {
     expect(await order()).toEqual({ lineId: id, status: 'failed' });
     await expect(workflow(id).result()).rejects.toThrow(WorkflowFailedError);
     expect(await statusOf(api, id)).toBe('failed');
-    // Again: it is so already.
+    // Giving up again changes nothing.
     expect(await order()).toEqual({ lineId: id, status: 'failed' });
     expect(await auditOf(app, workspaceId)).toEqual([`Dana: line_request.given_up ${id} maintenance`]);
     await worker.stop();
     await app.startWorker();
-    const other = await awaiting();
+    const other = await requestAwaitingPayment();
     const refused = await refusalOf(ask(app.temporal, lineRequestId(other.id), giveUp, DANA));
     expect(refused.type).toBe('INVALID_STATE');
     expect(await statusOf(other.api, other.id)).toBe('awaiting_payment');

@@ -46,7 +46,7 @@ const signalsOf = async (workflowId: string) =>
   );
 
 describe('a draft that an operator decides about', () => {
-  it('is approved as by the API, and the decision is written down', async () => {
+  it('is approved as over the API, and the audit log records it', async () => {
     const contact = phone();
     const { replyId } = await drafted(desk, contact);
     const workflowId = aiDraftId(replyId);
@@ -70,14 +70,14 @@ describe('a draft that an operator decides about', () => {
     expect(refused.details).toEqual([{ status: 'approved', approvalChannel: 'dashboard' }]);
   });
 
-  it('is decided about once, by whoever is first of fifty from the API and from operators', async () => {
+  it('is decided once by the first of fifty simultaneous decisions from the API and operators', async () => {
     const contact = phone();
     const { replyId } = await drafted(desk, contact);
     const actions = ['approve', 'reject', 'mark_sent'] as const;
     const decisions = await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
         const action = actions[index % 3] ?? 'approve';
-        // The server takes ten updates of one workflow at a time.
+        // The server accepts ten updates of one workflow at a time.
         if (index % 5 > 0) return (await act(desk, replyId, action)).status === 200;
         const order = { by: `Operator ${index}`, action };
         return ask(app.temporal, aiDraftId(replyId), decide, order).then(
@@ -104,7 +104,7 @@ describe('a draft that an operator decides about', () => {
     expect(events.length).toBeLessThanOrEqual(1);
   });
 
-  it('has to be written first', async () => {
+  it('cannot be decided before it is written', async () => {
     const slow = await copilot(app, receiver, { debounceSeconds: 600 });
     const contact = phone();
     await hears(slow, contact, 'Is it still free?');
@@ -124,10 +124,10 @@ describe('a draft that an operator decides about', () => {
 });
 
 describe('a campaign that an operator pauses', () => {
-  it('sends nothing until it is resumed, and ends when it is archived', async () => {
+  it('stays paused until it is resumed, and ends when it is archived', async () => {
     const lineId = await createLine(app, workspace.id);
     const line = { workflowId: linePacerId(lineId), workspaceId: workspace.id };
-    // Held, so that the campaign is under way until the test lets it go.
+    // Paused, so that the campaign keeps running during the test.
     await updateWorkflow(app.temporal, line, pauseLine, DANA);
     const { listId } = await newList([{ firstName: 'Ada', phone: phone() }]);
     const id = await newCampaign({ listId, steps: [now], start: true });

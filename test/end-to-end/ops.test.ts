@@ -49,7 +49,7 @@ async function send(lineId: string, fields: object = {}): Promise<{ id: string; 
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 
 describe('npm run ops', () => {
-  it('pauses and resumes a line, sends and skips its messages, and writes down who did', async () => {
+  it('pauses and resumes a line, sends and skips its messages, and records who did', async () => {
     const lineId = await createLine(app, workspace.id);
     expect(await verdict('pause-line', lineId, ...BY)).toEqual({ lineId, isPaused: true });
     const { id: held, to } = await send(lineId);
@@ -84,7 +84,7 @@ describe('npm run ops', () => {
     ]);
   });
 
-  it('asks for the payment of a requested line, and gives up none that is not being set up', async () => {
+  it('checks the payment of a line request, and refuses to give up one that is not being provisioned', async () => {
     const request = { channelType: 'email', firstName: 'Ada', lastName: 'Lovelace' };
     const { line } = (await api('POST', '/api/line-requests', request)).body;
     const lineId: string = line._id;
@@ -112,7 +112,7 @@ describe('npm run ops', () => {
     expect((await api('GET', `/api/campaigns/${campaignId}`)).body.campaign.status).toBe('archived');
   });
 
-  it('decides about a draft, once', async () => {
+  it('decides a draft once', async () => {
     const receiver = await startEndpoint();
     const { replyId } = await drafted(await copilot(app, receiver));
     expect(await verdict('decide-draft', replyId, '--action', 'reject', ...BY)).toEqual({
@@ -128,7 +128,7 @@ describe('npm run ops', () => {
     await receiver.close();
   });
 
-  it('ends as a process with its exit status, whoever started it', async () => {
+  it('exits as a process with its status', async () => {
     const options = { env: { ...process.env, ...environment(app.config) } };
     const { stdout } = await promisify(execFile)(process.execPath, ['workers/ops.ts', 'sweep'], options);
     expect(JSON.parse(stdout)).toEqual({ triggered: 'sweep' });
@@ -140,7 +140,7 @@ describe('npm run ops', () => {
     });
   });
 
-  it('says why it is refused, with the code of the API', async () => {
+  it('reports a refusal with the error code of the API', async () => {
     const { id, to } = await send(await createLine(app, workspace.id));
     await eventually(async () => (await sentTo(app, to)).length === 1);
     await eventually(async () => (await api('GET', `/api/messages/${id}`)).body.status === 'delivered');
@@ -153,7 +153,7 @@ describe('npm run ops', () => {
     expect((await refusal('pause-line', 'x; drop table lines', ...BY)).code).toBe('NOT_FOUND');
   });
 
-  it('explains itself, and refuses what is incomplete', async () => {
+  it('prints its help and refuses incomplete commands', async () => {
     const help = await run(['--help']);
     expect(help.status).toBe(0);
     for (const command of ['pause-line LINE_ID --by NAME [--reason TEXT]', 'timeline MESSAGE_ID', 'sweep'])
@@ -172,7 +172,7 @@ describe('npm run ops', () => {
     }
   });
 
-  it('says what is missing, or not reachable', async () => {
+  it('reports missing configuration and an unreachable Temporal', async () => {
     expect((await ops(['sweep'], {})).stderr).toContain('DATABASE_SYSTEM_URL');
     const away = { ...environment(app.config), TEMPORAL_ADDRESS: '127.0.0.1:9' };
     const { status, stderr } = await ops(['pause-line', await createLine(app, workspace.id), ...BY], away);

@@ -50,7 +50,7 @@ const failure = (messageId: string) =>
   );
 
 describe('a STOP', () => {
-  it('opts the address out: later messages fail without an HTTP error, and never leave', async () => {
+  it('opts the address out, so that later messages fail without an HTTP error and are never sent', async () => {
     const to = phone('0007');
     await send(to, { message: 'first' });
     await eventually(() => optedOut(to));
@@ -61,7 +61,7 @@ describe('a STOP', () => {
       message: { _id: refused._id },
     });
     expect((await sentTo(app, to)).map(({ text }) => text)).toEqual(['first']);
-    // It is a reply as well.
+    // It is also reported as a reply.
     await eventually(async () =>
       receiver.received.find(
         ({ json: payload }) => payload.event === 'message.reply' && payload.message === 'STOP',
@@ -76,7 +76,7 @@ describe('a STOP', () => {
     'Ｓｔｏｐ',
     'Stop\n\nSent from my iPhone',
     'Unsubscribe\n\nOn Tue, Nov 3, 2026 at 9:00 AM Acme <hi@acme.test> wrote:\n> Hello',
-  ])('counts with whatever stands around it: %j', async (text) => {
+  ])('is recognized with punctuation, signatures and quotes: %j', async (text) => {
     const from = phone();
     await callBack(app, lineId, replyEvent(from, text));
     await eventually(() => optedOut(from));
@@ -85,7 +85,7 @@ describe('a STOP', () => {
     await eventually(async () => !(await optedOut(from)));
   });
 
-  it('does not count within a sentence', async () => {
+  it('is not recognized within a sentence', async () => {
     const from = phone();
     for (const text of ['Please do not stop', 'Can we cancel the meeting?', 'Hello\n> Reply STOP to opt out'])
       await callBack(app, lineId, replyEvent(from, text));
@@ -96,7 +96,7 @@ describe('a STOP', () => {
     expect(await optedOut(from)).toBe(false);
   });
 
-  it('fails what waits already', async () => {
+  it('fails messages that are already scheduled', async () => {
     const to = phone();
     const waiting = await send(to, { scheduledDate: new Date(Date.now() + 3_600_000).toISOString() });
     await callBack(app, lineId, replyEvent(to, ' stop '));
@@ -104,7 +104,7 @@ describe('a STOP', () => {
     expect(payload.message).toMatchObject({ status: 'failed', errorMessage: 'recipient_opted_out' });
   });
 
-  it('reaches bulk intake too', async () => {
+  it('fails drips as well', async () => {
     const to = phone();
     await callBack(app, lineId, replyEvent(to, 'UNSUBSCRIBE'));
     const { status, body } = await call('POST', '/api/drip', { message: 'Drip', recipientPhone: to });
@@ -118,7 +118,7 @@ describe('a STOP', () => {
     });
   });
 
-  it('holds in this workspace only, and until START', async () => {
+  it('applies to its own workspace only, until START', async () => {
     const to = phone();
     const other = await createWorkspace(app);
     await callBack(app, lineId, replyEvent(to, 'Quit'));
@@ -133,7 +133,7 @@ describe('a STOP', () => {
     expect((await send(to)).status).toBe('pending');
   });
 
-  it('and START end in the same state in whatever order they come', async () => {
+  it('and START lead to the same state in any order of arrival', async () => {
     const at = (minute: number): { at: Date } => ({ at: new Date(Date.UTC(2026, 0, 1, 12, minute)) });
     const [left, stayed] = [phone(), phone()];
     await callBack(app, lineId, replyEvent(left, 'STOP', at(2)), replyEvent(left, 'START', at(1)));
@@ -142,7 +142,7 @@ describe('a STOP', () => {
     expect(await optedOut(stayed)).toBe(false);
   });
 
-  it('is not meant by a longer text or an automatic answer', async () => {
+  it('is not recognized in a longer text or an automatic reply', async () => {
     const to = phone();
     await callBack(
       app,
@@ -154,8 +154,8 @@ describe('a STOP', () => {
   });
 });
 
-describe('/api/opt-outs', () => {
-  it('adds, lists and removes addresses', async () => {
+describe('opt-outs', () => {
+  it('are added, listed and removed over the API', async () => {
     const own = await createWorkspace(app);
     const ask = apiClient(app.url, own.key);
     const added = await ask('POST', '/api/opt-outs', { address: '(415) 555-0134' });
@@ -193,12 +193,12 @@ describe('/api/opt-outs', () => {
     ['POST', '/api/opt-outs', { address: 'nobody' }],
     ['DELETE', '/api/opt-outs', undefined],
     ['GET', '/api/opt-outs?cursor=nonsense', undefined],
-  ])('%s %s refuses what is not valid', async (method, path, body) => {
+  ])('refuse an invalid request: %s %s', async (method, path, body) => {
     expect(await call(method, path, body)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
   });
 });
 
-describe('one-click unsubscription', () => {
+describe('the unsubscribe link', () => {
   interface Mail {
     headers: Record<string, string>;
   }
@@ -213,7 +213,7 @@ describe('one-click unsubscription', () => {
     return url;
   }
 
-  it('acts on POST and only asks on GET', async () => {
+  it('opts out on POST and only asks on GET', async () => {
     const smtp = new URL(app.smtpUrl);
     const config = JSON.stringify({ host: smtp.hostname, port: Number(smtp.port), secure: false });
     const mailLine = await createLine(app, workspace.id, 'email', {

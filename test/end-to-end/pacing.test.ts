@@ -11,7 +11,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 
-/** The rules against the clock and the carrier's own log. Lower bounds only: a slow machine breaks none of them. */
+/** Checks the pacing rules against the clock and the carrier's log, with lower bounds only, which hold on slow machines. */
 
 let app: TestApp;
 let api: ApiClient;
@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 const Sent = z.object({ to: z.string(), lineId: z.string(), acceptedAt: z.coerce.date() });
 
-/** What the carrier accepted for these addresses, in its order. */
+/** The messages that the carrier accepted for these addresses, in order. */
 async function carrierLog(addresses: readonly string[]): Promise<z.infer<typeof Sent>[]> {
   const response = await fetch(`${app.url}/simulated/carrier/sent`);
   const { messages } = z.object({ messages: z.array(Sent) }).parse(await response.json());
@@ -48,14 +48,14 @@ async function send(fromLineId: string, recipientPhone: string, message = 'Hello
   return body._id;
 }
 
-/** When the messages to an address were claimed: the gaps run from there. */
+/** When the messages to an address were claimed, which is when their gaps begin. */
 async function claimedAt(address: string): Promise<Date[]> {
   const times = await systemDb(app.pools).anyFirst(sql.type(z.object({ startedAt: z.date() }))`
     select started_at from attempts where workspace_id = ${workspaceId} and address = ${address} order by started_at`);
   return [...times];
 }
 
-test('keeps the gap of the line, and the order of arrival', async () => {
+test('a line keeps its gap and the order of arrival', async () => {
   const lineId = await createLine(app, workspaceId);
   await api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 2 });
   const contacts = [phone(), phone(), phone()];
@@ -72,7 +72,7 @@ test('keeps the gap of the line, and the order of arrival', async () => {
   }
 });
 
-test('keeps the gap of a contact over all lines, and moves the second message past its end', async () => {
+test('a second message to a contact is moved past the contact gap, even on another line', async () => {
   const lines = [await createLine(app, workspaceId), await createLine(app, workspaceId)];
   for (const id of lines) await api('PATCH', `/api/lines/${id}`, { contactGapSeconds: 2 });
   const contact = phone();
@@ -89,7 +89,7 @@ test('keeps the gap of a contact over all lines, and moves the second message pa
   expect(Date.parse(body.scheduledDate)).toBeGreaterThanOrEqual(gapEnd.getTime());
 });
 
-test('lets a cap leave, counts it, and moves the rest to the next hour with the reason', async () => {
+test('messages beyond the hourly cap are moved to the next hour with the reason', async () => {
   const lineId = await createLine(app, workspaceId);
   await api('PATCH', `/api/lines/${lineId}`, { hourlyNewConversationsLimit: 2 });
   const contacts = [phone(), phone(), phone(), phone()];
@@ -114,7 +114,7 @@ test('lets a cap leave, counts it, and moves the rest to the next hour with the 
   expect(body.lines[0].usage).toMatchObject({ newMessages: 2, totalMessages: 2 });
 });
 
-test('answers before it writes to strangers, however long those have waited', async () => {
+test('replies are sent before messages to new contacts, however long those have waited', async () => {
   const lineId = await createLine(app, workspaceId);
   await api('PATCH', `/api/lines/${lineId}`, { isActive: false });
   const [strangers, writer] = [[phone(), phone()], phone()];
@@ -128,7 +128,7 @@ test('answers before it writes to strangers, however long those have waited', as
   expect(log.map(({ to }) => to)).toEqual([writer, ...strangers]);
 });
 
-test('begins a new history before the old one is long, and sends on', async () => {
+test('a pacer continues as new before its history grows long, and keeps sending', async () => {
   const lineId = await createLine(app, workspaceId);
   const first = phone();
   await send(lineId, first);
@@ -149,7 +149,7 @@ test('begins a new history before the old one is long, and sends on', async () =
   await allSent([second]);
 });
 
-test('warms a new line up: 20 strangers on its first day, all of its limit once that is set by hand', async () => {
+test('a new line may start 20 conversations on its first day, or its whole limit once that is set', async () => {
   const lineId = await createLine(app, workspaceId, 'imessage', {
     daily_new_limit: 50,
     warmup_started_at: new Date(),
@@ -170,7 +170,7 @@ test('warms a new line up: 20 strangers on its first day, all of its limit once 
   await allSent(contacts);
 });
 
-test('gives messages and drips their lines from one rotation, and keeps to the lines that are eligible', async () => {
+test('messages and drips rotate over the same lines, within the eligible ones', async () => {
   const lines = [
     await createLine(app, workspaceId),
     await createLine(app, workspaceId),
@@ -210,13 +210,13 @@ test('gives messages and drips their lines from one rotation, and keeps to the l
   expect(new Set(chosen)).toEqual(new Set(eligibleLineIds));
 });
 
-test('checks opt-outs again when it sends', async () => {
+test('opt-outs are checked again before a send', async () => {
   const lineId = await createLine(app, workspaceId);
   await api('PATCH', `/api/lines/${lineId}`, { isActive: false });
   const [leaves, ends] = [phone(), phone()];
   const id = await send(lineId, ends);
   await send(lineId, leaves);
-  // As an opt-out that is committed between a message's intake and its turn.
+  // As if the opt-out was committed between the message's intake and its turn.
   await systemDb(app.pools).query(sql.type(z.unknown())`
     insert into opt_outs (workspace_id, address, source) values (${workspaceId}, ${ends}, 'api')`);
   await api('PATCH', `/api/lines/${lineId}`, { isActive: true });

@@ -8,7 +8,7 @@ const ADD_ON = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'email' };
 let app: TestApp;
 let api: ApiClient;
 
-// A real provider is configured, and nobody listens at its address.
+// A real provider is configured, but nothing listens at its address.
 beforeAll(async () => {
   app = await startTestApp({
     worker: false,
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-test('an add-on that cannot be charged is not requested, and blocks nothing', async () => {
+test('a line request that cannot be charged is canceled and blocks no other', async () => {
   const key = { 'idempotency-key': 'while-down' };
   expect(await api('POST', '/api/line-requests', ADD_ON, key)).toMatchObject({
     status: 503,
@@ -36,14 +36,14 @@ test('an add-on that cannot be charged is not requested, and blocks nothing', as
   expect(lines.map(({ provisioningStatus }: { provisioningStatus: string }) => provisioningStatus)).toEqual([
     'canceled',
   ]);
-  // The refusal is not kept: the same key asks anew.
+  // The refusal is not stored under the key.
   expect((await api('POST', '/api/line-requests', ADD_ON, key)).status).toBe(503);
   expect((await api('POST', '/api/line-requests', { ...ADD_ON, channelType: 'imessage' })).body.status).toBe(
     'provisioning',
   );
 });
 
-test('a plan cannot be changed, and stays what it was', async () => {
+test('a plan stays unchanged while the provider is down', async () => {
   const agency = await createAgency(app);
   const client = await createWorkspace(app, { agency_id: agency.id, plan: 'mini' });
   const agencyApi = apiClient(app.url, agency.key);
@@ -55,7 +55,7 @@ test('a plan cannot be changed, and stays what it was', async () => {
   expect(subAccounts).toMatchObject([{ plan: 'mini', subscriptionStatus: 'active' }]);
 });
 
-test('the simulated payments do not exist beside a real provider', async () => {
+test('the simulated payments do not exist if a real provider is configured', async () => {
   expect((await api('GET', '/simulated/pay/in_1')).status).toBe(404);
   expect((await api('POST', '/simulated/pay/in_1')).status).toBe(404);
   expect(

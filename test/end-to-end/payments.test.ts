@@ -50,7 +50,7 @@ async function requestAddOn(): Promise<{ lineId: string; paymentUrl: string; inv
 }
 
 describe('callbacks of the payment provider', () => {
-  it('with a signature that does not match change nothing', async () => {
+  it('are refused with a wrong signature', async () => {
     const { lineId, invoiceId } = await requestAddOn();
     const forged = await sendInvoiceEvent(
       app,
@@ -83,7 +83,7 @@ describe('callbacks of the payment provider', () => {
     '{"id":"evt_1","type":"customer.subscription.updated","data":{"object":{"object":"subscription"}}}',
     '{"object":"v2.core.event","id":"evt_1","type":"invoice.paid","data":{"object":{}}}',
     `{"id":"evt_1","type":"invoice.paid","data":{"object":${'['.repeat(10_000)}${']'.repeat(10_000)}}}`,
-  ])('that are signed and cannot be read are the fault of who sent them: %s', async (payload) => {
+  ])('get a 400 if they are signed but invalid: %s', async (payload) => {
     const answer = await postCallback(app, payload, signed(payload, app.config.simulator?.secret ?? ''));
     expect([answer.status, await answer.json()]).toEqual([
       400,
@@ -91,7 +91,7 @@ describe('callbacks of the payment provider', () => {
     ]);
   });
 
-  it('that are signed and no UTF-8 are the fault of who sent them', async () => {
+  it('get a 400 if they are signed but not UTF-8', async () => {
     const payload = Buffer.from([0x7b, 0xff, 0xfe, 0x7d]);
     const secret = simulatedWebhookSecret(app.config.simulator?.secret ?? '');
     const timestamp = Math.floor(Date.now() / 1000);
@@ -109,7 +109,7 @@ describe('callbacks of the payment provider', () => {
     { line_request_id: '0'.repeat(24), round: 'first' },
     { line_request_id: '0'.repeat(24), round: '9'.repeat(40) },
     {},
-  ])('that are about no line of ours change nothing: %j', async (metadata) => {
+  ])('are accepted without effect if they concern no line: %j', async (metadata) => {
     const object = { object: 'invoice', id: 'in_1', status: 'paid', metadata };
     const payload = JSON.stringify({ id: 'evt_1', type: 'invoice.paid', data: { object } });
     const answer = await postCallback(app, payload, signed(payload, app.config.simulator?.secret ?? ''));
@@ -128,7 +128,7 @@ describe('callbacks of the payment provider', () => {
     '=,=,=',
     't=1,v1=ü',
     ','.repeat(10_000),
-  ])('whose Stripe-Signature is none are refused as such: %s', async (signature) => {
+  ])('get a 400 for a malformed Stripe-Signature: %s', async (signature) => {
     const answer = await postCallback(app, '{}', signature);
     expect([answer.status, await answer.json()]).toEqual([
       400,
@@ -139,7 +139,7 @@ describe('callbacks of the payment provider', () => {
     ]);
   });
 
-  it('that come twice, and at once, count once', async () => {
+  it('take effect once, even if they are repeated simultaneously', async () => {
     const { lineId, invoiceId } = await requestAddOn();
     const fact = { id: 'evt_twice', type: 'invoice.paid', workspaceId, lineId, invoiceId } as const;
     const answers = await Promise.all([1, 2, 3].map(() => sendInvoiceEvent(app, fact)));
@@ -155,7 +155,7 @@ describe('callbacks of the payment provider', () => {
     });
   });
 
-  it('that a payment failed leave the request waiting, and the next payment goes through', async () => {
+  it('about a failed payment leave the request waiting for another payment', async () => {
     const { lineId, paymentUrl } = await requestAddOn();
     await steerPayments(app, 'settings', { workspaceId, cardDeclines: true });
     expect(await (await pay(paymentUrl)).text()).toContain('declined');
@@ -169,11 +169,11 @@ describe('callbacks of the payment provider', () => {
     await eventually(async () => (await statusOf(lineId)) === 'active');
   });
 
-  it('of a payment that came after the cancel give the money back', async () => {
+  it('about a payment after the cancellation lead to a credit note', async () => {
     await app.stopWorker();
     const { lineId, paymentUrl } = await requestAddOn();
     await api('POST', `${PATH}/${lineId}`, { action: 'cancel' });
-    // Nobody has voided the invoice yet: the customer was faster.
+    // The customer pays before the invoice is voided.
     await pay(paymentUrl);
     await app.startWorker();
     await eventually(async () => (await charged(app, workspaceId)).creditNotes.length === 1);
@@ -185,11 +185,11 @@ describe('callbacks of the payment provider', () => {
     expect(creditNotes).toMatchObject([{ invoice: invoices[0]?.id, amount: 1500 }]);
   });
 
-  it('that were lost hold up nobody: reading asks the provider', async () => {
+  it('may be lost, because reading a request asks the provider', async () => {
     const { lineId, paymentUrl, invoiceId } = await requestAddOn();
     await withoutCallbacks(async () => {
       await pay(paymentUrl);
-      // The provider is asked every few seconds at most: those are over.
+      // The provider is asked every few seconds at most; this ends the wait.
       await app.pools.system.query(
         sql.unsafe`update line_invoices set checked_at = now() - interval '1 minute'`,
       );
@@ -198,7 +198,7 @@ describe('callbacks of the payment provider', () => {
     expect((await charged(app, workspaceId)).invoices).toMatchObject([{ id: invoiceId, status: 'paid' }]);
   });
 
-  it('of a line or round that is not here are taken and mean nothing', async () => {
+  it('are accepted without effect for an unknown line or round', async () => {
     const { lineId, invoiceId } = await requestAddOn();
     const fact = { type: 'invoice.paid', workspaceId, lineId, invoiceId } as const;
     expect((await sendInvoiceEvent(app, { ...fact, lineId: '6742f1c09b1e8a00d4c3b2a1' })).status).toBe(200);
@@ -206,9 +206,9 @@ describe('callbacks of the payment provider', () => {
     expect(await statusOf(lineId)).toBe('awaiting_payment');
   });
 
-  it('before the request knows its invoice pay for it all the same', async () => {
+  it('about an invoice that the request does not know yet still pay for it', async () => {
     const { lineId, invoiceId } = await requestAddOn();
-    // As after a crash between the provider's answer and its commit.
+    // As after a crash between the provider's response and the commit.
     await app.pools.system.query(sql.unsafe`
       update line_invoices set status = 'opening', invoice_id = null, payment_url = null where line_id = ${lineId}`);
     await sendInvoiceEvent(app, { type: 'invoice.paid', workspaceId, lineId, invoiceId });
@@ -216,7 +216,7 @@ describe('callbacks of the payment provider', () => {
     expect((await charged(app, workspaceId)).invoices).toHaveLength(1);
   });
 
-  it('never come, since the process died after asking the provider: the same invoice is found again', async () => {
+  it('are not needed to find the same invoice again after a crash', async () => {
     const { lineId, paymentUrl } = await requestAddOn();
     await app.pools.system.query(sql.unsafe`
       with forgotten as (update lines set payment_link_url = null, payment_provider_invoice_id = null where id = ${lineId})
@@ -229,7 +229,7 @@ describe('callbacks of the payment provider', () => {
 });
 
 describe('the card of an agency', () => {
-  it('is saved on a page of the provider, and charged from then on', async () => {
+  it("is saved on the provider's page and charged from then on", async () => {
     const agency = await createAgency(app);
     const token = await signIn(app, { userId: agency.ownerId, organizationId: null });
     const owner = apiClient(app.url, token);
@@ -254,7 +254,7 @@ describe('the card of an agency', () => {
     ]);
   });
 
-  it('needs a page to return to', async () => {
+  it('requires a valid return URL', async () => {
     const agency = await createAgency(app);
     const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId, organizationId: null }));
     for (const returnUrl of [undefined, 'javascript:alert(1)', 'settings'])
@@ -274,7 +274,7 @@ describe('subscriptions', () => {
     return body.subAccounts.find(({ idpOrgId }: { idpOrgId: string }) => idpOrgId === workspaceId);
   };
 
-  it('are made by charging the saved card, once however often it is asked', async () => {
+  it('are created once by charging the saved card', async () => {
     const first = await subscribe('starter');
     expect(first).toMatchObject({
       status: 200,
@@ -290,7 +290,7 @@ describe('subscriptions', () => {
     expect(await account()).toMatchObject({ plan: 'growth', subscriptionStatus: 'active' });
   });
 
-  it('are not made, and nothing changes, when the card declines', async () => {
+  it('are neither created nor changed if the card is declined', async () => {
     await steerPayments(app, 'settings', { workspaceId, cardDeclines: true });
     const before = await account();
     expect(await subscribe('starter')).toMatchObject({ status: 402, body: { code: 'CARD_DECLINED' } });
@@ -303,7 +303,7 @@ describe('subscriptions', () => {
     expect(await account()).toMatchObject({ plan: 'starter', subscriptionStatus: 'active' });
   });
 
-  it('past due make the workspace read-only, and active open it again', async () => {
+  it('make the workspace read-only while they are past due', async () => {
     const { subscriptionId } = (await subscribe('growth')).body;
     expect((await write()).status).toBe(201);
     await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
@@ -322,7 +322,7 @@ describe('subscriptions', () => {
     expect(await account()).toMatchObject({ subscriptionStatus: 'active' });
   });
 
-  it('past due hold what waits in its place, by SMS too, and let it go on once they are paid', async () => {
+  it('hold all messages in place while they are past due, and release them once they are paid', async () => {
     const lineId = await createLine(app, workspaceId);
     await api('PATCH', '/api/workspace/fallback-config', {
       enabled: true,
@@ -352,13 +352,13 @@ describe('subscriptions', () => {
     const of = phone();
     await api('POST', `/api/campaigns/${campaign._id}/leads`, { lead: { phone: of } });
     const tomorrow = await send({ recipientPhone: phone() });
-    // Owed when it falls due: its primary channel has been tried.
-    const owed = await send({ recipientPhone: phone(), smsFallbackEnabled: true });
+    // A fallback SMS that is due because the primary channel failed.
+    const owedSms = await send({ recipientPhone: phone(), smsFallbackEnabled: true });
     await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
     await app.pools.system.query(sql.unsafe`
       update messages set scheduled_at = now() where workspace_id = ${workspaceId}`);
     await app.pools.system.query(sql.unsafe`
-      update messages set status = 'fallback', fallback_sms = 'due' where id = ${owed.id}`);
+      update messages set status = 'fallback', fallback_sms = 'due' where id = ${owedSms.id}`);
     await app.pools.system.query(sql.unsafe`
       update campaigns set status = 'active' where id = ${campaign._id}`);
     await app.pools.system.query(sql.unsafe`
@@ -373,13 +373,13 @@ describe('subscriptions', () => {
       );
       return found.every(({ holdReason }) => holdReason === 'subscription_past_due') && found;
     });
-    for (const { to } of [...held, owed]) expect(await sentTo(app, to)).toEqual([]);
+    for (const { to } of [...held, owedSms]) expect(await sentTo(app, to)).toEqual([]);
     const { body: later } = await api('GET', `/api/messages/${tomorrow.id}`);
     expect(later).toMatchObject({ status: 'scheduled', holdReason: null, scheduledDate });
 
     await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
     await eventually(async () =>
-      (await Promise.all([...held, owed].map(async ({ to }) => (await sentTo(app, to)).length))).every(
+      (await Promise.all([...held, owedSms].map(async ({ to }) => (await sentTo(app, to)).length))).every(
         (count) => count === 1,
       ),
     );
@@ -387,7 +387,7 @@ describe('subscriptions', () => {
       expect((await api('GET', `/api/messages/${_id}`)).body).toMatchObject({ scheduledDate: planned });
   });
 
-  it('of a better plan let a request go on that waited for its payment', async () => {
+  it('of a larger plan release a line request that waits for its payment', async () => {
     await subscribe('starter');
     const { lineId } = await requestAddOn();
     await app.pools.system.query(
@@ -397,7 +397,7 @@ describe('subscriptions', () => {
     await eventually(async () => (await statusOf(lineId)) === 'active');
   });
 
-  it('do not exist in invoice billing', async () => {
+  it('are not created in invoice billing', async () => {
     const invoiced = await createAgency(app, { billing_mode: 'invoice' });
     const client = await createWorkspace(app, {
       agency_id: invoiced.id,
@@ -417,7 +417,7 @@ describe('subscriptions', () => {
     expect(line.body).toMatchObject({ status: 'provisioning', paymentStatus: 'not_required' });
   });
 
-  it('of another agency are out of reach', async () => {
+  it('cannot be changed by another agency', async () => {
     const other = await createAgency(app);
     const answer = await apiClient(app.url, other.key)('POST', '/api/agency/billing/subscribe', {
       workspaceId,
@@ -430,7 +430,7 @@ describe('subscriptions', () => {
   });
 });
 
-/** No callback can be taken meanwhile: the database refuses to note it. */
+/** Runs `work` while the database refuses to record callbacks. */
 async function withoutCallbacks(work: () => Promise<void>): Promise<void> {
   const owner = new pg.Client({ connectionString: app.ownerUrl });
   await owner.connect();

@@ -13,7 +13,7 @@ let pools: Pools;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // One connection: the statements of the pool are those of its session.
+  // One connection, so that the pool's prepared statements are those of its session.
   pools = await createPools(database, { size: 1 });
   await systemDb(pools).query(sql.type(NoRows)`
     insert into workspaces (id, name, timezone, country) values (${newWorkspaceId()}, 'Test', 'UTC', 'US')`);
@@ -31,14 +31,14 @@ const probe = (): Promise<unknown> =>
   systemDb(pools).any(sql.type(z.unknown())`select * from workspaces as probe`);
 
 describe('a statement', () => {
-  it('is prepared once it is used again', async () => {
+  it('is prepared on its second use', async () => {
     await probe();
     expect(await prepared()).toEqual([]);
     for (let use = 0; use < 3; use += 1) await probe();
     expect(await prepared()).toEqual([{ uses: 3 }]);
   });
 
-  it('is prepared anew after a migration changed its columns, which counts as overload once', async () => {
+  it('is prepared again after a migration changed its columns, with one retryable error', async () => {
     await probe();
     await probe();
     await connected(database.ownerUrl, (owner) =>

@@ -7,11 +7,11 @@ import { PATHS } from '#test/support/histories.ts';
 import { bundleWorkflows } from '#workers/worker.ts';
 
 /**
- * Histories of real runs, saved by `SAVE_HISTORIES=1 npm test`, are replayed with the workflows as they are now: a change
- * that running workflows could not follow fails here and not in production.
+ * Replays the histories of real runs, saved by `SAVE_HISTORIES=1 npm test`, with the current workflows: a change that
+ * running workflows cannot follow fails here and not in production.
  */
 const FOLDER = new URL('../histories/', import.meta.url);
-/** In `unnamed-signals` lie those of the version whose only signal was `wake`. */
+/** `unnamed-signals` contains those of the version whose only signal was `wake`. */
 const files = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) =>
   name.endsWith('.json'),
 );
@@ -21,8 +21,8 @@ beforeAll(async () => {
   workflowBundle = await bundleWorkflows();
 });
 
-describe('saved histories', () => {
-  it.each(files)('%s replays', async (name) => {
+describe('the saved histories', () => {
+  it.each(files)('include %s, which replays', async (name) => {
     const history: unknown = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8'));
     await Worker.runReplayHistory({ workflowBundle }, history, name);
   });
@@ -35,14 +35,14 @@ describe('saved histories', () => {
     expect(files.some((name) => name.endsWith(`.${path}.json`))).toBe(true);
   });
 
-  it.each(files)('%s contains no address, number or text', (name) => {
+  it.each(files)('include %s, without addresses, numbers or texts', (name) => {
     const text = readFileSync(new URL(name, FOLDER), 'utf8');
     const payloads = [...text.matchAll(/"data": ?"([A-Za-z0-9+/=]+)"/g)].map(([, data = '']) =>
       Buffer.from(data, 'base64').toString('utf8'),
     );
     for (const payload of payloads)
       expect(payload).not.toMatch(/\+\d{8,}|@[a-z]|"(body|message|text|name|email|phone)"/i);
-    // Failures are stored in clear, with their causes and stacks; a stack names packages such as `@temporalio/worker`.
+    // Failures are stored as plain text, with causes and stacks; a stack names packages such as `@temporalio/worker`.
     for (const [, failure] of text.matchAll(/"(?:message|stackTrace)": ?"((?:[^"\\]|\\.)*)"/g))
       expect(failure).not.toMatch(/\+\d{8,}|\w@[\w-]+\.\w/i);
   });

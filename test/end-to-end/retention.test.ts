@@ -27,12 +27,12 @@ const run = (query: ReturnType<typeof sql.fragment>) =>
 const ids = (table: string, workspaceId: string, key = 'id') =>
   systemDb(app.pools).anyFirst(sql.type(z.object({ id: z.string() }))`
     select ${sql.identifier([key])} id from ${sql.identifier([table])} where workspace_id = ${workspaceId} order by 1`);
-const retention = () =>
+const runRetention = () =>
   app.temporal.workflow.execute('retention', { taskQueue: MAIN_QUEUE, workflowId: `retention-${newId()}` });
 const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
 
-/** The tables with partitions of days, and a row of each. */
+/** The partitioned tables, each with an example row. */
 const DAILY = [
   { table: 'events', key: 'id', row: (id: string) => ({ id, event: 'message.sent', body: '{}' }) },
   {
@@ -53,7 +53,7 @@ const DAILY = [
 ];
 
 describe('retention', () => {
-  it('goes on until nothing is left that has aged, and keeps what is still needed', async () => {
+  it('deletes all expired rows except those that are still needed', async () => {
     const { id: workspaceId } = await createWorkspace(app);
     const [waiting, left, young] = [newId(), newId(), newId()];
     const message = (id: string, status: string) =>
@@ -87,7 +87,7 @@ describe('retention', () => {
     await attempt(open, left, inDays(-401), null);
     await attempt(ofWaiting, waiting, inDays(-401), 'transient');
     await attempt(young, left, inDays(-399), 'accepted');
-    // More than one statement deletes.
+    // More rows than one statement deletes.
     await run(sql.fragment`
       insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome)
       select ${workspaceId}, lpad(to_hex(n), 24, '0'), ${left}, ${newId()}, 'primary', 'imessage', 'simulated', '+14155550100', false,
@@ -106,12 +106,12 @@ describe('retention', () => {
     const keptEntry = newId();
     await entry(newId(), inDays(-401));
     await entry(keptEntry, inDays(-399));
-    await retention();
+    await runRetention();
     expect(await ids('audit_log', workspaceId)).toEqual([keptEntry]);
     expect(await ids('attempts', workspaceId)).toEqual([open, ofWaiting, young].toSorted());
   });
 
-  it('does not wait for rows in use, and deletes them the next time', async () => {
+  it('skips locked rows and deletes them the next time', async () => {
     const { id: workspaceId } = await createWorkspace(app);
     const used = newId();
     for (const id of [used, newId()])
@@ -125,15 +125,15 @@ describe('retention', () => {
     await connected(app.ownerUrl, async (other) => {
       await other.query(`begin; set local app.migrating = 'on'`);
       await other.query('select from unreadable_inbound where reference = $1 for update', [used]);
-      await retention();
+      await runRetention();
       expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([used]);
       await other.query('rollback');
     });
-    await retention();
+    await runRetention();
     expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([]);
   });
 
-  it('deletes the rest while somebody reads a table whose partitions it is to make', async () => {
+  it('deletes rows of other tables while a partitioned table is in use', async () => {
     const { id: workspaceId } = await createWorkspace(app);
     await insertRow(app, 'unreadable_inbound', {
       workspace_id: workspaceId,
@@ -149,29 +149,29 @@ describe('retention', () => {
     await connected(app.ownerUrl, async (other) => {
       await other.query(`drop table ${made.name}`);
       await other.query('begin; select from events');
-      await expect(retention()).rejects.toThrow('Workflow execution failed');
+      await expect(runRetention()).rejects.toThrow('Workflow execution failed');
       expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([]);
       await other.query('rollback');
     });
-    await retention();
+    await runRetention();
     expect(await last()).toEqual(made);
   });
 
-  it.each(DAILY)('drops a partition of $table as a whole, when all of it is past its time', async (daily) => {
+  it.each(DAILY)('drops a partition of $table once all of it has expired', async (daily) => {
     const { table, key, row } = daily;
     const { id: workspaceId } = await createWorkspace(app);
     await run(sql.fragment`select keep_partitions(${table}, 12, 30)`);
     const rows = [inDays(0), inDays(10), inDays(60)].map((at) => ({ id: newId(at), at }));
     for (const { id, at } of rows) await insertRow(app, table, { workspace_id: workspaceId, ...row(id, at) });
     const [today, later, beyond] = rows.map(({ id }) => id);
-    await retention();
+    await runRetention();
     expect(await ids(table, workspaceId, key)).toEqual([today, later, beyond]);
-    // As it will be in 39 days: what is kept for 30 is then of the ninth day from now and later.
+    // As in 39 days: a retention of 30 days then begins on the ninth day from now.
     await run(sql.fragment`select keep_partitions(${table}, 12, -9)`);
     expect(await ids(table, workspaceId, key)).toEqual([later, beyond]);
   });
 
-  it('makes the partitions of the next days, which only their table leads to', async () => {
+  it('creates the partitions of the next days, accessible only through their table', async () => {
     for (const { table } of DAILY) await run(sql.fragment`select keep_partitions(${table}, 20, 30)`);
     await connected(app.ownerUrl, async (owner) => {
       for (const { table } of DAILY) {
@@ -185,7 +185,7 @@ describe('retention', () => {
     });
   });
 
-  it('lets nothing fail while no partition is made', async () => {
+  it('is not required for inserts, which succeed without a partition for their day', async () => {
     await connected(app.ownerUrl, async (owner) => {
       for (const { table } of DAILY) {
         const { rows } = await owner.query<{ name: string }>(
@@ -205,8 +205,8 @@ describe('retention', () => {
       await eventually(async () => receiver.received.length === count);
     };
     await send(1);
-    // Made again around the day that has rows already.
-    await retention();
+    // Creates partitions around the day that already has rows.
+    await runRetention();
     await send(2);
     for (const { table, key } of DAILY)
       await eventually(async () => (await ids(table, workspace.id, key)).length === 2);
@@ -214,11 +214,11 @@ describe('retention', () => {
   });
 });
 
-describe('the events of a carrier', () => {
+describe('a carrier event', () => {
   const insert = `insert into carrier_events (workspace_id, line_id, event_id, received_on) values ($1, $2, $3, $4) on conflict do nothing`;
   const day = (days: number) => inDays(days).toISOString().slice(0, 10);
 
-  it('are stored once over midnight, also when two of them come at once', async () => {
+  it('is stored once even if it is repeated simultaneously after midnight', async () => {
     const { id: workspaceId } = await createWorkspace(app);
     const values = (days: number) => [workspaceId, newLine, 'event', day(days)];
     const newLine = newId();
@@ -236,14 +236,14 @@ describe('the events of a carrier', () => {
     expect(await ids('carrier_events', workspaceId, 'event_id')).toEqual(['event']);
   });
 
-  /** Whether another session waits for this one. */
+  /** Whether another session is blocked by this one. */
   const isBlocked = async (client: pg.Client): Promise<boolean> =>
     (await client.query('select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))'))
       .rowCount === 1;
 });
 
-describe('an installation from before its tables were partitioned', () => {
-  it('keeps every row, and the new ones beside them', async () => {
+describe('migrating to partitioned tables', () => {
+  it('keeps every existing row and stores new ones in partitions', async () => {
     const database = await createTestDatabase('template1');
     const folder = new URL('../../db/migrations/', import.meta.url);
     await connected(database.ownerUrl, async (owner) => {
@@ -310,7 +310,7 @@ describe('an installation from before its tables were partitioned', () => {
           { table: `${table}_before`, count: 5001 },
         ]);
       }
-      // What came before is still known.
+      // Events from before the migration are still recognized.
       const repeated = await owner.query(
         `insert into carrier_events (workspace_id, line_id, event_id, received_on)
          select workspace_id, line_id, event_id, $1 from carrier_events order by event_id limit 10 on conflict do nothing`,

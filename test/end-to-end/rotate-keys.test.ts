@@ -20,7 +20,7 @@ let app: TestApp;
 let mac: BlueBubblesStandIn;
 beforeAll(async () => {
   mac = await startBlueBubbles(PASSWORD);
-  // No worker: emails wait, sealed.
+  // Without a worker, emails stay stored with their sealed data.
   app = await startTestApp({ worker: false });
 });
 afterAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
   await mac.stop();
 });
 
-/** `npm run rotate-keys` as an operator runs it. */
+/** Runs `npm run rotate-keys` as an operator does. */
 function rotate(keys: string): Promise<{ code: number; out: string; counts: Record<string, number> }> {
   const env = { ...process.env, ...environment(app.config), ENCRYPTION_KEYS: keys };
   return new Promise((resolve) => {
@@ -45,7 +45,7 @@ function rotate(keys: string): Promise<{ code: number; out: string; counts: Reco
   });
 }
 
-/** The tables with a row that holds this anywhere. */
+/** The tables with a row that contains a text in any column. */
 const tablesWith = (text: string): Promise<string[]> =>
   connected(app.ownerUrl, async (client) => {
     const { rows } = await client.query<{ name: string }>(
@@ -59,13 +59,13 @@ const tablesWith = (text: string): Promise<string[]> =>
     return found.toSorted();
   });
 
-const made = async (call: ApiClient, ...request: Parameters<ApiClient>) => {
+const bodyOf = async (call: ApiClient, ...request: Parameters<ApiClient>) => {
   const { status, body } = await call(...request);
   expect(status, JSON.stringify(body)).toBeLessThan(300);
   return body;
 };
 
-test('seals every secret anew with the newest key, after which the old key can go', async () => {
+test('rotate-keys seals every secret with the newest key, after which the old key can be removed', async () => {
   const [first, second, third] = [app.config.encryptionKeys, keyOf('new_2'), keyOf('3')];
   const hook = await startEndpoint();
   const agency = await createAgency(app);
@@ -77,28 +77,28 @@ test('seals every secret anew with the newest key, after which the old key can g
   const once = { 'idempotency-key': newId() };
   const webhook = { url: hook.url, events: ['message.sent'] };
   const subAccount = { name: 'Acme', timezone: 'UTC' };
-  const { webhook: registered } = await made(api, 'POST', '/api/webhooks', webhook, once);
-  const { secret: renewed } = await made(api, 'POST', `/api/webhooks/${registered._id}/rotate-secret`);
-  const client = await made(
+  const { webhook: registered } = await bodyOf(api, 'POST', '/api/webhooks', webhook, once);
+  const { secret: renewed } = await bodyOf(api, 'POST', `/api/webhooks/${registered._id}/rotate-secret`);
+  const client = await bodyOf(
     apiClient(app.url, agency.key),
     'POST',
     '/api/agency/subaccounts',
     subAccount,
     once,
   );
-  await made(api, 'PATCH', '/api/workspace/fallback-config', {
+  await bodyOf(api, 'PATCH', '/api/workspace/fallback-config', {
     enabled: true,
     provider: 'twilio',
     accountSid: 'AC00000000000000000000000000000001',
     authToken: 'the-token-of-the-account',
     fromNumber: '+14155550100',
   });
-  await made(api, 'PUT', `/api/lines/${lineId}/carrier`, {
+  await bodyOf(api, 'PUT', `/api/lines/${lineId}/carrier`, {
     provider: 'bluebubbles',
     config: { url: mac.url, password: PASSWORD },
   });
-  await made(api, 'POST', '/api/team/invite', { email: 'ada@example.com' });
-  await made(owner, 'POST', '/api/agency/admins', { email: 'ada@example.com' });
+  await bodyOf(api, 'POST', '/api/team/invite', { email: 'ada@example.com' });
+  await bodyOf(owner, 'POST', '/api/agency/admins', { email: 'ada@example.com' });
 
   const tables = [...new Set(SEALED.map(({ table }) => table))].toSorted();
   expect(await tablesWith('v1.1.')).toEqual(tables);
@@ -128,22 +128,22 @@ test('seals every secret anew with the newest key, after which the old key can g
   );
   const laterAgency = apiClient(later.url, agency.key);
   expect((await laterAgency('POST', '/api/agency/subaccounts', subAccount, once)).body).toEqual(client);
-  await made(laterApi, 'POST', `/api/webhooks/${registered._id}/health-check`);
+  await bodyOf(laterApi, 'POST', `/api/webhooks/${registered._id}/health-check`);
   const [ping] = hook.received;
   for (const secret of [registered.secret, renewed]) verify(ping!, secret);
   await later.stop();
   await hook.close();
 
-  // The rest is opened by the next rotation, to which the first key is no longer known.
+  // The next rotation opens all other secrets without the first key.
   const next = await rotate(`${third},${second}`);
   expect([next.code, next.counts]).toEqual([0, rotated.counts]);
 });
 
-test('names what no key opens, and seals the rest', async () => {
+test('rotate-keys reports secrets that no key opens and seals the rest', async () => {
   const { key } = await createWorkspace(app);
   const api = apiClient(app.url, key);
-  await made(api, 'POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] });
-  const { webhook } = await made(api, 'POST', '/api/webhooks', {
+  await bodyOf(api, 'POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] });
+  const { webhook } = await bodyOf(api, 'POST', '/api/webhooks', {
     url: 'http://127.0.0.1:9/',
     events: ['message.sent'],
   });
@@ -159,7 +159,7 @@ test('names what no key opens, and seals the rest', async () => {
   expect(counts['webhooks.secret_sealed']).toBe(1);
 });
 
-test('leaves out no column that holds sealed texts', async () => {
+test('rotate-keys covers every column with sealed texts', async () => {
   const { rows } = await connected(app.ownerUrl, (client) =>
     client.query<{ name: string }>(
       `select table_name || '.' || column_name as name from information_schema.columns

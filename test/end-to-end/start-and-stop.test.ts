@@ -12,12 +12,12 @@ import { removeFolder } from '#standalone/postgres-account.ts';
 import { sessions } from '#standalone/postgres-sessions.ts';
 import { eventually } from '#test/support/app.ts';
 
-/** The one-machine start, as an operator runs and kills it; on data and ports of its own. */
+/** Runs and kills `npm start` as an operator does, with its own data folder and ports. */
 const folder = mkdtempSync(join(tmpdir(), 'linepace-start-'));
 const cluster = join(folder, 'postgres', 'cluster');
 const ports: Record<string, string> = {};
 const READY_MS = 90_000;
-/** A message nobody was told about is due, found overdue half a minute later, by a sweep every two minutes at least. */
+/** A workflow whose signal was lost is overdue after half a minute, and the sweep runs every two minutes. */
 const SWEPT_MS = 180_000;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
   }
 });
 
-// A failed test leaves nothing that the next one would meet.
+// A failed test must not affect the next one.
 afterEach(({ task }) => {
   if (task.result?.state !== 'fail') return;
   killEverything();
@@ -41,7 +41,7 @@ afterAll(async () => {
 }, 60_000);
 
 function killEverything(): void {
-  // The guard first: it would stop the rest in its own time.
+  // The guard first, since it would stop the others gracefully.
   const guard = livePid(join(folder, 'run', 'guard.pid'));
   for (const pid of [...(guard === null ? [] : [guard]), ...ownPids(), ...sessions(cluster)]) {
     sendSignal(pid, 'SIGKILL');
@@ -51,10 +51,10 @@ function killEverything(): void {
 const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
   exitCode !== null || signalCode !== null;
 
-/** What the last start has printed. */
+/** The output of the last start. */
 let printed = '';
 
-/** `npm start` without npm, in a process group of its own; resolves once it says that it is ready. */
+/** Runs `npm start` without npm, in its own process group. Resolves once it reports that it is ready. */
 async function start(): Promise<{ process: ChildProcess; output: () => string }> {
   const child = spawn(process.execPath, ['standalone/bootstrap.mjs', 'start'], {
     env: { ...process.env, ...ports, DATA_DIR: folder, NODE_ENV: '', LOG_LEVEL: 'warn' },
@@ -69,14 +69,14 @@ async function start(): Promise<{ process: ChildProcess; output: () => string }>
   return { process: child, output: () => output };
 }
 
-/** The processes that were started: the launcher, its guard, and every part. */
+/** The pids of the launcher, its guard and every part. */
 const ownPids = (): number[] =>
   ['launcher', 'guard', ...Object.keys(PARTS)].flatMap((name) => {
     const pid = livePid(join(folder, 'run', `${name}.pid`));
     return pid === null ? [] : [pid];
   });
 
-/** Tells which of the processes that run now still do later; a pid alone may have gone to another program. */
+/** Remembers the processes that run now by their identity, since a pid may be reused. */
 function watchProcesses(): { stillRunning: () => number[] } {
   const identities = new Map([...ownPids(), ...sessions(cluster)].map((pid) => [pid, processIdentity(pid)]));
   return {
@@ -85,7 +85,7 @@ function watchProcesses(): { stillRunning: () => number[] } {
   };
 }
 
-/** @returns the pid of the launcher that runs, or has just been started. */
+/** Starts the product unless it is running. @returns the pid of the launcher. */
 async function ensureStarted(): Promise<number> {
   const running = livePid(join(folder, 'run', 'launcher.pid'));
   return running ?? ((await start()).process.pid as number);
@@ -93,7 +93,7 @@ async function ensureStarted(): Promise<number> {
 
 const demo = (): Demo => JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8')) as Demo;
 
-/** Accepts a message for a moment later, when everything has been killed. */
+/** Schedules a message for a few seconds later, when everything has been killed. */
 async function schedule(recipient: { recipientPhone: string } | { recipientEmail: string }): Promise<void> {
   const response = await fetch(`${demo().baseUrl}/api/messages`, {
     method: 'POST',
@@ -114,7 +114,7 @@ async function countAtCarrier(address: string): Promise<number> {
 }
 
 describe('npm start', () => {
-  it('starts again at once after everything was killed, and sends what it had accepted once', async () => {
+  it('starts again at once after everything was killed, and sends each accepted message once', async () => {
     const first = await start();
     const killed = [...ownPids(), ...sessions(cluster)];
     expect(killed.length).toBeGreaterThan(7);
@@ -149,7 +149,7 @@ describe('npm start', () => {
     expect(lines.status).toBe(200);
   }, 150_000);
 
-  it('listens on the loopback address alone', async () => {
+  it('listens on the loopback address only', async () => {
     await ensureStarted();
     const sockets = readFileSync('/proc/net/tcp', 'utf8').split('\n');
     const port = Number(ports['PORT']).toString(16).toUpperCase().padStart(4, '0');
@@ -158,23 +158,23 @@ describe('npm start', () => {
     expect(listening[0]).toContain(`0100007F:${port}`);
   }, 150_000);
 
-  it('leaves no PostgreSQL and no Temporal behind when the launcher alone is killed', async () => {
+  it('leaves no PostgreSQL or Temporal running when only the launcher is killed', async () => {
     const launcher = await ensureStarted();
     const processes = watchProcesses();
     sendSignal(launcher, 'SIGKILL');
     await eventually(async () => processes.stillRunning().length === 0, 90_000);
   }, 240_000);
 
-  it('ends within half a minute of SIGTERM while the database answers nobody, and leaves nothing running', async () => {
+  it('stops all processes within half a minute of SIGTERM even if the database does not respond', async () => {
     const { process: launcher } = await start();
     const processes = watchProcesses();
     const ended = once(launcher, 'exit');
     const postgres = livePid(join(folder, 'run', 'postgres.pid')) as number;
     for (const pid of new Set([postgres, ...sessions(cluster)])) sendSignal(pid, 'SIGSTOP');
-    const told = performance.now();
+    const signaledAt = performance.now();
     launcher.kill('SIGTERM');
     await ended;
-    expect(performance.now() - told).toBeLessThan(STOP_TIMEOUT_MS + 2000);
+    expect(performance.now() - signaledAt).toBeLessThan(STOP_TIMEOUT_MS + 2000);
     expect(processes.stillRunning()).toEqual([]);
     expect(readdirSync(join(folder, 'run'))).toEqual([]);
   }, 150_000);

@@ -17,7 +17,7 @@ import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** 10 MB in total, and so 1 MB a day. */
+/** 10 MB in total, and therefore 1 MB a day. */
 const QUOTA_GB = String(10 / 1024);
 
 let app: TestApp;
@@ -48,8 +48,8 @@ const use = (): Promise<z.infer<typeof Use>> =>
       from storage_usage where workspace_id = ${workspace.id}`),
   );
 
-/** Only the triggers write there. */
-const aDayPasses = (): Promise<unknown> =>
+/** Moves the usage to the previous day. Only triggers and the owner may write it. */
+const passOneDay = (): Promise<unknown> =>
   connected(app.ownerUrl, (client) =>
     client.query('update storage_usage set day = day - 1 where workspace_id = $1', [workspace.id]),
   );
@@ -57,7 +57,7 @@ const aDayPasses = (): Promise<unknown> =>
 const filesStored = async (): Promise<number> =>
   (await readdir(join(app.config.storage.folder, workspace.id)).catch(() => [])).length;
 
-test('lets a workspace store a tenth of its quota a day, to the byte, and the whole of it in ten', async () => {
+test('a workspace may store exactly a tenth of its quota a day, and all of it in ten days', async () => {
   expect((await store(600 * KB)).status).toBe(200);
   const refused = await store(425 * KB);
   expect(codeOf(refused)).toEqual(REFUSED);
@@ -70,19 +70,19 @@ test('lets a workspace store a tenth of its quota a day, to the byte, and the wh
   expect(await filesStored()).toBe(2);
 
   for (let day = 2; day <= 10; day += 1) {
-    await aDayPasses();
+    await passOneDay();
     expect((await store(MB)).status).toBe(200);
   }
-  await aDayPasses();
+  await passOneDay();
   const full = await store(1);
   expect(codeOf(full)).toEqual(REFUSED);
   expect(full.body.error).toBe('The workspace exceeds its storage limit of 10 MB');
-  // Nobody else's room is touched.
+  // The quota of other workspaces is not affected.
   const other = await createWorkspace(app);
   expect((await upload(app, other.key, { name: 'a.mp4', content: 'x' })).status).toBe(200);
 });
 
-test('admits no more than fits of uploads that come at once', async () => {
+test('simultaneous uploads do not exceed the quota', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => store(300 * KB)));
   const refused = answers.filter(({ status }) => status !== 200);
   expect(refused.map(codeOf)).toEqual(Array.from({ length: 7 }, () => REFUSED));
@@ -90,7 +90,7 @@ test('admits no more than fits of uploads that come at once', async () => {
   expect(await filesStored()).toBe(3);
 });
 
-test('answers a repeated upload as before, though there is no room for it any more', async () => {
+test('a repeated Idempotency-Key returns the first upload even if the quota is used up', async () => {
   const header = { 'idempotency-key': newId() };
   const first = await store(MB, header);
   expect(first.status).toBe(200);
@@ -101,7 +101,7 @@ test('answers a repeated upload as before, though there is no room for it any mo
   expect(await use()).toEqual({ total: MB, today: MB });
 });
 
-test('skips and records the files of contacts beyond the quota, and takes their messages', async () => {
+test('files of contacts beyond the quota are skipped and recorded, and their messages are stored', async () => {
   const from = phone();
   const attachment = (name: string, bytes: number) => ({
     name,
@@ -141,7 +141,7 @@ test('skips and records the files of contacts beyond the quota, and takes their 
   expect(await filesStored()).toBe(2);
 });
 
-test('counts the file of an import until the import has ended, and the recording of a call', async () => {
+test('the file of a running import and the recording of a call count against the quota', async () => {
   const list = (await api('POST', '/api/lists', { name: 'List' })).body.list._id as string;
   const startImport = async (bytes: number): Promise<ApiAnswer> => {
     const row = 'ada@example.com\n';
@@ -171,7 +171,7 @@ test('counts the file of an import until the import has ended, and the recording
   expect((await use()).today).toBe(800 * KB + recording);
 });
 
-test('gives back what is deleted: uploads past their time with their voice notes, and all of a deleted workspace', async () => {
+test('deleted files no longer count: expired uploads with their voice notes, and all files of a deleted workspace', async () => {
   const audio = wav(1);
   const { url } = (await upload(app, workspace.key, { name: 'a.wav', content: audio })).body;
   const to = phone();

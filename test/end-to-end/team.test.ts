@@ -28,7 +28,7 @@ const mailsTo = async (to: string) =>
 const linkIn = (mail: { text: string }): string => /https?:\S+\/invitations\/\S+/.exec(mail.text)?.[0] ?? '';
 
 describe('an invitation', () => {
-  it('comes by email, as text and as HTML, and makes its reader a member', async () => {
+  it('is sent by email as text and HTML, and makes its recipient a member', async () => {
     const { status, body } = await api('POST', '/api/team/invite', {
       email: 'Grace@Example.com',
       role: 'org:admin',
@@ -55,7 +55,7 @@ describe('an invitation', () => {
     expect(link.startsWith(app.config.publicUrl)).toBe(true);
     expect(mail.html).toContain(`href="${link}"`);
 
-    // A mail scanner opens the link: nothing happens.
+    // Opening the link, as mail scanners do, changes nothing.
     const page = await fetch(link);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
     expect(await page.text()).toContain('Join Bits &amp; &lt;Pieces&gt;?');
@@ -90,7 +90,7 @@ describe('an invitation', () => {
     });
   });
 
-  const anHourPasses = (email: string): Promise<unknown> =>
+  const passOneHour = (email: string): Promise<unknown> =>
     withSystem(app.pools, async (db) => {
       await db.query(sql.type(z.unknown())`
         update invitations set mailed_at = mailed_at - interval '1 hour' where email = ${email}`);
@@ -102,7 +102,7 @@ describe('an invitation', () => {
   it('replaces an earlier one to the same address', async () => {
     await api('POST', '/api/team/invite', { email: 'alan@example.com', role: 'org:admin' });
     await eventually(async () => (await mailsTo('alan@example.com')).count === 1);
-    await anHourPasses('alan@example.com');
+    await passOneHour('alan@example.com');
     await api('POST', '/api/team/invite', { email: 'alan@example.com', role: 'org:member' });
     const mails = await eventually(async () => {
       const { count, messages } = await mailsTo('alan@example.com');
@@ -121,13 +121,13 @@ describe('an invitation', () => {
     ]);
   });
 
-  it('sends an address one email an hour, whose link stays good', async () => {
+  it('sends an address at most one email an hour, whose link stays valid', async () => {
     const email = 'ken@example.com';
     for (const role of ['org:member', 'org:member', 'org:admin'])
       expect((await api('POST', '/api/team/invite', { email, role })).status).toBe(201);
     const link = linkIn(await eventually(async () => (await mailsTo(email)).messages[0]));
     expect((await fetch(link)).status).toBe(200);
-    // Withdrawn and made anew, it is another link; that one comes when the hour is over.
+    // A new invitation after a withdrawal has another link, which is sent once the hour is over.
     const { invitations } = (await api('GET', '/api/team/invitations')).body;
     const open = invitations.find((invitation: { email: string }) => invitation.email === email);
     expect(open.role).toBe('org:admin');
@@ -136,7 +136,7 @@ describe('an invitation', () => {
     await api('POST', '/api/team/invite', { email: 'dennis@example.com' });
     await eventually(async () => (await mailsTo('dennis@example.com')).count === 1);
     expect((await mailsTo(email)).count).toBe(1);
-    await anHourPasses(email);
+    await passOneHour(email);
     await signalWorkflow(app.temporal, mailSenderId(workspace.id), workspace.id, 'mailsDue');
     const second = await eventually(async () => {
       const { count, messages } = await mailsTo(email);
@@ -146,7 +146,7 @@ describe('an invitation', () => {
     expect((await fetch(link)).status).toBe(404);
   });
 
-  it('is refused beyond twenty an hour, with the time to come back', async () => {
+  it('is refused beyond twenty an hour, with a Retry-After', async () => {
     const { key } = await createWorkspace(app);
     const inviter = apiClient(app.url, key);
     const invite = (index: number) =>
@@ -158,7 +158,7 @@ describe('an invitation', () => {
     expect((await api('POST', '/api/team/invite', { email: 'other@example.com' })).status).toBe(201);
   });
 
-  it('names the product in its subject, and gives the name of a workspace no more room than a name', async () => {
+  it('names the product in its subject and truncates a long workspace name', async () => {
     const name = `Your account is locked\nCall ${'+1 900 555 0100 '.repeat(20)}`;
     const { key } = await createWorkspace(app, { name });
     await apiClient(app.url, key)('POST', '/api/team/invite', { email: 'vera@example.com' });
@@ -170,7 +170,7 @@ describe('an invitation', () => {
     }
   });
 
-  it('is void once it is withdrawn or out of time', async () => {
+  it('is invalid once it is withdrawn or has expired', async () => {
     const withdrawn = (await api('POST', '/api/team/invite', { email: 'barbara@example.com' })).body
       .invitation;
     expect(withdrawn.role).toBe('org:member');
@@ -186,7 +186,7 @@ describe('an invitation', () => {
     expect((await fetch(`${app.url}/invitations/unknown`)).status).toBe(404);
   });
 
-  it('is refused with 400 when malformed, and with 403 from a signed-in member', async () => {
+  it('is refused with 400 if it is malformed and with 403 for a member', async () => {
     for (const body of [
       {},
       { email: 'nobody' },
@@ -211,7 +211,7 @@ describe('an invitation', () => {
     ).toBe(201);
   });
 
-  it('is not stored where its link could be read', async () => {
+  it('is stored without its readable link', async () => {
     await api('POST', '/api/team/invite', { email: 'edsger@example.com' });
     const token =
       linkIn(await eventually(async () => (await mailsTo('edsger@example.com')).messages[0]))
@@ -226,13 +226,13 @@ describe('an invitation', () => {
   });
 });
 
-test('loses no email while the mail server is down, refuses, or is slow to accept', async () => {
+test('emails are not lost while the mail server is down, refuses recipients or is busy', async () => {
   const port = await freePort();
   const own = await startTestApp({ environment: { SMTP_URL: `smtp://127.0.0.1:${port}` } });
   try {
     const { id, key } = await createWorkspace(own);
     const ownApi = apiClient(own.url, key);
-    // What waits is tried again after some seconds; here at once.
+    // Retries at once instead of after some seconds.
     const tryNow = async (): Promise<void> => {
       await withSystem(own.pools, (db) =>
         db.query(sql.type(z.unknown())`update mails set next_attempt_at = now() where status = 'pending'`),

@@ -9,7 +9,7 @@ import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 
-/** What tenants write as templates, and what contacts fill them with, harms nobody. */
+/** Hostile templates of tenants and hostile fields of contacts do no harm. */
 
 let app: TestApp;
 let receiver: Endpoint;
@@ -48,7 +48,7 @@ const refuses = (path: string): object => ({
 });
 
 const id = newId();
-/** Every field of a request that is a template. */
+/** Every field of a request that contains a template. */
 const FIELDS: [field: string, method: string, path: string, body: (template: string) => object][] = [
   ['message', 'POST', '/api/messages', (message) => ({ message, recipientPhone: phone() })],
   [
@@ -94,7 +94,7 @@ const FIELDS: [field: string, method: string, path: string, body: (template: str
 ];
 
 describe('a template', () => {
-  it.each(FIELDS)('is checked when it is accepted: %s of %s %s', async (field, method, path, body) => {
+  it.each(FIELDS)('is checked on intake: %s of %s %s', async (field, method, path, body) => {
     for (const template of [
       '{{ open',
       '{% include ".data/secrets.json" %}',
@@ -128,7 +128,7 @@ describe('a template', () => {
     '#',
   ];
 
-  /** A campaign as it could be stored before templates were checked. */
+  /** Stores a campaign with unchecked templates. */
   async function storedCampaign(messages: string[]): Promise<string> {
     const { body } = await api('POST', '/api/campaigns', {
       name: 'Old',
@@ -140,7 +140,7 @@ describe('a template', () => {
     return body.campaign._id;
   }
 
-  it('reads no file, whatever tag asks for it: not in a preview', async () => {
+  it('cannot read a file with any tag in a preview', async () => {
     const leadId = await createLead(app, workspace.id, { phones: [phone()] });
     for (const tag of TAGS) {
       const answers: ApiAnswer[] = [];
@@ -153,7 +153,7 @@ describe('a template', () => {
     }
   });
 
-  it('reads no file, whatever tag asks for it: not when it is sent', async () => {
+  it('cannot read a file with any tag when it is sent', async () => {
     const sent: [string, string][] = [];
     for (const tag of TAGS) {
       const to = phone();
@@ -179,7 +179,7 @@ describe('a template', () => {
   const EXPENSIVE =
     '{% for a in (1..1000) %}{% for b in (1..1000) %}{% for c in (1..1000) %}{% endfor %}{% endfor %}{% endfor %}';
 
-  it('has one budget with all others of its request', async () => {
+  it('shares one budget with all other templates of its request', async () => {
     const leadId = await createLead(app, workspace.id, { phones: [phone()] });
     const loop = '{% for i in (1..1000) %}{{ i }}{% endfor %}';
     const one = await storedCampaign([loop]);
@@ -199,7 +199,7 @@ describe('a template', () => {
     });
   });
 
-  it('that takes too long fails its message when it is sent, and is shown as it was written until then', async () => {
+  it('that takes too long fails its message when it is due, and is shown unrendered until then', async () => {
     const to = phone();
     const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
     const later = await api('POST', '/api/messages', {
@@ -233,7 +233,7 @@ const failures = (messageId: string) =>
     return told.length > 0 && told.map(({ json }) => [json.event, json.data?.error]);
   });
 
-async function sends(fields: object): Promise<string> {
+async function send(fields: object): Promise<string> {
   const { status, body } = await api('POST', '/api/messages', fields);
   expect(status, JSON.stringify(body)).toBe(201);
   return body._id;
@@ -244,25 +244,25 @@ describe('a message without a text to send', () => {
     ['nothing', '{{ nothing }}'],
     ['white space', '{{ " " }}\n\t\u00a0\u2003{{ jobTitle }}'],
     ['characters without width', '{{ nothing }}\u200b\u2060\ufeff\u00ad'],
-  ])('of which remains %s fails with empty_message', async (_, message) => {
+  ])('fails with empty_message if the template renders to %s', async (_, message) => {
     const to = phone();
-    const messageId = await sends({ message, recipientPhone: to, sendFallbackSmsOnFailed: false });
+    const messageId = await send({ message, recipientPhone: to, sendFallbackSmsOnFailed: false });
     expect(await ended(messageId)).toMatchObject({ status: 'failed', errorMessage: 'empty_message' });
     expect(await failures(messageId)).toEqual([['message.failed', 'empty_message']]);
     expect(await sentTo(app, to)).toEqual([]);
   });
 
-  it('fails with message_too_long when more than 10,000 characters come of it', async () => {
+  it('fails with message_too_long if it renders to more than 10,000 characters', async () => {
     const to = phone();
     const leadId = await createLead(app, workspace.id, { phones: [to], notes: 'a'.repeat(5000) });
-    const fits = await sends({ message: '{{ notes }}{{ notes }}', leadId });
-    const long = await sends({ message: '{{ notes }}{{ notes }}.', leadId });
+    const fits = await send({ message: '{{ notes }}{{ notes }}', leadId });
+    const long = await send({ message: '{{ notes }}{{ notes }}.', leadId });
     expect(await ended(long)).toMatchObject({ status: 'failed', errorMessage: 'message_too_long' });
     expect((await ended(fits)).message).toHaveLength(10_000);
     expect((await sentTo(app, to)).map(({ text }) => text.length)).toEqual([10_000]);
   });
 
-  it('fails as bulk intake, too', async () => {
+  it('fails as a drip as well', async () => {
     const { body } = await api('POST', '/api/drip', { message: '{{ nothing }}', recipientPhone: phone() });
     const [message] = await eventually(async () => {
       const found = await api('GET', `/api/messages?correlationId=${body.correlationId}`);
@@ -270,18 +270,18 @@ describe('a message without a text to send', () => {
     });
     await systemDb(app.pools).query(sql.type(z.unknown())`
       update messages set scheduled_at = now() where id = ${message._id}`);
-    await sends({ message: 'Wakes the line', recipientPhone: phone() });
+    await send({ message: 'Wakes the line', recipientPhone: phone() });
     expect(await ended(message._id)).toMatchObject({ status: 'failed', errorMessage: 'empty_message' });
   });
 
-  it('fails instead of a fallback SMS, whether that is forced or follows', async () => {
+  it('fails as a fallback SMS as well, whether forced or after a failure', async () => {
     await withFallback();
     const [unavailable, refused, forced] = [phone('0001'), phone('0002'), phone()];
     const empty = { message: 'Hi', smsFallbackMessage: '{{ nothing }}' };
     const all = [
-      await sends({ ...empty, recipientPhone: unavailable, smsFallbackEnabled: true }),
-      await sends({ ...empty, recipientPhone: refused, sendFallbackSmsOnFailed: true }),
-      await sends({ ...empty, recipientPhone: forced, forceFallback: true }),
+      await send({ ...empty, recipientPhone: unavailable, smsFallbackEnabled: true }),
+      await send({ ...empty, recipientPhone: refused, sendFallbackSmsOnFailed: true }),
+      await send({ ...empty, recipientPhone: forced, forceFallback: true }),
     ];
     for (const messageId of all) {
       expect(await ended(messageId)).toMatchObject({ status: 'failed', errorMessage: 'empty_message' });
@@ -290,10 +290,10 @@ describe('a message without a text to send', () => {
     for (const to of [unavailable, refused, forced]) expect(await sentTo(app, to)).toEqual([]);
   });
 
-  it('does not fall back to SMS: no channel failed', async () => {
+  it('does not fall back to SMS, since no channel failed', async () => {
     await withFallback();
     const to = phone();
-    const messageId = await sends({
+    const messageId = await send({
       message: '{{ nothing }}',
       recipientPhone: to,
       sendFallbackSmsOnFailed: true,
@@ -303,7 +303,7 @@ describe('a message without a text to send', () => {
     expect(await sentTo(app, to)).toEqual([]);
   });
 
-  it('leaves with a file alone', async () => {
+  it('is sent if it has a file', async () => {
     const form = new FormData();
     form.set('file', new Blob(['%PDF-1.4\n%âãÏÓ\n1 0 obj\n<<>>\nendobj\n']), 'a.pdf');
     const upload = await fetch(`${app.url}/api/attachments/upload`, {
@@ -313,13 +313,13 @@ describe('a message without a text to send', () => {
     });
     const { url } = z.object({ url: z.string() }).parse(await upload.json());
     const to = phone();
-    const messageId = await sends({ message: '{{ nothing }}', recipientPhone: to, attachmentUrls: [url] });
+    const messageId = await send({ message: '{{ nothing }}', recipientPhone: to, attachmentUrls: [url] });
     expect(['sent', 'delivered']).toContain((await ended(messageId)).status);
     expect(await sentTo(app, to)).toMatchObject([{ attachments: [{ name: 'a.pdf' }] }]);
   });
 
   it.each(['', '   ', '\n\t', '\u200b', '\u2060\ufeff \u00a0'])(
-    'is refused when it has none as it is accepted: %j',
+    'is refused on intake if it is %j',
     async (message) => {
       for (const [path, fields] of [
         ['/api/messages', { recipientPhone: phone() }],
@@ -334,11 +334,11 @@ describe('a message without a text to send', () => {
     },
   );
 
-  it('is told as the contact got it once the SMS in its place has left', async () => {
+  it('is shown as rendered once its fallback SMS was sent', async () => {
     await withFallback();
     const to = phone('0001');
     const leadId = await createLead(app, workspace.id, { first_name: 'Grace', phones: [to] });
-    const messageId = await sends({ message: 'Hi {{ firstName }}', leadId, smsFallbackEnabled: true });
+    const messageId = await send({ message: 'Hi {{ firstName }}', leadId, smsFallbackEnabled: true });
     const shown = await eventually(async () => {
       const { body } = await api('GET', `/api/messages/${messageId}`);
       return body.fallbackSmsDispatched && body;
@@ -348,7 +348,7 @@ describe('a message without a text to send', () => {
   });
 });
 
-describe('an id in a body that names nothing of the workspace', () => {
+describe("an id in a body that is unknown or another workspace's", () => {
   const listInput = () => ({ name: 'Spring', steps: [{ message: 'Hi' }] });
   const message = () => ({ message: 'Hi', recipientPhone: phone() });
   const BODIES: [field: string, method: string, path: string, body: (id: unknown) => object][] = [
@@ -388,36 +388,39 @@ describe('an id in a body that names nothing of the workspace', () => {
     ['replyId', 'POST', '/api/knowledge-base/auto-replies', (replyId) => ({ replyId, action: 'reject' })],
   ];
 
-  it.each(BODIES)('is a 400 that names it or a 404: %s of %s %s', async (field, method, path, body) => {
-    const stranger = await createWorkspace(app);
-    const theirs = [
-      await createLine(app, stranger.id),
-      await createLead(app, stranger.id, { phones: [phone()] }),
-    ];
-    const campaign = await api('POST', '/api/campaigns', { name: 'Mine', steps: [{ message: 'Hi' }] });
-    const target = path.replace('{id}', campaign.body.campaign._id);
-    for (const unknown of [
-      ...theirs,
-      newId(),
-      '',
-      ' ',
-      'nonsense',
-      '__proto__',
-      "' or 1=1 --",
-      '０'.repeat(24),
-      {},
-      [],
-      7,
-      true,
-    ]) {
-      const { status, body: answer } = await api(method, target, body(unknown));
-      expect([400, 404], `${JSON.stringify(unknown)}: ${JSON.stringify(answer)}`).toContain(status);
-      if (status === 400) expect(JSON.stringify(answer), JSON.stringify(unknown)).toContain(field);
-    }
-  });
+  it.each(BODIES)(
+    'gets a 404, or a 400 that names the field: %s of %s %s',
+    async (field, method, path, body) => {
+      const stranger = await createWorkspace(app);
+      const theirs = [
+        await createLine(app, stranger.id),
+        await createLead(app, stranger.id, { phones: [phone()] }),
+      ];
+      const campaign = await api('POST', '/api/campaigns', { name: 'Mine', steps: [{ message: 'Hi' }] });
+      const target = path.replace('{id}', campaign.body.campaign._id);
+      for (const unknown of [
+        ...theirs,
+        newId(),
+        '',
+        ' ',
+        'nonsense',
+        '__proto__',
+        "' or 1=1 --",
+        '０'.repeat(24),
+        {},
+        [],
+        7,
+        true,
+      ]) {
+        const { status, body: answer } = await api(method, target, body(unknown));
+        expect([400, 404], `${JSON.stringify(unknown)}: ${JSON.stringify(answer)}`).toContain(status);
+        if (status === 400) expect(JSON.stringify(answer), JSON.stringify(unknown)).toContain(field);
+      }
+    },
+  );
 });
 
-describe('names and values of fields', () => {
+describe('fields', () => {
   it.each([
     [
       'subject',
@@ -435,11 +438,11 @@ describe('names and values of fields', () => {
     ],
     ['correlationId', { message: 'Hi', recipientPhone: '+14155550123', correlationId: 'a\u001b[2J' }],
     ['recipientName', { message: 'Hi', recipientPhone: '+14155550123', recipientName: 'a\0b' }],
-  ])('that cannot be taken are refused by name: %s', async (path, body) => {
+  ])('with invalid characters are refused by name: %s', async (path, body) => {
     expect(await api('POST', '/api/messages', body)).toMatchObject(refuses(path));
   });
 
-  it('that would set the prototype of what they stand in are no JSON', async () => {
+  it('that would set a prototype make the JSON invalid', async () => {
     for (const [path, body] of [
       [
         '/api/messages',
@@ -456,12 +459,12 @@ describe('names and values of fields', () => {
     ['leads.0.customFields.city', { customFields: { city: 'a\u0007' } }],
     ['leads.0.customFields.a\tb', { customFields: { 'a\tb': 'x' } }],
     ['leads.0.customFields', { customFields: { 'a\0': 'x' } }],
-  ])('of a lead, too: %s', async (path, lead) => {
+  ])('of a lead with invalid characters are refused by name: %s', async (path, lead) => {
     const leads = [{ phone: phone(), ...lead }];
     expect(await api('POST', '/api/leads', { leads })).toMatchObject(refuses(path));
   });
 
-  it('are the own ones of a lead, whatever they are called', async () => {
+  it('of a lead may have any name without exposing object properties', async () => {
     const { body: list } = await api('POST', '/api/lists', { name: 'Odd' });
     const listId: string = list.list._id;
     const [to, other] = [phone(), phone()];
@@ -476,8 +479,8 @@ describe('names and values of fields', () => {
     expect(csv.body).not.toMatch(/function|native code/);
 
     const message = '[{{ customFields.constructor }}{{ customFields.valueOf }}{{ customFields.__proto__ }}]';
-    await sends({ message, leadId: body.leads.find(({ phone }: { phone: string }) => phone === to)._id });
-    await sends({ message, leadId: body.leads.find(({ phone }: { phone: string }) => phone === other)._id });
+    await send({ message, leadId: body.leads.find(({ phone }: { phone: string }) => phone === to)._id });
+    await send({ message, leadId: body.leads.find(({ phone }: { phone: string }) => phone === other)._id });
     await eventually(async () => (await sentTo(app, other)).length === 1);
     expect((await sentTo(app, to)).map(({ text }) => text)).toEqual(['[Brunel]']);
     expect((await sentTo(app, other)).map(({ text }) => text)).toEqual(['[]']);

@@ -34,12 +34,12 @@ afterAll(async () => {
 
 const ENDS = ['before', 'during', 'after', 'canceled'] as const;
 
-/** Scenarios that are being started. */
+/** How many scenarios start at the same time. */
 const AT_ONCE = 6;
 
 interface Desk {
   workspaceId: string;
-  /** Whose workflow it is: the workspace, or an agency. */
+  /** The owner of the workflow: the workspace or its agency. */
   owner: string;
   lineId: string;
   api: ApiClient;
@@ -53,7 +53,7 @@ const mailsTo = async (to: string) =>
 const provisioningOf = (lineId: string, status: string) =>
   db(z.boolean(), sql.fragment`select provisioning_status = ${status} value from lines where id = ${lineId}`);
 
-/** What gives each kind of workflow something to do. @returns whether all of it is done, and nothing twice. */
+/** Gives each kind of workflow some work. @returns a check that all of it is done, and nothing twice. */
 const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
   async linePacer({ api }) {
     const recipients = [phone(), phone(), phone()];
@@ -217,7 +217,7 @@ const REQUEST = { channelType: 'imessage', firstName: 'Dana', lastName: 'Line' }
 
 const photo = (name: string) => ({ name: `${name}.png`, contentType: 'image/png', base64: 'iVBORw0KGgo=' });
 
-/** @throws when something happened twice. */
+/** A check that every count is 1. @throws if something happened twice. */
 function once<T>(subjects: T[], countOf: (subject: T) => Promise<number>): IsDone {
   return async () => {
     const counts = await Promise.all(subjects.map(countOf));
@@ -240,7 +240,7 @@ async function start(type: string, step?: Step): Promise<{ desk: Desk; isDone: I
   return { desk, isDone: await scenario(desk) };
 }
 
-/** As if all that workflows wait for had come: the sweep finds whoever does not look by itself. */
+/** Makes every workflow overdue and runs the sweep. */
 async function sweep(): Promise<void> {
   await withSystem(app.pools, (system) =>
     system.query(sql.type(z.unknown())`
@@ -249,14 +249,14 @@ async function sweep(): Promise<void> {
   await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
 }
 
-describe('a workflow that is terminated at any of its steps, or whose activity is paused', () => {
-  it('is begun again by the sweep, and does what it was to do, once', async () => {
-    const wholes = await Promise.all(
+describe('a workflow that is terminated or paused at any of its steps', () => {
+  it('is started again by the sweep and completes its work once', async () => {
+    const uninterrupted = await Promise.all(
       Object.keys(SCENARIOS).map(async (type) => ({ type, ...(await start(type)) })),
     );
-    await Promise.all(wholes.map(({ isDone }) => eventually(isDone, 60_000)));
+    await Promise.all(uninterrupted.map(({ isDone }) => eventually(isDone, 60_000)));
 
-    const runs = wholes.flatMap(({ type, desk }) =>
+    const runs = uninterrupted.flatMap(({ type, desk }) =>
       Array.from({ length: terminator.countOf(type, desk.owner) }, (_, index) => index + 1).flatMap(
         (activity) =>
           (activity <= 2 ? [...ENDS, 'paused' as const] : ENDS).map((when) => ({
@@ -275,7 +275,7 @@ describe('a workflow that is terminated at any of its steps, or whose activity i
       await Promise.all(
         [...left].map(async (run) => {
           const { type, step, desk } = run;
-          // Some do in one round what another time takes two.
+          // Some workflows need fewer activities this time.
           const isOver =
             terminator.isDone(type, desk.owner) || terminator.countOf(type, desk.owner) < step.activity;
           if (isOver && (await run.isDone())) left.delete(run);

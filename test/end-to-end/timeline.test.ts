@@ -59,7 +59,7 @@ const reaches = (of: World, id: string, type: string) =>
     const found = await timeline(of, id);
     return typesOf(found).includes(type) && found;
   });
-/** What the message waits for, once it is this. It is the `holdReason` of the message, where that has one. */
+/** Waits until the message waits for a reason. @returns `waitingFor`. */
 async function waits(of: World, id: string, reason: string) {
   const { waitingFor } = await eventually(async () => {
     const found = await timeline(of, id);
@@ -74,7 +74,7 @@ const update = (statement: ReturnType<typeof sql.fragment>) =>
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 
 describe('the timeline of a message', () => {
-  it('has all that happened, in order, up to the webhooks that were told', async () => {
+  it('lists all events in order, including webhook deliveries', async () => {
     const of = await world();
     const [good, bad] = [await startEndpoint(), await startEndpoint(500)];
     for (const { url } of [good, bad])
@@ -106,7 +106,7 @@ describe('the timeline of a message', () => {
     await Promise.all([good.close(), bad.close()]);
   });
 
-  it('has a fallback, and the SMS in its place', async () => {
+  it('lists a fallback and its SMS', async () => {
     const of = await world();
     await of.api('PATCH', '/api/workspace/fallback-config', { provider: 'simulated' });
     const id = await send(of, { recipientPhone: phone('0001'), smsFallbackEnabled: true });
@@ -118,7 +118,7 @@ describe('the timeline of a message', () => {
     expect(found.events.at(-1).text).toBe('The carrier accepted the SMS.');
   });
 
-  it('has each try, a refusal, and what an outcome turned out to be that the carrier had not told', async () => {
+  it('lists retries, a refusal and a reconciled outcome', async () => {
     const of = await world();
     const [retried, refused, lost] = await Promise.all([
       send(of, { recipientPhone: phone('0003') }),
@@ -139,16 +139,16 @@ describe('the timeline of a message', () => {
     expect(await holdReason(of, retried)).toBe('carrier_retry');
   });
 
-  it('has an attempt that was left open and reconciled', async () => {
+  it('lists an open attempt that was reconciled', async () => {
     const of = await world();
     const id = await send(of, { recipientPhone: phone('0004') });
     await reaches(of, id, 'sent');
-    // As the sender leaves it that was killed before it had asked.
+    // As after a sender was killed before it reconciled the attempt.
     await update(sql.fragment`update attempts set answer_by = started_at where message_id = ${id}`);
     expect(typesOf(await timeline(of, id))).toContain('reconciled');
   });
 
-  it('has when it was scheduled for, and that it was canceled', async () => {
+  it('lists the scheduled time and the cancellation', async () => {
     const of = await world();
     const scheduledDate = inAnHour();
     const id = await send(of, { scheduledDate });
@@ -160,7 +160,7 @@ describe('the timeline of a message', () => {
     expect(found.events[1].data).toEqual({ scheduledDate });
   });
 
-  it('has the rule that moved it, with the time it was moved to', async () => {
+  it('lists the rule that moved the message, with the new time', async () => {
     const of = await world({ daily_new_limit: 1 }, { timezone: 'Europe/Berlin' });
     await reaches(of, await send(of), 'sent');
     const id = await send(of);
@@ -177,7 +177,7 @@ describe('the timeline of a message', () => {
 });
 
 describe('what a message waits for', () => {
-  it('is a cap, a gap, or its send window', async () => {
+  it('can be a cap, a gap or its send window', async () => {
     const hourly = await world({ hourly_new_limit: 0 });
     expect((await waits(hourly, await send(hourly), 'hourly_new_cap')).text).toContain(
       '0 new contacts this hour',
@@ -203,7 +203,7 @@ describe('what a message waits for', () => {
     );
   });
 
-  it('is its line', async () => {
+  it('can be the state of its line', async () => {
     const of = await world();
     const id = await send(of, {
       scheduledDate: new Date(Date.now() + 1500).toISOString(),
@@ -211,7 +211,7 @@ describe('what a message waits for', () => {
     });
     await of.api('PATCH', `/api/lines/${of.lineId}`, { isActive: false });
     await waits(of, id, 'line_inactive');
-    // A message stays with its line whatever becomes of it.
+    // The message stays with its line in all these states.
     const states = {
       payment_missing: { provisioning_status: 'awaiting_payment' },
       line_provisioning: { provisioning_status: 'provisioning' },
@@ -225,21 +225,21 @@ describe('what a message waits for', () => {
     }
   });
 
-  it('is a line that is down', async () => {
+  it('can be a line that is down', async () => {
     const of = await world({ health_status: 'down', health_checked_at: new Date() });
     const id = await send(of, { fromLineId: of.lineId });
     await waits(of, id, 'line_down');
     await eventually(async () => (await holdReason(of, id)) === 'line_down');
   });
 
-  it('is the subscription', async () => {
+  it('can be the subscription', async () => {
     const of = await world();
     const id = await send(of, { scheduledDate: inAnHour() });
     await update(sql.fragment`update workspaces set subscription_status = 'past_due' where id = ${of.id}`);
     await waits(of, id, 'subscription_past_due');
   });
 
-  it('is its campaign', async () => {
+  it('can be its campaign or an earlier step', async () => {
     const of = await world();
     const { body: list } = await of.api('POST', '/api/lists', { name: 'List' });
     await of.api('POST', '/api/leads', {
@@ -274,7 +274,7 @@ describe('what a message waits for', () => {
     ]);
   });
 
-  it('is nothing for a contact who has opted out: the timeline says so', async () => {
+  it('is nothing for a contact who has opted out, which the timeline shows', async () => {
     const of = await world();
     const to = phone();
     await of.api('POST', '/api/opt-outs', { address: to });
@@ -285,7 +285,7 @@ describe('what a message waits for', () => {
     ]);
   });
 
-  it('is the carrier that refuses the credentials, for what it was given and for what follows', async () => {
+  it('can be a carrier that refuses the credentials, also for the following messages', async () => {
     const of = await world();
     const lineId = await createLine(app, of.id, 'sms');
     const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: front.url };
@@ -300,7 +300,7 @@ describe('what a message waits for', () => {
       /^The carrier refuses the credentials of the line \(“20003: Authenticate”\). Connect the line to its carrier again; until then it is tried again in \d+ seconds?.$/,
     );
     expect(await holdReason(of, first)).toBe('credentials_refused');
-    // Each is a round of its own, until the carrier is left alone.
+    // Each message is its own round, until the circuit opens.
     for (let round = 0; round < 4; round++) await reaches(of, await send(of, sms), 'moved');
     const following = await send(of, sms);
     const { until } = await waits(of, following, 'credentials_refused');
@@ -310,9 +310,9 @@ describe('what a message waits for', () => {
   });
 
   it.each([
-    ['any queue', { worker: false }, 'linepace'],
+    ['the main queue', { worker: false }, 'linepace'],
     ['the queue of its carrier', { environment: { WORKER_QUEUES: 'main,webhooks' } }, 'carrier-simulated'],
-  ])('is a worker, when none serves %s', async (_, options, queue) => {
+  ])('can be a worker that serves %s', async (_, options, queue) => {
     const alone = await startTestApp(options);
     const { id, key } = await createWorkspace(alone);
     await createLine(alone, id);

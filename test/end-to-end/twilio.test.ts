@@ -49,7 +49,7 @@ async function withFallback() {
   return { call, callbackUrl: `${app.url}/callbacks/carriers/twilio/${lineId}` };
 }
 
-test("sends fallback SMS by the workspace's account, and believes that account's callbacks about a line elsewhere", async () => {
+test("fallback SMS use the workspace's Twilio account, whose callbacks are accepted for any of its lines", async () => {
   const { call, callbackUrl } = await withFallback();
   const to = phone('0001');
   twilio.quiet = true;
@@ -82,7 +82,7 @@ test("sends fallback SMS by the workspace's account, and believes that account's
   expect(forged.status).toBe(401);
 });
 
-test('never writes again to a number of which Twilio knows the STOP, however it says so', async () => {
+test('a number that Twilio reports as opted out, in a response or a receipt, gets no more messages', async () => {
   const { call } = await withFallback();
   twilio.quiet = true;
   const [late, atOnce] = [phone('0001'), phone('0001')];
@@ -98,7 +98,7 @@ test('never writes again to a number of which Twilio knows the STOP, however it 
   }
 });
 
-test('is not there for a line that has nothing to do with Twilio', async () => {
+test('callbacks of Twilio get a 404 for a line without a Twilio account', async () => {
   const workspace = await createWorkspace(app);
   const lineId = await createLine(app, workspace.id);
   const answer = await twilio.receive(`${app.url}/callbacks/carriers/twilio/${lineId}`, {
@@ -127,7 +127,7 @@ async function withLine() {
   };
 }
 
-test('sends and receives by a line of its own, and sends once when the answer is lost', async () => {
+test('a line at Twilio sends and gets receipts, and sends once even if a response is lost', async () => {
   const { call } = await withLine();
   const [ordinary, lost] = [phone(), phone()];
   twilio.quiet = false;
@@ -148,7 +148,7 @@ describe('calls', () => {
     ({ call: api, callbackUrl, workspaceId } = await withLine());
   });
 
-  /** From the line to a lead, unless said otherwise. */
+  /** Places a call, by default from the line to a lead. */
   const place = (to: string, fields: Partial<PlacedCall> = {}): TwilioCall =>
     twilio.call({
       from: LINE,
@@ -168,7 +168,7 @@ describe('calls', () => {
   const recorded = (number: string) =>
     eventually(async () => (await read(number, '&withRecordingOnly=true'))[0]);
 
-  /** Told one after the other, each twice. */
+  /** Sends the callbacks of a call one after the other, each twice. */
   async function tell(call: TwilioCall, steps: string[]): Promise<void> {
     for (const step of steps.flatMap((name) => [name, name])) {
       expect(step === 'recording' ? await call.tellRecording() : await call.tell(step)).toBe(200);
@@ -180,7 +180,7 @@ describe('calls', () => {
     ['with the recording before the end', ['initiated', 'ringing', 'in-progress', 'recording', 'completed']],
     ['with the recording before all else', ['recording', 'completed', 'ringing', 'in-progress', 'initiated']],
     ['backwards', ['completed', 'recording', 'in-progress', 'ringing', 'initiated']],
-  ])('are the same records when they are told of %s', async (_, steps) => {
+  ])('become the same records if their callbacks arrive %s', async (_, steps) => {
     const to = phone();
     await tell(place(to), steps);
     const call = await recorded(to);
@@ -226,7 +226,7 @@ describe('calls', () => {
     expect(await recorded(to)).toMatchObject({ status: 'billed' });
   });
 
-  it('have their recording although its callbacks and the first of the call come at the same moment', async () => {
+  it('have their recording even if its callback and the first of the call arrive simultaneously', async () => {
     const tos = Array.from({ length: 30 }, () => phone());
     const calls = tos.map((to) => place(to));
     const answers = calls.flatMap((call) => [call.tellRecording(), call.tell('completed')]);
@@ -234,7 +234,7 @@ describe('calls', () => {
     for (const to of tos) await recorded(to);
   });
 
-  it('take the recording that their end tells of, once', async () => {
+  it('store a recording once that two callbacks name', async () => {
     const to = phone();
     const call = place(to);
     const { recordingSid: RecordingSid } = call;
@@ -245,18 +245,21 @@ describe('calls', () => {
     expect(await files(to)).toHaveLength(1);
   });
 
-  it.each(['busy', 'no-answer', 'failed', 'canceled'])('that end as %s have failed', async (status) => {
-    const to = phone();
-    const call = place(to);
-    await tell(call, [status, 'ringing']);
-    expect(await call.tellRecording('absent', { RecordingUrl: '', ErrorCode: '16101' })).toBe(200);
-    const [record] = await read(to);
-    expect(record).toMatchObject({ status: 'failed', hangupCause: status, recordingUrl: null });
-    expect(record).not.toHaveProperty('answeredAt');
-    expect(await files(to)).toEqual([]);
-  });
+  it.each(['busy', 'no-answer', 'failed', 'canceled'])(
+    'that end as %s become failed without a recording',
+    async (status) => {
+      const to = phone();
+      const call = place(to);
+      await tell(call, [status, 'ringing']);
+      expect(await call.tellRecording('absent', { RecordingUrl: '', ErrorCode: '16101' })).toBe(200);
+      const [record] = await read(to);
+      expect(record).toMatchObject({ status: 'failed', hangupCause: status, recordingUrl: null });
+      expect(record).not.toHaveProperty('answeredAt');
+      expect(await files(to)).toEqual([]);
+    },
+  );
 
-  it('that a lead makes are found by its number, though only their end is told of', async () => {
+  it('from a lead are found by its number even if only their end is reported', async () => {
     const from = phone();
     expect(await place(LINE, { from, direction: 'inbound' }).tell('completed')).toBe(200);
     expect(await read(from)).toMatchObject([
@@ -264,7 +267,7 @@ describe('calls', () => {
     ]);
   });
 
-  it('say why there is no recording, at once, when it is too large', async () => {
+  it('report at once that a recording is too large', async () => {
     const to = phone();
     await tell(place(to, { recordingBytes: 101 * 1024 * 1024 }), ['recording', 'completed']);
     const call = await eventually(async () => {
@@ -278,7 +281,7 @@ describe('calls', () => {
     expect(await files(to)).toEqual([{ status: 'failed', tries: 1 }]);
   });
 
-  it('are believed of the account alone, and only at its own addresses', async () => {
+  it('are accepted from the account only, and recordings only from its own addresses', async () => {
     const to = phone();
     const call = place(to);
     const fields = { CallSid: call.sid, CallStatus: 'completed', From: LINE, To: to };

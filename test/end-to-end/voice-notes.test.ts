@@ -36,7 +36,7 @@ async function send(attachmentUrls: string[], fields = {}): Promise<{ id: string
 const accepted = ({ to }: { to: string }): Promise<SentMessage> =>
   eventually(async () => (await sentTo(app, to))[0]);
 
-/** The file that the carrier was told to fetch for an upload. */
+/** @returns the voice note that the carrier fetches for an upload. */
 async function noteOf(upload: string): Promise<Buffer> {
   const links = createSignedLinks(app.config.publicUrl, createSigner(app.config.signingKeys));
   const attachmentId = voiceNoteId(links.openUnverified(upload)?.attachmentId ?? '');
@@ -47,8 +47,8 @@ async function noteOf(upload: string): Promise<Buffer> {
   return Buffer.from(await answer.arrayBuffer());
 }
 
-/** Of the `desc` chunk of a Core Audio file. */
-const described = (caf: Buffer) => ({
+/** The format in the `desc` chunk of a Core Audio file. */
+const formatOf = (caf: Buffer) => ({
   magic: caf.toString('latin1', 0, 4),
   codec: caf.toString('latin1', 28, 32),
   channels: caf.readUInt32BE(44),
@@ -57,7 +57,7 @@ const described = (caf: Buffer) => ({
 const native = { magic: 'caff', codec: 'opus', channels: 1 };
 
 describe('voice notes', () => {
-  it('are sent in their native form, mono Opus in a Core Audio file, made once for all messages', async () => {
+  it('are sent as mono Opus in a Core Audio file, converted once for all messages', async () => {
     const url = await uploaded(app, workspace.key, tone);
     const messages = await Promise.all([
       send([url]),
@@ -71,15 +71,15 @@ describe('voice notes', () => {
       [{ name: 'Our offer.caf', contentType: 'audio/x-caf', voiceNote: true }],
     ]);
     const note = await noteOf(url);
-    expect(described(note)).toEqual(native);
+    expect(formatOf(note)).toEqual(native);
     expect(note.length).toBeLessThan(tone.content.length);
 
     const again = await uploaded(app, workspace.key, { name: 'native.caf', content: note });
     await accepted(await send([again]));
-    expect(described(await noteOf(again))).toEqual(native);
+    expect(formatOf(await noteOf(again))).toEqual(native);
   });
 
-  it('fail their message with a reason when the file is no audio', async () => {
+  it('fail their message with a reason if the file is not audio', async () => {
     const broken = await uploaded(app, workspace.key, {
       name: 'broken.mp3',
       content: Buffer.alloc(20_000, 'not audio'),
@@ -93,7 +93,7 @@ describe('voice notes', () => {
     expect(await sentTo(app, to)).toEqual([]);
   });
 
-  it('are made of audio only, and for iMessage only', async () => {
+  it('are made from audio only and for iMessage only', async () => {
     const [audio, picture] = [
       await uploaded(app, workspace.key, tone),
       await uploaded(app, workspace.key, { name: 'a.png', content: PNG }),
@@ -107,7 +107,7 @@ describe('voice notes', () => {
     expect(sms.attachments).toEqual([{ name: 'hello.wav', contentType: 'audio/wav', voiceNote: false }]);
   });
 
-  it('do not hold up what else the line has to send for long', async () => {
+  it('do not block the other messages of their line', async () => {
     const slow = await send([await uploaded(app, workspace.key, { ...tone, content: wav(30, 48_000) })]);
     const plain = await send([], { message: 'plain', voiceNote: false });
     await Promise.all([accepted(slow), accepted(plain)]);

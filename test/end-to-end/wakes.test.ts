@@ -17,9 +17,9 @@ let database: TestDatabase;
 let pools: Pools;
 let workspaceId: string;
 const signals: string[] = [];
-/** With the names of the signals. */
-const named: string[] = [];
-/** What a signal does, beside being noted. */
+/** The workflow ids with the names of the signals. */
+const namedSignals: string[] = [];
+/** Called for every signal, after it is recorded. */
 let onSignal = (_workflowId: string): void => {};
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ beforeAll(async () => {
     waker: {
       wake(workflowId, _workspaceId, signal) {
         signals.push(workflowId);
-        named.push(`${workflowId} ${signal}`);
+        namedSignals.push(`${workflowId} ${signal}`);
         onSignal(workflowId);
       },
     },
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   signals.length = 0;
-  named.length = 0;
+  namedSignals.length = 0;
   onSignal = () => {};
   await systemDb(pools).query(sql.type(NoRows)`delete from workflow_wakes`);
 });
@@ -61,7 +61,7 @@ const stored = async (): Promise<string[]> => [
 const inAnHour = (): Date => new Date(Date.now() + 3_600_000);
 
 describe('a transaction', () => {
-  it('signals after its commit whom it woke, once each, and only who would not look in time by himself', async () => {
+  it('signals each workflow it wakes once after the commit, unless that is due to look anyway', async () => {
     await request('busy:1');
     await rest('idle:1', inAnHour());
     signals.length = 0;
@@ -76,28 +76,28 @@ describe('a transaction', () => {
     expect(signals.toSorted()).toEqual(['idle:1', 'new:1']);
   });
 
-  it('tells every fact, and of work that is due only whoever would not look in time', async () => {
+  it('sends every fact, but due work only to workflows that would not look in time', async () => {
     await request('line-pacer:busy');
     await rest('line-pacer:idle', null);
-    named.length = 0;
+    namedSignals.length = 0;
     await tenant(async (db) => {
       for (const id of ['line-pacer:busy', 'line-pacer:idle']) {
         wake(db, id, new Date(), 'messagesDue');
         wake(db, id, new Date(), 'messagesDue');
       }
     });
-    expect(named).toEqual(['line-pacer:idle messagesDue']);
-    named.length = 0;
+    expect(namedSignals).toEqual(['line-pacer:idle messagesDue']);
+    namedSignals.length = 0;
     await tenant(async (db) => {
       wake(db, 'line-pacer:busy', new Date(), 'messagesDue');
       wake(db, 'line-pacer:busy', new Date(), 'lineChanged');
       wake(db, 'line-pacer:busy', new Date(), 'lineChanged');
       wake(db, 'line-pacer:busy', new Date(), 'connected');
     });
-    expect(named).toEqual(['line-pacer:busy lineChanged', 'line-pacer:busy connected']);
+    expect(namedSignals).toEqual(['line-pacer:busy lineChanged', 'line-pacer:busy connected']);
   });
 
-  it('wakes nobody when it is rolled back', async () => {
+  it('wakes no workflow if it is rolled back', async () => {
     const failing = tenant(async (db) => {
       wake(db, 'rolled-back:1', new Date(), 'messagesDue');
       throw new Error('on purpose');
@@ -106,7 +106,7 @@ describe('a transaction', () => {
     expect([signals, await stored()]).toEqual([[], []]);
   });
 
-  it('wakes nobody of a part that is rolled back, and whom the rest of it wakes', async () => {
+  it('wakes only the workflows of the parts that are not rolled back', async () => {
     await tenant(async (db) => {
       await savepoint(db, async (inner) => {
         wake(inner, 'undone:1', new Date(), 'messagesDue');
@@ -119,7 +119,7 @@ describe('a transaction', () => {
     expect(signals.toSorted()).toEqual(['kept:1', 'outer:1']);
   });
 
-  it('wakes, when it is repeated, whom its last run wakes', async () => {
+  it('wakes only the workflows of its last run if it is retried', async () => {
     let runs = 0;
     await tenant(async (db) => {
       runs += 1;
@@ -130,7 +130,7 @@ describe('a transaction', () => {
     expect([signals, await stored()]).toEqual([['run:3'], ['run:3']]);
   });
 
-  it('across workspaces wakes the workflows of each, and takes along the row of a line that moves', async () => {
+  it("across workspaces wakes the workflows of each, and moves the wake of a line's pacer with its line", async () => {
     const other = newWorkspaceId();
     await systemDb(pools).query(sql.type(NoRows)`
       insert into workspaces (id, name, timezone, country) values (${other}, 'Test', 'UTC', 'US')`);
@@ -144,7 +144,7 @@ describe('a transaction', () => {
     await withTenant(pools, other, async (db) => wake(db, 'line-pacer:1', new Date(), 'messagesDue'));
   });
 
-  it('never waits for another one that wakes the same workflows in another order', async () => {
+  it('causes no deadlock with others that wake the same workflows in another order', async () => {
     const ids = Array.from({ length: 20 }, (_, index) => `line-pacer:${index}`);
     const before = await deadlocks();
     await Promise.all(
@@ -164,7 +164,7 @@ const deadlocks = (): Promise<number> =>
     select deadlocks from pg_stat_database where datname = current_database()`);
 
 describe('a decision', () => {
-  it('says to look again when somebody asked while it was made, and not when nobody did', async () => {
+  it('lets the workflow look again only if a request came meanwhile', async () => {
     const look = (during: () => Promise<void>) =>
       decide(pools, workspaceId, 'drip-drainer:1', async () => {
         await during();
@@ -174,13 +174,13 @@ describe('a decision', () => {
     expect(undisturbed.nextAt?.getTime()).toBeGreaterThan(Date.now());
     const disturbed = await look(() => request('drip-drainer:1'));
     expect(disturbed.nextAt?.getTime()).toBeLessThanOrEqual(Date.now());
-    // A request for later than the look that is decided on changes nothing.
+    // A request for a time after the next look changes nothing.
     await look(async () => {});
     const early = await look(() => request('drip-drainer:1', new Date(Date.now() + 2 * 3_600_000)));
     expect(early.nextAt?.getTime()).toBeGreaterThan(Date.now());
   });
 
-  it('ends nothing that somebody asked for meanwhile, and leaves no row of what has ended', async () => {
+  it('does not end a workflow that was requested meanwhile, and deletes the row of one that ends', async () => {
     await request('ai-draft:1');
     const asked = await decide(pools, workspaceId, 'ai-draft:1', async () => {
       await request('ai-draft:1');
@@ -192,7 +192,7 @@ describe('a decision', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('is not confused by a row that was deleted and made anew while it was made', async () => {
+  it('recognizes a row that was deleted and inserted again meanwhile', async () => {
     await request('ai-draft:2');
     const late = await decide(pools, workspaceId, 'ai-draft:2', async () => {
       await rest('ai-draft:2', null, true);
@@ -203,9 +203,9 @@ describe('a decision', () => {
   });
 });
 
-describe('a request to a workflow that is at work', () => {
+describe('a request to a workflow that is working', () => {
   const id = 'webhook-dispatcher:1';
-  /** A transaction that adds work and has written its wakes, and is committed when the test says so. */
+  /** A transaction that has added work and written its wakes, and commits on `commit`. */
   async function addingWork() {
     const written = Promise.withResolvers<void>();
     const { promise: committing, resolve: commit } = Promise.withResolvers<void>();
@@ -232,7 +232,7 @@ describe('a request to a workflow that is at work', () => {
     return { nextAt: rowCount > 0 ? new Date() : null };
   };
 
-  it('waits for no other, and signals it once', async () => {
+  it('waits for no other request and signals the workflow once', async () => {
     await request(id);
     const others = [await addingWork(), await addingWork()];
     await tenant(async (db) => wakeUnlessDue(db, id, new Date(), 'deliveriesDue'));
@@ -241,7 +241,7 @@ describe('a request to a workflow that is at work', () => {
     expect(await tenant(takeWork)).toMatchObject({ nextAt: expect.any(Date) });
   });
 
-  it('is found though it is committed after the look that the workflow would rest by', async () => {
+  it('is found by the second look even if it commits after the first', async () => {
     await request(id);
     const adding = await addingWork();
     let looks = 0;
@@ -251,12 +251,12 @@ describe('a request to a workflow that is at work', () => {
       return look;
     });
     expect([looks, nextAt?.getTime()]).toEqual([2, expect.any(Number)]);
-    // The workflow is at work again, and nobody has to wake it.
+    // The workflow is working again and need not be woken.
     await tenant(async (db) => wakeUnlessDue(db, id, new Date(), 'deliveriesDue'));
     expect(signals).toEqual([id]);
   });
 
-  it('is found by the sweep when the workflow dies before that second look', async () => {
+  it('is found by the sweep if the workflow dies before its second look', async () => {
     const claimed = async () => {
       await systemDb(pools).query(sql.type(NoRows)`
         update workflow_wakes set sweep_at = sweep_at - interval '1 minute' where sweep_at < 'infinity'`);
@@ -274,13 +274,13 @@ test.each([
   ['every request is written', { wake, decide }],
   ['requests are written while it rests', { wake: wakeUnlessDue, decide: decideToRest }],
 ])(
-  'loses no work that comes while workflows decide, and signals at most once for each (%s)',
+  'no work is lost that arrives while workflows decide, with at most one signal each (%s)',
   async (_, protocol: { wake: typeof wake; decide: typeof decideToRest }) => {
     const id = (n: number): string => `drip-drainer:${n}`;
     const WORKFLOWS = 5;
     const running = new Map<string, Promise<void>>();
     const woken = new Set<string>();
-    /** As a workflow: rounds until one rests, and another if it was signalled meanwhile. */
+    /** Acts as a workflow: runs rounds until it may rest, and once more if it was signaled meanwhile. */
     async function work(workflowId: string): Promise<void> {
       for (woken.add(workflowId); woken.has(workflowId);) {
         woken.delete(workflowId);
@@ -335,7 +335,7 @@ describe('the sweep', () => {
   const claimed = async (limit: number): Promise<string[]> =>
     (await claimOverdue(systemDb(pools), limit)).map(({ workflowId }) => workflowId).toSorted();
 
-  it('comes to every workflow, however many that cannot be woken are overdue for longer', async () => {
+  it('reaches every overdue workflow, even behind many that cannot be woken', async () => {
     for (let n = 0; n < 6; n += 1) await overdue(`stuck:${n}`, `${60 + n} minutes`);
     await overdue('fresh:1', '1 minute');
     const first = [...(await claimed(3)), ...(await claimed(3))];
@@ -344,7 +344,7 @@ describe('the sweep', () => {
     expect(await claimed(3)).toEqual([]);
   });
 
-  it('knows which signal was lost, until the workflow has looked', async () => {
+  it('repeats the lost signal until the workflow has looked', async () => {
     const lost = async () => {
       await systemDb(pools).query(sql.type(NoRows)`
         update workflow_wakes set wake_at = now() - interval '1 minute', sweep_at = now() - interval '1 minute'`);
@@ -356,14 +356,14 @@ describe('the sweep', () => {
     expect(await lost()).toEqual([null]);
   });
 
-  it('leaves alone what is idle, what is not due, and what has just been woken', async () => {
+  it('skips workflows that are idle, not due or just woken', async () => {
     await rest('idle:1', null);
     await rest('later:1', inAnHour());
     await request('now:1');
     expect(await claimed(10)).toEqual([]);
   });
 
-  it('shares what is overdue with another sweep at the same moment', async () => {
+  it('shares the overdue workflows with a simultaneous sweep', async () => {
     for (let n = 0; n < 10; n += 1) await overdue(`stuck:${n}`, '5 minutes');
     const both = await Promise.all([claimed(10), claimed(10)]);
     expect(both.flat().toSorted()).toEqual(Array.from({ length: 10 }, (_, n) => `stuck:${n}`));

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 test(
-  'records what a crash cut short as interrupted, and never sends it again',
+  'a delivery that a crash cuts short is recorded as interrupted and never sent again',
   { timeout: 90_000 },
   async () => {
     const workspace = await createWorkspace(app);
@@ -34,7 +34,7 @@ test(
       startProcess('api/server.ts', app.config, port),
     ]);
 
-    // One delivery under way in the worker, and one in the API: a ping that somebody waits for.
+    // One delivery in flight in the worker, and one in the API: a ping that the caller waits for.
     await send();
     await eventually(async () => target.received.length === 1);
     const ping = apiClient(`http://localhost:${port}`, workspace.key)('POST', `${path}/health-check`).catch(
@@ -46,7 +46,7 @@ test(
 
     target.behave(204);
     await app.startWorker();
-    // Asked of the database: the API limits how often one may ask.
+    // Polls the database, since the API limits reads.
     await eventually(
       () =>
         systemDb(app.pools).exists(
@@ -66,7 +66,7 @@ test(
     }
     expect(target.received).toHaveLength(2);
 
-    // What comes after the crash is delivered, and what was interrupted still is not.
+    // Later events are delivered; the interrupted ones are still not repeated.
     await send();
     await eventually(async () => target.received.length === 3);
     expect(new Set(target.received.map(({ headers }) => headers['x-svc-delivery-id'])).size).toBe(3);

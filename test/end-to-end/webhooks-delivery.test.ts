@@ -28,7 +28,7 @@ async function endpoint(...options: Parameters<typeof startEndpoint>): Promise<E
   return started;
 }
 
-/** A workspace with a line, for each test its own: what one leaves under way is not the next one's matter. */
+/** Creates a workspace with a line. Each test has its own, so that deliveries in flight do not affect the next. */
 async function tenant(): Promise<{
   id: string;
   call: ApiClient;
@@ -65,7 +65,7 @@ const arrivals = (target: Endpoint, count: number): Promise<Received[]> =>
   eventually(async () => target.received.length >= count && target.received);
 
 describe('events', () => {
-  it('carry what their schemas say, to every subscriber in parallel, signed', async () => {
+  it('match their schemas and reach every subscriber in parallel, signed', async () => {
     const { id, call, send } = await tenant();
     const leadId = await createLead(app, id, { phones: ['+12025550199'] });
     const [one, two] = [await endpoint(), await endpoint()];
@@ -90,7 +90,7 @@ describe('events', () => {
     };
     for (const delivery of received) {
       const { event } = delivery.json as { event: keyof typeof EVENT_PAYLOADS };
-      // Equal, so that nothing is there that the schema does not tell of.
+      // Equal, so that there is no field beyond the schema.
       expect(EVENT_PAYLOADS[event].parse(delivery.json)).toEqual(delivery.json);
       verify(delivery, first.secret);
       expect(delivery.headers['x-svc-event']).toBe(event);
@@ -128,7 +128,7 @@ describe('events', () => {
     await eventually(async () => (await call('GET', second.path)).body.webhook.lastSuccessAt !== null);
   });
 
-  it('are not retried when they fail; failures are counted and logged', async () => {
+  it('are not retried after a failure, which is counted and logged', async () => {
     const { call, send } = await tenant();
     const target = await endpoint(500);
     const hook = await register(call, target.url);
@@ -156,7 +156,7 @@ describe('events', () => {
   });
 });
 
-test('delivers what is committed after later events, and what an inactive webhook has kept for long', async () => {
+test('deliveries that are committed late or held by an inactive webhook are not skipped', async () => {
   const { id: workspaceId, call, send } = await tenant();
   const [target, paused] = [await endpoint(), await endpoint()];
   const hook = await register(call, target.url);
@@ -176,7 +176,7 @@ test('delivers what is committed after later events, and what an inactive webhoo
   const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000);
   await send();
   await arrivals(target, 1);
-  // The dispatcher has come further than these already.
+  // The dispatcher has already passed these.
   await insertDelivery(hook.id, minutesAgo(1));
   await insertDelivery(other.id, minutesAgo(20 * 24 * 60));
   await call('PATCH', other.path, { isActive: true });
@@ -184,7 +184,7 @@ test('delivers what is committed after later events, and what an inactive webhoo
   await arrivals(paused, 1);
 });
 
-test('lists what was delivered newest first, however close together', async () => {
+test('deliveries are listed newest first even within a millisecond', async () => {
   const { call } = await tenant();
   const target = await endpoint();
   const hook = await register(call, target.url, ['message.failed']);
@@ -202,8 +202,8 @@ test('lists what was delivered newest first, however close together', async () =
   expect(logged).toEqual(failed.toReversed());
 });
 
-describe('replay', () => {
-  it('sends the stored body byte for byte to the present URL with the present secret, and points at the original', async () => {
+describe('a replay', () => {
+  it('sends the identical body to the current URL with the current secret, and names the original', async () => {
     const { call, send } = await tenant();
     const [before, after] = [await endpoint(500), await endpoint()];
     const hook = await register(call, before.url);
@@ -251,7 +251,7 @@ describe('replay', () => {
     expect(entries.find(({ id }: { id: string }) => id === originalId)).not.toHaveProperty('isReplayOf');
   });
 
-  it('answers 502 when the endpoint fails, 404 for what is not there, 409 while inactive', async () => {
+  it('returns 502 if the endpoint fails, 404 for an unknown delivery and 409 while the webhook is inactive', async () => {
     const { call, send } = await tenant();
     const target = await endpoint();
     const [hook, other] = [
@@ -275,14 +275,14 @@ describe('replay', () => {
   });
 });
 
-describe('a webhook that is switched off', () => {
-  it('gets nothing more; what waited goes out when it is on again, events in between do not', async () => {
+describe('an inactive webhook', () => {
+  it('gets nothing, and once active again its pending deliveries but not the events in between', async () => {
     const { call, send } = await tenant();
     const target = await endpoint(hang);
     const watcher = await endpoint();
     const hook = await register(call, target.url);
     await register(call, watcher.url);
-    // More than are sent side by side: the rest waits.
+    // More than are sent in parallel, so that the rest waits.
     for (let index = 0; index < 11; index += 1) await send();
     await arrivals(watcher, 11);
     await eventually(async () => target.open() === 8);
@@ -292,7 +292,7 @@ describe('a webhook that is switched off', () => {
 
     const taken = target.received.length;
     expect(taken).toBe(8);
-    // Room for more: were it still on, the next ones would come.
+    // An active webhook would get its next deliveries now.
     target.behave(204);
     target.drop();
     await eventually(async () => target.open() === 0);
@@ -307,7 +307,7 @@ describe('a webhook that is switched off', () => {
     expect(new Set(events).size).toBe(12);
   });
 
-  it('is sent nothing more when it is deleted, and its log is gone with it', async () => {
+  it('gets nothing more after it is deleted with its log', async () => {
     const { call, send } = await tenant();
     const target = await endpoint(hang);
     const hook = await register(call, target.url);
@@ -342,7 +342,7 @@ describe('hanging endpoints', () => {
     expect(Date.now() - started).toBeLessThan(3000);
     expect(black.open()).toBe(160);
 
-    // The hanging ones are failures in the end, after their 10 seconds.
+    // The hanging deliveries fail after 10 seconds.
     await eventually(async () =>
       systemDb(app.pools).exists(sql.type(z.unknown())`
         select from webhook_deliveries where workspace_id = ${stuck.id} and webhook_id = ${first.id} and success = false`),

@@ -38,8 +38,8 @@ async function register(url: string, fields: object = {}, by = call) {
   };
 }
 
-describe('managing webhooks', () => {
-  it('registers, shows the secret once, changes, lists and deletes', async () => {
+describe('webhooks', () => {
+  it('are registered with a secret that is shown once, changed, listed and deleted', async () => {
     const hook = await register('http://127.0.0.1:9/a', {
       name: 'CRM',
       events: ['message.sent', 'message.sent', 'message.reply'],
@@ -86,7 +86,7 @@ describe('managing webhooks', () => {
     expect((await call('DELETE', hook.path)).status).toBe(404);
   });
 
-  it('answers a repeated registration with the same secret, which is nowhere in the database as it is', async () => {
+  it('are registered once per Idempotency-Key with the same secret, which is never stored in clear', async () => {
     const input = { url: 'http://127.0.0.1:9/', events: ['message.sent'] };
     const headers = { 'idempotency-key': 'register-1' };
     const first = await call('POST', '/api/webhooks', input, headers);
@@ -103,7 +103,7 @@ describe('managing webhooks', () => {
     expect(stored.join()).not.toContain(first.body.secret);
   });
 
-  it('lists in pages, newest first', async () => {
+  it('are listed in pages, newest first', async () => {
     const own = await createWorkspace(app);
     const ownCall = apiClient(app.url, own.key);
     const ids = [];
@@ -123,7 +123,7 @@ describe('managing webhooks', () => {
     ['http://user:secret@example.com/', 'URL_NOT_ALLOWED'],
     ['ftp://example.com/', 'VALIDATION_ERROR'],
     ['not a url', 'VALIDATION_ERROR'],
-  ])('refuses %s at registration and at change', async (url, code) => {
+  ])('cannot be registered with or changed to the URL %s', async (url, code) => {
     const { path } = await register('http://127.0.0.1:9/');
     const created = await call('POST', '/api/webhooks', { url, events: ['message.sent'] });
     const changed = await call('PATCH', path, { url });
@@ -138,12 +138,12 @@ describe('managing webhooks', () => {
     { url: 'http://127.0.0.1:9/', events: ['webhook.ping'] },
     { url: 'http://127.0.0.1:9/' },
     { events: ['message.sent'] },
-  ])('refuses %j', async (body) => {
+  ])('cannot be registered with %j', async (body) => {
     const answer = await call('POST', '/api/webhooks', body);
     expect([answer.status, answer.body.code]).toEqual([400, 'VALIDATION_ERROR']);
   });
 
-  it('is closed to other workspaces and read-only ones', async () => {
+  it('cannot be used by other workspaces or changed by read-only ones', async () => {
     const hook = await register('http://127.0.0.1:9/');
     const stranger = apiClient(app.url, (await createWorkspace(app)).key);
     const readOnly = await createWorkspace(app, { subscription_status: 'past_due' });
@@ -166,7 +166,7 @@ describe('managing webhooks', () => {
 });
 
 describe('the test ping', () => {
-  it('reaches the endpoint, signed, and is in the log', async () => {
+  it('reaches the endpoint with a signature and is logged', async () => {
     const target = await endpoint();
     const hook = await register(target.url);
     const { status, body } = await call('POST', `${hook.path}/health-check`);
@@ -219,7 +219,7 @@ describe('the test ping', () => {
     });
   });
 
-  it('answers 502 with what the endpoint responded, follows no redirect, and counts the failure', async () => {
+  it("returns 502 with the endpoint's status, follows no redirect and counts the failure", async () => {
     const elsewhere = await endpoint();
     const target = await endpoint((response) => response.writeHead(307, { location: elsewhere.url }).end());
     const hook = await register(target.url);
@@ -240,7 +240,7 @@ describe('the test ping', () => {
     });
   });
 
-  it('reads no more than 64 KB of an answer, however much comes', async () => {
+  it('reads at most 64 KB of the response', async () => {
     let cut = false;
     const target = await endpoint((response) => {
       response.writeHead(200);
@@ -259,7 +259,7 @@ describe('the test ping', () => {
     await expect.poll(() => cut).toBe(true);
   });
 
-  it('tries a second time when no connection came about, and only then', async () => {
+  it('is retried once only if no connection was made', async () => {
     const target = await startEndpoint();
     const hook = await register(target.url);
     await target.close();
@@ -272,7 +272,7 @@ describe('the test ping', () => {
     });
     expect(refused.body.latencyMs).toBeGreaterThanOrEqual(500);
 
-    // Taken and then dropped: it may have arrived, so it is not repeated.
+    // The connection was accepted and dropped: the request may have arrived, so it is not repeated.
     const dropping = await endpoint((response) => response.destroy(), target.port);
     const dropped = await call('POST', `${hook.path}/health-check`);
     expect(dropped.body).toMatchObject({ success: false, responseStatus: null, attemptCount: 1 });
@@ -295,7 +295,7 @@ describe('the test ping', () => {
 });
 
 describe('rotating the secret', () => {
-  it('signs with both secrets for 24 hours, and shows the new one once', async () => {
+  it('signs with both secrets for 24 hours and shows the new one once', async () => {
     const target = await endpoint();
     const hook = await register(target.url);
     const { status, body } = await call('POST', `${hook.path}/rotate-secret`);

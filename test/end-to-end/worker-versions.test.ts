@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-/** As `temporal worker deployment set-current-version` does; its task queues are known a moment after its workers poll. */
+/** Like `temporal worker deployment set-current-version`. Retries until the server knows the version's task queues. */
 const setCurrent = (buildId: string) =>
   eventually(async () => {
     const { namespace } = app.config.temporal;
@@ -39,7 +39,7 @@ async function send(): Promise<void> {
   await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
 }
 
-/** The builds that took the pacer's workflow tasks, in their order. */
+/** The builds that completed the pacer's workflow tasks, in order. */
 async function buildsOfPacer(): Promise<string[]> {
   const { events } = await app.temporal.workflow.getHandle(linePacerId(lineId)).fetchHistory();
   return (events ?? []).flatMap(
@@ -47,7 +47,7 @@ async function buildsOfPacer(): Promise<string[]> {
   );
 }
 
-test('a workflow goes on with the workers of a new build once that is current, and a line sends on', async () => {
+test('a running workflow continues on a new worker build once that is current, and its line keeps sending', async () => {
   await setCurrent('one');
   await send();
   expect(new Set(await buildsOfPacer())).toEqual(new Set(['one']));
@@ -60,7 +60,7 @@ test('a workflow goes on with the workers of a new build once that is current, a
   expect((await app.temporal.workflow.getHandle(linePacerId(lineId)).describe()).runId).toBe(runId);
   expect((await buildsOfPacer()).at(-1)).toBe('two');
 
-  // The workers of the former build have nothing more to do.
+  // The workers of the previous build are no longer needed.
   await app.stopWorker();
   await send();
   await next.stop();
