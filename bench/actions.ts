@@ -5,8 +5,8 @@ type HistoryEvent = NonNullable<
 >[number];
 
 /**
- * What Temporal bills, by the name of its event's attributes: starts, signals, updates, activities, timers, changes of
- * search attributes, and markers, which stand for local activities and patches.
+ * The events that Temporal bills, by the name of their attributes: starts, signals, updates, activities, timers, changes
+ * of search attributes, and markers, which stand for local activities and patches.
  */
 const BILLABLE = [
   'workflowExecutionStarted',
@@ -18,7 +18,7 @@ const BILLABLE = [
   'markerRecorded',
 ] as const;
 
-/** The billable actions of every workflow of the namespace so far. */
+/** Counts the billable actions of every workflow in the namespace so far. */
 export async function actionsOf(temporal: Client): Promise<number> {
   let actions = 0;
   for await (const { workflowId, runId } of temporal.workflow.list()) {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** Copies of the table of messages with all its indexes, but for those of analytics. */
+/** Copies of the messages table with different indexes for analytics; all other indexes are the same. */
 const VARIANTS = {
   'no index for analytics': [],
   'the narrow index before': ['(workspace_id, created_at)'],
@@ -14,8 +14,8 @@ const BATCH = 500;
 const PREFILLED = 100_000;
 
 /**
- * What a message costs from its insert to its receipt (pending, sending, sent, delivered: four commits for each 500),
- * with and without the indexes of analytics. The copies take turns, batch by batch.
+ * Measures the writes of a message from its insert to its receipt (pending, sending, sent, delivered: four commits per
+ * 500), with and without the indexes for analytics. The copies take turns, batch by batch.
  */
 export async function measureWrites(db: pg.Client, batches: number): Promise<void> {
   const names = Object.keys(VARIANTS) as (keyof typeof VARIANTS)[];
@@ -64,7 +64,7 @@ async function insert(db: pg.Client, table: string, from: number, count: number)
   );
 }
 
-/** `like` names indexes by their columns: these begin with the workspace and the time of creation. */
+/** `like` names indexes by their columns; those for analytics begin with the workspace and the time of creation. */
 async function analyticsIndexes(db: pg.Client, table: string): Promise<{ indexname: string }[]> {
   const { rows } = await db.query<{ indexname: string }>(
     `select indexname from pg_indexes where tablename = $1 and indexdef like '%(workspace_id, created_at)%'`,

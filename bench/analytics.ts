@@ -19,8 +19,8 @@ import { measureWrites } from './analytics-writes.ts';
 import { BEGIN, END, loadMessages } from './message-load.ts';
 
 /**
- * How long analytics of a large workspace take, beside a plain GROUP BY over the same rows in the same run, and what
- * their indexes cost those who write messages. Compare the ratios: the times are this machine's.
+ * Measures analytics of a large workspace against a plain GROUP BY over the same rows in the same run, and what their
+ * indexes cost when messages are written. Compare the ratios, since the times depend on the machine.
  */
 const { values: options } = parseArgs({
   options: { messages: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
@@ -43,7 +43,7 @@ try {
   const loading = performance.now();
   const workspace = await loadMessages(admin, MESSAGES);
   console.log(`loaded in ${seconds(performance.now() - loading)} s`);
-  // What the plain query had to find a window by.
+  // The index that the plain query uses to find a window.
   await admin.query('create index messages_created on messages (workspace_id, created_at)');
   await sizes();
 
@@ -92,7 +92,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The definitions of the metrics, as plainly as they can be written. */
+/** The definitions of the metrics as plain SQL. */
 async function plainCounts(db: TenantDb, { lineId, campaignId, from = BEGIN, to }: AnalyticsFilter) {
   const narrowed = (column: string) =>
     sql.fragment`${sql.and([
@@ -135,7 +135,7 @@ async function plainSeries(db: TenantDb, { from, to }: { from: Date; to: Date })
     left join conversations c using (workspace_id, address) group by 1`);
 }
 
-/** The plans of the queries behind an answer, as they ran. */
+/** The executed plans of the queries behind a response. */
 async function explained(db: TenantDb, filter: AnalyticsFilter): Promise<string[]> {
   const plans: string[] = [];
   const watched = Object.assign(Object.create(db) as TenantDb, {
@@ -162,7 +162,7 @@ async function sizes(): Promise<void> {
   for (const { name, size } of rows) console.log(`${name}: ${size}`);
 }
 
-/** One after the other, so that a busy moment of the machine hits both alike; the quickest round of each. */
+/** Alternates both, so that other load affects them equally. @returns the fastest round of each. */
 async function inTurn<A, B>(ours: () => Promise<A>, plain: () => Promise<B>) {
   const [first, second] = [await timed(ours), await timed(plain)];
   for (let round = 1; round < ROUNDS; round += 1) {

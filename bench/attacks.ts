@@ -13,15 +13,15 @@ import { quantile } from './webhook-load.ts';
 import { createBenchWorkspace } from './workspace.ts';
 
 /**
- * What one tenant can do to everybody else: while it attacks with its own key and lines, how long `/healthz` and another
- * tenant's read of one row take.
+ * Measures what one tenant can do to the others: how long `/healthz` and another tenant's read of one row take while it
+ * attacks with its own key and lines.
  */
-const SECRET = 'a secret of the callback';
-/** Requests of an attack at once. */
+const SECRET = 'a secret for callbacks';
+/** Concurrent requests of an attack. */
 const AT_ONCE = 8;
 const ATTACK_MS = 10_000;
 const BETWEEN_PROBES_MS = 60;
-/** Their reads are limited to 120 a minute each. */
+/** Several workspaces, since each may read 120 times a minute. */
 const BYSTANDERS = 10;
 
 interface Target {
@@ -53,7 +53,7 @@ const email =
       ...fields(),
     });
 
-// Made once: what the attacker's own process has to do is not to be measured.
+// Built once, so that the work of the attacker's process is not measured.
 const SMALL_ARRAYS = `[${'[],'.repeat(3_300_000)}1]`;
 const TEN_MEGABYTES = Buffer.alloc(10_000_000, 'x');
 const FIELDS = Array.from({ length: 100_000 }, (_, index) => `f${index}=`).join('&');
@@ -118,7 +118,7 @@ const ATTACKS: Record<string, Attack> = {
     ),
 };
 
-/** An email line of the attacker, and an agency of its own with another workspace. */
+/** Creates the attacker's lines and its agency with another workspace. */
 async function prepare(product: Product): Promise<Target> {
   const [attacker, other] = [
     await createBenchWorkspace(product.pools, 4),
@@ -163,7 +163,7 @@ async function prepare(product: Product): Promise<Target> {
   };
 }
 
-/** Asks again and again until `signal`. @returns how long each answer took, in milliseconds. */
+/** Sends requests one after another until `signal`. @returns the time of each response in milliseconds. */
 async function probe(ask: () => Promise<Response>, signal: AbortSignal): Promise<number[]> {
   const times: number[] = [];
   while (!signal.aborted) {

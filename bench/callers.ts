@@ -3,7 +3,7 @@ import type { Config } from '#domain/config.ts';
 import { newId } from '#domain/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 
-export interface Answer {
+export interface BenchResponse {
   status: number;
   headers: Headers;
   // oxlint-disable-next-line no-explicit-any
@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 /** Calls the API with one key. */
-export type Caller = (method: string, path: string, body?: object) => Promise<Answer>;
+export type Caller = (method: string, path: string, body?: object) => Promise<BenchResponse>;
 
 export const callerOf =
   ({ publicUrl }: Pick<Config, 'publicUrl'>, key: string): Caller =>
@@ -24,7 +24,7 @@ export const callerOf =
     return { status: response.status, headers: response.headers, body: await response.json() };
   };
 
-/** Has the simulated carrier report, once, that a contact wrote. @returns the status of the callback. */
+/** Has the simulated carrier report a reply once. @returns the status of the callback. */
 export async function reply(
   { publicUrl, simulator }: Pick<Config, 'publicUrl' | 'simulator'>,
   lineId: string,
@@ -58,13 +58,13 @@ export async function reply(
   return response.status;
 }
 
-/** A phone number for each index. Their last digits ask nothing special of the simulated carrier. */
+/** A phone number for each index, whose last digits select no special behaviour of the simulated carrier. */
 export const contactNumber = (index: number): string =>
   `+1415${2_000_000 + Math.floor(index / 9000) * 10_000 + 1000 + (index % 9000)}`;
 
 /**
- * Starts a campaign whose steps follow one another without a pause.
- * @param options.contacts who is in its list from the beginning.
+ * Starts a campaign whose steps follow one another without a delay.
+ * @param options.contacts the contacts in its list at the start.
  * @returns its id.
  */
 export async function startCampaign(
@@ -80,21 +80,21 @@ export async function startCampaign(
     ...settings,
     ...(listId !== undefined && { listId }),
   };
-  return (await done(call('POST', '/api/campaigns', campaign))).campaign._id as string;
+  return (await bodyOf(call('POST', '/api/campaigns', campaign))).campaign._id as string;
 }
 
 async function fillList(call: Caller, contacts: readonly string[]): Promise<string> {
-  const listId = (await done(call('POST', '/api/lists', { name: 'Bench' }))).list._id as string;
+  const listId = (await bodyOf(call('POST', '/api/lists', { name: 'Bench' }))).list._id as string;
   for (let from = 0; from < contacts.length; from += 500) {
     const leads = contacts.slice(from, from + 500).map((phone) => ({ phone }));
-    await done(call('POST', '/api/leads', { listId, leads }));
+    await bodyOf(call('POST', '/api/leads', { listId, leads }));
   }
   return listId;
 }
 
-/** @throws unless it succeeded. */
-async function done(answer: Promise<Answer>): Promise<Answer['body']> {
-  const { status, body } = await answer;
-  if (status >= 300) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+/** @throws unless the response is a success. */
+async function bodyOf(response: Promise<BenchResponse>): Promise<BenchResponse['body']> {
+  const { status, body } = await response;
+  if (status >= 300) throw new Error(`the response was ${status}: ${JSON.stringify(body)}`);
   return body;
 }

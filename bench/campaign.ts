@@ -26,10 +26,10 @@ import { startListener, startProduct } from './product.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * A large campaign from its start to its end, on durable servers, with a worker that is ended with SIGKILL again and
- * again on the way: `npm run bench:campaign [-- --leads 100000 --steps 5 --lines 100 --kills 5]`. Every lead's messages
- * are then counted in the database and in the carrier's own log: none may be missing, none doubled.
- * With `--enter-only` the first step is a day away: it measures entering, and the owner's clicks while all is waiting.
+ * Runs a large campaign from start to end on durable servers while the worker is repeatedly killed with SIGKILL:
+ * `npm run bench:campaign [-- --leads 100000 --steps 5 --lines 100 --kills 5]`. Then counts every lead's messages in the
+ * database and in the carrier's log: none may be missing or doubled.
+ * With `--enter-only` the first step is a day away, to measure how leads enter and how long changes of the campaign take.
  */
 const { values: options } = parseArgs({
   options: {
@@ -105,7 +105,7 @@ async function act(campaignId: string, action: 'start' | 'pause' | 'resume' | 'a
   );
 }
 
-/** The carrier's log by line, so that no single answer of it is enormous. */
+/** Reads the carrier's log line by line, to keep each response small. */
 async function* carrierLog(): AsyncGenerator<{ to: string; text: string }> {
   for (const lineId of lineIds) {
     const response = await fetch(`${simulatorUrl}/simulated/carrier/sent?lineId=${lineId}`);
@@ -118,7 +118,7 @@ const watch = setInterval(() => {
   try {
     peakMb = Math.max(peakMb, residentMb(product.pids.worker));
   } catch {
-    // Killed a moment ago.
+    // The worker was just killed.
   }
 }, 1000);
 
@@ -131,8 +131,8 @@ const { id } = await tenant((db) =>
   insertCampaign(db, CampaignInput.parse({ name: 'Bench', steps, listId }), null, new Date()),
 );
 
-/** How much of the whole is done: the worker is killed as it grows. */
-async function done(): Promise<number> {
+/** Counts the messages that are entered or sent; the worker is killed as this grows. */
+async function countDone(): Promise<number> {
   const { count } = await tenant((db) =>
     db.one(sql.type(z.object({ count: z.int() }))`
       select count(*) from messages where workspace_id = ${workspaceId} and campaign_id = ${id}
@@ -153,7 +153,7 @@ for (;;) {
     say(`all ${LEADS} leads have entered after ${enteredAfter.toFixed(1)} s`);
   }
   if (ENTER_ONLY ? campaign.enteredAll : campaign.status === 'completed') break;
-  const count = await done();
+  const count = await countDone();
   if (performance.now() >= reportAt) {
     reportAt = performance.now() + REPORT_EVERY_MS;
     say(

@@ -11,7 +11,7 @@ export interface LineHour {
   cap: number;
   /** New conversations opened. */
   made: number;
-  /** The line was up and the window of its drips open, all through the hour. */
+  /** Whether the line was up and its send window open during the whole hour. */
   open: boolean;
 }
 
@@ -26,13 +26,12 @@ interface Wait {
 }
 
 /**
- * How much of what the caps allowed a line sent where work was waiting, over the local days that lie whole in the
- * month.
+ * The share of its caps that a line used while work was waiting, over the whole local days of the month.
  *
- * On each day: the strangers who waited at the start of an hour in which they could have been sent, counted from
- * the time they were first scheduled and whatever they were moved to since. Allowed are as many of them as the
- * hourly caps let go when no hour goes to waste, up to what else the line sent leaves of the caps. A day on which
- * known contacts waited from its first hour to its last allows the daily total instead.
+ * For each day it takes the messages to new contacts that waited at the start of an hour in which they could have been
+ * sent, from the time they were first scheduled. Allowed are as many of them as the hourly caps admit if every hour is
+ * used fully, within what the line's other sends leave of the caps. If messages to known contacts waited during the
+ * whole day, the daily total is allowed instead.
  */
 export function capacityUse(
   work: LineWork,
@@ -48,7 +47,7 @@ export function capacityUse(
     work.jobs.filter(({ wroteAt }) => wroteAt),
     sent,
   );
-  const strangers = waits(strangersOf(work, sent), sent);
+  const newContacts = waits(newContactsOf(work, sent), sent);
   const use: Use = { made: 0, allowed: 0 };
 
   for (const [date, hoursOfDay] of days) {
@@ -61,7 +60,7 @@ export function capacityUse(
       continue;
     }
     const openHours = hoursOfDay.filter(({ open }) => open);
-    const waiting = strangers.filter((wait) => openHours.some(({ start }) => waitsAt(wait, start)));
+    const waiting = newContacts.filter((wait) => openHours.some(({ start }) => waitsAt(wait, start)));
     const made = countSent(waiting, hoursOfDay[0]!.start, hoursOfDay.at(-1)!.end);
     const besides = today.filter(({ isNew }) => isNew).length - made;
     const allowed = Math.min(
@@ -75,7 +74,7 @@ export function capacityUse(
   return use;
 }
 
-/** How many of those waiting the caps of the hours let go when each hour takes all it can. */
+/** How many of the waiting messages the hourly caps admit if every hour is used fully. */
 function allowedByHours(hours: readonly LineHour[], waiting: readonly Wait[]): number {
   return hours.reduce((gone, { start, end, cap, made }) => {
     const besides = made - countSent(waiting, start, end);
@@ -107,13 +106,13 @@ export function lineHours(work: LineWork, sent: readonly Sent[], begin: Date, un
 
 const waitsAt = ({ from, to }: Wait, at: Date): boolean => from <= at.getTime() && to >= at.getTime();
 
-/** From when to when messages waited, by their first schedule. */
+/** The time during which each message waited, from when it was first scheduled. */
 function waits(jobs: readonly Job[], sent: readonly Sent[]): Wait[] {
   const at = new Map(sent.map((send) => [send.job.id, send.at.getTime()]));
   return jobs.map(({ id, scheduledAt }) => ({ from: scheduledAt.getTime(), to: at.get(id) ?? Infinity }));
 }
 
-function strangersOf({ jobs }: LineWork, sent: readonly Sent[]): Job[] {
+function newContactsOf({ jobs }: LineWork, sent: readonly Sent[]): Job[] {
   const met = new Set(sent.filter(({ isNew }) => !isNew).map(({ job }) => job.id));
   return jobs.filter(({ id, wroteAt }) => !wroteAt && !met.has(id));
 }
@@ -121,7 +120,7 @@ function strangersOf({ jobs }: LineWork, sent: readonly Sent[]): Job[] {
 const isDown = ({ outages }: LineWork, from: number, to: number): boolean =>
   outages.some((outage) => outage.from.getTime() < to && outage.to.getTime() > from);
 
-/** All strangers of a line share one window. */
+/** All messages to new contacts of a line share one window. */
 function isOpen(work: LineWork, from: number, to: number): boolean {
   const window = work.jobs.find((job) => job.window)?.window;
   const inWindow = !window || (isWithin(window, new Date(from)) && isWithin(window, new Date(to - 1)));

@@ -9,9 +9,9 @@ import { startServers } from './servers.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * What a plan costs on a line with a backlog: `npm run bench:capped-line [-- --due 50000]`. For each case a line of its own
- * with that many due messages, and one plan of which nothing leaves, or little: milliseconds, rows of messages written and
- * bytes of WAL.
+ * Measures a plan on a line with a backlog: `npm run bench:capped-line [-- --due 50000]`. Each case has its own line with
+ * that many due messages and makes one plan that sends little or nothing: milliseconds, rows of messages written and bytes
+ * of WAL.
  */
 const { values } = parseArgs({ options: { due: { type: 'string', default: '50000' } } });
 const DUE = Number(values.due);
@@ -23,7 +23,7 @@ const pools = await createPools(servers.config.database, { size: 4, statementTim
 const db = systemDb(pools);
 const run = (query: ReturnType<typeof sql.unsafe>) => db.query(query);
 
-/** The middle of an hour of today, so that neither the hour nor the day ends meanwhile. */
+/** The middle of the current hour, so that the hour does not end during the run. */
 const NOW = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2);
 const { id: workspaceId, lineIds } = await createBenchWorkspace(pools, 7);
 await unpaced(pools, workspaceId);
@@ -34,9 +34,9 @@ interface Backlog {
   campaignId?: string;
 }
 
-/** `DUE` messages to strangers, due since yesterday. */
+/** Inserts `DUE` messages to new contacts, due since yesterday. */
 async function fill(lineId: string, { window, campaignId }: Backlog = {}): Promise<void> {
-  // No two lines have a contact in common.
+  // Lines share no contacts.
   const prefix = `+1${400 + lineIds.length}`;
   await run(sql.unsafe`
     insert into messages (workspace_id, id, channel, status, line_id, address, recipient_phone, body, scheduled_at, source,
@@ -47,8 +47,8 @@ async function fill(lineId: string, { window, campaignId }: Backlog = {}): Promi
     from generate_series(1, ${DUE}) n`);
 }
 
-/** Messages to strangers that have left a moment ago. */
-async function sent(lineId: string, count: number, at: Date): Promise<void> {
+/** Inserts attempts to new contacts at a time. */
+async function insertAttempts(lineId: string, count: number, at: Date): Promise<void> {
   await run(sql.unsafe`
     insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at, answer_by, outcome)
     select ${workspaceId}, ${lineId.slice(-6)} || lpad(to_hex(n + 10000000), 18, '0'), ${newId()}, ${lineId}, 'primary', 'imessage', 'simulated',
@@ -78,7 +78,7 @@ async function measure(name: string, lineId: string, now: Date): Promise<void> {
 const hourly = line();
 await fill(hourly);
 await run(sql.unsafe`update lines set hourly_new_limit = 3 where id = ${hourly}`);
-await sent(hourly, 3, NOW);
+await insertAttempts(hourly, 3, NOW);
 await run(sql.unsafe`vacuum analyze messages`);
 await measure('the hourly cap is reached', hourly, NOW);
 await measure('the same once more', hourly, new Date(NOW.getTime() + 1000));
@@ -96,7 +96,7 @@ await measure('its cap is reached', hourly, new Date(NOW.getTime() + HOUR_MS + 1
 const daily = line();
 await fill(daily);
 await run(sql.unsafe`update lines set daily_total_limit = 3 where id = ${daily}`);
-await sent(daily, 3, NOW);
+await insertAttempts(daily, 3, NOW);
 await run(sql.unsafe`vacuum analyze messages`);
 await measure('the day is used up', daily, NOW);
 
@@ -117,7 +117,7 @@ await measure('their campaign is paused', paused, NOW);
 const waiting = line();
 await fill(waiting);
 await run(sql.unsafe`update lines set min_gap_seconds = 100 where id = ${waiting}`);
-await sent(waiting, 1, NOW);
+await insertAttempts(waiting, 1, NOW);
 await run(sql.unsafe`vacuum analyze messages`);
 await measure('the line waits for its gap', waiting, new Date(NOW.getTime() + 1000));
 

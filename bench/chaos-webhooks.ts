@@ -11,10 +11,10 @@ import { until } from './waiting.ts';
 import { createWebhookLoad, quantile } from './webhook-load.ts';
 
 /**
- * Ends the worker with SIGKILL at random moments of 10,000 deliveries, and counts at the receivers what was delivered
- * twice or lost: `npm run chaos:webhooks [-- --endpoints 25 --events 200 --seconds 200]`. Two workspaces have as many
- * endpoints and the same events, and one of them an endpoint beside that never answers. Receivers take up to a second,
- * so that deliveries are under way whenever the worker is killed.
+ * Kills the worker with SIGKILL at random moments during 10,000 deliveries, and counts at the receivers what was delivered
+ * twice or lost: `npm run chaos:webhooks [-- --endpoints 25 --events 200 --seconds 200]`. Two workspaces have the same
+ * number of endpoints and the same events; one of them also has an endpoint that never responds. Receivers take up to a
+ * second, so that deliveries are in flight whenever the worker is killed.
  */
 const { values: options } = parseArgs({
   options: {
@@ -28,12 +28,12 @@ const [ENDPOINTS, EVENTS, SECONDS] = [
   Number(options.events),
   Number(options.seconds),
 ];
-const ANSWER_WITHIN_MS = 1000;
-/** What waits for the endpoint that hangs takes ten seconds for every eight. */
+const RESPOND_WITHIN_MS = 1000;
+/** The deliveries to the endpoint that hangs take ten seconds for every eight. */
 const SETTLE_MS = 15 * 60_000;
 
 const httpServers: Server[] = [];
-/** Deliveries as they came, and when each message was first told of. */
+/** How often each delivery arrived, and when the deliveries about each message arrived. */
 const received = new Map<string, number>();
 const arrivals = new Map<string, number[]>();
 
@@ -47,7 +47,7 @@ async function startEndpoint(hangs: boolean): Promise<{ url: string }> {
       if (hangs) return;
       const messageId = /"messageId":"(\w+)"/.exec(body)?.[1] ?? '';
       arrivals.set(messageId, [...(arrivals.get(messageId) ?? []), performance.now()]);
-      setTimeout(() => response.writeHead(204).end(), Math.random() * ANSWER_WITHIN_MS);
+      setTimeout(() => response.writeHead(204).end(), Math.random() * RESPOND_WITHIN_MS);
     });
   });
   httpServers.push(server);
@@ -74,19 +74,19 @@ try {
   const alone = await load.createWorkspace(await endpoints());
   const beside = await load.createWorkspace([...(await endpoints()), hanging]);
 
-  const told = new Map<string, { workspaceId: string; at: number }>();
+  const emittedEvents = new Map<string, { workspaceId: string; at: number }>();
   const emitted = (async () => {
     const started = performance.now();
     for (let index = 0; index < EVENTS; index += 1) {
       await pause(Math.max(0, started + (index * SECONDS * 1000) / EVENTS - performance.now()));
       for (const workspaceId of [alone, beside]) {
         const { messageId, at } = await load.emit(workspaceId);
-        told.set(messageId, { workspaceId, at });
+        emittedEvents.set(messageId, { workspaceId, at });
       }
     }
   })();
   let kills = 0;
-  while (told.size < 2 * EVENTS) {
+  while (emittedEvents.size < 2 * EVENTS) {
     await pause(1000 + Math.random() * 24_000);
     await worker.kill();
     kills += 1;
@@ -129,7 +129,7 @@ try {
     ['without', alone],
     ['beside', beside],
   ] as const) {
-    const latencies = [...told]
+    const latencies = [...emittedEvents]
       .filter(([, event]) => event.workspaceId === workspaceId)
       .flatMap(([messageId, { at }]) => (arrivals.get(messageId) ?? []).map((arrival) => arrival - at));
     const [half, most] = [0.5, 0.95].map((part) => (quantile(latencies, part) / 1000).toFixed(2));

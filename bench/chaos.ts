@@ -11,17 +11,17 @@ import { freePort } from '#standalone/ports.ts';
 import { inParallel, until } from './waiting.ts';
 
 /**
- * Starts the product on ports and data of its own, drips into it, breaks it meanwhile, and counts by the carrier's own
- * log what was lost or doubled: `npm run chaos -- --scenario temporal|kills [--drips 2000]`.
- * `temporal`: the Temporal server answers nobody for two minutes. `kills`: API, worker and PostgreSQL are each ended
- * with SIGKILL while requests come in, and again while messages go out.
+ * Starts the product on its own ports and data, sends drips to it while it breaks, and counts lost and doubled messages in
+ * the carrier's log: `npm run chaos -- --scenario temporal|kills [--drips 2000]`.
+ * `temporal`: the Temporal server does not respond for two minutes. `kills`: API, worker and PostgreSQL are each killed
+ * with SIGKILL while requests arrive, and again while messages are sent.
  */
 const { values } = parseArgs({
   options: { scenario: { type: 'string', default: 'temporal' }, drips: { type: 'string', default: '2000' } },
 });
 const DRIPS = Number(values.drips);
 const OUTAGE_MS = 120_000;
-/** Drips leave 30 seconds to 5.5 minutes after they came in. */
+/** Drips are sent 30 seconds to 5.5 minutes after they were accepted. */
 const SETTLE_MS = 15 * 60_000;
 const RELAXED = {
   dailyTotalMessagesLimit: 10_000,
@@ -52,7 +52,7 @@ const say = (text: string): void =>
   void process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 const pidOf = (part: string): number => {
   const pid = livePid(path.join(dataDir, 'run', `${part}.pid`));
-  if (pid === null) throw new Error(`${part} does not run`);
+  if (pid === null) throw new Error(`${part} is not running`);
   return pid;
 };
 
@@ -79,7 +79,8 @@ async function run(): Promise<boolean> {
       signal: AbortSignal.timeout(30_000),
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    if (response.status >= 500 || response.status === 429) throw new Error(`answered ${response.status}`);
+    if (response.status >= 500 || response.status === 429)
+      throw new Error(`the response was ${response.status}`);
     return { status: response.status, body: (await response.json()) as Record<string, never> };
   };
   for (const lineId of demo.lineIds) await api('PATCH', `/api/lines/${lineId}`, RELAXED);
@@ -93,11 +94,11 @@ async function run(): Promise<boolean> {
   let repeated = 0;
   const started = Date.now();
   await inParallel(numbers, 8, async (to) => {
-    // Over a quarter of a minute at least, so that requests are under way when things break.
+    // Spread over at least 15 seconds, so that requests are in flight when things break.
     await pause((8 * 15_000) / DRIPS);
     for (let tries = 0; ; tries++) {
       try {
-        // Whoever got no answer asks again with the same key: that is what it is for.
+        // A request without a response is retried with the same Idempotency-Key.
         const { status } = await api(
           'POST',
           '/api/drip',
@@ -132,7 +133,7 @@ async function run(): Promise<boolean> {
     await pause(10_000);
     return counts.size >= DRIPS;
   }, SETTLE_MS).catch(() => say('gave up waiting'));
-  // A doubled message would follow soon.
+  // A doubled message would arrive soon.
   await pause(15_000);
   counts = await log();
   const lost = DRIPS - counts.size;

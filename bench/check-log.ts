@@ -2,7 +2,7 @@ import type { PacedLine } from '#domain/pacing.ts';
 import type { SendWindow } from '#domain/send-window.ts';
 import type { Sent } from './line-driver.ts';
 
-/** A rule that a log of sends breaks. */
+/** A violation of a rule in a log of sends. */
 export interface Violation {
   rule:
     | 'twice'
@@ -20,15 +20,15 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 interface WallClock {
   date: string;
-  /** Date, hour and offset: tells the two passes of a repeated hour apart. */
+  /** Date, hour and offset, which distinguish the two passes of a repeated hour. */
   hour: string;
   time: string;
   weekday: number;
 }
 
 /**
- * Recounts from nothing but the log whether every cap, gap and window was kept. It shares no code with the rules:
- * days and hours are read off the wall clock as text. `sends` are in the order in which the sends happened.
+ * Checks every cap, gap and window from the log alone. It shares no code with the rules: it reads days and hours from the
+ * wall clock as text. `sends` are in the order in which they happened.
  */
 export function findViolations(lines: readonly PacedLine[], sends: readonly Sent[]): Violation[] {
   const byId = new Map(lines.map((line) => [line.id, line]));

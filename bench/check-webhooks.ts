@@ -13,8 +13,8 @@ import { until } from './waiting.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * Whether a second public Standard Webhooks library, Python's, verifies real deliveries of every event, a ping, a replay
- * and both signatures after a rotation, and refuses what was tampered with: `npm run check:webhooks`. Needs python3 with
+ * Checks that the public Standard Webhooks library for Python verifies real deliveries of every event, a ping, a replay
+ * and both signatures after a rotation, and refuses changed deliveries: `npm run check:webhooks`. Requires python3 with
  * venv; the receiver is examples/webhook_verify.py.
  */
 const LIBRARY = 'standardwebhooks==1.1.0';
@@ -22,7 +22,7 @@ const LIBRARY = 'standardwebhooks==1.1.0';
 interface Relayed {
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** What the Python receiver answered. */
+  /** The status of the Python receiver's response. */
   status: number;
 }
 
@@ -34,12 +34,12 @@ try {
   });
 } catch (error) {
   rmSync(folder, { recursive: true, force: true });
-  throw new Error('this check needs python3 with its venv module, and the Python package index', {
+  throw new Error('this check requires python3 with its venv module, and the Python package index', {
     cause: error,
   });
 }
 
-/** A process of examples/webhook_verify.py. */
+/** Starts a process of examples/webhook_verify.py. */
 async function startPython(secret: string) {
   const child = spawn(join(folder, 'bin/python'), ['examples/webhook_verify.py'], {
     env: { ...process.env, WEBHOOK_SECRET: secret },
@@ -47,14 +47,14 @@ async function startPython(secret: string) {
   });
   const lines = createInterface({ input: child.stdout });
   const [first] = (await once(lines, 'line')) as [string];
-  const said: string[] = [];
-  lines.on('line', (line) => said.push(line));
+  const output: string[] = [];
+  lines.on('line', (line) => output.push(line));
   return {
-    said,
+    output,
     async verify({ headers, body }: Pick<Relayed, 'headers' | 'body'>): Promise<number> {
       const response = await fetch(first.replace('listening ', ''), {
         method: 'POST',
-        headers: Object.entries(headers).filter(([name]) => !HOP.has(name)) as [string, string][],
+        headers: Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)) as [string, string][],
         body: new Uint8Array(body),
       });
       return response.status;
@@ -68,19 +68,19 @@ async function startPython(secret: string) {
 type Python = Awaited<ReturnType<typeof startPython>>;
 
 /** Headers that belong to one connection. */
-const HOP = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
+const HOP_BY_HOP = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
 
-/** Hands each delivery on as it arrived and answers what Python answered; keeps it, to be tampered with. */
+/** Forwards each delivery unchanged, returns Python's status, and keeps the delivery for the tests of changed ones. */
 const relayed: Relayed[] = [];
 const python = Promise.withResolvers<Python>();
 const relay = createServer((request, response) => {
-  const hand = async (): Promise<void> => {
+  const forward = async (): Promise<void> => {
     const body = Buffer.concat((await request.toArray()) as Buffer[]);
     const status = await (await python.promise).verify({ headers: request.headers, body });
     relayed.push({ headers: request.headers, body, status });
     response.writeHead(status).end();
   };
-  hand().catch((error: unknown) => response.destroy(error as Error));
+  forward().catch((error: unknown) => response.destroy(error as Error));
 });
 await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
 
@@ -106,7 +106,7 @@ try {
   python.resolve(first);
 
   await call('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
-  // The last four digits tell the simulated carrier how to behave (simulator/behaviour.ts).
+  // The last four digits select the behaviour of the simulated carrier (simulator/behaviour.ts).
   for (const to of ['0001', '0002', '0005', '0006', '0010']) {
     const message = `Grüße an ${to} 👋 "und"\n\u2028 mehr`;
     await call('POST', '/api/messages', { message, recipientPhone: `+1212300${to}` });

@@ -11,13 +11,13 @@ import { quantile } from './webhook-load.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * Everything that wants the same rows at once: `npm run bench:contention [-- --seconds 300]`. An agency's two workspaces
- * run campaigns of three steps with a webhook that hears of all, while their contacts reply, are answered and say STOP,
- * messages are canceled, lines are switched off and on and move to and fro between the two, and addresses are checked. One of the
- * two does so as fast as the API lets it, with 48 requests open at any time. A quiet tenant does a little of each.
+ * Makes many operations compete for the same rows: `npm run bench:contention [-- --seconds 300]`. An agency's two workspaces
+ * run campaigns of three steps with a webhook for all events, while their contacts reply and send STOP, users reply and
+ * cancel messages, lines are switched off and on and move back and forth between the two, and addresses are checked. One
+ * of the two does so as fast as the API allows, with 48 open requests at any time. A quiet tenant does a little of each.
  *
- * PostgreSQL finds no deadlock, nothing fails but with "try again" (429, 503), the quiet tenant is never told that and
- * waits for nothing longer than two seconds, and the carrier's log has what the database says was sent, once.
+ * It passes if PostgreSQL finds no deadlock, requests fail with 429 or 503 only, the quiet tenant gets neither and waits
+ * at most two seconds, and the carrier's log contains what the database says was sent, once.
  */
 const { values: options } = parseArgs({
   options: { seconds: { type: 'string', default: '300' }, leads: { type: 'string', default: '1000' } },
@@ -43,7 +43,7 @@ async function createTenant(): Promise<Tenant> {
   return { id, lineIds, call: callerOf(config, key), webhook: await startListener(product, key) };
 }
 
-/** An agency that owns these workspaces. @returns its key. */
+/** Creates an agency that owns these workspaces. @returns its key. */
 async function createAgency(workspaces: readonly Tenant[]): Promise<string> {
   const [id, userId] = [newAgencyId(), newUserId()];
   const { key, hash, prefix, last4 } = newApiKey('agency');
@@ -70,18 +70,18 @@ let contacts = 0;
 const newContact = (): string => contactNumber(contacts++);
 const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)] as T;
 
-/** How often each operation of the busy and of the quiet came to which status. */
+/** Responses by tenant, operation and status. */
 const statuses = new Map<string, number>();
-/** Statuses that say: not now. */
-const REFUSALS = [429, 503];
+/** Statuses that ask to retry later. */
+const RETRY_LATER = [429, 503];
 let failures = 0;
 const quietTimes = new Map<string, number[]>();
 /** When the operations end. */
 let end = 0;
 
 /**
- * Runs an operation again and again until the time is over.
- * @param operation null: there was nothing to do.
+ * Repeats an operation until the time is over.
+ * @param operation returns null if there was nothing to do.
  */
 async function repeat(
   name: string,
@@ -97,7 +97,7 @@ async function repeat(
       const { status } = answer;
       const group = `${isQuiet ? 'quiet' : 'busy'} ${name} ${status}`;
       statuses.set(group, (statuses.get(group) ?? 0) + 1);
-      if (REFUSALS.includes(status) ? isQuiet : status >= 500) failures += 1;
+      if (RETRY_LATER.includes(status) ? isQuiet : status >= 500) failures += 1;
       if (isQuiet) quietTimes.set(name, [...(quietTimes.get(name) ?? []), took]);
     }
     await pause(Math.max(0, everyMs * (0.5 + Math.random()) - took));
@@ -195,16 +195,17 @@ await Promise.all([
   repeat('move line', 300, moveAny),
 ]);
 
-// What still waits leaves now, through lines that may all send, some in each workspace.
-for (const tenant of [busy, other]) for (const lineId of tenant.lineIds) await moved(lineId, tenant);
+// Now all messages are sent: every line may send, and each workspace has some.
+for (const tenant of [busy, other])
+  for (const lineId of tenant.lineIds) await moveWithRetries(lineId, tenant);
 await withSystem(pools, (db) => db.query(sql.type(z.unknown())`update lines set is_active = true`));
 for (const { call, lineIds } of tenants)
   for (const lineId of lineIds) await call('PATCH', `/api/lines/${lineId}`, { isActive: true });
 for (const [index, { call }] of tenants.entries())
   await call('POST', `/api/campaigns/${campaigns[index]}/resume`);
 
-/** Moves a line for certain. */
-async function moved(lineId: string, to: Tenant): Promise<void> {
+/** Moves a line, with retries. */
+async function moveWithRetries(lineId: string, to: Tenant): Promise<void> {
   while ((await move(lineId, to)).status !== 200) await pause(500);
 }
 

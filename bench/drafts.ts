@@ -11,10 +11,10 @@ import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * Whether exactly one action on a draft wins: fifty at the same moment on each of 1,000 drafts, over two API processes,
- * while the worker is ended with SIGKILL and started again: `npm run bench:drafts [-- --drafts 1000 --at-once 4]`. Of the
- * fifty, two are answers from the inbox: those are messages of their own and never refused, but one may be what settles
- * the draft. Two drafts to a workspace, so that its limits of requests are not what answers.
+ * Checks that exactly one action on a draft wins: fifty simultaneous ones on each of 1,000 drafts, over two API processes,
+ * while the worker is killed with SIGKILL and restarted: `npm run bench:drafts [-- --drafts 1000 --at-once 4]`. Two of the
+ * fifty are replies from the inbox, which are never refused, but the first of which may resolve the draft. Each workspace
+ * has two drafts, to stay within its rate limits.
  */
 const { values: options } = parseArgs({
   options: { drafts: { type: 'string', default: '1000' }, 'at-once': { type: 'string', default: '4' } },
@@ -30,7 +30,7 @@ interface Draft {
   replyId: string;
   contact: string;
   lineId: string;
-  /** The same workspace, by each API process. */
+  /** Clients of the same workspace, one for each API process. */
   calls: ApiClient[];
   winner?: { by: Action | 'inbox'; text: string; messageId: string | null };
 }
@@ -42,7 +42,7 @@ const temporal = createTemporalClient(config.temporal);
 const wrong: string[] = [];
 const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(0);
 
-/** Ends the worker with SIGKILL and starts it again, until told to stop. */
+/** Kills the worker with SIGKILL and restarts it until the signal. @returns how often. */
 async function disturb(until: AbortSignal): Promise<number> {
   for (let kills = 0; ; kills += 1) {
     await pause(10_000 + Math.random() * 50_000, undefined, { signal: until }).catch(() => {});
@@ -75,7 +75,7 @@ try {
         const lineId = lineIds[0] ?? '';
         const reply = replyEvent(contact, 'I am interested. Is it still free?');
         const status = await callBack({ url: urls[0] ?? '', config }, lineId, reply);
-        if (status !== 200) throw new Error(`a reply was answered ${status}`);
+        if (status !== 200) throw new Error(`the response to a reply was ${status}`);
         drafts.push({ replyId: '', contact, lineId, calls });
       }
     });
@@ -96,7 +96,7 @@ try {
   const answers = { won: 0, refused: 0, inbox: 0 };
   const killed = await disturbed(() =>
     inParallel(drafts, Number(options['at-once']), async (draft) => {
-      const given = await Promise.all(shuffled().map((action, index) => act(draft, action, index)));
+      const given = await Promise.all(shuffledActions().map((action, index) => act(draft, action, index)));
       check(draft, given);
       if ((answers.inbox / INBOX) % 100 === 99)
         console.log(`… ${answers.inbox / INBOX + 1} drafts, ${seconds(started)} s`);
@@ -141,7 +141,7 @@ try {
   if (messages.length !== expected) wrong.push(`${messages.length} messages instead of ${expected}`);
   for (const { winner, replyId } of drafts)
     if (winner?.by === 'approve' && sent.get(winner.text) !== 1)
-      wrong.push(`${replyId}: what won was not sent`);
+      wrong.push(`${replyId}: the approved text was not sent`);
 
   const events = await db.any(sql.type(z.object({ event: z.string(), count: z.int(), replies: z.int() }))`
     select event, count(*) "count", count(distinct message_id) replies from events where event like 'message.ai_draft%' group by event`);
@@ -152,14 +152,14 @@ try {
   ] as const) {
     const found = events.find((row) => row.event === event);
     console.log(`${event}: ${found?.count ?? 0} of ${times}`);
-    if (found?.count !== times || found.replies !== times) wrong.push(`${event} was not told of once each`);
+    if (found?.count !== times || found.replies !== times) wrong.push(`${event} was not emitted once each`);
   }
 
-  // Long after: the workflows are gone.
+  // Long after the workflows have ended.
   await inParallel(drafts, 8, async (draft) => {
     const late = await act(draft, 'approve', 0);
     if (!names(draft, late.answer))
-      wrong.push(`${draft.replyId}: a late action was answered ${late.answer.status}`);
+      wrong.push(`${draft.replyId}: the response to a late action was ${late.answer.status}`);
   });
 } finally {
   await temporal.connection.close();
@@ -173,8 +173,8 @@ function count(where: ReturnType<typeof sql.fragment>): Promise<number> {
     select count(*) "count" from ai_drafts where ${where}`);
 }
 
-/** The fifty actions, in an order of their own for each draft. */
-function shuffled(): (Action | 'inbox')[] {
+/** The fifty actions in random order. */
+function shuffledActions(): (Action | 'inbox')[] {
   const kinds = Object.keys(WON_AS) as Action[];
   const actions = Array.from({ length: ACTIONS }, (_, index) =>
     index < INBOX ? ('inbox' as const) : (kinds[index % kinds.length] ?? 'approve'),
@@ -201,7 +201,7 @@ async function act({ replyId, contact, calls }: Draft, action: Action | 'inbox',
 }
 type Given = Awaited<ReturnType<typeof act>>;
 
-/** One winner, and every other action is told which. */
+/** Checks that there is one winner, which every other response names. */
 function check(draft: Draft, given: readonly Given[]): void {
   const winners = given.filter(({ answer }) => answer.status === 200);
   const refused = given.filter(({ answer }) => answer.status === 409);
@@ -209,7 +209,7 @@ function check(draft: Draft, given: readonly Given[]): void {
   const problem = (text: string): void => void wrong.push(`${draft.replyId}: ${text}`);
   if (winners.length > 1) problem(`${winners.length} winners`);
   if (winners.length + refused.length !== ACTIONS - INBOX || byHand.length !== INBOX)
-    problem(`answered ${given.map(({ answer }) => answer.status).join(' ')}`);
+    problem(`responses ${given.map(({ answer }) => answer.status).join(' ')}`);
   const [winner] = winners;
   if (winner) {
     const messageId = (winner.answer.body as { messageId?: string }).messageId ?? null;

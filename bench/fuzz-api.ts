@@ -1,11 +1,10 @@
 /*
- * Sends generated requests to the API and compares every response with the OpenAPI document: no status that is not in
- * it, no body outside its schema, and of 5xx only 501, 502 and 503. Schemathesis makes the requests, valid ones and
- * hostile ones, with a workspace key, an agency key and the session of an owner; what each run printed stands in
- * .data/fuzz.
+ * Sends generated requests to the API and checks every response against the OpenAPI document: only documented statuses,
+ * only bodies that match the schema, and of 5xx only 501, 502 and 503. Schemathesis generates valid and hostile requests
+ * with a workspace key, an agency key and an owner's session; the output of each run is in .data/fuzz.
  *
  * Usage: npm run fuzz:api [-- REQUESTS [SEED]]
- * REQUESTS (default 50000) is the least: the first round alone tries about 12,000 boundary values.
+ * REQUESTS (default 50000) is a minimum: the first round alone tries about 12,000 boundary values.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -37,13 +36,13 @@ const CHECKS = [
   'response_schema_conformance',
 ];
 
-/** What is read of Schemathesis' report. */
+/** The part of Schemathesis' report that is read. */
 const Report = z.object({
   test_cases: z.object({ generated: z.int(), with_failures: z.int(), errored: z.int() }),
 });
 
-/** Schemathesis in a Python environment of its own; installed by the first run. */
-function installed(): string {
+/** Installs Schemathesis into its own Python environment on the first run. @returns the path of its program. */
+function installSchemathesis(): string {
   const bin = join(FOLDER, 'venv', 'bin');
   const program = join(bin, 'schemathesis');
   const version = existsSync(program) ? spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout : '';
@@ -57,13 +56,13 @@ function installed(): string {
 function command(program: string, args: string[]): void {
   const { error, status } = spawnSync(program, args, { stdio: 'inherit' });
   if (error && 'code' in error && error.code === 'ENOENT')
-    throw new Error(`${program} is missing: generated requests need Python 3.10 or later, with venv`);
+    throw new Error(`${program} is missing: generated requests require Python 3.10 or later with venv`);
   if (error || status !== 0) throw new Error(`${program} ${args.join(' ')} failed`);
 }
 
 type Credential = 'workspaceKey' | 'agencyKey' | 'sessionToken';
 
-/** One run, in a world and a folder of its own: what it deletes or revokes is missed by no other. */
+/** One run with its own demo workspace and folder, so that it deletes or revokes nothing that another run needs. */
 async function fuzz(program: string, config: Config, credential: Credential, seed: number, phases: string) {
   const demo = await createDemo(config, { temporalUiUrl: '', databaseUrl: '' });
   const folder = join(FOLDER, credential);
@@ -75,7 +74,7 @@ async function fuzz(program: string, config: Config, credential: Credential, see
     phases,
     checks: CHECKS.join(','),
     'max-examples': examples,
-    // Its workers are threads, which Hypothesis does not survive on every Python.
+    // Its workers are threads, with which Hypothesis crashes on some versions of Python.
     workers: 1,
     seed,
     'suppress-health-check': 'all',
@@ -95,7 +94,7 @@ async function fuzz(program: string, config: Config, credential: Credential, see
   const { generated, with_failures, errored } = Report.parse(
     JSON.parse(readFileSync(report, 'utf8')),
   ).test_cases;
-  // Without a failed request, what failed is the run itself.
+  // If no request failed, the run itself did.
   const failed = with_failures + errored || (status === 0 ? 0 : 1);
   console.log(`${credential}, seed ${seed}: ${generated} requests, ${failed} failed`);
   if (failed > 0) console.log(readFileSync(log, 'utf8'));
@@ -103,14 +102,14 @@ async function fuzz(program: string, config: Config, credential: Credential, see
 }
 
 const [requests = 50_000, firstSeed = Math.floor(Math.random() * 1e9)] = process.argv.slice(2).map(Number);
-/** Requests that one run generates for each operation. */
+/** Requests that one run generates per operation. */
 const examples = Math.min(40, Math.ceil(requests / 1000));
 mkdirSync(FOLDER, { recursive: true });
 writeFileSync(CONFIG_FILE, CONFIG);
-const schemathesis = installed();
+const schemathesis = installSchemathesis();
 const product = await startProduct(1, { failedAttemptsPerMinute: 1_000_000 });
-// Limits are counted anew all the time: nearly every request would end at them otherwise.
-const amnesty = setInterval(() => {
+// Resets the rate limits, which would refuse nearly every request otherwise.
+const rateLimitReset = setInterval(() => {
   void systemDb(product.pools)
     .query(sql.type(z.unknown())`delete from rate_limits`)
     .catch(() => {});
@@ -132,7 +131,7 @@ try {
     }
   }
 } finally {
-  clearInterval(amnesty);
+  clearInterval(rateLimitReset);
   await product.stop();
 }
 console.log(`${generated} generated requests, ${failed} failed (seed ${firstSeed})`);

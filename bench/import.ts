@@ -12,9 +12,9 @@ import { startServers } from './servers.ts';
 import { createBenchWorkspace } from './workspace.ts';
 
 /**
- * How fast a CSV file becomes leads, and what memory that takes: an API process, a worker process, a durable
- * PostgreSQL. One row in a hundred is a duplicate, one is refused. Then the refused rows are
- * fetched, the list is exported, and leads are searched for in it.
+ * Measures the speed and memory of an import with an API process, a worker process and a durable PostgreSQL. One row in a
+ * hundred is a duplicate and one is rejected. Afterwards the rejected rows are fetched, the list is exported, and leads
+ * are searched.
  */
 const { values: options } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } });
 const ROWS = Number(options.rows);

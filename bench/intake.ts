@@ -6,9 +6,9 @@ import { usageOf } from './usage.ts';
 import { createBenchWorkspace } from './workspace.ts';
 
 /**
- * What `POST /api/drip` takes over HTTP, beside the least that a durable intake can do (`intake/floor.ts`): rounds take
- * turns, so that whatever else keeps the machine busy meets both. `npm run bench:intake [-- --rounds 5 --seconds 5
- * --connections 50 --workspaces 10 --worker]`; with `--worker` the worker takes the drips in and sends meanwhile.
+ * Measures `POST /api/drip` over HTTP against a minimal durable intake (`intake/floor.ts`). Rounds alternate, so that other
+ * load affects both equally. `npm run bench:intake [-- --rounds 5 --seconds 5 --connections 50 --workspaces 10 --worker]`;
+ * with `--worker` the worker drains and sends the drips meanwhile.
  */
 const { values } = parseArgs({
   options: {

@@ -15,12 +15,12 @@ import {
 } from '#domain/pacing.ts';
 import type { SendWindow } from '#domain/send-window.ts';
 
-/** A message given to a line. */
+/** A message for a line. */
 export interface Job {
   id: string;
   address: string;
   scheduledAt: Date;
-  /** When the contact last wrote, if it did: the message is an answer for 24 hours from then. */
+  /** When the contact last wrote, or null; for 24 hours from then the message is a reply. */
   wroteAt: Date | null;
   window?: SendWindow;
 }
@@ -32,7 +32,7 @@ export interface Sent {
   isNew: boolean;
 }
 
-/** What the lines of a workspace have in common. */
+/** The state that the lines of a workspace share. */
 export class Workspace {
   /** Every send in the order it happened. */
   readonly log: Sent[] = [];
@@ -46,28 +46,28 @@ export interface Outage {
 }
 
 export interface DriverOptions {
-  /** How many messages are looked at. */
+  /** How many messages a plan reads. */
   look: number;
   batch: number;
   outages: readonly Outage[];
   onRound: ((round: Round) => void) | null;
 }
 
-/** What a round came to. */
+/** The result of a round. */
 export interface Round {
   now: Date;
   sent: readonly Sent[];
-  /** When the line looks again; null: it has sent something, and looks after its gap. */
+  /** When the line plans again; null if it has sent something and plans after its gap. */
   next: NextLook | null;
-  /** What waits, and what callers see of it at a time from `now` on, if nothing leaves until then. */
+  /** The waiting messages, each with what callers see at a time from `now` on if nothing is sent until then. */
   waiting: () => { message: QueuedMessage; shownAt: (at: Date) => ShownWait }[];
 }
 
 interface Waiting {
   job: Job;
-  /** What the rules see of it; brought up to date before each plan. */
+  /** The message as the rules see it; updated before each plan. */
   message: QueuedMessage;
-  /** The keys of its lane, while its contact is known and while it is new. */
+  /** The key of its lane while its contact is known, and while it is new. */
   keys: { known: string; isNew: string };
 }
 
@@ -78,13 +78,13 @@ const byTurn = ({ message: a }: Waiting, { message: b }: Waiting): number =>
   a.scheduledAt.getTime() - b.scheduledAt.getTime() || a.arrival - b.arrival;
 
 /**
- * Does in memory, with a clock that is passed in, what the line pacer does with a database: plan, send or move,
- * and say when to come back. Coming back at any other time is allowed, as after a crash.
+ * Does in memory, with a clock passed in, what the line pacer does with a database: plans, sends or moves messages, and
+ * returns when to plan again. It may also plan at any other time, as after a crash.
  */
 export class LineDriver {
   line: PacedLine;
   readonly sent: Sent[] = [];
-  /** By the time they fall due, then by arrival. */
+  /** Ordered by the time they are due, then by arrival. */
   private readonly waiting: Waiting[];
   private readonly byId: ReadonlyMap<string, Waiting>;
   private readonly options: DriverOptions;
@@ -110,14 +110,14 @@ export class LineDriver {
     return this.waiting.length;
   }
 
-  /** When the first message falls due; null when nothing waits. */
+  /** When the first message is due, or null if nothing waits. */
   firstDue(): Date | null {
     return this.waiting[0]?.message.scheduledAt ?? null;
   }
 
   /**
-   * Plans and acts at `now`. Returns when to call again; null when nothing waits.
-   * @throws Error for a look that is not into the future although nothing was sent.
+   * Plans and sends at `now`. Returns when to call again, or null if nothing waits.
+   * @throws Error if that time is not in the future although nothing was sent.
    */
   round(now: Date): Date | null {
     const { batch, outages } = this.options;
@@ -135,20 +135,21 @@ export class LineDriver {
         this.report(now, send.length, null);
         return new Date(now.getTime() + lineGapMs(this.line, now));
       }
-      if (resting.size === 0) throw new Error(`nothing comes of ${found[0]?.id} at ${now.toISOString()}`);
+      if (resting.size === 0)
+        throw new Error(`${found[0]?.id} is neither sent nor moved at ${now.toISOString()}`);
     }
   }
 
   private wait(next: NextLook, now: Date): Date | null {
     const outage = this.options.outages.find(({ from, to }) => from <= now && now < to);
     this.report(now, 0, next);
-    if (next.at && next.at <= now) throw new Error(`looks again at once, at ${now.toISOString()}`);
+    if (next.at && next.at <= now) throw new Error(`plans again at once, at ${now.toISOString()}`);
     return outage && next.reason === 'line_down' ? outage.to : next.at;
   }
 
   private report(now: Date, sentCount: number, next: NextLook | null): void {
     const history = this.history(now);
-    // The next plan follows at once, and remembers which caps are used up.
+    // The next plan follows at once and remembers which caps are used up.
     const line = { ...this.line, usedUp: usedUpAt(this.line, history, now) };
     this.line = line;
     this.options.onRound?.({
@@ -163,7 +164,7 @@ export class LineDriver {
     });
   }
 
-  /** All that waits by window and novelty, with what the rules see of each message brought up to date. */
+  /** The lanes of all waiting messages, by window and by whether the contact is new. Updates the messages. */
   private lanes(now: Date): Lane[] {
     const lanes = new Map<string, Lane>();
     for (const { job, message, keys } of this.waiting) {
@@ -182,7 +183,7 @@ export class LineDriver {
     return [...lanes.values()];
   }
 
-  /** The first `look` messages of the open lanes that are due, in their order. */
+  /** The first `look` due messages of the open lanes, in order. */
   private found(open: readonly OpenLane[], now: Date): QueuedMessage[] {
     const since = new Map(open.map((lane) => [lane.key, lane.since]));
     const answers: QueuedMessage[] = [];
@@ -208,7 +209,7 @@ export class LineDriver {
     };
   }
 
-  /** All that is due for these contacts in the open lanes waits until then. */
+  /** Moves all due messages to these contacts in the open lanes to the given times. */
   private rest(
     resting: ReadonlyMap<string, Date>,
     send: readonly string[],

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** The largest resident set that a process had while `work` ran, in MB. */
+/** Measures the resident sets of processes in MB before `work`, and their peak while it runs. */
 export async function watchMemory<T>(
   pids: Record<string, number>,
   work: () => Promise<T>,

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { newWorkspaceId } from '#domain/ids.ts';
 
-/** A large workspace, made of a counter: the same for each run. Two years end at `END`. */
+/** A large workspace with two years of messages until `END`, generated from a counter and the same in each run. */
 export interface LoadedWorkspace {
   id: string;
   lineId: string;
@@ -12,20 +12,19 @@ export const END = new Date('2026-09-01T00:00:00Z');
 
 const LINES = 100;
 const CAMPAIGNS = 50;
-/** Messages of other workspaces, in between: one to each ten. */
-const BESIDE = 10;
+/** Other workspaces, which together have one message for every ten. */
+const OTHER_WORKSPACES = 10;
 
 /**
- * Messages of one workspace, four to each contact, and of ten others in between; replies to one in ten; tags on one
- * contact in fifty. In the order of time, as they would have come. The indexes
- * that analytics may read are made afterwards; the others would only take time.
+ * Inserts messages of one workspace, four per contact, and of ten others in between, in order of time; replies to one in
+ * ten; tags on one contact in fifty. The indexes that analytics may read are created afterwards, the others not at all.
  */
 export async function loadMessages(db: pg.Client, count: number): Promise<LoadedWorkspace> {
-  const ids = Array.from({ length: BESIDE + 1 }, newWorkspaceId);
+  const ids = Array.from({ length: OTHER_WORKSPACES + 1 }, newWorkspaceId);
   const [id] = ids;
   if (id === undefined) throw new Error('no workspace');
   await db.query('insert into workspaces (id, name) select id, id from unnest($1::text[]) id', [ids]);
-  // Foreign keys are not looked up row by row: they hold.
+  // Skips the checks of foreign keys, which hold.
   await db.query('set session_replication_role = replica');
   const step = (END.getTime() - BEGIN.getTime()) / 1000 / count;
   const indexes = await dropIndexes(db);
@@ -56,7 +55,7 @@ export async function loadMessages(db: pg.Client, count: number): Promise<Loaded
 
 const hexId = (prefix: string, n: number): string => prefix + n.toString(16).padStart(22, '0');
 
-/** What makes a message of a counter `n`, its contact `c` and its time `t`. */
+/** SQL for the fields of a message, from a counter `n`, its contact `c` and its time `t`. */
 const PHONE = `'+1' || (2000000000 + c * 7)`;
 const LINE = `'65' || lpad(to_hex(c % ${LINES}), 22, '0')`;
 const CAMPAIGN = (count: string): string =>
@@ -65,7 +64,7 @@ const CAMPAIGN = (count: string): string =>
 const MESSAGES = `
   insert into messages (workspace_id, id, channel, status, line_id, address, recipient_phone, body, scheduled_at, source,
     campaign_id, lead_id, created_by_user_id, created_at, updated_at, sent_at, delivered_at, fallback_sms)
-  select ($1::text[])[case when n % 11 = 0 then 2 + n / 11 % ${BESIDE} else 1 end],
+  select ($1::text[])[case when n % 11 = 0 then 2 + n / 11 % ${OTHER_WORKSPACES} else 1 end],
     lpad(to_hex(extract(epoch from t)::bigint), 8, '0') || substr(md5(n::text), 1, 16), 'imessage', status, ${LINE}, ${PHONE}, ${PHONE},
     repeat('Hello there, ', 8) || n, t, 'campaign', ${CAMPAIGN('($5::bigint * 4 + 1)')}, lpad(to_hex(c), 24, '0'),
     case when n % 10 = 0 then 'user_' || lpad((n % 3)::text, 24, '0') end, t, t,
@@ -89,7 +88,7 @@ const CONVERSATIONS = `
 
 const READ = /_(counted|sent|line|campaign|newest|tagged)$/;
 
-/** @returns the definitions of those to be made again. */
+/** @returns the definitions of the indexes to create again. */
 async function dropIndexes(db: pg.Client): Promise<string[]> {
   const { rows } = await db.query<{ name: string; definition: string }>(`
     select indexname "name", indexdef definition from pg_indexes

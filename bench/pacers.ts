@@ -14,10 +14,10 @@ import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * What pacing costs in Temporal, and how many lines one worker carries:
+ * Measures what pacing costs in Temporal, and how many lines one worker handles:
  * `npm run bench:pacers [-- --lines 10000 --each 2 --drips 1000]`. Prints history events and billable actions per
- * message for a line that may send as fast as it can and for a paced one (`--drips 0` leaves them out), then for all
- * lines at work at once, `each` messages a line, then for all of them idle. API and worker are processes of their own.
+ * message for a line without pacing and for a paced one (`--drips 0` skips them), then for all lines working at once with
+ * `each` messages per line, then for all of them idle. API and worker are separate processes.
  */
 const { values } = parseArgs({
   options: {
@@ -32,7 +32,7 @@ const DRIPS = Number(values.drips);
 const PROGRESS_MS = 10_000;
 const IDLE_MS = 60_000;
 const STATISTICS_MS = 11_000;
-/** Lines whose histories are read in full. */
+/** Lines whose complete histories are read. */
 const SAMPLE = 50;
 
 const product = await startProduct();
@@ -67,7 +67,7 @@ async function relaxedLine(): Promise<void> {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ message: 'Bench', recipientPhone: to }),
     });
-    if (answer.status !== 202) throw new Error(`answered ${answer.status}`);
+    if (answer.status !== 202) throw new Error(`the response was ${answer.status}`);
     await answer.arrayBuffer();
   });
   const accepted = (performance.now() - started) / 1000;
@@ -96,7 +96,7 @@ async function pacedLine(): Promise<void> {
       z.unknown(),
     )`update lines set min_gap_seconds = 8, hourly_new_limit = 10000 where workspace_id = ${id}`,
   );
-  await queue(id, lineIds, messages);
+  await insertDueMessages(id, lineIds, messages);
   await wakeAll(id, lineIds);
   await until(async () => (await count(id, 'delivered')) === messages, 300_000);
   console.log(`paced line, ${messages} messages with gaps of 8 s ± 50 %`);
@@ -106,7 +106,7 @@ async function pacedLine(): Promise<void> {
 async function manyLines(): Promise<void> {
   const messages = LINES * EACH;
   const { id, lineIds } = await createBenchWorkspace(pools, LINES);
-  await queue(id, lineIds, EACH);
+  await insertDueMessages(id, lineIds, EACH);
   const commitsBefore = await commits();
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
@@ -152,7 +152,7 @@ async function idleLines(lineIds: readonly string[]): Promise<void> {
     return sum;
   };
   let before = await length();
-  // The last messages are delivered before their pacers have said that nothing is left.
+  // The last messages are delivered before their pacers have become idle.
   for (let again = -1; again !== before; [again, before] = [before, await length()]) await pause(2000);
   const usage = usageOf(pids);
   await pause(IDLE_MS);
@@ -163,8 +163,12 @@ async function idleLines(lineIds: readonly string[]): Promise<void> {
   reportCpu(usage, 'in all', 1, 's', used);
 }
 
-/** Messages that are due, straight into the tables: what is measured is what comes after. */
-async function queue(workspaceId: string, lineIds: readonly string[], perLine: number): Promise<void> {
+/** Inserts due messages directly, since intake is not measured. */
+async function insertDueMessages(
+  workspaceId: string,
+  lineIds: readonly string[],
+  perLine: number,
+): Promise<void> {
   let n = 0;
   const rows = lineIds.flatMap((lineId) =>
     Array.from({ length: perLine }, () => [newId(), lineId, plainNumber(n++)]),
@@ -194,7 +198,7 @@ async function events(workflowId: string) {
   return list ?? [];
 }
 
-/** Transactions of the database so far; connections say after a while of idleness what they did. */
+/** Transactions of the database so far. Waits, because idle connections report theirs with a delay. */
 async function commits(): Promise<number> {
   await pause(STATISTICS_MS);
   return db.oneFirst(sql.type(z.object({ count: z.int() }))`
@@ -226,7 +230,7 @@ function showEvents(name: string, list: Awaited<ReturnType<typeof events>>, mess
   );
 }
 
-/** A number whose last four digits ask nothing special of the simulated carrier. */
+/** A number whose last four digits select no special behaviour of the simulated carrier. */
 function plainNumber(n: number): string {
   return `+1212${2_000_000 + Math.floor(n / 9000) * 10_000 + 1000 + (n % 9000)}`;
 }

@@ -17,7 +17,7 @@ const ZONES = [
   'Africa/Casablanca',
   'America/Santiago',
 ];
-/** Two days before a change of the clocks in one of these zones; Apia skipped the last of these days as a whole. */
+/** Two days before the clocks change in one of these zones, or before the day that Apia skipped. */
 const BEGINNINGS = [
   '2026-02-13',
   '2026-03-06',
@@ -81,7 +81,7 @@ const job = (begin: Date): fc.Arbitrary<Omit<Job, 'id'>> => {
   );
 };
 
-/** Lines of a workspace with their work, and how far each round happens from its plan, in seconds. */
+/** Lines of a workspace with their messages, and by how many seconds each round differs from its planned time. */
 const scenario = fc.constantFrom(...BEGINNINGS).chain((begin) =>
   fc.record({
     begin: fc.constant(begin),
@@ -102,7 +102,7 @@ const scenario = fc.constantFrom(...BEGINNINGS).chain((begin) =>
 );
 type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
-/** Time for everything to leave even at one message a week. */
+/** Enough time to send everything even at one message a week. */
 const FAR = new Date('2040-01-01');
 
 function run(
@@ -127,8 +127,8 @@ function run(
   return { drivers, log: workspace.log };
 }
 
-describe('any lines, any work, any clock, planned anew at any time', () => {
-  it('no cap, gap or window is broken, and every look is into the future', () => {
+describe('arbitrary lines and messages, with rounds at arbitrary times', () => {
+  it('violate no cap, gap or window, and always plan the next round in the future', () => {
     fc.assert(
       fc.property(scenario, (given) => {
         const { log } = run(given);
@@ -143,7 +143,7 @@ describe('any lines, any work, any clock, planned anew at any time', () => {
     );
   }, 60_000);
 
-  it('everything is sent, and in a bounded number of rounds', () => {
+  it('send everything in a bounded number of rounds', () => {
     fc.assert(
       fc.property(scenario, (given) => {
         const { drivers, log } = run(given);
@@ -154,7 +154,7 @@ describe('any lines, any work, any clock, planned anew at any time', () => {
     );
   }, 60_000);
 
-  it('messages alike but for their arrival leave in the order of arrival, whatever else is queued', () => {
+  it('send messages that differ only in their arrival in the order of arrival', () => {
     fc.assert(
       fc.property(scenario, fc.option(window), fc.integer({ min: 0, max: 1440 }), (given, window, minute) => {
         const scheduledAt = new Date(given.begin.getTime() + minute * MINUTE);
@@ -177,7 +177,7 @@ describe('any lines, any work, any clock, planned anew at any time', () => {
     );
   }, 60_000);
 
-  it('callers are shown why a message waits and when it leaves at the earliest, and that comes true', () => {
+  it('show for every waiting message a reason and an earliest time that hold', () => {
     fc.assert(
       fc.property(scenario, (given) => {
         run(given, () => {
@@ -185,7 +185,7 @@ describe('any lines, any work, any clock, planned anew at any time', () => {
           return {
             onRound: (round) => {
               expectPromisesKept(round, shown);
-              if (round.next) expectLookInTime(round, round.next);
+              if (round.next) expectNextPlanInTime(round, round.next);
               else expectOvertakenAreHeld(round);
             },
           };
@@ -196,25 +196,25 @@ describe('any lines, any work, any clock, planned anew at any time', () => {
   }, 60_000);
 });
 
-/** As `expect`, for what is asked millions of times. */
+/** Like `expect`, but cheap enough for millions of calls. */
 function must(holds: boolean, message: { id: string }, now: Date): void {
   if (!holds) throw new Error(`message ${message.id} at ${now.toISOString()}`);
 }
 
-/** Nothing leaves before a time that was shown, and the time that is shown does not come nearer. */
+/** Nothing is sent before a time that was shown, and the shown time never becomes earlier. */
 function expectPromisesKept(
   { now, sent, waiting }: Round,
   shown: Map<string, { at: Date; isNew: boolean }>,
 ): void {
   for (const { job, isNew } of sent) {
     const before = shown.get(job.id);
-    // A contact that is met meanwhile opens no conversation any more.
+    // A contact that has become known no longer starts a conversation.
     if (before?.isNew === isNew) must(before.at <= now, job, now);
   }
   for (const { message, shownAt } of waiting()) {
     const { id, isNew } = message;
     const { scheduledAt: at, holdReason } = shownAt(now);
-    // What is due on a line that is down keeps its place.
+    // Messages due on a line that is down keep their place.
     if (holdReason === 'line_down') continue;
     const before = shown.get(id);
     if (before?.isNew === isNew && before.at > now) must(at >= before.at, message, now);
@@ -222,7 +222,7 @@ function expectPromisesKept(
   }
 }
 
-/** A message is overtaken by one that was scheduled after it only while a rule holds it. */
+/** A message is overtaken by a later one only while a rule holds it. */
 function expectOvertakenAreHeld({ now, sent, waiting }: Round): void {
   const last = sent.at(-1)?.job;
   if (!last || isAnswer(last, now)) return;
@@ -233,12 +233,12 @@ function expectOvertakenAreHeld({ now, sent, waiting }: Round): void {
   }
 }
 
-/** Nothing has left: each message shows a reason and when it is looked at, and the line does not sleep longer. */
-function expectLookInTime({ now, waiting }: Round, next: NextLook): void {
+/** If nothing was sent, each message shows a reason and a time, and the line plans again by that time. */
+function expectNextPlanInTime({ now, waiting }: Round, next: NextLook): void {
   for (const { message, shownAt } of waiting()) {
     const { holdReason, scheduledAt } = shownAt(now);
     if (message.scheduledAt > now) {
-      // If it is looked at later than its time, then because it is held when its time comes.
+      // If the line plans after the message is due, a rule holds the message at that time.
       if (!next.at || next.reason === 'line_gap' || next.at <= message.scheduledAt) continue;
       const then = shownAt(message.scheduledAt);
       must(then.moved !== null && then.scheduledAt >= next.at, message, now);
@@ -256,7 +256,7 @@ const isAnswer = ({ wroteAt }: Job, now: Date): boolean =>
 
 const arrivalOf = (id: string): number => Number(id.split(' ').at(-1));
 
-/** Takes from the two in turn; each keeps its own order. */
+/** Alternates the items of two lists, each in its own order. */
 function interleave<T>(some: readonly T[], others: readonly T[]): T[] {
   const length = Math.max(some.length, others.length);
   return Array.from({ length }, (_, index) => [

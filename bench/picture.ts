@@ -14,7 +14,7 @@ const ROW = 10;
 const DETAIL_HEIGHT = 150;
 const DETAIL_DAYS = 5;
 
-/** Shades by the share of the hour's cap that was used. */
+/** Shades by the used share of the hour's cap. */
 const SHADES = [
   { upTo: 0.5, color: '#b9d7ea', text: 'up to half of the hour’s cap' },
   { upTo: 0.999, color: '#5b9fcf', text: 'more than half' },
@@ -22,7 +22,7 @@ const SHADES = [
   { upTo: Infinity, color: '#d7263d', text: 'above it (a violation)' },
 ];
 
-/** An SVG of the new conversations of each line and hour against its caps, and of one line's first days in detail. */
+/** Draws an SVG of the new conversations per line and hour against the caps, and one line's first days in detail. */
 export function drawMonth(months: readonly LineMonth[], begin: Date, until: Date, summary: string): string {
   const hours = (until.getTime() - begin.getTime()) / HOUR;
   const width = LEFT + hours * PX_PER_HOUR + 24;
@@ -64,7 +64,7 @@ function days(begin: Date, hours: number, bottom: number): string {
   return marks.join('');
 }
 
-/** One path per shade keeps a month of hours at some kilobytes a line. */
+/** One path per shade keeps a month at a few kilobytes per line. */
 function row({ line, hours }: LineMonth, y: number, begin: Date): string {
   const cells = SHADES.map(() => '');
   for (const { start, cap, made } of hours) {
@@ -80,7 +80,7 @@ function row({ line, hours }: LineMonth, y: number, begin: Date): string {
   return `${text(8, y + 8, name, 'font-size="8.5"')}<g transform="${place}" stroke-width="${ROW - 2}">${paths}</g>`;
 }
 
-/** Bars of what was opened each hour under the step of the hour's cap. */
+/** Draws the new conversations per hour as bars under the hour's cap. */
 function drawDetail({ line, hours }: LineMonth, begin: Date, top: number): string {
   const shown = hours.slice(0, DETAIL_DAYS * 24);
   const most = Math.max(...shown.map(({ cap }) => cap));

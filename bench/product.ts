@@ -15,21 +15,21 @@ import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startServers } from './servers.ts';
 
-/** The product as it runs in production, API and worker in processes of their own, beside the simulated providers. */
+/** The product as in production, with API and worker as separate processes, and with simulated providers. */
 export interface Product {
   config: Config;
-  /** Of the database, as its owner. */
+  /** URL of the database with the owner's login. */
   ownerUrl: string;
   pools: Pools;
-  /** Of each API process. */
+  /** The URL of each API process. */
   urls: string[];
   simulatorUrl: string;
-  /** Of the first API process, of the worker that runs now, and of the servers. */
+  /** The pids of the first API process, the current worker and the servers. */
   readonly pids: { api: number; worker: number; postgres: number; temporal: number };
-  /** Ends the worker with SIGKILL. */
+  /** Kills the worker with SIGKILL. */
   killWorker(): Promise<void>;
   startWorker(): Promise<void>;
-  /** Leaves the logs of a run that failed. @throws when PostgreSQL found a deadlock, whatever was measured. */
+  /** Stops everything but keeps the logs of a failed run. @throws if PostgreSQL found a deadlock. */
   stop(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export const countDeadlocks = (pools: Pools): Promise<number> =>
   systemDb(pools).oneFirst(sql.type(z.object({ deadlocks: z.int() }))`
     select deadlocks from pg_stat_database where datname = current_database()`);
 
-/** Registers a webhook that hears of every event of a workspace, and answers at once. */
+/** Registers a webhook for every event of a workspace, with an endpoint that responds at once. */
 export async function startListener(
   { config }: Pick<Product, 'config'>,
   key: string,
@@ -48,11 +48,11 @@ export async function startListener(
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ url: endpoint.url, events: EVENT_NAMES }),
   });
-  if (!response.ok) throw new Error(`the webhook was answered with ${response.status}`);
+  if (!response.ok) throw new Error(`the webhook was refused with ${response.status}`);
   return endpoint;
 }
 
-/** @param overrides of the configuration that benchmarks run with. */
+/** @param overrides of the benchmarks' configuration. */
 export async function startProduct(apis = 1, overrides: Partial<Config> = {}): Promise<Product> {
   const servers = await startServers();
   const ports = await Promise.all(Array.from({ length: apis }, () => freePort()));

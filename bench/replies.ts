@@ -8,16 +8,16 @@ import { startListener, startProduct } from './product.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * Replies that race the next step: `npm run bench:replies [-- --races 1000]`. Each lead's steps follow one another
- * without a pause, and its reply comes at a random moment among them. When the carrier's callback is answered the
- * reply is stored: what the carrier accepts after that must have been claimed before it, and no lead may get a step
- * whose claim is later. Judged by the carrier's log and the claims, which are on record before the carrier is called.
+ * Makes replies race the next step of a campaign: `npm run bench:replies [-- --races 1000]`. Each lead's steps follow one
+ * another without a delay, and its reply arrives at a random moment. Once the carrier's callback has its response, the
+ * reply is stored: any step that the carrier accepts later must have been claimed before. Checked with the carrier's log
+ * and the claims, which are recorded before the carrier is called.
  */
 const { values: options } = parseArgs({ options: { races: { type: 'string', default: '1000' } } });
 const RACES = Number(options.races);
 const STEPS = 20;
 const LINES = 10;
-/** Leads under way at once. */
+/** Leads that run at the same time. */
 const WAVE = 50;
 
 const product = await startProduct();
@@ -27,10 +27,10 @@ await unpaced(pools, workspace.id);
 const listener = await startListener(product, workspace.key);
 
 const api = callerOf(config, workspace.key);
-/** Callbacks that were answered with an error, and repeated. */
+/** Callbacks that failed and were repeated. */
 let repeated = 0;
 
-/** Repeated until it is taken, as carriers do. */
+/** Repeats a reply until it is accepted, as carriers do. */
 async function replyFor(lineId: string, from: string): Promise<void> {
   while ((await reply(config, lineId, from, 'No')) !== 200) repeated += 1;
 }
@@ -38,7 +38,7 @@ async function replyFor(lineId: string, from: string): Promise<void> {
 async function addLead(campaignId: string, phone: string): Promise<void> {
   const { status, headers } = await api('POST', `/api/campaigns/${campaignId}/leads`, { lead: { phone } });
   if (status === 201) return;
-  if (status !== 429) throw new Error(`a lead was answered with ${status}`);
+  if (status !== 429) throw new Error(`a lead was refused with ${status}`);
   await pause(1000 * Number(headers.get('retry-after') ?? 1));
   await addLead(campaignId, phone);
 }
@@ -50,7 +50,7 @@ const sentTo = async (to: string) => {
 
 interface Race {
   to: string;
-  /** When the carrier's callback was answered: the reply is stored by then. */
+  /** When the response to the carrier's callback arrived, by which time the reply is stored. */
   storedBy: number;
 }
 
@@ -73,7 +73,7 @@ for (let start = 0; start < RACES; start += WAVE) {
   races.push(...(await Promise.all(wave)));
   console.log(`${races.length} of ${RACES} races, ${repeated} callbacks repeated`);
 }
-// What was with the carrier when its lead replied is answered by now, and nothing more is claimed.
+// By now the attempts in flight at the time of the reply have finished, and no more are claimed.
 await pause(5000);
 
 const Attempt = z.object({ address: z.string(), startedAt: z.date() });
@@ -91,7 +91,7 @@ for (const { to, storedBy } of races) {
   sent += log.length;
   if (log.length < STEPS) cut += 1;
   if (late > 0) atCarrier += 1;
-  // One at most was with the carrier already, and none was claimed after; all that was claimed is in the log.
+  // At most one step was at the carrier, none was claimed later, and every claim is in the log.
   if (late > 1 || lateClaims > 0 || claims.length !== log.length) {
     broken += 1;
     console.log(

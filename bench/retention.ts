@@ -15,8 +15,8 @@ import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { startServers } from './servers.ts';
 
 /**
- * What deleting costs by the day, by the row and in chunks, and what claiming deliveries costs while an old snapshot keeps
- * those that are done from being vacuumed: `npm run bench:retention [-- --rows 500000 --deliveries 6000]`.
+ * Measures deleting by partition, by row and in chunks, and claiming deliveries while an old snapshot prevents finished
+ * ones from being vacuumed: `npm run bench:retention [-- --rows 500000 --deliveries 6000]`.
  */
 const { values: options } = parseArgs({
   options: {
@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
 });
 const ROWS = Number(options.rows);
 const DELIVERIES = Number(options.deliveries);
-/** As many as a dispatcher has under way for one webhook. */
+/** As many as a dispatcher sends to one webhook in parallel. */
 const AT_ONCE = 8;
 
 const servers = await startServers();
@@ -49,10 +49,10 @@ const seconds = async (work: () => Promise<unknown>): Promise<number> => {
   await work();
   return (performance.now() - started) / 1000;
 };
-const tell = (what: string, rows: number, took: number): void =>
+const report = (what: string, rows: number, took: number): void =>
   console.log(`${what}: ${rows} rows in ${took.toFixed(2)} s, ${Math.round(rows / took)} a second`);
 
-/** Partitions as after a month, so that no query is cheaper here than in production. */
+/** Creates the partitions of a past month, so that queries cost what they do in production. */
 async function makePast(table: string): Promise<void> {
   const width = table === 'carrier_events' ? 7 : 1;
   const { rows } = await owner.query<{ bounds: string[] }>(
@@ -75,12 +75,12 @@ async function makePast(table: string): Promise<void> {
 }
 for (const table of ['events', 'webhook_deliveries', 'carrier_events']) await makePast(table);
 
-/** Ids that begin with a time, as those of the product do. */
+/** SQL for ids that begin with a time, as the product's do. */
 const idAt = (at: string) =>
   `lpad(to_hex(extract(epoch from ${at})::bigint), 8, '0') || lpad(to_hex(n), 16, '0')`;
 
 async function deleteAged(): Promise<void> {
-  tell(
+  report(
     'deliveries written',
     ROWS,
     await seconds(() =>
@@ -91,9 +91,9 @@ async function deleteAged(): Promise<void> {
           20, 1, now(), now() from generate_series(1, ${ROWS}) n`),
     ),
   );
-  tell('deliveries dropped with their days', ROWS, await seconds(() => keepPartitions(systemDb(pools))));
+  report('deliveries dropped with their days', ROWS, await seconds(() => keepPartitions(systemDb(pools))));
 
-  tell('attempts written', ROWS, await seconds(writeAttempts));
+  report('attempts written', ROWS, await seconds(writeAttempts));
   await trim('attempts deleted by the row');
   await writeAttempts();
   await underOldSnapshot(() => trim('attempts deleted by the row, under an old snapshot'));
@@ -114,10 +114,10 @@ async function trim(what: string): Promise<void> {
     trimmed = await trimAged(systemDb(pools), () => true);
   });
   if (trimmed !== ROWS) throw new Error(`${trimmed} rows were deleted`);
-  tell(what, ROWS, took);
+  report(what, ROWS, took);
 }
 
-async function noteEvents(): Promise<void> {
+async function recordEvents(): Promise<void> {
   for (const [trigger, what] of [
     ['enable', 'looked for in all days'],
     ['disable', 'not looked for'],
@@ -137,8 +137,8 @@ async function noteEvents(): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
 
-/** All deliveries of one webhook are claimed, eight at a time, and done. @param goesOn claims go on from the last. */
-async function deliver(goesOn: boolean): Promise<void> {
+/** Claims and finishes all deliveries of one webhook, eight at a time. @param continues whether claims continue from the last. */
+async function deliver(continues: boolean): Promise<void> {
   await owner.query(`
     insert into events (workspace_id, id, event, body)
     select '${workspaceId}', ${idAt(`now() - interval '1 minute'`)}, 'message.sent', '{}' from generate_series(1, ${DELIVERIES}) n
@@ -149,7 +149,7 @@ async function deliver(goesOn: boolean): Promise<void> {
   const times: number[] = [];
   let claims = await withTenant(pools, workspaceId, beginClaims);
   for (let left = DELIVERIES; left > 0; left -= AT_ONCE) {
-    if (!goesOn) claims = { from: claims.from, last: new Map() };
+    if (!continues) claims = { from: claims.from, last: new Map() };
     await withTenant(pools, workspaceId, async (db) => {
       const started = performance.now();
       const claimed = await claimDeliveries(db, { claims, perWebhook: AT_ONCE, busy: new Map(), limit: 256 });
@@ -186,7 +186,7 @@ async function underOldSnapshot(work: () => Promise<void>): Promise<void> {
   await reader.end();
 }
 
-async function leaveLine(): Promise<void> {
+async function handOverQueue(): Promise<void> {
   const second = newId();
   await owner.query(
     `insert into lines (workspace_id, id, channel, line_type, first_name, last_name, request_source, provisioning_status, carrier,
@@ -207,20 +207,20 @@ async function leaveLine(): Promise<void> {
     if (isDone) break;
   }
   const all = times.reduce((sum, time) => sum + time, 0);
-  tell(`handing over the queue of a line in ${times.length} transactions`, QUEUE, all);
+  report(`handing over the queue of a line in ${times.length} transactions`, QUEUE, all);
   console.log(`the longest transaction: ${Math.max(...times).toFixed(2)} s`);
 }
 const QUEUE = 50_000;
 
 await deleteAged();
-await noteEvents();
+await recordEvents();
 console.log('claiming from the last, nothing in the way');
 await deliver(true);
 console.log('from the beginning each time, under an old snapshot');
 await underOldSnapshot(() => deliver(false));
 console.log('from the last, under an old snapshot');
 await underOldSnapshot(() => deliver(true));
-await leaveLine();
+await handOverQueue();
 
 await owner.end();
 await pools.close();

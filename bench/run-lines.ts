@@ -3,15 +3,15 @@ import type { LineDriver } from './line-driver.ts';
 export interface RunOptions {
   /** No round happens at or after this instant. */
   until: Date;
-  /** More rounds than this are a livelock. */
+  /** More rounds than this count as a livelock. */
   maxRounds?: number;
-  /** When a round due at `at` really happens: earlier or later than planned, as crashes and restarts have it. */
+  /** When a round due at `at` actually happens, earlier or later than planned, as after crashes and restarts. */
   happensAt?: (at: Date, now: Date) => Date;
 }
 
 /**
- * Runs lines that share their contacts on one clock, always the line whose turn is first, until nothing waits.
- * Returns the number of rounds.
+ * Runs lines that share contacts on one clock, always the line that is due first, until nothing waits.
+ * @returns the number of rounds.
  * @throws Error after `maxRounds`.
  */
 export function runLines(

@@ -11,15 +11,15 @@ import { startPostgres } from '#standalone/postgres.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { startTemporal } from '#standalone/temporal.ts';
 
-/** Throwaway servers of a benchmark. PostgreSQL is durable, as in production: a commit waits for the disk. */
+/** Starts throwaway servers for a benchmark. PostgreSQL is durable, as in production: commits wait for the disk. */
 export async function startServers(): Promise<{
   config: Config;
-  /** Of the database, as its owner. */
+  /** URL of the database with the owner's login. */
   ownerUrl: string;
   pids: { postgres: number; temporal: number };
-  /** Data and logs. */
+  /** The folder of data and logs. */
   folder: string;
-  /** @param options.keepLogs leaves the logs in `folder`. */
+  /** @param options.keepLogs whether to keep the logs in `folder`. */
   stop(options?: { keepLogs?: boolean }): Promise<void>;
 }> {
   const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));

@@ -7,7 +7,7 @@ import { drawMonth } from './picture.ts';
 import { runLines } from './run-lines.ts';
 import { makeWorkload, ZONES } from './workload.ts';
 
-/** A month of pacing with a clock of its own: prints what was kept and used, and draws it. Fails when a rule was broken. */
+/** Simulates a month of pacing: prints violations and the used capacity, and draws it. Fails if a rule was violated. */
 const BEGIN = new Date('2026-03-07T00:00:00Z');
 const DAYS = 30;
 const LINES = 50;
@@ -39,7 +39,7 @@ const months = works.map((work, index) => {
   const hours = lineHours(work, sent, BEGIN, until);
   return { line: work.line, hours, use: capacityUse(work, sent, hours, until) };
 });
-// The checker knows the range that hourly caps are drawn from; here each hour is held to its own draw.
+// The checker knows only the range of the random hourly caps; here each hour is checked against its own cap.
 const overdrawn = months.flatMap(({ line, hours }) =>
   hours
     .filter(({ made, cap }) => made > cap)

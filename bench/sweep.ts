@@ -7,8 +7,8 @@ import { claimOverdue } from '#db/wakes.ts';
 import { startServers } from './servers.ts';
 
 /**
- * What the sweep for workflows that nobody woke costs: `npm run bench:sweep [-- --rows 1000000]`. Nearly all workflows
- * are idle or look again by themselves; 5,000 are overdue and cannot be woken, and a few became overdue after them.
+ * Measures the sweep for overdue workflows: `npm run bench:sweep [-- --rows 1000000]`. Nearly all workflows are idle or
+ * not due; 5,000 are overdue and cannot be woken, and a few became overdue after them.
  */
 const { values: options } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } });
 const ROWS = Number(options.rows);

@@ -14,8 +14,8 @@ import { inParallel } from './waiting.ts';
 import { createBenchWorkspace } from './workspace.ts';
 
 /**
- * What uploads take of the API's memory: `npm run bench:uploads [-- --files 200 --at-once 20]`, of 25 MB each, which are
- * then downloaded again. Last a file of one byte more, and one that never ends.
+ * Measures the API's memory during uploads of 25 MB each, which are then downloaded again:
+ * `npm run bench:uploads [-- --files 200 --at-once 20]`. Finally uploads a file of one byte more, and one of 1 GB.
  */
 const { values: options } = parseArgs({
   options: { files: { type: 'string', default: '200' }, 'at-once': { type: 'string', default: '20' } },
@@ -29,7 +29,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'linepace-bench-files-'));
 process.env['DATA_DIR'] = dataDir;
 const { config, stop } = await startServers();
 const pools = await createPools(config.database, { size: 2 });
-// A workspace may ask for 120 uploads a minute.
+// Each workspace may upload 120 files a minute.
 const workspaces = await Promise.all(
   Array.from({ length: Math.ceil(FILES / 100) }, () => createBenchWorkspace(pools, 0)),
 );
@@ -39,7 +39,7 @@ const pids = { api: api.pid };
 const numbers = Array.from({ length: FILES }, (_, number) => number);
 const chunk = Buffer.alloc(64 * 1024, 'x');
 
-/** A form with a file of so many bytes, made as it is sent. @returns the answer, and how much was sent until then. */
+/** Uploads a generated file of `bytes` bytes. @returns the response and how much was sent until it arrived. */
 function upload(
   number: number,
   bytes: number,
@@ -91,7 +91,7 @@ async function inSteps(name: string, work: (number: number) => Promise<void>): P
 const links: string[] = [];
 await inSteps(`${FILES} uploads of 25 MB`, async (number) => {
   const { status, body } = await upload(number, LIMIT);
-  if (status !== 200) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  if (status !== 200) throw new Error(`the response was ${status}: ${JSON.stringify(body)}`);
   links[number] = (body as { url: string }).url.replace(/^https?:\/\/[^/]+/, `http://localhost:${port}`);
 });
 await inSteps('the same downloaded', async (number) => {

@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
-/** What a process and its children hold and have used so far. */
+/** The memory and processor time of a process and its children. */
 export interface Usage {
-  /** Resident memory of the process itself, in MB: what children share would count twice. */
+  /** Resident memory of the process alone, in MB, since memory shared with children would count twice. */
   mb: number;
-  /** Processor time of all of them, in seconds. */
+  /** Processor time of the process and its children, in seconds. */
   cpu: number;
 }
 
-/** Time on a processor tells what work costs even where others keep the machine busy. */
+/** Uses processor time, which is comparable even under other load. */
 export function usageOf<Name extends string>(pids: Record<Name, number>): Record<Name, Usage> {
   const rows = execFileSync('ps', ['axS', '-o', 'pid=,ppid=,rss=,time='], { encoding: 'utf8' })
     .trim()
@@ -20,7 +20,7 @@ export function usageOf<Name extends string>(pids: Record<Name, number>): Record
         pid: Number(pid),
         parent: Number(parent),
         mb: Math.round(Number(rss) / 1024),
-        cpu: precise(Number(pid)) ?? seconds(time),
+        cpu: preciseCpu(Number(pid)) ?? seconds(time),
       };
     });
   const cpu = (pid: number): number =>
@@ -42,12 +42,12 @@ function seconds(time: string): number {
   return Number(days) * 86_400 + clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
 }
 
-/** Many short-lived helpers of a server each use less than the second that `ps` counts in. */
-function precise(pid: number): number | null {
+/** Processor time in hundredths of a second, since `ps` counts whole seconds and many children live shorter. */
+function preciseCpu(pid: number): number | null {
   const file = `/proc/${pid}/stat`;
   if (!existsSync(file)) return null;
   try {
-    // After the name, which may hold anything: own and ended children's time, user and system, in hundredths.
+    // The fields after the name: user and system time of the process and of its ended children, in hundredths.
     const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
   } catch {

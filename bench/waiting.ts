@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Does `work` for every item, at most `width` at a time, in order of starting. */
+/** Runs `work` for every item in order, at most `width` at a time. */
 export async function inParallel<T>(
   items: readonly T[],
   width: number,
@@ -15,8 +15,8 @@ export async function inParallel<T>(
 }
 
 /**
- * Asks until the answer is yes; a question that fails is asked again, since what it asks may just be broken on purpose.
- * @throws when it is not in time, with what was last thrown as the cause.
+ * Polls until `condition` is true. A condition that throws is polled again, since outages may be on purpose.
+ * @throws after the timeout, with the last error as the cause.
  */
 export async function until(condition: () => Promise<boolean>, timeoutMs = 120_000): Promise<void> {
   const end = Date.now() + timeoutMs;

@@ -12,12 +12,12 @@ import { newWebhookSecret } from '#domain/webhook-signature.ts';
 import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 
-/** Events for webhooks without the sends that they tell of: what is measured is what comes after. */
+/** Emits webhook events without the sends they report, since sends are not measured. */
 export interface WebhookLoad {
   pools: Pools;
-  /** A workspace whose webhooks are those endpoints. @returns its id. */
+  /** Creates a workspace with a webhook for each endpoint. @returns its id. */
   createWorkspace(endpoints: readonly { url: string }[]): Promise<string>;
-  /** Commits one event, as a send does. @returns the message it tells of, and when it was committed. */
+  /** Commits one event, as a send does. @returns the id of its message and the time of the commit. */
   emit(workspaceId: string): Promise<{ messageId: string; at: number }>;
   close(): Promise<void>;
 }

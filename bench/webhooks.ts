@@ -10,9 +10,9 @@ import { startServers } from './servers.ts';
 import { createWebhookLoad, quantile, type WebhookLoad } from './webhook-load.ts';
 
 /**
- * What endpoints that hang cost the others: the same events to the same endpoints, without and with hanging ones
- * beside them in the same workspace. Then how fast a backlog is delivered. A worker process of its own, one origin
- * for each endpoint; latency runs from the commit of the event to its arrival.
+ * Measures what hanging endpoints cost the others: the same events to the same endpoints, without and with hanging ones
+ * in the same workspace. Then measures how fast a backlog is delivered. The worker is a separate process and each
+ * endpoint its own origin; latency is the time from the commit of the event to its arrival.
  */
 const { values: options } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ const HEALTHY = ENDPOINTS - HANGING;
 
 interface Endpoint {
   url: string;
-  /** When each event arrived, by the message it tells of. */
+  /** When each event arrived, by the id of its message. */
   arrivals: Map<string, number>;
 }
 
@@ -51,7 +51,7 @@ async function startEndpoint(hangs: boolean): Promise<Endpoint> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, arrivals };
 }
 
-/** Events at a steady pace. @returns the latencies of all deliveries to the endpoints that answer. */
+/** Emits events at a steady rate. @returns the latencies of all deliveries to the healthy endpoints. */
 async function steady(load: WebhookLoad, hanging: readonly Endpoint[]): Promise<number[]> {
   const healthy = await Promise.all(Array.from({ length: HEALTHY }, () => startEndpoint(false)));
   const workspaceId = await load.createWorkspace([...healthy, ...hanging]);
@@ -62,7 +62,7 @@ async function steady(load: WebhookLoad, hanging: readonly Endpoint[]): Promise<
     emitted.push(await load.emit(workspaceId));
   }
   await arrived(healthy, emitted.length);
-  // What still waits for endpoints that hang is not the next round's burden.
+  // Deletes the pending deliveries to hanging endpoints before the next round.
   await withTenant(load.pools, workspaceId, (db) =>
     db.query(sql.type(z.unknown())`delete from webhooks where workspace_id = ${workspaceId}`),
   );
@@ -71,7 +71,7 @@ async function steady(load: WebhookLoad, hanging: readonly Endpoint[]): Promise<
   );
 }
 
-/** Many events at once. @returns deliveries per second, from the first commit to the last arrival. */
+/** Emits many events at once. @returns deliveries per second from the first commit to the last arrival. */
 async function burst(load: WebhookLoad): Promise<number> {
   const healthy = await Promise.all(Array.from({ length: HEALTHY }, () => startEndpoint(false)));
   const workspaceId = await load.createWorkspace(healthy);
@@ -99,7 +99,7 @@ try {
   const hanging = await Promise.all(Array.from({ length: HANGING }, () => startEndpoint(true)));
   const alone: number[] = [];
   const beside: number[] = [];
-  // In turns, so that both meet the machine in the same moods.
+  // Alternates both, so that other load affects them equally.
   for (let round = 0; round < Number(options.rounds); round += 1) {
     alone.push(...(await steady(load, [])));
     beside.push(...(await steady(load, hanging)));

@@ -15,7 +15,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** In all but Kolkata the clocks change between 7 March and 6 April 2026. */
+/** Except in Kolkata, the clocks change between 7 March and 6 April 2026. */
 export const ZONES = [
   'America/New_York',
   'Europe/Berlin',
@@ -26,8 +26,8 @@ export const ZONES = [
 ] as const;
 
 /**
- * A month for `count` lines in a workspace per zone, the same for the same seed: a weekly burst of drips to strangers
- * of which a day's caps let only a fraction go, daily follow-ups and answers, and now and then an outage.
+ * Generates a month of work for `count` lines, with a workspace per zone, determined by the seed: a weekly burst of drips
+ * to new contacts that exceeds the daily caps, daily follow-ups and replies, and occasional outages.
  */
 export function makeWorkload(count: number, begin: Date, days: number, seed: number): LineWork[] {
   const random = mulberry32(seed);
@@ -61,8 +61,8 @@ function makeLine(index: number, begin: Date): PacedLine {
 function makeJobs(index: number, line: PacedLine, begin: Date, days: number, random: () => number): Job[] {
   const jobs: Omit<Job, 'id'>[] = [];
   const window = windowOf(index, line.timezone);
-  const stranger = (number: number): string =>
-    // Some contacts are shared with the other lines of the workspace, which puts the contact gap to work.
+  const newContact = (number: number): string =>
+    // Some contacts are shared with other lines of the workspace, to exercise the contact gap.
     number % 20 === 0
       ? `workspace ${index % ZONES.length} contact ${number}`
       : `${line.id} contact ${number}`;
@@ -72,7 +72,7 @@ function makeJobs(index: number, line: PacedLine, begin: Date, days: number, ran
     const accepted = begin.getTime() + week * 7 * DAY + Math.floor(random() * DAY);
     for (let number = 0; number < burst; number++) {
       const scheduledAt = new Date(accepted + 30_000 + Math.floor(random() * 5 * MINUTE));
-      const address = stranger(week * burst + number);
+      const address = newContact(week * burst + number);
       jobs.push({ address, scheduledAt, wroteAt: null, ...(window && { window }) });
     }
   }
@@ -94,7 +94,7 @@ function makeJobs(index: number, line: PacedLine, begin: Date, days: number, ran
     .map((job, number) => ({ ...job, id: `${line.id} ${number}` }));
 }
 
-/** Contacts who have all written before: held by the daily total alone. */
+/** Messages to contacts who have written before, held only by the daily total. */
 function campaignToCustomers(line: PacedLine, begin: Date): Omit<Job, 'id'>[] {
   const wroteAt = new Date(begin.getTime() - 30 * DAY);
   const scheduledAt = new Date(begin.getTime() + 10 * DAY);
@@ -116,7 +116,7 @@ function outage(begin: Date, days: number, random: () => number): Outage {
   return { from: new Date(from), to: new Date(from + (1 + random() * 8) * HOUR) };
 }
 
-/** A small generator of numbers from 0 up to 1 that a seed determines (Mulberry32). */
+/** A seeded random generator of numbers in [0, 1) (Mulberry32). */
 function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {

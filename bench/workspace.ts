@@ -5,7 +5,7 @@ import { withSystem } from '#db/transactions.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 
-/** A workspace of a benchmark with its key, and as many active lines as asked for. */
+/** Creates a workspace with a key and a number of active lines. */
 export async function createBenchWorkspace(
   pools: Pools,
   lines: number,

@@ -13,8 +13,8 @@ import { newId } from '#domain/ids.ts';
 import type { Demo } from '#standalone/demo-data.ts';
 
 /**
- * A first real run: 200 recipients from a file are dripped through the API, and a live table shows what becomes of
- * them until all are settled. Starts the product when it does not run; emails go to an SMTP server of the demo's own.
+ * Sends drips to 200 recipients from a file over the API, and shows their statuses until all are settled. Starts the
+ * product unless it is running; emails go to the demo's own SMTP server.
  */
 const DEADLINE_MS = 8 * 60_000;
 const RELAXED = {
@@ -63,7 +63,7 @@ try {
 
 async function run(): Promise<boolean> {
   const started = Date.now();
-  // Its own words each time: the same text to the same person within an hour would be one message.
+  // A different text in each run, because the same text to the same person within an hour is one message.
   const batch = new Date().toISOString();
   const accepted = new Map<string, Recipient>();
   for (const recipient of recipients) {
@@ -102,7 +102,7 @@ async function run(): Promise<boolean> {
     counts.fallback = count('fallback');
     counts.failed = count('failed');
     counts.webhooks = hook.verified.size;
-    // An email server takes a message and tells nothing more: `sent` is where emails end.
+    // Mail servers send no receipts, so `sent` is the last status of an email.
     const open = messages.filter(
       ({ status, messageType }) =>
         ['scheduled', 'pending'].includes(status) || (status === 'sent' && messageType !== 'email'),
@@ -115,13 +115,13 @@ async function run(): Promise<boolean> {
   return report(settled, batch, accepted.size);
 }
 
-/** Counts what arrived by the carrier's and the mail server's own logs. */
+/** Counts the arrived messages in the logs of the carrier and the mail server. */
 async function report(settled: boolean, batch: string, expected: number): Promise<boolean> {
   let lost = 0;
   let doubled = 0;
   for (const { phone, email } of recipients) {
     const arrived = email === '' ? await acceptedByCarrier(phone, batch) : mail.count(email, batch);
-    // …0001 has no iMessage and …0002 is refused for good: nothing is to arrive there.
+    // …0001 has no iMessage and …0002 is refused, so nothing arrives there.
     const wanted = /000[12]$/.test(phone) ? 0 : 1;
     if (arrived < wanted) lost += 1;
     if (arrived > wanted) doubled += 1;
@@ -164,7 +164,7 @@ async function ownMessages(since: number): Promise<DemoMessage[]> {
   return messages;
 }
 
-/** A line that is overwritten, on a terminal; elsewhere a line for each change. */
+/** On a terminal overwrites one line; elsewhere prints a line for each change. */
 function show(counts: Record<string, number>, seconds: number): void {
   const cells = Object.entries(counts).map(([name, count]) => `${name} ${String(count).padStart(3)}`);
   const text = cells.join('   ');
@@ -185,14 +185,14 @@ async function api(method: string, route: string, body?: unknown): Promise<unkno
     return api(method, route, body);
   }
   if (!response.ok)
-    throw new Error(`${method} ${route} answered ${response.status}: ${await response.text()}`);
+    throw new Error(`${method} ${route} failed with ${response.status}: ${await response.text()}`);
   return response.json();
 }
 
-/** The running product, or one of the demo's own. */
+/** Starts the product unless it is running. */
 async function startProduct(): Promise<{ stop(): Promise<void> }> {
   if (await isReady()) return { stop: async () => {} };
-  process.stdout.write('The product does not run yet: starting it.\n');
+  process.stdout.write('The product is not running yet; starting it.\n');
   const child: ChildProcess = spawn(process.execPath, ['standalone/main.ts'], { stdio: 'inherit' });
   while (!(await isReady())) {
     if (child.exitCode !== null) throw new Error('the product did not start');
@@ -269,7 +269,7 @@ async function startWebhook() {
   });
 }
 
-/** An email line that speaks SMTP with the demo's own server; the demo workspace's other lines stay as they are. */
+/** Adds an email line that uses the demo's own SMTP server. @returns its id. */
 async function addSmtpLine(port: number): Promise<string> {
   const client = new pg.Client({ connectionString: demo.databaseUrl });
   await client.connect();

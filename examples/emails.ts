@@ -6,7 +6,7 @@ import type { MailTemplate } from '#domain/mail.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
 
 /**
- * Every email as a phone shows it, in light and in dark: pictures for docs/emails/, made by a Chromium.
+ * Takes pictures of every email as shown on a phone, in light and dark, for docs/emails/, with Chromium:
  * CHROMIUM=/usr/bin/chromium npm run emails
  */
 const chromium = process.env['CHROMIUM'] ?? 'chromium';
@@ -129,12 +129,13 @@ mkdirSync(folder, { recursive: true });
 for (const [name, [template, data]] of Object.entries(SAMPLES)) {
   const page = join(work, `${name}.html`);
   writeFileSync(page, TEMPLATES[template](data).html);
-  photograph(page, `${name}.png`);
-  if (name === 'reply-alert') photograph(page, `${name}-dark.png`, '--blink-settings=preferredColorScheme=0');
+  takeScreenshot(page, `${name}.png`);
+  if (name === 'reply-alert')
+    takeScreenshot(page, `${name}-dark.png`, '--blink-settings=preferredColorScheme=0');
 }
 rmSync(work, { recursive: true, force: true });
 
-function photograph(page: string, file: string, ...flags: string[]): void {
+function takeScreenshot(page: string, file: string, ...flags: string[]): void {
   const quiet = '--headless --disable-gpu --no-sandbox --no-first-run --hide-scrollbars --disable-sync';
   execFileSync(
     chromium,

@@ -8,14 +8,13 @@ import { z } from 'zod';
 import { EVENT_NAMES } from '#domain/event.ts';
 
 /**
- * Shows what a workspace's webhooks receive: registers itself for every event, verifies each delivery with
- * the public Standard Webhooks library, prints it, and takes its registration back on Ctrl-C.
+ * Shows what a workspace's webhooks receive: registers a webhook for every event, verifies each delivery with the public
+ * Standard Webhooks library, prints it, and deletes the webhook on Ctrl-C.
  *
  *   npm run webhook:listen                                       the demo workspace of a running `npm start`
  *   npm run webhook:listen -- --url https://… --key svc_sk_…     another one
  *
- * `--port` fixes the port listened on; `--public-url` is where the service reaches it, when that is not this
- * machine.
+ * `--port` sets the port to listen on; `--public-url` is the URL at which the service reaches it if it runs elsewhere.
  */
 const { values: options } = parseArgs({
   options: {
@@ -37,7 +36,7 @@ function service(): { url: string; key: string } {
     const demo = Demo.parse(JSON.parse(readFileSync(file, 'utf8')));
     return { url: url ?? demo.baseUrl, key: key ?? demo.workspaceKey };
   } catch (error) {
-    throw new Error(`Start the service first (npm start writes ${file}), or give --url and --key`, {
+    throw new Error(`Start the service first (npm start writes ${file}), or pass --url and --key`, {
       cause: error,
     });
   }
@@ -55,7 +54,7 @@ async function call(method: string, path: string, body?: unknown): Promise<unkno
   return JSON.parse(text);
 }
 
-/** Prints the delivery and gives the status to answer with. Deliveries that do not verify are refused. */
+/** Verifies and prints a delivery. @returns the status of the response, 400 if the signature is wrong. */
 function receive(headers: IncomingMessage['headers'], body: string, signingSecret: string): 204 | 400 {
   const text = (name: string): string => String(headers[name] ?? '');
   try {
@@ -83,10 +82,10 @@ const server = createServer((request, response) => {
     const body = Buffer.concat(await request.toArray()).toString('utf8');
     response.writeHead(receive(request.headers, body, await secret.promise)).end();
   };
-  // The service hung up in the middle: it logs the delivery as failed.
+  // The service disconnected and logs the delivery as failed.
   answer().catch(() => response.destroy());
 });
-// Listening comes first: a delivery may arrive before the answer that carries the secret.
+// Listens first, because a delivery may arrive before the response with the secret.
 const host = options['public-url'] === undefined ? '127.0.0.1' : '0.0.0.0';
 await new Promise<void>((resolve, reject) =>
   server.once('error', reject).listen(Number(options.port), host, resolve),
@@ -102,7 +101,7 @@ async function stop(): Promise<void> {
   server.close();
   server.closeAllConnections();
   await call('DELETE', `/api/webhooks/${created.webhook._id}`);
-  console.log('\nThe registration is deleted.');
+  console.log('\nThe webhook is deleted.');
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {

@@ -1,4 +1,4 @@
-"""A receiver of webhooks: verifies each delivery with the public Standard Webhooks library, and prints a line for it.
+"""Receives webhooks, verifies each delivery with the public Standard Webhooks library, and prints a line for it.
 
     pip install standardwebhooks
     WEBHOOK_SECRET=whsec_... python3 examples/webhook_verify.py 8700
@@ -15,16 +15,16 @@ webhook = Webhook(os.environ["WEBHOOK_SECRET"])
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
-        # The bytes that arrived: JSON that was parsed and written again has another signature.
+        # Verify the raw bytes: JSON that was parsed and serialized again has another signature.
         body = self.rfile.read(int(self.headers["content-length"]))
         try:
             event = webhook.verify(body, dict(self.headers))
         except WebhookVerificationError as reason:
-            self.answer(400, f"refused {reason}")
+            self.respond(400, f"refused {reason}")
         else:
-            self.answer(204, f"verified {event['event']} {self.headers['x-svc-event-id']}")
+            self.respond(204, f"verified {event['event']} {self.headers['x-svc-event-id']}")
 
-    def answer(self, status, line):
+    def respond(self, status, line):
         print(line, flush=True)
         self.send_response(status)
         self.end_headers()

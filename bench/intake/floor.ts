@@ -4,8 +4,8 @@ import { koaBody } from 'koa-body';
 import pg from 'pg';
 
 /*
- * The least that a durable intake can do: Koa, a JSON body, and one insert for all requests that wait, answered after the
- * commit. No key, no validation, no deduplication. Usage: node bench/intake/floor.ts DATABASE_URL, with an IPC channel,
+ * A minimal durable intake: Koa, a JSON body, and one insert for all waiting requests, which are acknowledged after the
+ * commit. No key, no validation, no deduplication. Usage: node bench/intake/floor.ts DATABASE_URL, with an IPC channel
  * over which it sends its port.
  */
 const pool = new pg.Pool({ connectionString: process.argv[2], max: 10 });

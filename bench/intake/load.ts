@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 
 /*
- * Sends drips over a number of connections for some seconds, each as soon as the one before is answered. Usage:
+ * Sends drips over a number of connections for some seconds, each as soon as the previous response has arrived. Usage:
  * node bench/intake/load.ts '{"url", "keys", "connections", "seconds"}', with an IPC channel, over which it sends
  * { requests, refused, latencies: {p50, p99} } in milliseconds.
  */
