@@ -22,7 +22,7 @@ afterAll(async () => {
   await app.stop();
 });
 
-/** A code as `npm start` makes it. */
+/** Stores a new code, as `npm start` does. */
 async function makeCode(): Promise<string> {
   const code = newConsoleCode();
   await insertConsoleCode(systemDb(app.pools), hashConsoleCode(code), workspace.id);
@@ -34,7 +34,7 @@ const exchange = (code: string, url = app.url): Promise<ApiAnswer> =>
 
 const UNAUTHORIZED = { status: 401, body: { code: 'UNAUTHORIZED' } };
 
-test('a code is exchanged for the session of the owner of the workspace, for twelve hours', async () => {
+test('a code is exchanged for a session of the workspace owner that lasts twelve hours', async () => {
   const { status, headers, body } = await exchange(await makeCode());
   expect(status).toBe(200);
   expect(headers.get('cache-control')).toBe('no-store');
@@ -48,18 +48,18 @@ test('a code is exchanged for the session of the owner of the workspace, for twe
   expect(hours).toBeLessThanOrEqual(12);
   const session = apiClient(app.url, body.token);
   expect((await session('GET', '/api/lines/by-user')).status).toBe(200);
-  // Only an owner or admin who is signed in may see the audit log.
+  // Only a signed-in owner or admin may read the audit log.
   expect((await session('GET', '/api/audit-log')).status).toBe(200);
 });
 
-test('a code is accepted once, however many requests bring it at the same moment', async () => {
+test('a code is accepted once, even in simultaneous requests', async () => {
   const code = await makeCode();
   const answers = await Promise.all(Array.from({ length: 8 }, () => exchange(code)));
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(401)]);
   expect(await exchange(code)).toMatchObject(UNAUTHORIZED);
 });
 
-test('a code that is wrong or has expired is refused, and none is stored in the clear', async () => {
+test('an unknown or expired code is refused, and no code is stored in clear', async () => {
   expect(await exchange(newConsoleCode())).toMatchObject(UNAUTHORIZED);
   const code = await makeCode();
   const stored = await connected(app.ownerUrl, async (client) => {
@@ -76,13 +76,13 @@ test('a code that is wrong or has expired is refused, and none is stored in the 
   expect(await exchange(code)).toMatchObject(UNAUTHORIZED);
 });
 
-test('no code is accepted in production', async () => {
+test('production accepts no code', async () => {
   const code = await makeCode();
   expect(await exchange(code, production.url)).toMatchObject(UNAUTHORIZED);
   expect((await exchange(code)).status).toBe(200);
 });
 
-test('a request without a code is told that it needs one', async () => {
+test('a request without a code is refused and the field is named', async () => {
   const { status, body } = await apiClient(app.url, '')('POST', '/api/console/session', {});
   expect([status, body.code, body.issues[0].path]).toEqual([400, 'VALIDATION_ERROR', 'code']);
 });
