@@ -15,6 +15,7 @@ import { campaignRoutes } from './routes/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
 import { consoleRoutes } from './routes/console.ts';
+import { contactExportRoutes } from './routes/contact-export.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { dripRoutes } from './routes/drip.ts';
 import { emailPreferenceRoutes } from './routes/email-preferences.ts';
@@ -71,7 +72,7 @@ export const routes: readonly Route[] = [
   ...under('/api/line-requests', lineRequestRoutes),
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
-  ...under('/api/leads', leadRoutes),
+  ...under('/api/leads', [...leadRoutes, ...contactExportRoutes]),
   ...under('/api/lists', listRoutes),
   ...under('/api/lists', importRoutes),
   ...under('/api/campaigns', campaignRoutes),

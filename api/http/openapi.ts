@@ -172,7 +172,7 @@ const successes = (route: TenantRoute) =>
         content:
           route.produces === undefined
             ? { 'application/json': { schema } }
-            : { [route.produces]: { schema: TEXT } },
+            : { [route.produces]: { schema: route.streams ?? TEXT } },
       },
     ]),
   );

@@ -50,6 +50,8 @@ interface Declaration<
   consumes?: readonly string[];
   /** The media type of a response other than JSON, for example a stream (`ResponseStream`). */
   produces?: string;
+  /** What a stream of JSON holds, for the OpenAPI document. */
+  streams?: Schema;
 }
 
 /** The response of any handler, without the types of its route. */

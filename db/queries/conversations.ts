@@ -72,8 +72,17 @@ export async function listConversations(
 
 /** Includes conversations that have only scheduled messages or automatic replies. */
 export async function findConversation(db: TenantDb, address: string): Promise<ConversationRow | null> {
-  return db.maybeOne(sql.type(ConversationRow)`
-    ${CONVERSATIONS} where c.workspace_id = ${db.workspaceId} and c.address = ${address}`);
+  const [found] = await findConversations(db, [address]);
+  return found ?? null;
+}
+
+export async function findConversations(
+  db: TenantDb,
+  addresses: readonly string[],
+): Promise<readonly ConversationRow[]> {
+  return db.any(sql.type(ConversationRow)`
+    ${CONVERSATIONS} where c.workspace_id = ${db.workspaceId} and c.address = any(${sql.array([...addresses], 'text')})
+    order by c.address`);
 }
 
 /** @returns false if there is no such conversation. */

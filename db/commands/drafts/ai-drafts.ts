@@ -140,6 +140,10 @@ const ListedRow = DraftRow.extend({
 });
 export type ListedDraft = z.infer<typeof ListedRow> & { id: string };
 
+const LISTED = sql.fragment`
+  select d.*, i.body, i.lead_id
+  from ai_drafts d join inbound_messages i on i.workspace_id = d.workspace_id and i.id = d.reply_id`;
+
 /** Newest first, starting after the reply `cursor`. */
 export async function listDrafts(
   db: TenantDb,
@@ -147,14 +151,25 @@ export async function listDrafts(
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<ListedDraft[]> {
   const rows = await db.any(sql.type(ListedRow)`
-    select d.*, i.body, i.lead_id
-    from ai_drafts d join inbound_messages i on i.workspace_id = d.workspace_id and i.id = d.reply_id
-    where ${sql.and([
+    ${LISTED} where ${sql.and([
       sql.fragment`d.workspace_id = ${db.workspaceId} and d.draft is not null`,
       status !== undefined && sql.fragment`d.status = ${status}`,
       cursor !== undefined && sql.fragment`d.reply_id < ${cursor}`,
     ])}
     order by d.reply_id desc limit ${limit}`);
+  return rows.map((row) => ({ ...row, id: row.replyId }));
+}
+
+/** The drafts to any of these addresses, by reply, after the reply `after`. */
+export async function draftsTo(
+  db: TenantDb,
+  addresses: readonly string[],
+  { limit, after }: { limit: number; after: string },
+): Promise<ListedDraft[]> {
+  const rows = await db.any(sql.type(ListedRow)`
+    ${LISTED} where d.workspace_id = ${db.workspaceId} and d.draft is not null and d.reply_id > ${after}
+      and i.address = any(${sql.array([...addresses], 'text')})
+    order by d.reply_id limit ${limit}`);
   return rows.map((row) => ({ ...row, id: row.replyId }));
 }
 

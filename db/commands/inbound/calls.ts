@@ -98,6 +98,12 @@ async function recordRecording(db: TenantDb, callId: string, url: string, now: D
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
 }
 
+const CALLS = sql.fragment`
+  select c.*, r.id recording_id, r.name recording_name, r.created_at recording_at, f.failure recording_failure
+  from calls c
+  left join attachments r on r.workspace_id = c.workspace_id and r.call_id = c.id and r.status = 'stored' and c.ended_at is not null
+  left join attachments f on f.workspace_id = c.workspace_id and f.call_id = c.id and f.status = 'failed'`;
+
 /** The calls from or to a number, newest first. @param number in E.164. */
 export async function findCalls(
   db: TenantDb,
@@ -105,14 +111,23 @@ export async function findCalls(
   { limit, withRecordingOnly }: { limit: number; withRecordingOnly: boolean },
 ): Promise<CallRow[]> {
   const rows = await db.any(sql.type(CallRow)`
-    select c.*, r.id recording_id, r.name recording_name, r.created_at recording_at, f.failure recording_failure
-    from calls c
-    left join attachments r on r.workspace_id = c.workspace_id and r.call_id = c.id and r.status = 'stored' and c.ended_at is not null
-    left join attachments f on f.workspace_id = c.workspace_id and f.call_id = c.id and f.status = 'failed'
-    where c.workspace_id = ${db.workspaceId} and (c.to_number = ${number} or c.from_number = ${number})
+    ${CALLS} where c.workspace_id = ${db.workspaceId} and (c.to_number = ${number} or c.from_number = ${number})
       and (${!withRecordingOnly} or r.id is not null)
     order by c.requested_at desc, c.id desc limit ${limit}`);
   return [...rows];
+}
+
+/** The calls from or to any of these numbers, by id, after the id `after`. */
+export async function callsOf(
+  db: TenantDb,
+  numbers: readonly string[],
+  { limit, after }: { limit: number; after: string },
+): Promise<readonly CallRow[]> {
+  const wanted = sql.array([...numbers], 'text');
+  return db.any(sql.type(CallRow)`
+    ${CALLS} where c.workspace_id = ${db.workspaceId} and (c.to_number = any(${wanted}) or c.from_number = any(${wanted}))
+      and c.id > ${after}
+    order by c.id limit ${limit}`);
 }
 
 export function presentCall(workspaceId: string, row: CallRow, links: FileLinks, now: Date): Call {

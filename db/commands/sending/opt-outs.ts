@@ -95,6 +95,14 @@ export async function isOptedOut(db: TenantDb, address: string): Promise<boolean
     select 1 from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
 }
 
+/** The opt-outs of these addresses. */
+export async function findOptOuts(db: TenantDb, addresses: readonly string[]): Promise<OptOutRow[]> {
+  const rows = await db.any(sql.type(OptOutRow)`
+    select address, source, created_at from opt_outs
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) order by address`);
+  return [...rows];
+}
+
 /** Newest first, starting after the position `after`. */
 export async function listOptOuts(
   db: TenantDb,

@@ -1,0 +1,118 @@
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { draftsTo, presentDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { callsOf, presentCall } from '#db/commands/inbound/calls.ts';
+import { findOptOuts, presentOptOut } from '#db/commands/sending/opt-outs.ts';
+import {
+  exportAvailability,
+  exportCampaigns,
+  exportDrips,
+  exportEvents,
+  exportLeads,
+  exportMessages,
+  type ExportPage,
+  exportRejectedRows,
+  exportReplies,
+} from '#db/queries/contact-export.ts';
+import { findContact } from '#db/queries/contacts.ts';
+import { findConversations, presentConversations } from '#db/queries/conversations.ts';
+import { findLead } from '#db/queries/leads.ts';
+import { type TenantDb, withTenant, withTenantReads } from '#db/transactions.ts';
+import type { FileLinks } from '#domain/attachment.ts';
+import type { Contact } from '#domain/contact.ts';
+import { ContactExport } from '#domain/contact-export.ts';
+import { Id } from '#domain/ids.ts';
+import { ResponseStream, workspaceRoute } from '../http/route.ts';
+import { leadNotFound } from './leads.ts';
+
+export const contactExportRoutes = [
+  workspaceRoute({
+    id: 'exportContact',
+    method: 'GET',
+    path: '/api/leads/{id}/export',
+    tag: 'Contacts',
+    transaction: false,
+    summary: 'Export all that is stored about a contact as one JSON document',
+    description:
+      'A contact is a person: the addresses of the lead, every lead that shares one of them, and whatever was sent to or received from these. Files are signed links. The document is streamed; copies of the same data in emails to members of the workspace are not repeated.',
+    params: z.object({ id: Id }),
+    produces: 'application/json',
+    streams: ContactExport,
+    responses: { 200: ResponseStream },
+    errors: ['NOT_FOUND'],
+    audit: { action: 'contact.exported', target: 'lead', targets: 'handler' },
+    async handler({ caller, params, now, pools, links, audit }) {
+      const workspaceId = caller.workspace.id;
+      const contact = await withTenant(pools, workspaceId, async (db) => {
+        if (!(await findLead(db, params.id))) throw leadNotFound();
+        await audit(db, [{ id: params.id, changes: {} }]);
+        return findContact(db, params.id);
+      });
+      const read = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
+        withTenantReads(pools, workspaceId, work);
+      return {
+        status: 200,
+        body: Readable.from(document(read, contact, links, now)),
+        headers: { 'Content-Disposition': 'attachment; filename="contact.json"' },
+      };
+    },
+  }),
+];
+
+type Read = <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>;
+type Page = (db: TenantDb, after: string) => Promise<ExportPage<unknown>>;
+
+/** The lists of the document, in its order. */
+function pages(contact: Contact, links: FileLinks, now: Date): Record<string, Page> {
+  const { addresses } = contact;
+  const once =
+    (read: (db: TenantDb) => Promise<unknown[]>): Page =>
+    async (db) => ({ items: await read(db), next: null });
+  return {
+    leads: once((db) => exportLeads(db, contact)),
+    optOuts: once(async (db) => (await findOptOuts(db, addresses)).map(presentOptOut)),
+    conversations: once(async (db) => presentConversations(db, await findConversations(db, addresses))),
+    availability: once((db) => exportAvailability(db, contact)),
+    campaigns: once((db) => exportCampaigns(db, contact)),
+    rejectedRows: once((db) => exportRejectedRows(db, contact)),
+    drips: (db, after) => exportDrips(db, contact, after),
+    messages: (db, after) => exportMessages(db, contact, after, now),
+    replies: (db, after) => exportReplies(db, contact, after, links, now),
+    drafts: async (db, after) => paged(await draftsTo(db, addresses, { limit: PAGE, after }), presentDraft),
+    calls: async (db, after) =>
+      paged(await callsOf(db, addresses, { limit: PAGE, after }), (row) =>
+        presentCall(db.workspaceId, row, links, now),
+      ),
+    events: (db, after) => exportEvents(db, contact, after),
+  };
+}
+
+const PAGE = 200;
+
+function paged<Row extends { id: string }>(
+  rows: readonly Row[],
+  present: (row: Row) => unknown,
+): ExportPage<unknown> {
+  return { items: rows.map(present), next: rows.length < PAGE ? null : (rows.at(-1)?.id ?? null) };
+}
+
+/** The document in parts: one page of one list is in memory at a time. */
+async function* document(read: Read, contact: Contact, links: FileLinks, now: Date): AsyncGenerator<string> {
+  const head = { success: true, exportedAt: now.toISOString(), addresses: contact.addresses };
+  yield JSON.stringify(head).slice(0, -1);
+  for (const [name, page] of Object.entries(pages(contact, links, now))) {
+    yield `,"${name}":[`;
+    let separator = '';
+    for (let after: string | null = ''; after !== null;) {
+      const from: string = after;
+      const { items, next } = await read((db) => page(db, from));
+      for (const item of items) {
+        yield separator + JSON.stringify(item);
+        separator = ',';
+      }
+      after = next;
+    }
+    yield ']';
+  }
+  yield '}';
+}

@@ -1,0 +1,97 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ContactExport } from '#domain/contact-export.ts';
+import { newId } from '#domain/ids.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { apiClient } from '#test/support/client.ts';
+import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
+import { createWorkspace } from '#test/support/factories.ts';
+import { PNG } from '#test/support/files.ts';
+import { newPerson, plantContact, type Planted, traces } from '#test/support/planted-contact.ts';
+
+let app: TestApp;
+let receiver: Endpoint;
+let planted: Planted;
+beforeAll(async () => {
+  app = await startTestApp();
+  receiver = await startEndpoint();
+  planted = await plantContact(app, receiver, newPerson());
+});
+afterAll(async () => {
+  await receiver.close();
+  await app.stop();
+});
+
+describe('the export of a contact', () => {
+  it('holds all that is stored about them, as its schema says', async () => {
+    const { api, person, leadId, otherLeadId, campaignId, messages, replyId } = planted;
+    const { status, headers, body } = await api('GET', `/api/leads/${otherLeadId}/export`);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toContain('application/json');
+    const text = JSON.stringify(body).toLowerCase();
+    expect(traces(person).filter((trace) => !text.includes(trace.toLowerCase()))).toEqual([]);
+    const found = ContactExport.parse(body);
+    expect(found.addresses.toSorted()).toEqual([person.phone, person.email].toSorted());
+    expect(found.leads.map(({ _id, lists }) => [_id, lists.map(({ name }) => name)])).toEqual([
+      [leadId, ['Imported']],
+      [otherLeadId, ['Other']],
+    ]);
+    expect(found.leads[0]?.customFields).toEqual({ Quirk: 'plugh quirk' });
+    expect(found.optOuts).toMatchObject([{ address: person.email, source: 'api' }]);
+    expect(found.conversations.map(({ tags }) => tags)).toContainEqual(['interested', 'zebulon the great']);
+    expect(found.availability).toMatchObject([{ address: person.phone }]);
+    expect(found.campaigns).toMatchObject([{ campaignId, leadId, name: 'Spring' }]);
+    expect(found.rejectedRows).toMatchObject([{ fields: { Quirk: 'plugh rejected' } }]);
+    const texts = found.messages.map(({ message }) => message);
+    expect(texts).toEqual(
+      expect.arrayContaining([
+        'plugh one Zebulon plugh quirk',
+        'plugh later',
+        'plugh fallback',
+        'plugh drip',
+        'plugh step one',
+        'plugh step two',
+      ]),
+    );
+    const delivered = found.messages.find(({ _id }) => _id === messages.delivered);
+    expect(delivered).toMatchObject({
+      correlationId: 'plugh-correlation',
+      crmAContactId: 'plugh-crm',
+      reactions: [{ reaction: 'love', from: person.phone }],
+      attempts: [{ kind: 'primary', address: person.phone, outcome: 'accepted' }],
+    });
+    expect(found.replies).toMatchObject([
+      { messageId: replyId, message: 'plugh reply of Zebulon', attachments: [{ name: 'plugh-reply.png' }] },
+      { address: person.email, message: 'plugh away', autoReply: true },
+    ]);
+    const file = await fetch(found.replies[0]?.attachments[0]?.url ?? '');
+    expect(Buffer.from(await file.arrayBuffer()).equals(PNG)).toBe(true);
+    expect(found.drafts).toMatchObject([{ replyId, inboundText: 'plugh reply of Zebulon' }]);
+    expect(found.calls).toMatchObject([{ to: person.phone, recordingUrl: expect.any(String) }]);
+    const events = found.events.filter(({ deliveries }) => deliveries.length === 1).map(({ event }) => event);
+    expect(events).toEqual(
+      expect.arrayContaining(['message.sent', 'message.reply', 'message.reaction', 'message.ai_draft']),
+    );
+  });
+
+  it('is of the own workspace only, and in its audit log', async () => {
+    const stranger = apiClient(app.url, (await createWorkspace(app)).key);
+    expect((await stranger('GET', `/api/leads/${planted.leadId}/export`)).status).toBe(404);
+    expect((await planted.api('GET', `/api/leads/${newId()}/export`)).status).toBe(404);
+    const { rows } = await app.pools.system.query(exportsOf(planted.workspace.id));
+    expect(rows).toEqual([{ targetId: planted.otherLeadId, changes: {} }]);
+  });
+
+  it('leaves out whoever only has the same name', async () => {
+    const { api, person } = planted;
+    const twin = { firstName: 'Zebulon', lastName: 'Quixworth', phone: newPerson().phone };
+    const { leadIds } = (await api('POST', '/api/leads', { leads: [twin] })).body;
+    const { body } = await api('GET', `/api/leads/${leadIds[0]}/export`);
+    expect(body).toMatchObject({ addresses: [twin.phone], leads: [{ _id: leadIds[0] }], messages: [] });
+    expect(JSON.stringify(body)).not.toContain(person.phone);
+  });
+});
+
+const exportsOf = (workspaceId: string) => sql.type(z.object({ targetId: z.string(), changes: z.unknown() }))`
+  select target_id, changes from audit_log where workspace_id = ${workspaceId} and action = 'contact.exported'`;
