@@ -22,6 +22,8 @@ export interface Dependencies {
   payments: PaymentProvider;
   egress: Egress;
   deliverer: WebhookDeliverer;
+  /** Hears how many workflows a sweep has woken. */
+  onSweep(workflows: number): void;
   secrets: SecretBox;
   signer: Signer;
   storage: Storage;

@@ -11,7 +11,7 @@ const BATCH = 5000;
 /** Longer than a healthy workflow takes to look at work that is due. */
 const GRACE_SECONDS = 30;
 
-export function createSweepActivities({ pools, waker, logger }: Dependencies) {
+export function createSweepActivities({ pools, waker, logger, onSweep }: Dependencies) {
   return {
     /** Wakes every workflow whose time has passed without its having looked. */
     wakeOverdue: (): Promise<number> =>
@@ -21,6 +21,7 @@ export function createSweepActivities({ pools, waker, logger }: Dependencies) {
         for (const { workflowId, workspaceId } of overdue) waker.wake(workflowId, workspaceId, 'overdue');
         for (const agencyId of await overdueAgencyOutboxes(db, GRACE_SECONDS))
           waker.wake(agencyMailSenderId(agencyId), agencyId, 'overdue');
+        onSweep(overdue.length);
         if (overdue.length > 0)
           logger.info(
             { workflows: overdue.length, signals: Object.fromEntries(countBy(overdue)) },

@@ -42,8 +42,10 @@ export function createWebhookDeliverer(services: {
   egress: Egress;
   secrets: SecretBox;
   logger: Logger;
+  /** Hears of each delivery that has ended. */
+  onDelivery: (result: DeliveryResult) => void;
 }): WebhookDeliverer {
-  const { pools, logger } = services;
+  const { pools, logger, onDelivery } = services;
   const lanes = new Map<string, DeliveryLane>();
   const running = new Set<Promise<void>>();
 
@@ -103,6 +105,7 @@ export function createWebhookDeliverer(services: {
     }
 
     function end(webhookId: string, result: DeliveryResult): Promise<void> {
+      onDelivery(result);
       finished.push(result);
       underWay -= 1;
       const left = (busy.get(webhookId) ?? 1) - 1;

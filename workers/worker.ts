@@ -31,9 +31,12 @@ import { connectionOptions, createTemporalClient, createWaker } from '#providers
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { failuresWithoutData } from './failures.ts';
 import { fairShare } from './fair-share.ts';
+import { createWorkerMetrics } from './metrics.ts';
 import { servedQueues } from './queues.ts';
 import { sweepAfterStart, upsertSchedules } from './schedules.ts';
+import { createSdkMetrics } from './sdk-metrics.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
+import { startStatusServer } from './status-server.ts';
 import { temporalLogger } from './temporal-log.ts';
 
 export interface RunningWorker {
@@ -65,8 +68,15 @@ const versioned = (buildId: string): Pick<WorkerOptions, 'workerDeploymentOption
   },
 });
 
-/** Starts one worker process, which serves all task queues or those that it is told to. */
-export async function startWorker(config: Config, bundle?: WorkflowBundleOption): Promise<RunningWorker> {
+/**
+ * Starts one worker process, which serves all task queues or those that it is told to.
+ * @param sdkMetrics the metrics of Temporal's SDK, which has one runtime in a process.
+ */
+export async function startWorker(
+  config: Config,
+  bundle?: WorkflowBundleOption,
+  sdkMetrics: () => Promise<string> = async () => '',
+): Promise<RunningWorker> {
   const logger = createLogger('worker', config.logLevel);
   const temporal = createTemporalClient(config.temporal);
   const waker = createWaker(temporal, logger);
@@ -77,7 +87,9 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
     connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
   });
   const secrets = createSecretBox(config.encryptionKeys);
-  const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger });
+  const metrics = createWorkerMetrics(pools, logger);
+  const { onDelivery, onSweep, onCarrierCall } = metrics;
+  const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger, onDelivery });
   const mailer =
     config.mail.smtpUrl === null ? null : createMailer({ url: config.mail.smtpUrl, from: config.mail.from });
   const signer = createSigner(config.signingKeys);
@@ -91,6 +103,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
     guard: egress.guard,
     untrusted,
     fetchMedia: storedMedia(links, storage),
+    onCall: onCarrierCall,
   });
   const queues = servedQueues(config.worker, carriers.names);
   const connection = await NativeConnection.connect(connectionOptions(config.temporal));
@@ -107,6 +120,7 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
     temporal,
     secrets,
     deliverer,
+    onSweep,
     signer,
     storage,
     storageQuota: config.storageQuota,
@@ -151,7 +165,24 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
     'the worker polls',
   );
 
+  const { host, metricsPort } = config;
+  const status =
+    metricsPort === null
+      ? null
+      : await startStatusServer(
+          { host, port: metricsPort },
+          {
+            pools,
+            temporal: temporal.connection,
+            metrics,
+            sdkMetrics,
+            isPolling: () => workers.every((worker) => worker.getState() === 'RUNNING'),
+            logger,
+          },
+        );
+
   const ended = runs.then(async () => {
+    await status?.close();
     await Promise.all([waker.close(), deliverer.close()]);
     await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
     untrusted.close();
@@ -170,8 +201,12 @@ export async function startWorker(config: Config, bundle?: WorkflowBundleOption)
 
 if (import.meta.main) {
   const config = readConfig(process.env);
-  Runtime.install({ logger: temporalLogger(createLogger('temporal', config.logLevel)) });
-  const worker = await startWorker(config);
+  const sdkMetrics = config.metricsPort === null ? null : await createSdkMetrics();
+  Runtime.install({
+    logger: temporalLogger(createLogger('temporal', config.logLevel)),
+    ...(sdkMetrics && { telemetryOptions: sdkMetrics.telemetry }),
+  });
+  const worker = await startWorker(config, undefined, sdkMetrics?.read);
   exitWithParent(() => worker.stop());
   announceReady();
   await worker.ended;

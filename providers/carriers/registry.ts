@@ -3,6 +3,7 @@ import type { Guard } from '../egress-guard.ts';
 import type { UntrustedWork } from '../untrusted/processes.ts';
 import { blueBubblesCarrier } from './bluebubbles.ts';
 import type { Carrier, FetchMedia } from './carrier.ts';
+import { type CarrierCall, observed } from './observed.ts';
 import { simulatedCarrier, type SimulatedCarrierOptions } from './simulated.ts';
 import { smtpCarrier } from './smtp.ts';
 import { twilioCarrier } from './twilio.ts';
@@ -16,6 +17,8 @@ export interface CarrierOptions {
   untrusted: UntrustedWork;
   /** Without it, carriers that require the content of attachments refuse messages with any. */
   fetchMedia?: FetchMedia;
+  /** Hears of each call that sends, reconciles or probes. */
+  onCall?: (call: CarrierCall) => void;
   /** Default: Twilio's. */
   twilioUrl?: string | null;
 }
@@ -35,14 +38,16 @@ export function createCarriers({
   guard,
   untrusted,
   fetchMedia,
+  onCall,
   twilioUrl,
 }: CarrierOptions): CarrierRegistry {
-  const carriers: Carrier[] = [
+  const adapters: Carrier[] = [
     ...(simulator ? [simulatedCarrier(simulator)] : []),
     smtpCarrier({ guard, untrusted, ...(fetchMedia && { fetchMedia }) }),
     blueBubblesCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
     twilioCarrier({ guard, ...(twilioUrl && { baseUrl: twilioUrl }) }),
   ];
+  const carriers = onCall ? adapters.map((carrier) => observed(carrier, onCall)) : adapters;
   const byName = new Map(carriers.map((carrier) => [carrier.name, carrier]));
   return {
     names: [...byName.keys()],

@@ -62,4 +62,5 @@ export const environment = (config: Config): Record<string, string> => ({
   SIMULATOR_SECRET: config.simulator?.secret ?? '',
   STORAGE_QUOTA_GB: String(config.storageQuota.total / 1024 ** 3),
   WEBHOOK_ALLOW_PRIVATE: config.webhooks.allowPrivate ? '1' : '0',
+  ...(config.metricsPort !== null && { METRICS_PORT: String(config.metricsPort) }),
 });

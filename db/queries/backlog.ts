@@ -1,0 +1,55 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { SystemDb } from '#db/transactions.ts';
+
+/** Ages in seconds; 0 if nothing waits. */
+const Backlog = z.object({
+  bufferedDrips: z.int(),
+  oldestDripSeconds: z.number(),
+  openDeliveries: z.int(),
+  oldestDeliverySeconds: z.number(),
+  overdueWorkflows: z.int(),
+  openAttempts: z.int(),
+  undraftedReplies: z.int(),
+  runningImports: z.int(),
+  deadlocks: z.int(),
+});
+/** The work that waits in the database, of all workspaces. */
+export type Backlog = z.infer<typeof Backlog>;
+
+const LineCount = z.object({ state: z.string(), count: z.int() });
+
+/** Counts end here: what is beyond is no news. */
+const MOST = 100_000;
+
+const age = (column: string) =>
+  sql.fragment`coalesce(extract(epoch from now() - min(${sql.identifier([column])})), 0)::float8`;
+
+/** Reads partial indexes only, and tables that empty by themselves. */
+export async function readBacklog(db: SystemDb): Promise<Backlog> {
+  return db.one(sql.type(Backlog)`
+    select drips.count buffered_drips, drips.age oldest_drip_seconds,
+      deliveries.count open_deliveries, deliveries.age oldest_delivery_seconds,
+      (select count(*) from workflow_wakes where sweep_at < now()) overdue_workflows,
+      (select count(*) from attempts where outcome is null) open_attempts,
+      (select count(*) from ai_drafts where status in ('waiting', 'drafted') and status = 'waiting') undrafted_replies,
+      (select count(*) from lead_imports where status = 'running') running_imports,
+      (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
+    from
+      (select count(*), ${age('created_at')} age from (select created_at from drip_buffer limit ${MOST}) d) drips,
+      (select count(*), ${age('created_at')} age
+        from (select created_at from webhook_deliveries where status <> 'done' limit ${MOST}) d) deliveries`);
+}
+
+/** How many lines are in each state; the first that applies. */
+export async function countLines(db: SystemDb): Promise<{ state: string; count: number }[]> {
+  const rows = await db.any(sql.type(LineCount)`
+    select case
+        when provisioning_status <> 'active' then 'not_provisioned'
+        when not is_active then 'inactive'
+        when paused_at is not null then 'paused'
+        else health_status
+      end state, count(*) count
+    from lines group by 1`);
+  return [...rows];
+}

@@ -1,0 +1,128 @@
+import type { Logger } from 'pino';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Pools } from '#db/pools.ts';
+import { type Backlog, countLines, readBacklog } from '#db/queries/backlog.ts';
+import { systemDb } from '#db/transactions.ts';
+import type { CarrierCall } from '#providers/carriers/observed.ts';
+
+/** The Prometheus metrics of a worker process. No label names a tenant, a line or an address. */
+export interface WorkerMetrics {
+  registry: Registry;
+  onCarrierCall(call: CarrierCall): void;
+  onDelivery(result: { responseStatus: number | null; latencyMs: number }): void;
+  /** The sweep has woken workflows that nobody had told. */
+  onSweep(workflows: number): void;
+}
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+export function createWorkerMetrics(pools: Pools, logger: Logger): WorkerMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  observeDatabase(pools, registry, logger);
+  const carrierCalls = new Histogram({
+    name: 'linepace_carrier_request_duration_seconds',
+    help: 'Calls to carriers by operation and outcome',
+    labelNames: ['carrier', 'operation', 'outcome'] as const,
+    buckets: SECONDS,
+    registers,
+  });
+  const deliveries = new Histogram({
+    name: 'linepace_webhook_delivery_duration_seconds',
+    help: 'Deliveries to webhooks by result: a class of status, or no_response',
+    labelNames: ['result'] as const,
+    buckets: SECONDS,
+    registers,
+  });
+  const swept = new Counter({
+    name: 'linepace_sweep_woken_workflows_total',
+    help: 'Workflows that were overdue because a signal was lost',
+    registers,
+  });
+  return {
+    registry,
+    onCarrierCall({ carrier, operation, outcome, seconds }) {
+      carrierCalls.observe({ carrier, operation, outcome }, seconds);
+    },
+    onDelivery({ responseStatus, latencyMs }) {
+      const result = responseStatus === null ? 'no_response' : `${Math.floor(responseStatus / 100)}xx`;
+      deliveries.observe({ result }, latencyMs / 1000);
+    },
+    onSweep(workflows) {
+      swept.inc(workflows);
+    },
+  };
+}
+
+/** Scrapes that come closer together get the same counts. */
+const COUNT_EVERY_MS = 5000;
+
+const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
+  bufferedDrips: ['linepace_buffered_drips', 'Accepted drips that are not messages yet'],
+  oldestDripSeconds: ['linepace_buffered_drip_age_seconds', 'Age of the oldest buffered drip'],
+  openDeliveries: ['linepace_open_webhook_deliveries', 'Webhook deliveries that have not ended'],
+  oldestDeliverySeconds: ['linepace_open_webhook_delivery_age_seconds', 'Age of the oldest open delivery'],
+  overdueWorkflows: ['linepace_overdue_workflows', 'Workflows that should have looked at their tables'],
+  openAttempts: ['linepace_open_attempts', 'Attempts to send that have no outcome yet'],
+  undraftedReplies: ['linepace_undrafted_replies', 'Replies that wait for the model to draft an answer'],
+  runningImports: ['linepace_running_imports', 'Imports of leads that are under way'],
+  deadlocks: ['linepace_database_deadlocks', 'Deadlocks that PostgreSQL has found in this database'],
+};
+
+/**
+ * Counts in the database, which are the same in every process: queries use `max`. They are absent while it does not
+ * respond.
+ */
+function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void {
+  const db = systemDb(pools);
+  const registers = [registry];
+  let counted: Promise<void> | null = null;
+  let countedAt = -Infinity;
+  const gauges = Object.entries(BACKLOG).map(([key, [name, help]]) => {
+    const gauge = new Gauge({ name, help, registers, collect: () => counts() });
+    return { key: key as keyof Backlog, gauge };
+  });
+  const lines = new Gauge({
+    name: 'linepace_lines',
+    help: 'Lines by state',
+    labelNames: ['state'] as const,
+    registers,
+    collect: () => counts(),
+  });
+  new Gauge({
+    name: 'linepace_database_connections',
+    help: 'Connections of this process to PostgreSQL, and queries that wait for one, by pool',
+    labelNames: ['pool', 'state'] as const,
+    registers,
+    collect() {
+      for (const [name, pool] of Object.entries({ tenant: pools.tenant.pool, system: pools.system })) {
+        const { acquiredConnections, idleConnections, waitingClients } = pool.state();
+        this.set({ pool: name, state: 'active' }, acquiredConnections);
+        this.set({ pool: name, state: 'idle' }, idleConnections);
+        this.set({ pool: name, state: 'waiting' }, waitingClients);
+      }
+    },
+  });
+
+  async function count(): Promise<void> {
+    try {
+      const [backlog, states] = await Promise.all([readBacklog(db), countLines(db)]);
+      for (const { key, gauge } of gauges) gauge.set(backlog[key]);
+      lines.reset();
+      for (const { state, count } of states) lines.set({ state }, count);
+    } catch (error) {
+      logger.warn({ error }, 'the backlog could not be counted');
+      for (const { gauge } of gauges) gauge.remove();
+      lines.reset();
+    }
+  }
+
+  function counts(): Promise<void> {
+    if (performance.now() - countedAt >= COUNT_EVERY_MS) {
+      countedAt = performance.now();
+      counted = count();
+    }
+    return counted ?? Promise.resolve();
+  }
+}

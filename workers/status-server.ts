@@ -1,0 +1,97 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { ping } from '#db/queries/readiness.ts';
+import type { Pools } from '#db/pools.ts';
+import { systemDb } from '#db/transactions.ts';
+import type { Client } from '@temporalio/client';
+import type { WorkerMetrics } from './metrics.ts';
+
+export interface StatusServer {
+  close(): Promise<void>;
+}
+
+interface Observed {
+  pools: Pools;
+  temporal: Client['connection'];
+  metrics: WorkerMetrics;
+  /** The metrics of Temporal's SDK in the Prometheus text format. */
+  sdkMetrics: () => Promise<string>;
+  /** Whether every worker of the process polls. */
+  isPolling: () => boolean;
+  logger: Logger;
+}
+
+const CHECK_TIMEOUT_MS = 2000;
+
+/**
+ * Serves `/healthz` (the process runs), `/readyz` (it polls, and PostgreSQL and Temporal respond) and `/metrics` of a
+ * worker.
+ */
+export async function startStatusServer(
+  { host, port }: { host: string; port: number },
+  { pools, temporal, metrics, sdkMetrics, isPolling, logger }: Observed,
+): Promise<StatusServer> {
+  const checks = {
+    polling: async () => {
+      if (!isPolling()) throw new Error('the worker does not poll');
+    },
+    postgresql: () => ping(systemDb(pools)),
+    temporal: async () =>
+      void (await temporal.withDeadline(Date.now() + CHECK_TIMEOUT_MS, () =>
+        temporal.workflowService.getSystemInfo({}),
+      )),
+  };
+
+  async function readiness(response: ServerResponse): Promise<void> {
+    const results = await Promise.all(
+      Object.entries(checks).map(async ([name, check]) => {
+        try {
+          await check();
+          return [name, 'ok'] as const;
+        } catch (error) {
+          logger.warn({ check: name, error }, 'not ready');
+          return [name, 'failed'] as const;
+        }
+      }),
+    );
+    const ready = results.every(([, result]) => result === 'ok');
+    json(response, ready ? 200 : 503, {
+      status: ready ? 'ready' : 'not ready',
+      checks: Object.fromEntries(results),
+    });
+  }
+
+  const paths: Record<string, (response: ServerResponse) => Promise<void>> = {
+    '/healthz': async (response) => json(response, 200, { status: 'ok' }),
+    '/readyz': readiness,
+    '/metrics': async (response) => {
+      const [own, sdk] = await Promise.all([metrics.registry.metrics(), sdkMetrics()]);
+      response.setHeader('Content-Type', metrics.registry.contentType);
+      response.end(own + sdk);
+    },
+  };
+  const server = createServer((request, response) => {
+    const respond = request.method === 'GET' ? paths[request.url ?? ''] : undefined;
+    if (!respond) return json(response, 404, { error: 'not found' });
+    respond(response).catch((error: unknown) => {
+      logger.error({ error, path: request.url }, 'a status request failed');
+      response.destroy();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
