@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { storageQuota } from './storage-quota.ts';
 
+/** A variable that may be absent, as null. */
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullable().default(null);
+
 const Flag = z.enum(['0', '1']).transform((value) => value === '1');
 const Port = z.coerce.number().int().min(0).max(65_535);
 const HttpUrl = z.url({ protocol: /^https?$/ });
@@ -52,12 +55,12 @@ const Slots = z.string().transform((text, context) => {
 const TemporalServer = {
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
-  TEMPORAL_API_KEY: z.string().optional(),
-  TEMPORAL_TLS: Flag.optional(),
-  TEMPORAL_TLS_CLIENT_CERT_PATH: z.string().optional(),
-  TEMPORAL_TLS_CLIENT_KEY_PATH: z.string().optional(),
-  TEMPORAL_TLS_SERVER_CA_CERT_PATH: z.string().optional(),
-  TEMPORAL_TLS_SERVER_NAME: z.string().optional(),
+  TEMPORAL_API_KEY: optional(z.string()),
+  TEMPORAL_TLS: optional(Flag),
+  TEMPORAL_TLS_CLIENT_CERT_PATH: optional(z.string()),
+  TEMPORAL_TLS_CLIENT_KEY_PATH: optional(z.string()),
+  TEMPORAL_TLS_SERVER_CA_CERT_PATH: optional(z.string()),
+  TEMPORAL_TLS_SERVER_NAME: optional(z.string()),
 };
 
 const Environment = z.object({
@@ -67,45 +70,45 @@ const Environment = z.object({
   ...TemporalServer,
   HOST: z.string().default('0.0.0.0'),
   PORT: Port.default(3000),
-  PUBLIC_URL: HttpUrl.optional(),
+  PUBLIC_URL: optional(HttpUrl),
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
   FAILED_ATTEMPTS_PER_MINUTE: z.coerce.number().int().min(1).default(60),
-  METRICS_PORT: Port.optional(),
+  METRICS_PORT: optional(Port),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   ENCRYPTION_KEYS: z.string().min(1),
   SIGNING_KEYS: z.string().min(1),
-  AUTH_JWKS_URL: HttpUrl.optional(),
-  AUTH_ISSUER: z.string().optional(),
-  AUTH_AUDIENCE: List.optional(),
-  AUTH_AUTHORIZED_PARTIES: List.optional(),
-  AUTH_LOCAL_JWK: z.string().optional(),
+  AUTH_JWKS_URL: optional(HttpUrl),
+  AUTH_ISSUER: z.string().default('urn:linepace:local'),
+  AUTH_AUDIENCE: optional(List),
+  AUTH_AUTHORIZED_PARTIES: optional(List),
+  AUTH_LOCAL_JWK: optional(z.string()),
   WEBHOOK_ALLOW_PRIVATE: Flag.default(false),
-  SIMULATOR_URL: HttpUrl.optional(),
-  SIMULATOR_SECRET: z.string().optional(),
-  STRIPE_SECRET_KEY: z.string().optional(),
-  STRIPE_WEBHOOK_SECRET: z.string().optional(),
-  STRIPE_API_URL: HttpUrl.optional(),
-  STRIPE_PRICES: StripePrices.optional(),
-  LLM_BASE_URL: HttpUrl.optional(),
-  LLM_API_KEY: z.string().optional(),
-  LLM_MODEL: z.string().optional(),
+  SIMULATOR_URL: optional(HttpUrl),
+  SIMULATOR_SECRET: optional(z.string()),
+  STRIPE_SECRET_KEY: optional(z.string()),
+  STRIPE_WEBHOOK_SECRET: optional(z.string()),
+  STRIPE_API_URL: optional(HttpUrl),
+  STRIPE_PRICES: optional(StripePrices),
+  LLM_BASE_URL: optional(HttpUrl),
+  LLM_API_KEY: optional(z.string()),
+  LLM_MODEL: optional(z.string()),
   LLM_TIMEOUT_SECONDS: z.coerce.number().min(0.1).max(120).default(45),
-  TWILIO_API_URL: HttpUrl.optional(),
-  SMTP_URL: z.url({ protocol: /^smtps?$/ }).optional(),
-  MAIL_FROM: z.string().optional(),
+  TWILIO_API_URL: optional(HttpUrl),
+  SMTP_URL: optional(z.url({ protocol: /^smtps?$/ })),
+  MAIL_FROM: z.string().default('Linepace <no-reply@linepace.example>'),
   INBOX_POLL_SECONDS: z.coerce.number().min(1).max(3600).default(60),
   DATA_DIR: z.string().default('.data'),
   STORAGE_QUOTA_GB: z.coerce.number().positive().default(20),
-  S3_BUCKET: z.string().optional(),
+  S3_BUCKET: optional(z.string()),
   S3_REGION: z.string().default('us-east-1'),
-  S3_ENDPOINT: HttpUrl.optional(),
-  S3_ACCESS_KEY_ID: z.string().optional(),
-  S3_SECRET_ACCESS_KEY: z.string().optional(),
-  FFMPEG_PATH: z.string().optional(),
+  S3_ENDPOINT: optional(HttpUrl),
+  S3_ACCESS_KEY_ID: optional(z.string()),
+  S3_SECRET_ACCESS_KEY: optional(z.string()),
+  FFMPEG_PATH: optional(z.string()),
   PATH: z.string().default(''),
-  WORKER_QUEUES: Names.optional(),
+  WORKER_QUEUES: optional(Names),
   WORKER_SLOTS: Slots.default({}),
-  WORKER_BUILD_ID: z.string().min(1).max(100).optional(),
+  WORKER_BUILD_ID: optional(z.string().min(1).max(100)),
   MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(1000),
 });
 
@@ -113,94 +116,85 @@ const TemporalVariables = z.object(TemporalServer);
 type TemporalVariables = z.output<typeof TemporalVariables>;
 
 /** The configuration of a process. The README documents the variables. */
-export type Config = Readonly<ReturnType<typeof read>>;
+export type Config = Readonly<ReturnType<typeof configOf>>;
 
-function read(env: z.output<typeof Environment>) {
-  return {
-    production: env.NODE_ENV === 'production',
-    database: databaseUrls(env),
-    databasePoolSize: env.DATABASE_POOL_SIZE,
-    temporal: {
-      ...temporalServer(env),
-      maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
-      buildId: env.WORKER_BUILD_ID ?? null,
-    },
-    worker: { names: env.WORKER_QUEUES ?? null, slots: env.WORKER_SLOTS },
-    host: env.HOST,
-    port: env.PORT,
-    publicUrl: (env.PUBLIC_URL ?? `http://localhost:${env.PORT}`).replace(/\/$/, ''),
-    metricsPort: env.METRICS_PORT ?? null,
-    /** The number of proxies in front of the API; entries of `X-Forwarded-For` beyond them can be forged. */
-    trustedProxies: env.NODE_ENV === 'production' ? env.TRUSTED_PROXIES : 0,
-    failedAttemptsPerMinute: env.FAILED_ATTEMPTS_PER_MINUTE,
-    logLevel: env.LOG_LEVEL,
-    encryptionKeys: env.ENCRYPTION_KEYS,
-    signingKeys: env.SIGNING_KEYS,
-    auth: {
-      jwksUrl: env.AUTH_JWKS_URL ?? null,
-      issuer: env.AUTH_ISSUER ?? 'urn:linepace:local',
-      audience: env.AUTH_AUDIENCE ?? null,
-      authorizedParties: env.AUTH_AUTHORIZED_PARTIES ?? null,
-      localJwk: env.AUTH_LOCAL_JWK ?? null,
-    },
-    webhooks: { allowPrivate: env.WEBHOOK_ALLOW_PRIVATE },
-    simulator:
-      env.SIMULATOR_URL && env.SIMULATOR_SECRET
-        ? { url: env.SIMULATOR_URL, secret: env.SIMULATOR_SECRET }
-        : null,
-    stripe:
-      env.STRIPE_SECRET_KEY && env.STRIPE_WEBHOOK_SECRET && env.STRIPE_PRICES
-        ? {
-            apiKey: env.STRIPE_SECRET_KEY,
-            webhookSecret: env.STRIPE_WEBHOOK_SECRET,
-            prices: env.STRIPE_PRICES,
-            ...(env.STRIPE_API_URL !== undefined && { baseUrl: env.STRIPE_API_URL }),
-          }
-        : null,
-    twilioUrl: env.TWILIO_API_URL ?? null,
-    inboxPollSeconds: env.INBOX_POLL_SECONDS,
-    mail: { smtpUrl: env.SMTP_URL ?? null, from: env.MAIL_FROM ?? 'Linepace <no-reply@linepace.example>' },
-    llm: {
-      timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000,
-      endpoint:
-        env.LLM_BASE_URL && env.LLM_MODEL
-          ? { baseUrl: env.LLM_BASE_URL, apiKey: env.LLM_API_KEY ?? null, model: env.LLM_MODEL }
-          : null,
-    },
-    ffmpeg: { path: env.FFMPEG_PATH ?? null, searchPath: env.PATH },
-    storageQuota: storageQuota(env.STORAGE_QUOTA_GB),
-    storage: {
-      folder: `${env.DATA_DIR}/attachments`,
-      s3:
-        env.S3_BUCKET && env.S3_ACCESS_KEY_ID && env.S3_SECRET_ACCESS_KEY
-          ? {
-              bucket: env.S3_BUCKET,
-              region: env.S3_REGION,
-              endpoint: env.S3_ENDPOINT ?? null,
-              accessKeyId: env.S3_ACCESS_KEY_ID,
-              secretAccessKey: env.S3_SECRET_ACCESS_KEY,
-            }
-          : null,
-    },
-  };
+type Variables = z.output<typeof Environment>;
+
+const configOf = (env: Variables) => ({
+  production: env.NODE_ENV === 'production',
+  database: databaseUrls(env),
+  databasePoolSize: env.DATABASE_POOL_SIZE,
+  temporal: {
+    ...temporalServer(env),
+    maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
+    buildId: env.WORKER_BUILD_ID,
+  },
+  worker: { names: env.WORKER_QUEUES, slots: env.WORKER_SLOTS },
+  host: env.HOST,
+  port: env.PORT,
+  publicUrl: (env.PUBLIC_URL ?? `http://localhost:${env.PORT}`).replace(/\/$/, ''),
+  metricsPort: env.METRICS_PORT,
+  /** The number of proxies in front of the API; entries of `X-Forwarded-For` beyond them can be forged. */
+  trustedProxies: env.NODE_ENV === 'production' ? env.TRUSTED_PROXIES : 0,
+  failedAttemptsPerMinute: env.FAILED_ATTEMPTS_PER_MINUTE,
+  logLevel: env.LOG_LEVEL,
+  encryptionKeys: env.ENCRYPTION_KEYS,
+  signingKeys: env.SIGNING_KEYS,
+  auth: {
+    jwksUrl: env.AUTH_JWKS_URL,
+    issuer: env.AUTH_ISSUER,
+    audience: env.AUTH_AUDIENCE,
+    authorizedParties: env.AUTH_AUTHORIZED_PARTIES,
+    localJwk: env.AUTH_LOCAL_JWK,
+  },
+  webhooks: { allowPrivate: env.WEBHOOK_ALLOW_PRIVATE },
+  simulator: simulator(env),
+  stripe: stripe(env),
+  twilioUrl: env.TWILIO_API_URL,
+  inboxPollSeconds: env.INBOX_POLL_SECONDS,
+  mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
+  llm: { timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000, endpoint: llmEndpoint(env) },
+  ffmpeg: { path: env.FFMPEG_PATH, searchPath: env.PATH },
+  storageQuota: storageQuota(env.STORAGE_QUOTA_GB),
+  storage: { folder: `${env.DATA_DIR}/attachments`, s3: bucket(env) },
+});
+
+const simulator = ({ SIMULATOR_URL: url, SIMULATOR_SECRET: secret }: Variables) =>
+  url !== null && secret !== null ? { url, secret } : null;
+
+function stripe(env: Variables) {
+  const { STRIPE_SECRET_KEY: apiKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_PRICES: prices } = env;
+  if (apiKey === null || webhookSecret === null || prices === null) return null;
+  const baseUrl = env.STRIPE_API_URL;
+  return { apiKey, webhookSecret, prices, ...(baseUrl !== null && { baseUrl }) };
+}
+
+const llmEndpoint = ({ LLM_BASE_URL: baseUrl, LLM_MODEL: model, LLM_API_KEY: apiKey }: Variables) =>
+  baseUrl !== null && model !== null ? { baseUrl, apiKey, model } : null;
+
+function bucket(env: Variables) {
+  const { S3_BUCKET, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  if (S3_BUCKET === null || accessKeyId === null || secretAccessKey === null) return null;
+  const { S3_REGION: region, S3_ENDPOINT: endpoint } = env;
+  return { bucket: S3_BUCKET, region, endpoint, accessKeyId, secretAccessKey };
 }
 
 const temporalServer = (env: TemporalVariables) => ({
   address: env.TEMPORAL_ADDRESS,
   namespace: env.TEMPORAL_NAMESPACE,
-  apiKey: env.TEMPORAL_API_KEY ?? null,
+  apiKey: env.TEMPORAL_API_KEY,
   tls: temporalTls(env),
 });
 
 /** TLS is on if requested, or if any variable is set that requires it. */
 function temporalTls(env: TemporalVariables) {
-  const on = env.TEMPORAL_TLS ?? TLS_ONLY.some((variable) => env[variable] !== undefined);
-  if (!on) return null;
+  const isOn = env.TEMPORAL_TLS ?? TLS_ONLY.some((variable) => env[variable] !== null);
+  if (!isOn) return null;
   return {
-    clientCertPath: env.TEMPORAL_TLS_CLIENT_CERT_PATH ?? null,
-    clientKeyPath: env.TEMPORAL_TLS_CLIENT_KEY_PATH ?? null,
-    serverCaCertPath: env.TEMPORAL_TLS_SERVER_CA_CERT_PATH ?? null,
-    serverName: env.TEMPORAL_TLS_SERVER_NAME ?? null,
+    clientCertPath: env.TEMPORAL_TLS_CLIENT_CERT_PATH,
+    clientKeyPath: env.TEMPORAL_TLS_CLIENT_KEY_PATH,
+    serverCaCertPath: env.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
+    serverName: env.TEMPORAL_TLS_SERVER_NAME,
   };
 }
 
@@ -223,7 +217,7 @@ const databaseUrls = (env: { DATABASE_URL: string; DATABASE_SYSTEM_URL: string }
  * @throws with a list of all problems.
  */
 export const readConfig = (environment: EnvironmentVariables): Config =>
-  Object.freeze(read(validated(Environment, environment, contradictions)));
+  Object.freeze(configOf(validated(Environment, environment, contradictions)));
 
 /**
  * The configuration of `npm run migrate`: the login that owns the schema, which no other process needs, and the logins
@@ -271,71 +265,54 @@ function validated<Output>(
   return parsed.data;
 }
 
+type Given = Partial<Record<keyof typeof Environment.shape, string>>;
+
+/** Variables that are required once another is set. */
+const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
+  ['AUTH_ISSUER', 'AUTH_JWKS_URL'],
+  ['S3_ACCESS_KEY_ID', 'S3_BUCKET'],
+  ['S3_SECRET_ACCESS_KEY', 'S3_BUCKET'],
+  ['SIMULATOR_SECRET', 'SIMULATOR_URL'],
+  ['STRIPE_WEBHOOK_SECRET', 'STRIPE_SECRET_KEY'],
+  ['STRIPE_PRICES', 'STRIPE_SECRET_KEY'],
+  ['LLM_MODEL', 'LLM_BASE_URL'],
+  ['TEMPORAL_TLS_CLIENT_KEY_PATH', 'TEMPORAL_TLS_CLIENT_CERT_PATH'],
+  ['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_KEY_PATH'],
+];
+
 /** Rules that involve more than one variable. */
-function contradictions(given: EnvironmentVariables): Problem[] {
-  const env: Partial<Record<keyof typeof Environment.shape, string>> = given;
-  const problems: [wrong: boolean, variable: string, message: string][] = [
+function contradictions(env: Given): Problem[] {
+  const problems: Problem[] = [];
+  if (!env.AUTH_JWKS_URL && !env.AUTH_LOCAL_JWK)
+    problems.push({
+      variable: 'AUTH_JWKS_URL',
+      message: 'is required (or AUTH_LOCAL_JWK on a single machine)',
+    });
+  for (const [required, given] of REQUIRED_WITH)
+    if (env[given] && !env[required])
+      problems.push({ variable: required, message: `is required with ${given}` });
+  if (env.TEMPORAL_TLS === '0')
+    for (const variable of TLS_ONLY.filter((name) => env[name] !== undefined))
+      problems.push({ variable: 'TEMPORAL_TLS', message: `cannot be 0 with ${variable}` });
+  return env.NODE_ENV === 'production' ? [...problems, ...productionProblems(env)] : problems;
+}
+
+function productionProblems(env: Given): Problem[] {
+  const rules: [isBroken: boolean, variable: keyof Given, message: string][] = [
+    [Boolean(env.SMTP_URL) && !env.MAIL_FROM, 'MAIL_FROM', 'is required with SMTP_URL in production'],
+    [!env.PUBLIC_URL, 'PUBLIC_URL', 'is required in production'],
+    [isPlainHttp(env.PUBLIC_URL), 'PUBLIC_URL', 'must be https in production'],
+    [isPlainHttp(env.AUTH_JWKS_URL), 'AUTH_JWKS_URL', 'must be https in production'],
     [
-      !env.AUTH_JWKS_URL && !env.AUTH_LOCAL_JWK,
-      'AUTH_JWKS_URL',
-      'is required (or AUTH_LOCAL_JWK on a single machine)',
+      !env.AUTH_AUDIENCE && !env.AUTH_AUTHORIZED_PARTIES,
+      'AUTH_AUDIENCE',
+      'is required in production (or AUTH_AUTHORIZED_PARTIES), because other applications use the same issuer',
     ],
-    [Boolean(env.AUTH_JWKS_URL) && !env.AUTH_ISSUER, 'AUTH_ISSUER', 'is required with AUTH_JWKS_URL'],
-    [Boolean(env.S3_BUCKET) && !env.S3_ACCESS_KEY_ID, 'S3_ACCESS_KEY_ID', 'is required with S3_BUCKET'],
-    [
-      Boolean(env.S3_BUCKET) && !env.S3_SECRET_ACCESS_KEY,
-      'S3_SECRET_ACCESS_KEY',
-      'is required with S3_BUCKET',
-    ],
-    [
-      Boolean(env.SIMULATOR_URL) && !env.SIMULATOR_SECRET,
-      'SIMULATOR_SECRET',
-      'is required with SIMULATOR_URL',
-    ],
-    [
-      Boolean(env.STRIPE_SECRET_KEY) && !env.STRIPE_WEBHOOK_SECRET,
-      'STRIPE_WEBHOOK_SECRET',
-      'is required with STRIPE_SECRET_KEY',
-    ],
-    [
-      Boolean(env.STRIPE_SECRET_KEY) && !env.STRIPE_PRICES,
-      'STRIPE_PRICES',
-      'is required with STRIPE_SECRET_KEY',
-    ],
-    [Boolean(env.LLM_BASE_URL) && !env.LLM_MODEL, 'LLM_MODEL', 'is required with LLM_BASE_URL'],
-    [
-      Boolean(env.TEMPORAL_TLS_CLIENT_CERT_PATH) && !env.TEMPORAL_TLS_CLIENT_KEY_PATH,
-      'TEMPORAL_TLS_CLIENT_KEY_PATH',
-      'is required with TEMPORAL_TLS_CLIENT_CERT_PATH',
-    ],
-    [
-      Boolean(env.TEMPORAL_TLS_CLIENT_KEY_PATH) && !env.TEMPORAL_TLS_CLIENT_CERT_PATH,
-      'TEMPORAL_TLS_CLIENT_CERT_PATH',
-      'is required with TEMPORAL_TLS_CLIENT_KEY_PATH',
-    ],
-    ...TLS_ONLY.map((variable): [boolean, string, string] => [
-      env.TEMPORAL_TLS === '0' && env[variable] !== undefined,
-      'TEMPORAL_TLS',
-      `cannot be 0 with ${variable}`,
-    ]),
+    [!env.TEMPORAL_ADDRESS, 'TEMPORAL_ADDRESS', 'is required in production'],
+    [Boolean(env.SIMULATOR_URL), 'SIMULATOR_URL', 'is not allowed in production'],
+    [env.WEBHOOK_ALLOW_PRIVATE === '1', 'WEBHOOK_ALLOW_PRIVATE', 'is not allowed in production'],
   ];
-  if (env.NODE_ENV === 'production') {
-    problems.push(
-      [Boolean(env.SMTP_URL) && !env.MAIL_FROM, 'MAIL_FROM', 'is required with SMTP_URL in production'],
-      [!env.PUBLIC_URL, 'PUBLIC_URL', 'is required in production'],
-      [isPlainHttp(env.PUBLIC_URL), 'PUBLIC_URL', 'must be https in production'],
-      [isPlainHttp(env.AUTH_JWKS_URL), 'AUTH_JWKS_URL', 'must be https in production'],
-      [
-        !env.AUTH_AUDIENCE && !env.AUTH_AUTHORIZED_PARTIES,
-        'AUTH_AUDIENCE',
-        'is required in production (or AUTH_AUTHORIZED_PARTIES), because other applications use the same issuer',
-      ],
-      [!env.TEMPORAL_ADDRESS, 'TEMPORAL_ADDRESS', 'is required in production'],
-      [Boolean(env.SIMULATOR_URL), 'SIMULATOR_URL', 'is not allowed in production'],
-      [env.WEBHOOK_ALLOW_PRIVATE === '1', 'WEBHOOK_ALLOW_PRIVATE', 'is not allowed in production'],
-    );
-  }
-  return problems.flatMap(([wrong, variable, message]) => (wrong ? [{ variable, message }] : []));
+  return rules.flatMap(([isBroken, variable, message]) => (isBroken ? [{ variable, message }] : []));
 }
 
 const isPlainHttp = (url: string | undefined): boolean => url !== undefined && /^http:/i.test(url);
