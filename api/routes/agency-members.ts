@@ -1,12 +1,7 @@
 import { z } from 'zod';
 import { agencyOutbox, insertMail } from '#db/commands/outbox/mails.ts';
-import { listAgencyMembers, removeCoAdmin } from '#db/queries/agency.ts';
-import {
-  agencyNames,
-  deleteAgencyInvitation,
-  listAgencyInvitations,
-  upsertAgencyInvitation,
-} from '#db/queries/agency-invitations.ts';
+import { agencyNames, listAgencyMembers, removeCoAdmin } from '#db/queries/agency.ts';
+import { deleteInvitation, listAgencyInvitations, upsertInvitation } from '#db/queries/invitations.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { BillingMode } from '#domain/agency.ts';
 import { Id, UserId } from '#domain/ids.ts';
@@ -74,18 +69,16 @@ export const agencyMemberRoutes = [
       if (email === null) throw invalid('email', 'must be an email address');
       const { token, tokenHash } = newToken();
       const { userId } = caller;
-      const { expiresAt, isNewLink } = await upsertAgencyInvitation(db, agencyId, {
-        email,
-        tokenHash,
-        userId,
-        now,
-      });
+      const { invitation, isNewLink } = await upsertInvitation(
+        { db, agencyId },
+        { email, role: null, tokenHash, userId, now },
+      );
       if (isNewLink) {
         const outbox = agencyOutbox(db, agencyId);
         const data = {
           ...(await agencyNames(db, agencyId, userId)),
           link: `${config.publicUrl}/invitations/${token}`,
-          expiresAt: expiresAt.toISOString(),
+          expiresAt: invitation.expiresAt,
         };
         await insertMail(
           outbox,
@@ -126,7 +119,7 @@ export const agencyMemberRoutes = [
     responses: { 200: z.object({ success: z.literal(true) }) },
     audit: { action: 'agency_invitation.deleted', target: 'invitation' },
     async handler({ db, caller, params }) {
-      if (!(await deleteAgencyInvitation(db, caller.agency.id, params.id)))
+      if (!(await deleteInvitation({ db, agencyId: caller.agency.id }, params.id)))
         throw new ApiError('NOT_FOUND', 'Invitation not found');
       return { status: 200, body: { success: true } };
     },

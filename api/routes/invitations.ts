@@ -1,8 +1,12 @@
 import type { Context } from 'koa';
 import { withSystemShare } from '#db/transactions.ts';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
-import { acceptAgencyInvitation, findAgencyInvitationByToken } from '#db/queries/agency-invitations.ts';
-import { acceptInvitation, findInvitationByToken } from '#db/queries/team.ts';
+import {
+  acceptAgencyInvitation,
+  acceptInvitation,
+  findAgencyInvitationByToken,
+  findInvitationByToken,
+} from '#db/queries/invitations.ts';
 import { html } from '#providers/mail/html.ts';
 import { verifySession } from '../auth/authenticate.ts';
 import type { Session } from '../auth/session-token.ts';

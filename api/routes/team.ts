@@ -1,13 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { lastMailAt, type Outbox, queueMail, workspaceOutbox } from '#db/commands/outbox/mails.ts';
-import {
-  deleteInvitation,
-  listInvitations,
-  listTeam,
-  upsertInvitation,
-  workspaceName,
-} from '#db/queries/team.ts';
+import { deleteInvitation, listInvitations, upsertInvitation } from '#db/queries/invitations.ts';
+import { listTeam, workspaceName } from '#db/queries/team.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { Id } from '#domain/ids.ts';
 import {
@@ -74,19 +69,17 @@ export const teamRoutes = [
         throw new ApiError('CONFLICT', 'This person is already a member of the workspace');
       }
       const { token, tokenHash } = newToken();
-      const { invitation, isNewLink } = await upsertInvitation(db, {
-        email,
-        role: body.role,
-        tokenHash,
-        userId: caller.userId,
-        now,
-      });
+      const { role } = body;
+      const { userId } = caller;
+      const store = { db, workspaceId: db.workspaceId };
+      const sent = await upsertInvitation(store, { email, role, tokenHash, userId, now });
+      const invitation = { ...sent.invitation, role, acceptedAt: null };
       const response = { status: 201, body: { success: true, invitation } } as const;
-      if (!isNewLink) return response;
-      const inviter = team.find(({ userId }) => userId === caller.userId)?.name ?? '';
+      if (!sent.isNewLink) return response;
+      const inviter = team.find((member) => member.userId === userId)?.name ?? '';
       const link = `${config.publicUrl}/invitations/${token}`;
       const names = { workspaceName: await workspaceName(db), invitedBy: inviter === '' ? null : inviter };
-      const data = { ...names, role: body.role, link, expiresAt: invitation.expiresAt };
+      const data = { ...names, role, link, expiresAt: invitation.expiresAt };
       await queueMail(
         db,
         { to: email, template: 'invitation', data },
@@ -132,7 +125,9 @@ export const teamRoutes = [
     responses: { 200: z.object({ success: z.literal(true) }) },
     audit: { action: 'invitation.deleted', target: 'invitation' },
     async handler({ db, params }) {
-      if (!(await deleteInvitation(db, params.id))) throw new ApiError('NOT_FOUND', 'Invitation not found');
+      const store = { db, workspaceId: db.workspaceId };
+      if (!(await deleteInvitation(store, params.id)))
+        throw new ApiError('NOT_FOUND', 'Invitation not found');
       return { status: 200, body: { success: true } };
     },
   }),

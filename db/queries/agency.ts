@@ -124,3 +124,16 @@ export async function removeCoAdmin(db: SystemDb, agencyId: string, userId: stri
     delete from agency_members where agency_id = ${agencyId} and user_id = ${userId} and role = 'co_admin'`);
   return rowCount > 0;
 }
+
+const InviterRow = z.object({ agencyName: z.string(), invitedBy: z.string().nullable() });
+
+/** The names in an invitation email. */
+export async function agencyNames(
+  db: SystemDb,
+  agencyId: string,
+  userId: string | null,
+): Promise<{ agencyName: string; invitedBy: string | null }> {
+  return db.one(sql.type(InviterRow)`
+    select name agency_name, (select nullif(name, '') from users where id = ${userId}) invited_by
+    from agencies where id = ${agencyId}`);
+}

@@ -1,0 +1,193 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { newId, newUserId } from '#domain/ids.ts';
+import {
+  type AgencyInvitation,
+  type Invitation,
+  INVITATION_DAYS,
+  INVITATION_EMAIL_INTERVAL_MS,
+  Role,
+} from '#domain/team.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
+
+/** The invitations of a workspace or of an agency: two tables with the same columns, except for the `role`. */
+export type InvitationStore = { db: TenantDb; workspaceId: string } | { db: SystemDb; agencyId: string };
+
+const table = (store: InvitationStore) =>
+  'agencyId' in store ? sql.fragment`agency_invitations` : sql.fragment`invitations`;
+const owner = (store: InvitationStore) =>
+  'agencyId' in store ? sql.fragment`agency_id` : sql.fragment`workspace_id`;
+const ownerId = (store: InvitationStore): string =>
+  'agencyId' in store ? store.agencyId : store.workspaceId;
+
+const Row = z.object({ id: z.string(), email: z.string(), expiresAt: z.date(), createdAt: z.date() });
+const WorkspaceRow = Row.extend({ role: Role, acceptedAt: z.date().nullable() });
+
+/** Invitations to a workspace, newest first. */
+export async function listInvitations(db: TenantDb): Promise<Invitation[]> {
+  const rows = await db.any(sql.type(WorkspaceRow)`
+    select * from invitations where workspace_id = ${db.workspaceId} order by id desc`);
+  return rows.map(({ role, acceptedAt, ...row }) => ({
+    ...present(row),
+    role,
+    acceptedAt: acceptedAt?.toISOString() ?? null,
+  }));
+}
+
+/** Pending invitations to an agency, newest first. */
+export async function listAgencyInvitations(db: SystemDb, agencyId: string): Promise<AgencyInvitation[]> {
+  const rows = await db.any(sql.type(Row)`
+    select id, email, expires_at, created_at from agency_invitations
+    where agency_id = ${agencyId} and accepted_at is null order by id desc`);
+  return rows.map(present);
+}
+
+export interface NewInvitation {
+  email: string;
+  /** In the workspace; null: the invitation is to co-administer an agency. */
+  role: Role | null;
+  tokenHash: string;
+  /** Who invites; null: an API key. */
+  userId: string | null;
+  now: Date;
+}
+
+const SentRow = Row.extend({ isNewLink: z.boolean() });
+
+/**
+ * Invites an address, or renews its pending invitation: with the new role and expiry, and a new link unless the last
+ * one was emailed within the hour.
+ * @returns whether the link is new and must be emailed.
+ */
+export async function upsertInvitation(
+  store: InvitationStore,
+  { email, role, tokenHash, userId, now }: NewInvitation,
+): Promise<{ invitation: AgencyInvitation; isNewLink: boolean }> {
+  const expiresAt = new Date(now.getTime() + INVITATION_DAYS * 86_400_000);
+  const withRole = role !== null;
+  const { isNewLink, ...row } = await store.db.one(sql.type(SentRow)`
+    insert into ${table(store)} as i
+      (${owner(store)}, id, email, token_hash, invited_by_user_id, expires_at, mailed_at${withRole ? sql.fragment`, role` : NOTHING})
+    values (${ownerId(store)}, ${newId()}, ${email}, ${tokenHash}, ${userId}, ${sql.timestamp(expiresAt)},
+      ${sql.timestamp(now)}${withRole ? sql.fragment`, ${role}` : NOTHING})
+    on conflict (${owner(store)}, email) where accepted_at is null do update set
+      ${withRole ? sql.fragment`role = excluded.role,` : NOTHING}
+      invited_by_user_id = excluded.invited_by_user_id,
+      expires_at = excluded.expires_at,
+      token_hash = case when ${MAILED_LATELY} then i.token_hash else excluded.token_hash end,
+      mailed_at = case when ${MAILED_LATELY} then i.mailed_at else excluded.mailed_at end
+    returning id, email, expires_at, created_at, token_hash = ${tokenHash} is_new_link`);
+  return { invitation: present(row), isNewLink };
+}
+
+const NOTHING = sql.fragment``;
+const MAILED_LATELY = sql.fragment`i.mailed_at > excluded.mailed_at - ${INVITATION_EMAIL_INTERVAL_MS} * interval '1 millisecond'`;
+
+/** Revokes a pending invitation and its link. @returns false if there is none. */
+export async function deleteInvitation(store: InvitationStore, id: string): Promise<boolean> {
+  const { rowCount } = await store.db.query(sql.type(NoRows)`
+    delete from ${table(store)} where ${owner(store)} = ${ownerId(store)} and id = ${id} and accepted_at is null`);
+  return rowCount > 0;
+}
+
+const OpenInvitation = z.object({
+  workspaceId: z.string(),
+  id: z.string(),
+  email: z.string(),
+  role: Role,
+  workspaceName: z.string(),
+  acceptedAt: z.date().nullable(),
+});
+export type OpenInvitation = z.infer<typeof OpenInvitation>;
+
+/** The invitation of a link; null if it is unknown, revoked or expired. */
+export async function findInvitationByToken(
+  db: SystemDb,
+  tokenHash: string,
+  now: Date,
+): Promise<OpenInvitation | null> {
+  return db.maybeOne(sql.type(OpenInvitation)`
+    select i.workspace_id, i.id, i.email, i.role, i.accepted_at, w.name workspace_name
+    from invitations i join workspaces w on w.id = i.workspace_id
+    where i.token_hash = ${tokenHash} and (i.accepted_at is not null or i.expires_at > ${sql.timestamp(now)})
+    for update of i`);
+}
+
+const NamedRow = z.object({ id: z.string(), name: z.string() });
+
+/**
+ * Makes the invited person a member; a user of that address is that person. Accepting twice changes nothing.
+ * @returns the user who has become a member, or null.
+ */
+export async function acceptInvitation(
+  db: SystemDb,
+  { workspaceId, id, email, role, acceptedAt }: OpenInvitation,
+  now: Date,
+): Promise<{ id: string; name: string } | null> {
+  if (acceptedAt !== null) return null;
+  await db.query(sql.type(NoRows)`
+    insert into users (id, email) values (${newUserId()}, ${email}) on conflict (lower(email)) do nothing`);
+  const user = await db.one(sql.type(NamedRow)`
+    select id, coalesce(nullif(name, ''), email) name from users where lower(email) = lower(${email})`);
+  await db.query(sql.type(NoRows)`
+    insert into workspace_members (workspace_id, user_id, role) values (${workspaceId}, ${user.id}, ${role})
+    on conflict (workspace_id, user_id) do nothing`);
+  await db.query(sql.type(NoRows)`
+    update invitations set accepted_at = ${sql.timestamp(now)} where workspace_id = ${workspaceId} and id = ${id}`);
+  return user;
+}
+
+const OpenAgencyInvitation = z.object({
+  agencyId: z.string(),
+  id: z.string(),
+  email: z.string(),
+  agencyName: z.string(),
+  acceptedAt: z.date().nullable(),
+});
+export type OpenAgencyInvitation = z.infer<typeof OpenAgencyInvitation>;
+
+/** The invitation of a link; null if it is unknown, revoked or expired. */
+export async function findAgencyInvitationByToken(
+  db: SystemDb,
+  tokenHash: string,
+  now: Date,
+): Promise<OpenAgencyInvitation | null> {
+  return db.maybeOne(sql.type(OpenAgencyInvitation)`
+    select i.agency_id, i.id, i.email, i.accepted_at, a.name agency_name
+    from agency_invitations i join agencies a on a.id = i.agency_id
+    where i.token_hash = ${tokenHash} and (i.accepted_at is not null or i.expires_at > ${sql.timestamp(now)})
+    for update of i`);
+}
+
+/**
+ * Makes the signed-in user a co-admin if the invitation is for their address. A user without an account gets the
+ * invited address, because having the link proves access to its mailbox. Idempotent.
+ * @returns false if the invitation is for another address.
+ */
+export async function acceptAgencyInvitation(
+  db: SystemDb,
+  { agencyId, id, email, acceptedAt }: OpenAgencyInvitation,
+  userId: string,
+  now: Date,
+): Promise<boolean> {
+  await db.query(sql.type(NoRows)`
+    insert into users (id, email) values (${userId}, ${email}) on conflict do nothing`);
+  const isInvited = await db.exists(sql.type(NoRows)`
+    select from users where id = ${userId} and lower(email) = lower(${email})`);
+  if (!isInvited) return false;
+  if (acceptedAt !== null) return true;
+  await db.query(sql.type(NoRows)`
+    insert into agency_members (agency_id, user_id, role) values (${agencyId}, ${userId}, 'co_admin')
+    on conflict (agency_id, user_id) do nothing`);
+  await db.query(sql.type(NoRows)`
+    update agency_invitations set accepted_at = ${sql.timestamp(now)} where agency_id = ${agencyId} and id = ${id}`);
+  return true;
+}
+
+const present = ({ id, email, expiresAt, createdAt }: z.infer<typeof Row>): AgencyInvitation => ({
+  _id: id,
+  email,
+  expiresAt: expiresAt.toISOString(),
+  createdAt: createdAt.toISOString(),
+});
