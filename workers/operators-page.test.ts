@@ -4,7 +4,7 @@ import { WAIT_REASONS } from '#domain/waiting.ts';
 import { SIGNALS } from '#workflows/messages/signals.ts';
 import * as updates from '#workflows/messages/updates.ts';
 import { WORKFLOWS } from '#workflows/messages/wake.ts';
-import { COMMANDS } from './ops.ts';
+import { COMMANDS } from './ops-commands.ts';
 
 const page = await readFile(new URL('../docs/operators.md', import.meta.url), 'utf8');
 const missing = (names: readonly string[]): string[] =>

@@ -1,0 +1,227 @@
+import type { Client } from '@temporalio/client';
+import type { UpdateDefinition } from '@temporalio/common';
+import type { Pools } from '#db/pools.ts';
+import { findMessage } from '#db/queries/messages.ts';
+import { findOwner } from '#db/queries/owners.ts';
+import { findTimeline } from '#db/queries/timeline.ts';
+import { findLineOwner } from '#db/queries/workspaces.ts';
+import { systemDb, withTenant } from '#db/transactions.ts';
+import { DraftAction } from '#domain/ai-draft.ts';
+import { presentTimeline } from '#domain/timeline.ts';
+import { createTaskQueues } from '#providers/task-queues.ts';
+import { updateWorkflow } from '#providers/temporal.ts';
+import {
+  archiveCampaign,
+  checkPayment,
+  decide,
+  giveUp,
+  type Order,
+  pauseCampaign,
+  pauseLine,
+  resumeCampaign,
+  resumeLine,
+  sendNow,
+  skipMessage,
+} from '#workflows/messages/updates.ts';
+import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { aiDraftId, campaignWorkflowId, linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
+
+/** What a command works with. */
+export interface Session {
+  client: Client;
+  pools: Pools;
+  namespace: string;
+}
+
+interface Options {
+  by?: string | undefined;
+  reason?: string | undefined;
+  message?: string | undefined;
+  action?: string | undefined;
+}
+
+interface Command {
+  /** The name of its argument; null: it takes none. */
+  argument: string | null;
+  options?: string;
+  summary: string;
+  run(session: Session, id: string, options: Options): Promise<unknown>;
+}
+
+/** The command was refused: printed instead of a verdict. */
+export class Refused extends Error {
+  readonly code: string;
+  readonly details: readonly unknown[];
+
+  constructor(code: string, message: string, details: readonly unknown[] = []) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** The arguments of the command are wrong. */
+export class WrongUsage extends Error {}
+
+/** The commands of operators. Most update a workflow, as the Temporal UI can. */
+export const COMMANDS: Record<string, Command> = {
+  'pause-line': lineOrder(pauseLine, 'the line sends nothing until it is resumed'),
+  'resume-line': lineOrder(resumeLine, 'the line sends again'),
+  'send-now': orderCommand({
+    argument: 'LINE_ID',
+    options: '[--message MESSAGE_ID]',
+    summary: 'a message, or the next in turn, is sent now, whatever its time and the gaps',
+    run: (session, lineId, order, { message }) =>
+      updateOfLine(session, lineId, linePacerId(lineId), sendNow, {
+        ...order,
+        ...(message !== undefined && { messageId: message }),
+      }),
+  }),
+  'skip-message': orderCommand({
+    argument: 'MESSAGE_ID',
+    summary: 'a message that waits is canceled',
+    async run(session, messageId, order) {
+      const lineId = await lineOfMessage(session, messageId);
+      return updateOfLine(session, lineId, linePacerId(lineId), skipMessage, { ...order, messageId });
+    },
+  }),
+  'check-payment': requestOrder(
+    checkPayment,
+    'the payment provider is asked whether a requested line is paid for',
+  ),
+  'give-up': requestOrder(giveUp, 'a line that is being set up fails, and its payment is credited'),
+  'decide-draft': orderCommand({
+    argument: 'REPLY_ID',
+    options: '--action approve|reject|mark_sent [--message TEXT]',
+    summary: 'a draft is approved, as it stands or as the text given, rejected, or claimed',
+    async run(session, replyId, order, { action, message }) {
+      if (!isDraftAction(action)) throw new WrongUsage('--action must be approve, reject or mark_sent');
+      const workspaceId = await ownerOf(session, 'draft', replyId);
+      const decision = { ...order, action, ...(message !== undefined && { message }) };
+      return updateWorkflow(
+        session.client,
+        { workflowId: aiDraftId(replyId), workspaceId },
+        decide,
+        decision,
+      );
+    },
+  }),
+  'pause-campaign': campaignOrder(
+    pauseCampaign,
+    'nothing of the campaign is sent, and every message keeps its place',
+  ),
+  'resume-campaign': campaignOrder(resumeCampaign, 'a paused campaign resumes'),
+  'archive-campaign': campaignOrder(
+    archiveCampaign,
+    'the campaign ends for good, and what was not sent is canceled',
+  ),
+  timeline: {
+    argument: 'MESSAGE_ID',
+    summary: 'what has happened to a message, and what it waits for',
+    run: timeline,
+  },
+  sweep: {
+    argument: null,
+    summary: 'wakes every workflow that is overdue, as the schedule does every two minutes',
+    async run({ client }) {
+      const options = { taskQueue: MAIN_QUEUE, workflowIdConflictPolicy: 'USE_EXISTING' } as const;
+      await client.workflow.start('sweep', { ...options, workflowId: 'sweep-by-operator' });
+      return { triggered: 'sweep' };
+    },
+  },
+};
+
+type OrderCommand = Omit<Command, 'run'> & {
+  run(session: Session, id: string, order: Order, options: Options): Promise<unknown>;
+};
+
+/** A command whose `--by` and `--reason` the audit log records. */
+function orderCommand({ run, options, ...command }: OrderCommand): Command {
+  return {
+    ...command,
+    options: [options, '--by NAME [--reason TEXT]'].filter((part) => part !== undefined).join(' '),
+    run: (session, id, given) => run(session, id, orderOf(given), given),
+  };
+}
+
+function orderOf({ by, reason }: Options): Order {
+  if (by === undefined || by.trim() === '') throw new WrongUsage('--by NAME is required, for the audit log');
+  return { by, ...(reason !== undefined && { reason }) };
+}
+
+type OrderUpdate<Verdict> = UpdateDefinition<Verdict, [Order]>;
+
+function lineOrder<Verdict>(update: OrderUpdate<Verdict>, summary: string): Command {
+  return orderCommand({
+    argument: 'LINE_ID',
+    summary,
+    run: (session, lineId, order) => updateOfLine(session, lineId, linePacerId(lineId), update, order),
+  });
+}
+
+function requestOrder<Verdict>(update: OrderUpdate<Verdict>, summary: string): Command {
+  return orderCommand({
+    argument: 'LINE_ID',
+    summary,
+    run: (session, lineId, order) => updateOfLine(session, lineId, lineRequestId(lineId), update, order),
+  });
+}
+
+function campaignOrder<Verdict>(update: OrderUpdate<Verdict>, summary: string): Command {
+  return orderCommand({
+    argument: 'CAMPAIGN_ID',
+    summary,
+    async run(session, campaignId, order) {
+      const workspaceId = await ownerOf(session, 'campaign', campaignId);
+      const workflowId = campaignWorkflowId(campaignId);
+      return updateWorkflow(session.client, { workflowId, workspaceId }, update, order);
+    },
+  });
+}
+
+const isDraftAction = (action: string | undefined): action is DraftAction =>
+  DraftAction.options.some((known) => known === action);
+
+/** Updates a workflow of a line, in the workspace that the line is in now. */
+async function updateOfLine<Verdict, O extends Order>(
+  { client, pools }: Session,
+  lineId: string,
+  workflowId: string,
+  update: UpdateDefinition<Verdict, [O]>,
+  order: O,
+): Promise<Verdict> {
+  const owner = await findLineOwner(systemDb(pools), lineId);
+  if (!owner) throw new Refused('NOT_FOUND', `There is no line ${lineId}`);
+  return updateWorkflow(client, { workflowId, workspaceId: owner.workspaceId }, update, order);
+}
+
+async function ownerOf(
+  { pools }: Session,
+  kind: Parameters<typeof findOwner>[1],
+  id: string,
+): Promise<string> {
+  const workspaceId = await findOwner(systemDb(pools), kind, id);
+  if (workspaceId === null) throw new Refused('NOT_FOUND', `There is no ${kind} ${id}`);
+  return workspaceId;
+}
+
+async function lineOfMessage(session: Session, messageId: string): Promise<string> {
+  const workspaceId = await ownerOf(session, 'message', messageId);
+  const message = await withTenant(session.pools, workspaceId, (db) => findMessage(db, messageId));
+  if (!message?.lineId) throw new Refused('INVALID_STATE', 'The message has no line yet');
+  return message.lineId;
+}
+
+async function timeline(session: Session, messageId: string): Promise<unknown> {
+  const workspaceId = await ownerOf(session, 'message', messageId);
+  const { pools, client, namespace } = session;
+  const found = await withTenant(pools, workspaceId, (db) => findTimeline(db, messageId, new Date()));
+  if (!found) throw new Refused('NOT_FOUND', `There is no message ${messageId}`);
+  const { record, facts, neededCarrier } = found;
+  const queues = createTaskQueues(client.connection, namespace);
+  const unserved = neededCarrier === null ? null : await queues.unservedFor(neededCarrier);
+  return presentTimeline(messageId, record, { ...facts, unserved });
+}
+
+export const usageOf = (name: string, { argument, options }: Command): string =>
+  ['npm run ops --', name, argument, options].filter((part) => part !== null && part !== undefined).join(' ');
