@@ -88,64 +88,73 @@ export function draftMessage(
   context: IntakeContext,
   { now, source, schedule, userId }: { now: Date; source: string; schedule: Date; userId: string | null },
 ): MessageDraft {
-  const text = input.message ?? '';
-  const attachmentUrls = input.attachmentUrls ?? [];
-  if (isBlank(text) && attachmentUrls.length === 0) {
-    throw new Refusal('VALIDATION_ERROR', 'message', 'a message or attachmentUrls is required');
-  }
-  attachmentUrls.forEach((url, index) => {
-    if (!context.ownAttachments.has(url)) {
-      throw new Refusal(
-        'VALIDATION_ERROR',
-        `attachmentUrls.${index}`,
-        'must be an upload of this workspace (POST /api/attachments/upload)',
-      );
-    }
-  });
-  if (schedule > latestSchedule(now)) {
-    throw new Refusal('VALIDATION_ERROR', 'scheduledDate', 'must be within one year');
-  }
   const channel = input.messageType ?? 'imessage';
+  checkContent(input, context);
+  if (schedule > latestSchedule(now))
+    throw new Refusal('VALIDATION_ERROR', 'scheduledDate', 'must be within one year');
   const recipient = findRecipient(input, channel, context);
   checkLines(input, channel, context);
-  if ((input.sendFallbackSmsOnFailed || input.forceFallback) && !context.fallbackConfigured) {
-    const field = input.sendFallbackSmsOnFailed ? 'sendFallbackSmsOnFailed' : 'forceFallback';
-    throw new Refusal(
-      'FALLBACK_NOT_CONFIGURED',
-      field,
-      'needs an SMS fallback: configure it at PATCH /api/workspace/fallback-config',
-    );
-  }
+  checkFallback(input, context);
   const window = sendWindow(input, context.timezone);
   const earliest = schedule > now ? schedule : now;
   return {
+    ...withDefaults(input),
+    ...recipient,
     id: newId(now),
     channel,
-    pinnedLineId: input.fromLineId ?? null,
-    eligibleLineIds: input.eligibleLineIds ?? null,
-    stickinessPolicy: input.stickinessPolicy ?? 'sticky',
-    ...recipient,
-    body: text,
-    subject: input.subject ?? null,
-    attachmentUrls,
-    attachmentNames: input.attachmentNames ?? [],
-    voiceNote: input.voiceNote ?? false,
     scheduledAt: clampToWindow(window ?? undefined, earliest).toISOString(),
     window,
-    sendFallbackSmsOnFailed: input.sendFallbackSmsOnFailed ?? false,
-    smsFallbackEnabled: input.smsFallbackEnabled ?? false,
-    smsFallbackMessage: input.smsFallbackMessage ?? null,
-    forceFallback: input.forceFallback ?? false,
     source,
-    correlationId: input.correlationId ?? null,
-    traceId: input.traceId ?? null,
-    batchId: input.batchId ?? null,
-    stepIndex: input.stepIndex ?? null,
-    crm: Object.fromEntries(
-      CRM_FIELDS.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]])),
-    ),
     createdByUserId: userId,
   };
+}
+
+/** The fields that a request may leave out. */
+const withDefaults = (input: MessageInput) => ({
+  body: input.message ?? '',
+  subject: input.subject ?? null,
+  attachmentUrls: input.attachmentUrls ?? [],
+  attachmentNames: input.attachmentNames ?? [],
+  voiceNote: input.voiceNote ?? false,
+  pinnedLineId: input.fromLineId ?? null,
+  eligibleLineIds: input.eligibleLineIds ?? null,
+  stickinessPolicy: input.stickinessPolicy ?? ('sticky' as const),
+  sendFallbackSmsOnFailed: input.sendFallbackSmsOnFailed ?? false,
+  smsFallbackEnabled: input.smsFallbackEnabled ?? false,
+  smsFallbackMessage: input.smsFallbackMessage ?? null,
+  forceFallback: input.forceFallback ?? false,
+  correlationId: input.correlationId ?? null,
+  traceId: input.traceId ?? null,
+  batchId: input.batchId ?? null,
+  stepIndex: input.stepIndex ?? null,
+  crm: Object.fromEntries(
+    CRM_FIELDS.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]])),
+  ),
+});
+
+function checkContent({ message = '', attachmentUrls = [] }: MessageInput, context: IntakeContext): void {
+  if (isBlank(message) && attachmentUrls.length === 0)
+    throw new Refusal('VALIDATION_ERROR', 'message', 'a message or attachmentUrls is required');
+  const unknown = attachmentUrls.findIndex((url) => !context.ownAttachments.has(url));
+  if (unknown !== -1) {
+    throw new Refusal(
+      'VALIDATION_ERROR',
+      `attachmentUrls.${unknown}`,
+      'must be an upload of this workspace (POST /api/attachments/upload)',
+    );
+  }
+}
+
+function checkFallback(
+  { sendFallbackSmsOnFailed = false, forceFallback = false }: MessageInput,
+  { fallbackConfigured }: IntakeContext,
+): void {
+  if (fallbackConfigured || !(sendFallbackSmsOnFailed || forceFallback)) return;
+  throw new Refusal(
+    'FALLBACK_NOT_CONFIGURED',
+    sendFallbackSmsOnFailed ? 'sendFallbackSmsOnFailed' : 'forceFallback',
+    'needs an SMS fallback: configure it at PATCH /api/workspace/fallback-config',
+  );
 }
 
 /** One calendar year ahead, plus a minute of tolerance for the caller's clock. */
