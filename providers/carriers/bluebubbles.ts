@@ -144,6 +144,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     return sendOutcome(opened, OpenedChat);
   }
 
+  /** Files go out one by one; the first that fails is the last that is tried. */
   async function sendFiles(
     config: BlueBubblesConfig,
     message: OutboundMessage,
@@ -151,30 +152,61 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
   ): Promise<SendOutcome[]> {
     const outcomes: SendOutcome[] = [];
     for (const [index, file] of message.attachments.entries()) {
-      let content: { content: Buffer; contentType: string | null };
-      try {
-        if (!fetchMedia) throw new Error('attachments cannot be fetched here');
-        content = await fetchMedia(file.url, signal);
-      } catch (error) {
-        const reason = `an attachment could not be fetched: ${error instanceof Error ? error.message : 'unknown error'}`;
-        return [...outcomes, { kind: 'transient', reason }];
-      }
-      const form = new FormData();
-      form.set('chatGuid', chatGuid(message.channel, message.to.address));
-      form.set('tempGuid', `${message.attemptId}-${index}`);
-      form.set('name', file.name);
-      form.set('method', config.method);
-      if (file.voiceNote) form.set('isAudioMessage', 'true');
-      const type = file.contentType ?? content.contentType ?? 'application/octet-stream';
-      form.set('attachment', new File([new Uint8Array(content.content)], file.name, { type }));
-      const outcome = sendOutcome(
-        await call(config, '/message/attachment', { body: form, signal }),
-        BlueBubblesMessage,
-      );
+      const outcome = await sendFile(config, message, { ...file, index }, signal);
       outcomes.push(outcome);
       if (outcome.kind !== 'accepted') break;
     }
     return outcomes;
+  }
+
+  async function sendFile(
+    config: BlueBubblesConfig,
+    message: OutboundMessage,
+    file: OutboundMessage['attachments'][number] & { index: number },
+    signal: AbortSignal,
+  ): Promise<SendOutcome> {
+    let media: { content: Buffer; contentType: string | null };
+    try {
+      if (!fetchMedia) throw new Error('attachments cannot be fetched here');
+      media = await fetchMedia(file.url, signal);
+    } catch (error) {
+      const reason = `an attachment could not be fetched: ${error instanceof Error ? error.message : 'unknown error'}`;
+      return { kind: 'transient', reason };
+    }
+    const type = file.contentType ?? media.contentType ?? 'application/octet-stream';
+    const form = new FormData();
+    form.set('chatGuid', chatGuid(message.channel, message.to.address));
+    form.set('tempGuid', `${message.attemptId}-${file.index}`);
+    form.set('name', file.name);
+    form.set('method', config.method);
+    if (file.voiceNote) form.set('isAudioMessage', 'true');
+    form.set('attachment', new File([new Uint8Array(media.content)], file.name, { type }));
+    return sendOutcome(await call(config, '/message/attachment', { body: form, signal }), BlueBubblesMessage);
+  }
+
+  /**
+   * For an address without iMessage, the server responds 200 and never sends the message.
+   * @returns why the message must not be sent; null: it may be.
+   */
+  async function checkRecipient(
+    config: BlueBubblesConfig,
+    { channel, to }: OutboundMessage,
+  ): Promise<SendOutcome | null> {
+    if (channel !== 'imessage') return null;
+    const { status, answered, reason = 'no response' } = await checkReach(config, to.address);
+    if (status === 'unavailable') return { kind: 'unavailable', reason: 'not on iMessage' };
+    // An error response may only mean that the server cannot check, because it has no Private API.
+    return answered ? null : { kind: 'transient', reason };
+  }
+
+  async function sendParts(
+    config: BlueBubblesConfig,
+    message: OutboundMessage,
+    signal: AbortSignal,
+  ): Promise<SendOutcome[]> {
+    if (message.text === '') return sendFiles(config, message, signal);
+    const text = await sendText(config, message, signal);
+    return text.kind === 'accepted' ? [text, ...(await sendFiles(config, message, signal))] : [text];
   }
 
   return {
@@ -204,25 +236,8 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
 
     async send(config, message, signal) {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-      // For an address without iMessage, the server responds 200 and never sends the message.
-      if (message.channel === 'imessage' && !signal.aborted) {
-        const { status, answered, reason = 'no response' } = await checkReach(config, message.to.address);
-        if (status === 'unavailable') return { kind: 'unavailable', reason: 'not on iMessage' };
-        // An error response may only mean that the server cannot check, because it has no Private API.
-        if (!answered) return { kind: 'transient', reason };
-      }
-      const parts = message.text === '' ? [] : [await sendText(config, message, limit)];
-      if (parts.every(({ kind }) => kind === 'accepted'))
-        parts.push(...(await sendFiles(config, message, limit)));
-      const [first] = parts;
-      if (!first) return { kind: 'refused', reason: 'there is nothing to send' };
-      const broken = parts.find(({ kind }) => kind !== 'accepted');
-      if (!broken || broken === first) return first;
-      // A retry would send the first parts twice.
-      return {
-        kind: 'refused',
-        reason: `only a part was sent: ${'reason' in broken ? broken.reason : 'unknown error'}`,
-      };
+      const failure = signal.aborted ? null : await checkRecipient(config, message);
+      return failure ?? outcomeOfParts(await sendParts(config, message, limit));
     },
 
     /** The server discards our reference after its response, so the message is found by its content. */
@@ -269,6 +284,17 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
 
     close: () => agent.destroy(),
   };
+}
+
+/** The text and each file are messages of their own to the server; ours has one outcome. */
+function outcomeOfParts(parts: readonly SendOutcome[]): SendOutcome {
+  const [first] = parts;
+  if (!first) return { kind: 'refused', reason: 'there is nothing to send' };
+  const failed = parts.find(({ kind }) => kind !== 'accepted');
+  if (!failed || failed === first) return first;
+  // A retry would send the first parts twice.
+  const reason = 'reason' in failed ? failed.reason : 'unknown error';
+  return { kind: 'refused', reason: `only a part was sent: ${reason}` };
 }
 
 /** The response to creating a chat contains its first message. */
