@@ -14,8 +14,8 @@ import type { TenantDb } from '#db/transactions.ts';
 import { advanceMessage, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
 
 /**
- * What became of an attempt, after reconciliation where that was needed. `unsendable`: the message has no text that
- * any channel could take, and the carrier was not asked.
+ * The outcome of an attempt, after reconciliation if that was needed. `unsendable`: the message has no text that any
+ * channel could take, and the carrier was not called.
  */
 export type Settled = SendOutcome | { kind: 'not_sent' | 'unsendable'; reason: string };
 
@@ -30,8 +30,8 @@ const OUTAGE_TOLERANCE_MS = 24 * 3_600_000;
 
 /**
  * Writes the outcome of an attempt, the status of its message and the event of that status in one commit.
- * Nothing happens when the attempt was settled before, or the message has moved on.
- * @param options.text what was sent; null where that can no longer be told.
+ * Does nothing if the attempt was settled before or the message has moved on.
+ * @param options.text what was sent; null: no longer known.
  * @param options.endsContact the same transaction opts the contact out.
  */
 export async function settlePrimary(
@@ -40,44 +40,22 @@ export async function settlePrimary(
   outcome: Settled,
   { text, endsContact, now }: { text: string | null; endsContact: boolean; now: Date },
 ): Promise<void> {
-  const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
-  const reason = 'reason' in outcome ? outcome.reason : undefined;
-  if (!(await finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now })))
-    return;
+  if (!(await recordOutcome(db, attempt, outcome, now))) return;
   if (outcome.kind !== 'accepted' && outcome.kind !== 'unknown') await revertOutbound(db, attempt);
 
   const message = await findMessage(db, attempt.messageId);
   if (!message) return;
-  const optsOut = outcome.kind === 'refused' && outcome.optedOut === true;
-  if (endsContact || optsOut) await lockContact(db, message.address, [message.id]);
+  if (endsContact || isOptOut(outcome)) await lockContact(db, message.address, [message.id]);
   else if (message.campaignId !== null) await lockSequences(db, [message.id]);
   switch (outcome.kind) {
-    case 'accepted': {
-      const sent = await advanceMessage(db, message.id, ['sending'], {
-        to: 'sent',
-        sentAt: now,
-        ...(text !== null && text !== message.body && { sentText: text }),
-        carrierMessageId: outcome.carrierMessageId,
-      });
-      if (!sent) return;
-      await emitMessageEvents(db, [{ event: 'message.sent', message: sent, data: {} }], now);
-      return emitSentDraft(db, sent, now);
+    case 'accepted':
+      return markSent(db, message, { text, carrierMessageId: outcome.carrierMessageId, now });
+    case 'unavailable': {
+      const wantsSms = message.smsFallbackEnabled || message.sendFallbackSmsOnFailed;
+      return fallBack(db, message, outcome.reason, wantsSms, now);
     }
-    case 'unavailable':
-      return fallBack(
-        db,
-        message,
-        outcome.reason,
-        message.smsFallbackEnabled || message.sendFallbackSmsOnFailed,
-        now,
-      );
     case 'refused':
-      if (optsOut) {
-        await carrierOptOut(db, message.address, now);
-        return fail(db, message, 'recipient_opted_out', now);
-      }
-      if (message.sendFallbackSmsOnFailed) return fallBack(db, message, outcome.reason, true, now);
-      return fail(db, message, outcome.reason, now);
+      return settleRefused(db, message, outcome, now);
     case 'unsendable':
       return fail(db, message, outcome.reason, now);
     case 'unknown':
@@ -86,6 +64,50 @@ export async function settlePrimary(
     case 'not_sent':
       return retryLater(db, message, outcome, now);
   }
+}
+
+/** @returns false if the attempt was settled before. */
+async function recordOutcome(
+  db: TenantDb,
+  attempt: AttemptRow,
+  outcome: Settled,
+  now: Date,
+): Promise<boolean> {
+  const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
+  const reason = 'reason' in outcome ? outcome.reason : undefined;
+  return finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now });
+}
+
+const isOptOut = (outcome: Settled): boolean => outcome.kind === 'refused' && outcome.optedOut === true;
+
+async function markSent(
+  db: TenantDb,
+  message: MessageRow,
+  { text, carrierMessageId, now }: { text: string | null; carrierMessageId: string; now: Date },
+): Promise<void> {
+  const sent = await advanceMessage(db, message.id, ['sending'], {
+    to: 'sent',
+    sentAt: now,
+    ...(text !== null && text !== message.body && { sentText: text }),
+    carrierMessageId,
+  });
+  if (!sent) return;
+  await emitMessageEvents(db, [{ event: 'message.sent', message: sent, data: {} }], now);
+  await emitSentDraft(db, sent, now);
+}
+
+async function settleRefused(
+  db: TenantDb,
+  message: MessageRow,
+  outcome: Extract<Settled, { kind: 'refused' }>,
+  now: Date,
+): Promise<void> {
+  if (isOptOut(outcome)) {
+    await carrierOptOut(db, message.address, now);
+    return fail(db, message, 'recipient_opted_out', now);
+  }
+  if (message.sendFallbackSmsOnFailed) return fallBack(db, message, outcome.reason, true, now);
+  return fail(db, message, outcome.reason, now);
 }
 
 /** Records an opt-out that the carrier reported. */
@@ -109,7 +131,7 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
   });
 }
 
-/** While the line's carrier takes nothing at all, no message is given up for it before a day has passed. */
+/** If the line's carrier accepts nothing at all, its messages are retried for a day before they fail. */
 async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Promise<boolean> {
   if (message.lineId === null) return false;
   const yesterday = new Date(now.getTime() - OUTAGE_TOLERANCE_MS);
@@ -118,7 +140,7 @@ async function isCarrierOutage(db: TenantDb, message: MessageRow, now: Date): Pr
   return failedRounds >= FAILED_ROUNDS_TO_OPEN && (await firstAttemptAt(db, message.id)) > yesterday;
 }
 
-/** Under `lockSequences`, as it stops the message's sequence. */
+/** Fails a message. Call it under `lockSequences`, because it stops the message's sequence. */
 export async function fail(
   db: TenantDb,
   message: MessageRow,
@@ -136,8 +158,8 @@ export async function fail(
 }
 
 /**
- * The recipient is out of the primary channel's reach: a business outcome, with an SMS when that was asked for. An SMS
- * without a text to send fails the message.
+ * Ends the primary send of a message whose recipient the channel cannot reach, and queues an SMS if `wantsSms`. If the
+ * SMS would have no text, the message fails.
  */
 export async function fallBack(
   db: TenantDb,
@@ -147,8 +169,8 @@ export async function fallBack(
   now: Date,
 ): Promise<void> {
   const account = wantsSms && message.recipientPhone !== null ? await findFallbackAccount(db) : null;
-  const possible = account?.enabled === true;
-  if (possible) {
+  const canSendSms = account?.enabled === true;
+  if (canSendSms) {
     const lead = message.leadId === null ? null : await findLead(db, message.leadId);
     const template = fallbackText(message, account);
     const sms = outgoingText(template, lead && presentLead(lead), message.attachmentUrls.length);
@@ -157,7 +179,7 @@ export async function fallBack(
   const fallen = await advanceMessage(db, message.id, OPEN, {
     to: 'fallback',
     errorMessage: reason,
-    ...(possible && { fallbackSms: 'due' }),
+    ...(canSendSms && { fallbackSms: 'due' }),
   });
   if (!fallen) return;
   const data = { reason, checkedAddresses: [message.address] };
@@ -183,19 +205,13 @@ export async function settleFallback(
   text: string | null,
   now: Date,
 ): Promise<void> {
-  const carrierMessageId = outcome.kind === 'accepted' ? outcome.carrierMessageId : undefined;
-  const reason = 'reason' in outcome ? outcome.reason : undefined;
-  if (!(await finishAttempt(db, attempt.id, { outcome: outcome.kind, reason, carrierMessageId, now })))
-    return;
-  const optsOut = outcome.kind === 'refused' && outcome.optedOut === true;
-  if (optsOut) await lockContact(db, attempt.address, [attempt.messageId]);
-  else await lockSequences(db, [attempt.messageId]);
-  const tryAgain = outcome.kind === 'transient' || outcome.kind === 'not_sent';
-  await setFallbackSms(
-    db,
-    attempt.messageId,
-    outcome.kind === 'accepted' ? 'dispatched' : tryAgain ? 'retry' : 'failed',
-    outcome.kind === 'accepted' ? text : null,
-  );
-  if (optsOut) await carrierOptOut(db, attempt.address, now);
+  if (!(await recordOutcome(db, attempt, outcome, now))) return;
+  const { address, messageId } = attempt;
+  if (isOptOut(outcome)) await lockContact(db, address, [messageId]);
+  else await lockSequences(db, [messageId]);
+  const isAccepted = outcome.kind === 'accepted';
+  const isRetried = outcome.kind === 'transient' || outcome.kind === 'not_sent';
+  const state = isAccepted ? 'dispatched' : isRetried ? 'retry' : 'failed';
+  await setFallbackSms(db, messageId, state, isAccepted ? text : null);
+  if (isOptOut(outcome)) await carrierOptOut(db, address, now);
 }
