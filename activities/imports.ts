@@ -23,21 +23,29 @@ import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-/** Rows saved in one transaction: the list is locked meanwhile. */
+/** Rows saved in one transaction, which locks the list. */
 const BATCH = 1000;
 const ROUND_MS = 3 * 60_000;
-/** More in one row is no table but a quote that was never closed. */
+/** A longer row means a quote that was never closed. */
 const MAX_ROW_BYTES = 200_000;
 
-interface Numbered {
-  /** As a person counts: the header is row 1. */
+interface NumberedRow {
+  /** As a spreadsheet counts: the header is row 1. */
   rowNumber: number;
   cells: string[];
 }
 
+interface Batch {
+  columns: ColumnMap;
+  rows: readonly NumberedRow[];
+}
+
+/** The rest of the file cannot be imported; the message says why. */
+class UnreadableFile extends Error {}
+
 export function createImportActivities({ pools, storage, logger }: Dependencies) {
-  /** Saves the rows behind those that are worked off already; as much of the file as is read at once is in memory. */
-  async function work(
+  /** Saves the rows after those already saved. Holds one batch in memory. */
+  async function saveRows(
     workspaceId: string,
     row: ImportRow,
     canceled: AbortSignal,
@@ -46,49 +54,31 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
     const file = await storage.open(row.fileKey);
     if (!file) return { error: 'the file is gone' };
     const end = Date.now() + ROUND_MS;
-    let processed = row.processed;
-    let map: ColumnMap | null = null;
-    let batch: Numbered[] = [];
-    let rowNumber = 0;
-    const save = async (columns: ColumnMap): Promise<void> => {
-      const rows = batch;
-      batch = [];
-      await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, columns, rows));
-      processed += rows.length;
-    };
+    let { processed } = row;
     try {
-      for await (const cells of records(file, delimiter)) {
-        rowNumber += 1;
-        if (!map) {
-          map = mapColumns(cells);
-          if (!map) return { error: 'the first row names no email or phone column' };
-          continue;
-        }
-        if (rowNumber - 1 <= row.processed) continue;
-        batch.push({ rowNumber, cells });
-        if (batch.length < BATCH) continue;
-        await save(map);
-        if (canceled.aborted || Date.now() > end) return 'more';
+      for await (const batch of batchesOf(file, delimiter, row.processed)) {
+        await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, batch));
+        processed += batch.rows.length;
+        // A smaller batch is the last.
+        const isLast = batch.rows.length < BATCH;
+        if (!isLast && (canceled.aborted || Date.now() > end)) return 'more';
       }
-      if (!map) return { error: 'the file is empty' };
-      if (batch.length > 0) await save(map);
       return { error: null };
     } catch (error) {
-      if (!(error instanceof CsvError)) throw error;
-      if (map && batch.length > 0) await save(map);
-      return { error: `row ${rowNumber + 1}: ${error.message}` };
+      if (error instanceof UnreadableFile) return { error: error.message };
+      throw error;
     } finally {
       file.destroy();
     }
   }
 
   return {
-    /** Saves the leads of a file to their list; what cannot be taken is noted with its reason. */
+    /** Saves the leads of a file to their list. Rows that cannot be saved are stored with the reason. */
     async importLeads({ workspaceId, importId }: { workspaceId: string; importId: string }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         const row = await withTenant(pools, workspaceId, (db) => findImport(db, importId));
         if (row?.status !== 'running') return { nextAt: null, reason: 'the import is over', ended: true };
-        const result = await work(workspaceId, row, canceled);
+        const result = await saveRows(workspaceId, row, canceled);
         if (result === 'more')
           return { nextAt: new Date().toISOString(), reason: 'more rows are to be saved' };
         await decide(pools, workspaceId, leadImportId(importId), async (db) => {
@@ -103,7 +93,7 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
   };
 }
 
-/** What is wrong with a row may quote it: that is for the import's report, not for the history. */
+/** The error may quote a row, so it goes to the import's report and not into the workflow history. */
 const endOf = (error: string | null): string =>
   error === null ? 'the file is saved' : 'the file cannot be read any further';
 
@@ -119,7 +109,36 @@ async function readDelimiter(file: Readable | null): Promise<string> {
   return detectDelimiter(start.split(/[\r\n]/, 1)[0] ?? '');
 }
 
-/** The rows of a file one by one; reading waits for whoever takes them. */
+/**
+ * The rows of a file after the first `done`, in batches of `BATCH`; only the last may be smaller.
+ * @throws UnreadableFile after the batches before the problem.
+ */
+async function* batchesOf(file: Readable, delimiter: string, done: number): AsyncGenerator<Batch> {
+  let columns: ColumnMap | null = null;
+  let rows: NumberedRow[] = [];
+  let rowNumber = 0;
+  let problem: string | null = null;
+  try {
+    for await (const cells of records(file, delimiter)) {
+      rowNumber += 1;
+      if (!columns) {
+        columns = mapColumns(cells);
+        if (!columns) throw new UnreadableFile('the first row names no email or phone column');
+      } else if (rowNumber - 1 > done) rows.push({ rowNumber, cells });
+      if (rows.length < BATCH) continue;
+      yield { columns, rows };
+      rows = [];
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    problem = `row ${rowNumber + 1}: ${error.message}`;
+  }
+  if (columns && rows.length > 0) yield { columns, rows };
+  if (problem !== null) throw new UnreadableFile(problem);
+  if (!columns) throw new UnreadableFile('the file is empty');
+}
+
+/** The rows of a file, one by one: reading pauses until the next is asked for. */
 function records(file: Readable, delimiter: string): AsyncIterable<string[]> {
   const parser = parse({
     bom: true,
@@ -130,22 +149,22 @@ function records(file: Readable, delimiter: string): AsyncIterable<string[]> {
     trim: true,
     max_record_size: MAX_ROW_BYTES,
   });
-  // An error of the file reaches whoever iterates over the parser.
+  // The parser passes an error of the file on to its reader.
   return pipeline(file, parser, () => {});
 }
 
-/** `emails.1` of a lead is the email of a row. */
+/** The column of a field: `emails.1` of a lead is `email` of a row. */
 const column = (field: string): string => field.replace(/s\.\d+$/, '');
 
 async function saveBatch(
   db: TenantDb,
   row: ImportRow,
   processed: number,
-  columns: ColumnMap,
-  rows: readonly Numbered[],
+  { columns, rows }: Batch,
 ): Promise<void> {
   await lockList(db, row.listId);
-  if (!(await lockImport(db, row.id, processed))) throw new Error('another worker goes on with this import');
+  if (!(await lockImport(db, row.id, processed)))
+    throw new Error('another worker has taken over this import');
   const home = { country: await workspaceCountry(db), callingCode: row.defaultCountryCode ?? undefined };
   const rejected: RejectedRow[] = [];
   const leads: NormalizedLead[] = [];
