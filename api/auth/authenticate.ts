@@ -133,37 +133,59 @@ function recordUse(hash: string, client: string, pools: Services['pools']): void
   void withAuth(pools, client, `use of ${hash}`, (db) => touchKey(db, hash)).catch(() => {});
 }
 
-async function withSession(
-  route: Guarded,
-  { scheme, token, client, agencyId, workspaceId }: Attempt,
-  services: Services,
-): Promise<Caller> {
-  const { pools } = services;
+async function withSession(route: Guarded, attempt: Attempt, services: Services): Promise<Caller> {
+  const { scheme, token, client, workspaceId } = attempt;
   if (scheme !== 'bearer') return unauthorized(client, services);
   const session = await verifySession(token, client, services);
-  const { organizationId, role, userId } = session;
-  const workspaceOf = (id: string) =>
-    withAuth(pools, client, `workspace ${id} of ${userId}`, (db) => workspaceOfSession(db, id, userId));
-  const agency = () =>
+  const lookup = sessionLookup(attempt, session.userId, services);
+  if (route.caller === 'agency') return agencyCaller(route, attempt, lookup);
+  const isClient = route.ofClients && workspaceId !== '' && workspaceId !== session.organizationId;
+  return isClient ? clientCaller(attempt, session, lookup) : ownCaller(route, session, lookup);
+}
+
+type SessionLookup = ReturnType<typeof sessionLookup>;
+
+const sessionLookup = ({ client, agencyId }: Attempt, userId: string, { pools }: Services) => ({
+  workspace: (id: string) =>
+    withAuth(pools, client, `workspace ${id} of ${userId}`, (db) => workspaceOfSession(db, id, userId)),
+  agency: () =>
     withAuth(pools, client, `agency ${agencyId} of ${userId}`, (db) =>
       agencyOfUser(db, userId, agencyId === '' ? null : agencyId),
-    );
+    ),
+});
 
-  if (route.caller === 'agency') {
-    const caller = await agency();
-    if (!caller && agencyId !== '') throw new ApiError('AGENCY_NOT_FOUND');
-    if (!caller?.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
-    if (route.role === 'owner' && caller.role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');
-    return caller;
-  }
-  if (route.ofClients && workspaceId !== '' && workspaceId !== organizationId) {
-    const caller = await agency();
-    const found = caller?.agency.isActive ? await workspaceOf(workspaceId) : null;
-    if (!caller || found?.workspace.agencyId !== caller.agency.id) throw new ApiError('WORKSPACE_NOT_FOUND');
-    const { workspace } = found;
-    return { kind: 'workspace', via: 'session', actor: caller.actor, workspace, userId, role: null };
-  }
-  const found = organizationId === null ? null : await workspaceOf(organizationId);
+async function agencyCaller(
+  route: Guarded,
+  { agencyId }: Attempt,
+  lookup: SessionLookup,
+): Promise<AgencyCaller> {
+  const caller = await lookup.agency();
+  if (!caller && agencyId !== '') throw new ApiError('AGENCY_NOT_FOUND');
+  if (!caller?.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
+  if (route.role === 'owner' && caller.role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');
+  return caller;
+}
+
+/** A user of an agency, in the workspace of one of its clients. */
+async function clientCaller(
+  { workspaceId }: Attempt,
+  { userId }: Session,
+  lookup: SessionLookup,
+): Promise<WorkspaceCaller> {
+  const caller = await lookup.agency();
+  const found = caller?.agency.isActive ? await lookup.workspace(workspaceId) : null;
+  if (!caller || found?.workspace.agencyId !== caller.agency.id) throw new ApiError('WORKSPACE_NOT_FOUND');
+  const { workspace } = found;
+  return { kind: 'workspace', via: 'session', actor: caller.actor, workspace, userId, role: null };
+}
+
+/** A user in the workspace that the session names. */
+async function ownCaller(
+  route: Guarded,
+  { organizationId, role, userId }: Session,
+  lookup: SessionLookup,
+): Promise<WorkspaceCaller> {
+  const found = organizationId === null ? null : await lookup.workspace(organizationId);
   // The token is valid, so this does not count as a failed attempt.
   if (!found) throw new ApiError('UNAUTHORIZED');
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
