@@ -46,17 +46,11 @@ export async function respond(
   };
 
   await (route.check as Check | undefined)?.(request);
-  // The same key on another resource is another request: on each campaign, for one, a lead is added once.
+  // The same key for another resource is another request: the same lead may be added to each campaign once.
   const target = [route.id, ...Object.values(koa['params'] as Record<string, string>)].join(' ');
-  const answer = await inTransaction(
-    route,
-    target,
-    caller,
-    koa.get('idempotency-key'),
-    body,
-    services,
-    handle,
-  );
+  const key = route.idempotent ? koa.get('idempotency-key') : '';
+  const keyed = { route: target, key, hash: key === '' ? '' : requestHash(body) };
+  const answer = await inTransaction(route, caller, keyed, services, handle);
   return { ...answer, body: parseAnswer(route, answer) };
 }
 
@@ -66,25 +60,21 @@ type Check = (context: object) => Promise<void>;
 
 async function inTransaction(
   route: TenantRoute,
-  target: string,
   caller: Caller,
-  idempotencyKey: string,
-  body: unknown,
+  keyed: { route: string; key: string; hash: string },
   { pools, secrets }: Services,
   handle: (db?: TenantDb | SystemTransaction) => Promise<HandlerResult>,
 ): Promise<HandlerResult> {
   if (route.transaction === false) return handle();
-  const key = route.idempotent ? idempotencyKey : '';
-  const hash = key === '' ? '' : requestHash(body);
   if (caller.kind === 'agency') {
-    const request = { agencyId: caller.agency.id, route: target, key, hash };
-    return withSystemShare(pools, request.agencyId, (db) =>
-      withAgencyIdempotencyKey(db, request, secrets, () => handle(db)),
+    const agencyId = caller.agency.id;
+    return withSystemShare(pools, agencyId, (db) =>
+      withAgencyIdempotencyKey(db, { agencyId, ...keyed }, secrets, () => handle(db)),
     );
   }
   const transaction = route.heavy ? withTenantReads : withTenant;
   return transaction(pools, caller.workspace.id, (db) =>
-    withIdempotencyKey(db, { route: target, key, hash }, secrets, () => handle(db)),
+    withIdempotencyKey(db, keyed, secrets, () => handle(db)),
   );
 }
 
