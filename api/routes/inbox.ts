@@ -5,12 +5,11 @@ import { lastInbound } from '#db/queries/conversations.ts';
 import { emitDraftAnswered, resolveByReply } from '#db/commands/drafts/draft-resolution.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLead } from '#db/queries/leads.ts';
-import { findLine, isUsable } from '#db/queries/lines.ts';
+import { findLine, isUsable, type LineRow } from '#db/queries/lines.ts';
 import { presentMessage } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
-import type { Channel } from '#domain/channel.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage, type MessageDraft } from '#domain/message-draft.ts';
 import { ApiError, invalid } from '../http/errors.ts';
@@ -47,7 +46,7 @@ export const inboxRoutes = [
     errors: ['NO_ACTIVE_LINE', 'NOT_FOUND'],
     audit: { action: 'draft.decided', target: 'draft', targets: 'handler' },
     async handler({ db, caller, body, now, links, audit }) {
-      const input = await answer(db, caller, body);
+      const input = await replyInput(db, caller, body);
       const context = await loadIntakeContext(db, [input], caller.workspace, { links, now });
       let draft: MessageDraft;
       try {
@@ -78,29 +77,37 @@ export const inboxRoutes = [
 ];
 
 /** Chooses the address, line and channel of a reply. */
-async function answer(db: TenantDb, caller: WorkspaceCaller, body: InboxReplyInput): Promise<MessageInput> {
+async function replyInput(
+  db: TenantDb,
+  caller: WorkspaceCaller,
+  body: InboxReplyInput,
+): Promise<MessageInput> {
   const addresses = await addressesOf(db, caller, body);
   const last = await lastInbound(db, addresses);
   const address = last?.address ?? addresses[0];
   if (address === undefined) throw invalid('leadId', 'the lead has no phone number or email address');
-  const wrote = last && (await findLine(db, last.lineId));
-  const line =
-    body.fromLineId === undefined
-      ? wrote && isUsable(wrote)
-        ? wrote
-        : null
-      : await findLine(db, body.fromLineId);
-  const channel: Channel =
-    line?.channel ?? (address.includes('@') ? 'email' : (wrote?.channel ?? 'imessage'));
+  const isEmail = address.includes('@');
+  const lastLine = last && (await findLine(db, last.lineId));
+  const line = await lineOfReply(db, body, lastLine);
   const fromLineId = body.fromLineId ?? line?.id;
   return {
-    messageType: channel,
-    ...(address.includes('@') ? { recipientEmail: address } : { recipientPhone: address }),
+    messageType: line?.channel ?? (isEmail ? 'email' : (lastLine?.channel ?? 'imessage')),
+    ...(isEmail ? { recipientEmail: address } : { recipientPhone: address }),
     ...(body.leadId !== undefined && { leadId: body.leadId }),
     ...(fromLineId !== undefined && { fromLineId }),
     ...(body.message !== undefined && { message: body.message }),
     ...(body.attachmentUrls !== undefined && { attachmentUrls: body.attachmentUrls }),
   };
+}
+
+/** @returns null: the line is chosen as for any other message. */
+async function lineOfReply(
+  db: TenantDb,
+  { fromLineId }: InboxReplyInput,
+  lastLine: LineRow | null,
+): Promise<LineRow | null> {
+  if (fromLineId !== undefined) return findLine(db, fromLineId);
+  return lastLine && isUsable(lastLine) ? lastLine : null;
 }
 
 async function addressesOf(
