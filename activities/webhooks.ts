@@ -3,6 +3,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import {
   beginClaims,
   claimDeliveries,
+  type Claims,
   failInterrupted,
   oldestClaim,
   oldestPending,
@@ -11,69 +12,55 @@ import { DELIVERY_TIMEOUT_MS } from '#providers/webhook-post.ts';
 import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
+import type { DeliveryLane } from './webhook-deliverer.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';
 
-/** Under way at once to one endpoint: a hanging one holds so many sockets, and a slow one still gets on. */
+/** Concurrent deliveries to one endpoint: bounds the sockets of a hanging endpoint, and still serves a slow one. */
 const PER_WEBHOOK = 8;
-/** And for one workspace: 128 of its endpoints have to hang before they delay another of the same workspace. */
+/** Concurrent deliveries of one workspace: 128 of its endpoints must hang before its others are delayed. */
 const PER_WORKSPACE = 1024;
 const CLAIM_AT_ONCE = 256;
 
-/** Whoever claimed a delivery so long ago is gone: the time that one may take, and time to record it. */
+/** A delivery claimed this long ago belongs to a process that died: a delivery's timeout, and time to record it. */
 export const INTERRUPTED_AFTER_MS = DELIVERY_TIMEOUT_MS + 5000;
 
-/** Slots are taken in turns: a workspace with more to do than this comes again behind the others. */
+/** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
-/** Events come in bursts: looking again for a moment is cheaper than being woken for each. */
+/** Events come in bursts: polling for a moment is cheaper than a signal for each. */
 const LINGER_MS = 3000;
-/** How often it claims from the beginning, for what was committed late and for webhooks that have just become active. */
-const BEGIN_MS = 5000;
-/** How often, at first and when nothing came for a while. */
+/** How often claims start from the oldest delivery again, to find late commits and reactivated webhooks. */
+const RESTART_MS = 5000;
 const POLL_MS = 50;
+/** The interval grows to this while no deliveries come. */
 const SLOWEST_POLL_MS = 200;
+
+type Tenant = <T>(work: (db: TenantDb) => Promise<T>) => Promise<T>;
 
 export function createWebhookActivities({ pools, deliverer }: Dependencies) {
   return {
-    /** Begins the deliveries of a workspace, all endpoints side by side, until nothing waits any more. */
+    /** Starts the deliveries of a workspace, to all endpoints concurrently, until none are pending. */
     async deliverWebhooks({ workspaceId }: { workspaceId: string }): Promise<Round> {
-      const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
-        withTenant(pools, workspaceId, work);
+      const tenant: Tenant = (work) => withTenant(pools, workspaceId, work);
+      const rest = () => decideToRest(pools, workspaceId, webhookDispatcherId(workspaceId), lookAtDeliveries);
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
         let lastFound = 0;
         let poll = POLL_MS;
         await tenant((db) => failInterrupted(db, INTERRUPTED_AFTER_MS));
-        let claims = await tenant(beginClaims);
-        let begun = Date.now();
+        const claims = createClaims(tenant);
         while (Date.now() < end && !canceled.aborted) {
-          if (Date.now() - begun >= BEGIN_MS) {
-            claims = await tenant(beginClaims);
-            begun = Date.now();
-          }
           const lane = deliverer.lane(workspaceId);
-          const limit = Math.min(CLAIM_AT_ONCE, PER_WORKSPACE - lane.underWay);
-          const claimed = await tenant((db) =>
-            claimDeliveries(db, { claims, perWebhook: PER_WEBHOOK, busy: lane.busy, limit }),
-          );
-          for (const delivery of claimed) {
-            lane.start(delivery);
-            claims.last.set(delivery.webhookId, delivery.id);
-          }
-          if (claimed.length > 0) {
+          const found = await claims.start(lane);
+          if (found !== 'none') {
             lastFound = Date.now();
             poll = POLL_MS;
-            // As many as were asked for: there may be more that have room.
-            if (claimed.length === limit) continue;
-          } else if (Date.now() - lastFound >= LINGER_MS) {
-            const look = await decideToRest(
-              pools,
-              workspaceId,
-              webhookDispatcherId(workspaceId),
-              lookAtDeliveries,
-            );
+          }
+          if (found === 'full batch') continue;
+          if (found === 'none' && Date.now() - lastFound >= LINGER_MS) {
+            const look = await rest();
             if (!isDue(look)) return roundOf(look);
-            begun = 0;
+            claims.restart();
             lastFound = Date.now();
           }
           await lane.progress(poll);
@@ -85,7 +72,35 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
   };
 }
 
-/** While deliveries are under way it looks again when they would have been interrupted. */
+/** Claims deliveries in their order and starts them. */
+function createClaims(tenant: Tenant) {
+  let claims: Claims | null = null;
+  let startedAt = 0;
+  return {
+    /** Has the next claim start from the oldest delivery. */
+    restart(): void {
+      claims = null;
+    },
+    async start(lane: DeliveryLane): Promise<'none' | 'some' | 'full batch'> {
+      if (!claims || Date.now() - startedAt >= RESTART_MS) {
+        claims = await tenant(beginClaims);
+        startedAt = Date.now();
+      }
+      const { last } = claims;
+      const limit = Math.min(CLAIM_AT_ONCE, PER_WORKSPACE - lane.underWay);
+      const options = { claims, perWebhook: PER_WEBHOOK, busy: lane.busy, limit };
+      const claimed = await tenant((db) => claimDeliveries(db, options));
+      for (const delivery of claimed) {
+        lane.start(delivery);
+        last.set(delivery.webhookId, delivery.id);
+      }
+      if (claimed.length === 0) return 'none';
+      return claimed.length === limit ? 'full batch' : 'some';
+    },
+  };
+}
+
+/** While deliveries are under way, the next look is when they would count as interrupted. */
 async function lookAtDeliveries(db: TenantDb): Promise<Look> {
   if (await oldestPending(db)) return { nextAt: new Date(), reason: 'more is to be delivered' };
   const claimedAt = await oldestClaim(db);
