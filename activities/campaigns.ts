@@ -6,7 +6,7 @@ import {
   clearCampaign,
   completeCampaign,
 } from '#db/commands/campaigns/campaign-status.ts';
-import { campaignProgress, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
+import { campaignProgress, type CampaignRow, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
 import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
@@ -126,22 +126,25 @@ async function advance(db: TenantDb, campaignId: string, enters: boolean, now: D
   if (!campaign || status === 'paused') return { ...at, nextAt: null, reason: 'the campaign is paused' };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
-  if (!campaign.enteredAll) {
-    if (!enters) return { ...more, toEnter: true };
-    const leads = await nextLeads(db, campaign, BATCH);
-    await enterLeads(db, campaign, leads, now);
-    await setEntryProgress(db, campaignId, leads.at(-1)?.id ?? campaign.enteredTo, leads.length < BATCH);
-    return { ...more, toEnter: true };
-  }
+  if (campaign.enteredAll) return lookAtProgress(db, campaign, now);
+  if (enters) await enterNext(db, campaign, now);
+  return { ...more, toEnter: true };
+}
+
+async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
+  const leads = await nextLeads(db, campaign, BATCH);
+  await enterLeads(db, campaign, leads, now);
+  await setEntryProgress(db, campaign.id, leads.at(-1)?.id ?? campaign.enteredTo, leads.length < BATCH);
+}
+
+/** Completes the campaign when every lead has finished or stopped. */
+async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): Promise<CampaignLook> {
+  const { id: campaignId, status } = campaign;
   const progress = await campaignProgress(db, campaign);
   if (progress.running > 0) {
     await notifyProgress(db, campaignId, now);
-    return {
-      status,
-      progress,
-      nextAt: new Date(now.getTime() + LOOK_EVERY_MS),
-      reason: told(progress),
-    };
+    const nextAt = new Date(now.getTime() + LOOK_EVERY_MS);
+    return { status, progress, nextAt, reason: told(progress) };
   }
   if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
   await completeCampaign(db, campaignId);
