@@ -7,21 +7,21 @@ import { systemDb, type TenantDb, withTenant } from './transactions.ts';
 import { confirmRest, seenWake } from './wakes.ts';
 import { IdRow } from './rows.ts';
 
-/** What a long-lived workflow decides after a look at its tables. */
+/** The decision of a long-lived workflow after a look at its tables. */
 export interface Decision {
-  /** When it looks again; null: not before somebody asks for it. */
+  /** When it looks again; null: not until somebody wakes it. */
   nextAt: Date | null;
-  /** It is over for good, unless somebody has asked for a look. */
+  /** The workflow may end, unless somebody wakes it. */
   ended?: boolean;
 }
 
 type Decided<D> = D extends Decision ? Omit<D, keyof Decision> & Decision : D;
 
 /**
- * One look of a long-lived workflow, in one transaction. Nobody waits for it: a request that is committed while it
- * looks is found when the decision is written, and the decision says then that it has to look again.
- * @param look null: there is nothing to decide here, and nothing is stored.
- * @returns the decision with what is stored: `nextAt` may be earlier, and `ended` false.
+ * One look of a long-lived workflow at its tables, in one transaction that locks nothing others wait for. A wake that
+ * commits during the look is found when the decision is written; the decision then says to look again.
+ * @param look returns null if there is nothing to decide; nothing is stored then.
+ * @returns the decision as stored: `nextAt` may be earlier, and `ended` false.
  */
 export async function decide<D extends Decision | null>(
   pools: Pools,
@@ -35,7 +35,7 @@ export async function decide<D extends Decision | null>(
     const decision = await look(db);
     if (!decision) return { decision };
     const at = decision.nextAt ?? NEVER;
-    // The row says already that it has to look now, and only the workflow itself puts that off.
+    // The row already says to look now, and only the workflow itself can postpone that.
     if (at.getTime() <= Date.now() && seen.wakeAt !== null && seen.wakeAt <= at) return { decision };
     const wake = { at, ended: decision.ended ?? false, unconfirmed };
     return { decision, own: db.wakes.decide(workspaceId, workflowId, seen, wake) };
@@ -49,14 +49,14 @@ export async function decide<D extends Decision | null>(
   } as Decided<D>;
 }
 
-/** Transactions are short. One that takes longer than this, anywhere on the server, only has the workflow look again. */
-const PATIENCE_MS = 5000;
+/** Transactions are short. If one takes longer than this, anywhere on the server, the workflow looks again. */
+const TRANSACTIONS_TIMEOUT_MS = 5000;
 const POLL_MS = 20;
 
 /**
- * As `decide`, for a workflow that others wake with `wakeUnlessDue`. Who saw that it was to look wrote nothing, and may
- * commit after the look. From the decision on everybody sees that it rests; so once all transactions that began before
- * have ended, one more look finds what they added.
+ * Like `decide`, for a workflow that others wake with `wakeUnlessDue`. A transaction that saw the workflow at work wrote no
+ * wake, and may commit after the look. Once the decision is stored, new transactions see that the workflow rests. So
+ * after all earlier transactions have ended, one more look finds what they added.
  */
 export async function decideToRest<D extends Decision>(
   pools: Pools,
@@ -82,11 +82,11 @@ export async function decideToRest<D extends Decision>(
 
 const EndedRow = z.object({ ended: z.boolean() });
 
-/** Waits for the transactions that are under way now. @returns false when one of them takes too long. */
+/** Waits for all current transactions to end. @returns false if one of them takes too long. */
 async function othersHaveEnded(pools: Pools): Promise<boolean> {
   const db = systemDb(pools);
   const own = await db.oneFirst(sql.type(IdRow)`select pg_current_xact_id()::text id`);
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + TRANSACTIONS_TIMEOUT_MS;
   for (;;) {
     const ended = await db.oneFirst(sql.type(EndedRow)`
       select pg_snapshot_xmin(pg_current_snapshot()) > ${own}::xid8 ended`);

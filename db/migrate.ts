@@ -6,7 +6,7 @@ import { readMigrationConfig } from '#domain/config.ts';
 import type { DatabaseUrls } from './pools.ts';
 
 const FOLDER = new URL('./migrations/', import.meta.url);
-/** Any constant: whoever holds this advisory lock is the one that migrates. */
+/** The advisory lock of the process that migrates; an arbitrary number. */
 const LOCK = 7_463_001;
 
 interface Migration {
@@ -26,28 +26,27 @@ async function readMigrations(): Promise<Migration[]> {
 }
 
 export interface MigrateOptions {
-  /** Told, in whole sentences, what it waits for. Default: standard output. */
+  /** Prints what the migration waits for. Default: standard output. */
   log?: (line: string) => void;
-  /** How long a migration tries to lock a table that others use, before it fails. Default: 5 minutes. */
-  patienceMs?: number;
+  /** How long to retry locking a table that others use. Default: 5 minutes. */
+  lockTimeoutMs?: number;
 }
 
 /**
- * Brings a database to the newest schema: numbered `.sql` files, forward only, each in one transaction with its
- * record. A file whose first line is `-- no transaction` runs outside one, for one `create index concurrently`.
- * Several may run at once: one migrates, the others wait for it.
- * Runs on a plain client: slonik refuses text of several statements, after having executed it.
- * @param ownerUrl logs in as the owner of the schema, which may create roles unless they are there already.
- * @param logins URLs of the processes' logins: each gets the password of its URL, unless it can log in already.
- * @returns the names of the migrations applied now.
- * @throws when a file that was applied has been changed since, and when a migration fails.
+ * Migrates a database to the newest schema: numbered `.sql` files, forward only, each in one transaction with its record.
+ * A file whose first line is `-- no transaction` runs outside one, for a single `create index concurrently`. Concurrent
+ * calls wait for the first. Uses node-postgres, because slonik rejects files of several statements after executing them.
+ * @param ownerUrl logs in as the owner of the schema, which may create roles unless they exist.
+ * @param logins the URLs of the processes' logins. Each gets the password of its URL, unless it can already log in.
+ * @returns the names of the migrations that were applied.
+ * @throws if an applied file was changed, or a migration fails.
  */
 export async function migrate(
   ownerUrl: string,
   logins: DatabaseUrls,
   options: MigrateOptions = {},
 ): Promise<string[]> {
-  const { log = (line) => void process.stdout.write(`${line}\n`), patienceMs = 300_000 } = options;
+  const { log = (line) => void process.stdout.write(`${line}\n`), lockTimeoutMs = 300_000 } = options;
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
   try {
@@ -70,7 +69,7 @@ export async function migrate(
         );
       }
       if (known === undefined) {
-        await apply(client, migration, { log, patienceMs });
+        await apply(client, migration, { log, lockTimeoutMs });
         done.push(migration.name);
       }
     }
@@ -86,8 +85,8 @@ const LOOK_AGAIN_MS = 500;
 const SAY_AGAIN_MS = 30_000;
 
 /**
- * Waits without a transaction. A session that blocks in `pg_advisory_lock` holds a snapshot, which the one that migrates
- * would wait for in `create index concurrently`: a deadlock.
+ * Polls outside of a transaction. A session that blocks in `pg_advisory_lock` holds a snapshot, for which `create index
+ * concurrently` of the migrating process would wait: a deadlock.
  */
 async function takeLock(client: pg.Client, log: (line: string) => void): Promise<void> {
   for (let waited = 0; ; waited += LOOK_AGAIN_MS) {
@@ -120,7 +119,7 @@ const record = (client: pg.Client, { name, checksum }: Migration) =>
 
 const CONCURRENT_INDEX = /create (?:unique )?index concurrently (?:if not exists )?(\w+)/gi;
 
-/** An index of the same name is what an attempt left that failed or was killed: invalid, or not on record. */
+/** Drops the index that an interrupted attempt left: invalid, or not recorded. */
 async function buildConcurrently(client: pg.Client, migration: Migration): Promise<void> {
   for (const [, index] of migration.text.matchAll(CONCURRENT_INDEX))
     await client.query(`drop index concurrently if exists ${index}`);
@@ -128,16 +127,16 @@ async function buildConcurrently(client: pg.Client, migration: Migration): Promi
   await record(client, migration);
 }
 
-/** Everybody who comes after a statement that waits for a table waits behind it: so long, and not longer, at a time. */
+/** Other transactions queue behind a statement that waits for a table, so each try is short. */
 const LOCK_TIMEOUT_MS = 2000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 async function applyInTransaction(
   client: pg.Client,
   migration: Migration,
-  { log, patienceMs }: Required<MigrateOptions>,
+  { log, lockTimeoutMs }: Required<MigrateOptions>,
 ): Promise<void> {
-  const end = Date.now() + patienceMs;
+  const end = Date.now() + lockTimeoutMs;
   for (;;) {
     try {
       await client.query('begin');
@@ -155,7 +154,7 @@ async function applyInTransaction(
   }
 }
 
-/** Gives a role the password that its URL names. */
+/** Sets the password of a role to the one in its URL. */
 async function enableLogin(owner: pg.Client, url: string): Promise<void> {
   if (await canLogIn(url)) return;
   const { username, password } = new URL(url);
@@ -176,7 +175,7 @@ async function canLogIn(url: string): Promise<boolean> {
   }
 }
 
-/** The newest migration this build knows: `/readyz` compares it with the database's. */
+/** The newest migration of this build. `/readyz` compares it with the database's. */
 export async function newestMigration(): Promise<string> {
   return (await readMigrations()).at(-1)?.name ?? '';
 }

@@ -10,8 +10,8 @@ import { Busy } from '#domain/fair-queue.ts';
 import { StalePlanError } from './prepared-statements.ts';
 
 /**
- * Whether the database had no time for a statement: no connection or lock came free, it took too long, it conflicted
- * with others each time it was repeated, or the server is not reachable. The statement may succeed later.
+ * Whether a statement failed because the database is overloaded or unreachable: no connection or lock became free, the
+ * statement timed out, or all its retries conflicted. It may succeed later.
  */
 export function isOverload(error: unknown): boolean {
   if (OVERLOADS.some((kind) => error instanceof kind)) return true;

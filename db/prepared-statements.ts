@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 import type { Interceptor } from 'slonik';
 
-/** A migration has changed the columns of a statement that is prepared. The next attempt prepares it anew. */
+/** A migration changed the columns of a prepared statement. A retry prepares it again. */
 export class StalePlanError extends Error {
   override readonly name = 'StalePlanError';
 }
 
-/** Texts that this process remembers: far more than the product has, unless filters combine in many ways. */
+/** The maximum number of statements to remember. The product has far fewer, but filters combine in many ways. */
 const MAX_TEXTS = 2000;
 
-/** The name of each text; null after its first use, since not every text is worth the memory of a plan. */
+/** The name of each statement; null after its first use, because a plan costs memory. */
 const names = new Map<string, string | null>();
-/** Part of every name, so that new names replace the statements of an older schema. */
+/** Part of every name: a new number replaces the statements prepared for an older schema. */
 let generation = 0;
 
 /**
- * Names the statements that are used again, so that each connection parses them once, and plans them once where a plan
- * for all values is as good as one for each. Otherwise most of the database's time is planning.
+ * Prepares repeated statements, so that each connection parses them once, and plans them once if a generic plan is as
+ * good. Without this, the database spends most of its time planning.
  */
 export const prepareStatements: Interceptor = {
   name: 'prepare-statements',
@@ -37,7 +37,7 @@ export const prepareStatements: Interceptor = {
 function statementName(text: string): string | null {
   const known = names.get(text);
   if (typeof known === 'string') return known;
-  // A text gets the same name when it is named again: nothing is prepared twice.
+  // The same statement gets the same name again, so nothing is prepared twice.
   if (known === undefined && names.size >= MAX_TEXTS) names.clear();
   const name =
     known === null ? createHash('sha256').update(`${generation} ${text}`).digest('base64url') : null;
@@ -45,6 +45,6 @@ function statementName(text: string): string | null {
   return name;
 }
 
-/** PostgreSQL has no code of its own for "cached plan must not change result type". */
+/** PostgreSQL has no error code of its own for "cached plan must not change result type". */
 const isStalePlan = (error: Error): boolean =>
   'routine' in error && error.routine === 'RevalidateCachedQuery';

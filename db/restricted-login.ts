@@ -1,7 +1,7 @@
 import { type CommonQueryMethods, type Interceptor, sql } from 'slonik';
 import { z } from 'zod';
 
-/** A process logs in to the database as somebody who can do more than it should. */
+/** The process's database login has privileges that it should not have. */
 export class UnrestrictedLoginError extends Error {
   override readonly name = 'UnrestrictedLoginError';
 }
@@ -15,8 +15,8 @@ const Login = z.object({
 });
 
 /**
- * Refuses the connections of a pool unless they log in as `login`, and that login is no more than its name says: row-level
- * security protects nobody from a superuser, an owner, or a login that can become one. Asks once for each pool.
+ * Refuses the connections of a pool unless they log in as `login` and it has no further privileges: row-level security
+ * does not protect against a superuser, an owner, or a login that can become one. Checks once per pool.
  */
 export function restrictedLogin(login: string): Interceptor {
   let checked = false;

@@ -7,17 +7,17 @@ import {
 import { z } from 'zod';
 import { parseTimestamp } from './timestamp.ts';
 
-/** For statements whose rows nobody reads. */
+/** For statements whose rows are not read. */
 export const NoRows = z.unknown();
 
-/** Rows that many statements return. A schema made for each call would be compiled for each call. */
+/** Rows that many statements return. Shared, because zod compiles each new schema. */
 export const IdRow = z.object({ id: z.string() });
-/** A time, or null where there is none. */
+/** A time or null. */
 export const AtRow = z.object({ at: z.date().nullable() });
 
 /**
- * Every row is parsed by the schema it was asked for with: a column that changed its type fails here and not later.
- * Columns arrive in snake_case and are named in camelCase from here on.
+ * Parses every row with the schema of its query, so that a column of another type fails here. Renames columns from
+ * snake_case to camelCase.
  */
 export const parseRows: Interceptor = {
   name: 'parse-rows',
@@ -43,7 +43,7 @@ function camelCase(column: string): string {
   return name;
 }
 
-/** slonik's own set turns bigint into BigInt and numeric into a float: counts become safe numbers, money stays text. */
+/** slonik's defaults turn bigint into BigInt and numeric into a float. Here, counts become numbers and money stays text. */
 export const typeParsers: DriverTypeParser[] = [
   ...createTypeParserPreset().filter(
     ({ name }) => !['int8', 'numeric', 'timestamptz', 'timestamp'].includes(name),

@@ -9,23 +9,23 @@ export interface WakeSignals {
   wake(workflowId: string, workspaceId: string, signal: SignalName): void;
 }
 
-/** What a workflow knew of the requests for it when it began to look; opaque. */
+/** The wakes of a workflow that were visible when its look began. Opaque. */
 export interface Seen {
   requestedBy: string;
   wakeAt: Date | null;
 }
 
-/** When a workflow looks next, by its own decision. */
+/** The next look of a workflow, by its own decision. */
 export interface OwnWake {
-  /** After the commit: what is stored, which is earlier than decided if somebody asked for a look meanwhile. */
+  /** After `write`: the stored time, which is earlier than decided if somebody woke the workflow in between. */
   at: Date;
-  /** Nothing is kept of it, unless somebody asked for a look meanwhile. */
+  /** The row is deleted, unless somebody woke the workflow in between. */
   readonly ended: boolean;
-  /** It is to be confirmed (`confirmRest`): until then the sweep wakes the workflow soon, whenever it looks next. */
+  /** Until `confirmRest`, the sweep soon wakes the workflow, whatever its next look is. */
   readonly unconfirmed?: boolean;
 }
 
-/** A workflow to signal once the transaction is committed. */
+/** A workflow to signal after the commit. */
 interface Signal {
   workflowId: string;
   workspaceId: string;
@@ -35,17 +35,17 @@ interface Signal {
 interface Entry {
   workspaceId: string;
   at: Date;
-  /** What it is asked to look for; none where only its row moves along with a line. */
+  /** Empty if the row only follows a line to another workspace. */
   signals: Set<SignalName>;
-  /** Nothing is written when the row says that the workflow looks by then. */
+  /** Nothing is written if the workflow looks by then anyway. */
   unlessDue: boolean;
-  /** Of a workflow that decides about itself. */
+  /** Set for the decision of the workflow itself. */
   own?: { seen: Seen; wake: OwnWake };
 }
 
 /**
- * What a transaction changes in `workflow_wakes`. Nothing is written before the transaction's end: rows that many
- * transactions need are locked for the time of one statement, in one order, when all other locks are held already.
+ * Collects a transaction's changes to `workflow_wakes` and writes them at its end. So the rows, which many transactions
+ * need, are locked for one statement only, in one order, and after all other locks.
  */
 export class Wakes {
   readonly #entries = new Map<string, Entry>();
@@ -71,12 +71,12 @@ export class Wakes {
     entry.unlessDue &&= unlessDue;
   }
 
-  /** Keeps the row of a workflow that follows its line to a workspace. */
+  /** Moves the row of a workflow whose line moves to this workspace. */
   follow(workspaceId: string, workflowId: string): void {
     this.request(workspaceId, workflowId, NEVER);
   }
 
-  /** The workflow itself has looked, and looks again at `at` unless somebody asks for it. */
+  /** Records the workflow's own decision to look again at `at`. */
   decide(workspaceId: string, workflowId: string, seen: Seen, { at, ...rest }: OwnWake): OwnWake {
     const requested = this.#entries.get(workflowId)?.at ?? at;
     const wake = { at: requested < at ? requested : at, ...rest };
@@ -90,25 +90,25 @@ export class Wakes {
     return wake;
   }
 
-  /** Signals a workflow without a row of its own after the commit: it is found by other means if that is lost. */
+  /** Signals a workflow that has no row after the commit. If the signal is lost, the sweep finds its work otherwise. */
   signal(workflowId: string, ownerId: string, signal: SignalName): void {
     this.#signals.push({ workflowId, workspaceId: ownerId, signal });
   }
 
-  /** Takes over what a part of the transaction requested. */
+  /** Adds the wakes of a savepoint. */
   add(part: Wakes): void {
     for (const [workflowId, entry] of part.#entries) this.#merge(workflowId, entry);
     for (const workflowId of part.#removed) this.#removed.add(workflowId);
     this.#signals.push(...part.#signals);
   }
 
-  /** Deletes the row of a workflow whose subject is gone. */
+  /** Deletes the row of a workflow whose subject was deleted. */
   remove(workspaceId: string, workflowId: string): void {
     this.request(workspaceId, workflowId, new Date());
     this.#removed.add(workflowId);
   }
 
-  /** The transaction's last statements. @returns the workflows to signal after the commit. */
+  /** Runs the transaction's last statements. @returns the workflows to signal after the commit. */
   async write(db: CommonQueryMethods): Promise<readonly Signal[]> {
     if (this.#entries.size === 0) return this.#signals;
     const signals = [...this.#signals];
@@ -129,8 +129,8 @@ export class Wakes {
   }
 
   /**
-   * A request leaves its transaction's id, also if the workflow looks early enough: the workflow finds it when it
-   * writes down its own decision, which was made without that transaction, and then only lowers the time.
+   * A wake always stores its transaction's id, even if the workflow looks early enough. A workflow that writes its
+   * decision finds the id of a transaction that its look did not see, and then only lowers the time.
    */
   #upsert(db: CommonQueryMethods) {
     const rows = [...this.#entries].map(([workflowId, { workspaceId, at, signals, unlessDue, own }]) => [
@@ -145,7 +145,7 @@ export class Wakes {
     const decides = sql.fragment`excluded.lowered_by = '0'`;
     const replaces = sql.fragment`(${decides} and w.requested_by = excluded.requested_by)`;
     const lowers = sql.fragment`excluded.wake_at < w.wake_at`;
-    return orMoved(
+    return retryIfMoved(
       db.any(sql.type(StoredRow)`
       insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal)
       select r.workspace_id, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
@@ -167,7 +167,7 @@ export class Wakes {
   }
 }
 
-/** Facts; without any, what makes the workflow look earlier than it would. */
+/** All facts; if there are none, one signal for work that is due, if the workflow would look too late. */
 function toSend({ signals }: Entry, isLowered: boolean): SignalName[] {
   const facts = [...signals].filter(isFact);
   return facts.length > 0 || !isLowered ? facts : [...signals].slice(0, 1);
@@ -180,16 +180,16 @@ const StoredRow = z.object({
   lowered: z.boolean(),
 });
 
-/** Longer than a healthy workflow takes to look at work that is due. */
+/** Longer than a healthy workflow takes to look at due work. */
 export const GRACE = sql.fragment`interval '30 seconds'`;
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
- * A line that moved to another workspace a moment ago took its row along, which is out of sight from here. Reported as
- * a serialization failure: the transaction is repeated, and finds the line gone.
+ * The row of a line that just moved to another workspace is no longer visible here. Reports that as a serialization
+ * failure, so that the transaction is retried and finds the line gone.
  */
-async function orMoved<T>(query: Promise<T>): Promise<T> {
+async function retryIfMoved<T>(query: Promise<T>): Promise<T> {
   return query.catch((error: unknown) => {
     if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
     throw Object.assign(new Error('the line has moved to another workspace', { cause: error }), {

@@ -13,21 +13,21 @@ declare const tenantBrand: unique symbol;
 declare const systemBrand: unique symbol;
 
 /**
- * One workspace's transaction. The only type that tenant queries take: without a workspace that came from
- * authentication there is no way to make one, and the database refuses what it does not own.
+ * A transaction of one workspace, required by all tenant queries. It can only be created with the id of an authenticated
+ * workspace, and row-level security hides the rows of all others.
  */
 export interface TenantDb extends DatabaseTransactionConnection {
   readonly [tenantBrand]: true;
   readonly workspaceId: string;
   readonly wakes: Wakes;
   /**
-   * Single statements that commit at once, whatever becomes of the transaction: for a row that everybody needs and
-   * nobody may hold. They see every workspace.
+   * Runs single statements that commit at once, independently of the transaction, for rows that everybody needs and
+   * nobody may keep locked. They see every workspace.
    */
   readonly apart: CommonQueryMethods;
 }
 
-/** Queries across workspaces: authentication, sweeps, agency views. Review sees them by this name. */
+/** For queries across workspaces: authentication, sweeps, agencies. The type marks them for review. */
 export interface SystemDb extends CommonQueryMethods {
   readonly [systemBrand]: true;
 }
@@ -38,7 +38,7 @@ export interface SystemTransaction extends SystemDb {
   readonly apart: CommonQueryMethods;
 }
 
-/** Runs work in a transaction of one workspace. @throws Busy in an API process where no connection comes free. */
+/** Runs work in a transaction of one workspace. @throws Busy in an API process if no connection becomes free in time. */
 export async function withTenant<T>(
   pools: Pools,
   workspaceId: string,
@@ -47,7 +47,7 @@ export async function withTenant<T>(
   return tenantTransaction(pools, pools.tenant, workspaceId, work);
 }
 
-/** As `withTenant`, for reads that may take long: the workspace's other requests do not wait for them. */
+/** Like `withTenant`, for reads that may take long, so that the workspace's other requests do not wait for them. */
 export async function withTenantReads<T>(
   pools: ApiPools,
   workspaceId: string,
@@ -77,10 +77,10 @@ const tenantDb = (
   own: Pick<TenantDb, 'workspaceId' | 'wakes' | 'apart'>,
 ): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
 
-/** Locks are held for milliseconds: whoever waits longer fails instead, and gives its connection to others. */
+/** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
 const LIMITED_LOCKS = sql.fragment`set_config('lock_timeout', '2000', true)`;
 
-/** slonik repeats a transaction after a serialization failure: each run collects its own wakes. */
+/** slonik retries a transaction after a serialization failure, so each run collects its own wakes. */
 async function transact<T>(
   pool: DatabasePool,
   waker: WakeSignals | null,
@@ -96,8 +96,8 @@ async function transact<T>(
 }
 
 /**
- * As slonik's own, which closes the connection when the work throws. A rolled back connection is as good as before, so
- * the error leaves `connect` as a value: a refused request does not cost the next one a new connection.
+ * Like slonik's own, which closes the connection when the work throws. A rolled back connection can be reused, so the
+ * error leaves `connect` as a value, and a refused request does not cost the next one a new connection.
  */
 async function transaction<T>(
   pool: DatabasePool,
@@ -114,7 +114,7 @@ async function transaction<T>(
       );
       return { result };
     } catch (error) {
-      // Any other error is one of beginning, committing or rolling back: nobody knows in which state it left the connection.
+      // Any other error comes from begin, commit or rollback, and leaves the connection in an unknown state.
       if (rolledBack?.error === error && !(error instanceof BackendTerminatedError)) return { error };
       throw error;
     }
@@ -123,7 +123,7 @@ async function transaction<T>(
   return outcome.result;
 }
 
-/** Runs work within a transaction so that an error rolls back what the work stored and whom it woke, and nothing else. */
+/** Runs work in a savepoint: an error rolls back its changes and its wakes, and nothing else. */
 export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   const wakes = new Wakes();
   const { workspaceId, apart } = db;
@@ -135,7 +135,7 @@ export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise
 /** Ends the inner transaction of `dryRun`. */
 class Rollback extends Error {}
 
-/** Runs work within a transaction and rolls all of it back, its statements `apart` too. @returns what it came to. */
+/** Runs work in a transaction and rolls it back, including its statements `apart`. @returns the result of the work. */
 export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   let result: { value: T } | undefined;
   try {
@@ -146,7 +146,7 @@ export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>
   } catch (error) {
     if (!(error instanceof Rollback)) throw error;
   }
-  if (!result) throw new Error('the work came to no result');
+  if (!result) throw new Error('the dry run has no result');
   return result.value;
 }
 
@@ -158,8 +158,8 @@ export async function withSystem<T>(pools: Pools, work: (db: SystemTransaction) 
 }
 
 /**
- * As `withSystem`, for requests, which share the connections fairly.
- * @param payer an agency's id, or the address of a client who has yet to prove who they are.
+ * Like `withSystem`, for requests, which share the connections fairly.
+ * @param payer an agency's id, or the address of a client that is not authenticated yet.
  * @throws Busy
  */
 export async function withSystemShare<T>(
@@ -171,10 +171,10 @@ export async function withSystemShare<T>(
 }
 
 /**
- * Looks up a credential on connections that do nothing else. A burst of requests with one key waits for one lookup; a
- * lookup that has begun is not shared with later requests, since the key may have been revoked after it read.
- * @param client the address it came from.
- * @param name what is looked up.
+ * Looks up a credential on connections reserved for that. A burst of requests with one key shares one lookup. A lookup
+ * that has started is not shared, because the key may have been revoked since.
+ * @param client the address of the client.
+ * @param name identifies the lookup.
  * @throws Busy
  */
 export async function withAuth<T>(
@@ -198,5 +198,5 @@ export async function withAuth<T>(
   }
 }
 
-/** Single statements across workspaces, without a transaction's round trips. */
+/** For single statements across workspaces, without the round trips of a transaction. */
 export const systemDb = (pools: Pools): SystemDb => pools.system as unknown as SystemDb;

@@ -6,18 +6,18 @@ import { GRACE, type Seen } from './transaction-wakes.ts';
 import type { SystemDb, TenantDb } from './transactions.ts';
 
 /**
- * Has a workflow look at its tables at `at`, or earlier. Written at the end of this transaction, with the signal's name;
- * once that is committed the workflow gets the signal: a fact always, work that is due only when the workflow does not
- * look in time by itself.
+ * Wakes a workflow: it looks at its tables at `at` or earlier. The wake is written at the end of this transaction. After
+ * the commit the workflow is signaled: always if the signal is a fact; if it is work that is due, only if the workflow
+ * would look too late.
  */
 export function wake(db: TenantDb, workflowId: string, at: Date, signal: SignalName): void {
   db.wakes.request(db.workspaceId, workflowId, at, signal);
 }
 
 /**
- * As `wake`, for a workflow that many transactions wake at once: none of them waits for another. While the row says that
- * the workflow looks by then anyway, nothing is written and no row is locked. Only for workflows that rest by
- * `decideToRest`, which finds what such a transaction adds.
+ * Like `wake`, for a workflow that many concurrent transactions wake, so that none waits for another. If the workflow
+ * looks by then anyway, nothing is written and no row is locked. Only for workflows that use `decideToRest`, which finds
+ * what such a transaction adds.
  */
 export function wakeUnlessDue(db: TenantDb, workflowId: string, at: Date, signal: SignalName): void {
   db.wakes.requestUnlessDue(db.workspaceId, workflowId, at, signal);
@@ -25,7 +25,7 @@ export function wakeUnlessDue(db: TenantDb, workflowId: string, at: Date, signal
 
 const SeenRow = z.object({ requestedBy: z.string(), wakeAt: z.date() });
 
-/** Read before a workflow looks at anything else; without a lock. */
+/** To be read before a workflow looks at anything else. Takes no lock. */
 export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> {
   const row = await db.maybeOne(sql.type(SeenRow)`
     select requested_by::text requested_by, wake_at from workflow_wakes
@@ -33,7 +33,7 @@ export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> 
   return row ?? { requestedBy: '0', wakeAt: null };
 }
 
-/** A workflow rests as it decided: the sweep leaves it alone until then. */
+/** Confirms that a workflow rests, so that the sweep ignores it until its next look. */
 export async function confirmRest(db: TenantDb, workflowId: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     update workflow_wakes set sweep_at = wake_at + ${GRACE}
@@ -42,7 +42,7 @@ export async function confirmRest(db: TenantDb, workflowId: string): Promise<voi
 
 const WorkflowIdRow = z.object({ workflowId: z.string() });
 
-/** Those of a line's workflows that have a row. */
+/** Those of the workflows that have a row. */
 export async function knownWakes(db: TenantDb, workflowIds: readonly string[]): Promise<string[]> {
   const known = await db.anyFirst(sql.type(WorkflowIdRow)`
     select workflow_id from workflow_wakes
@@ -50,7 +50,7 @@ export async function knownWakes(db: TenantDb, workflowIds: readonly string[]): 
   return [...known];
 }
 
-/** A workflow that is only queued is not signalled every minute: the time between its signals doubles up to this. */
+/** The pause between two signals doubles up to this, because an overdue workflow may just be queued. */
 const LONGEST_PAUSE = sql.fragment`interval '15 minutes'`;
 
 const OverdueRow = z.object({
@@ -60,9 +60,9 @@ const OverdueRow = z.object({
 });
 
 /**
- * Claims workflows whose time has passed without their having looked: a crash came between a commit and its signal.
- * Each goes to the end of the queue, so that those which cannot be woken do not keep others waiting.
- * @returns `signal`: the last one that it was to get; null: its own time has come.
+ * Claims overdue workflows, whose signal a crash prevented after a commit. Each moves to the end of the queue, so that
+ * workflows that cannot be woken do not delay others.
+ * @returns `signal`: the last one that it should have received; null: its own timer was due.
  */
 export async function claimOverdue(
   db: SystemDb,

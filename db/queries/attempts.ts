@@ -33,7 +33,7 @@ export const AttemptOutcome = z.enum([
 ]);
 export type AttemptOutcome = z.infer<typeof AttemptOutcome>;
 
-/** Written and committed before the carrier is called: what may have left is known after any crash. */
+/** Committed before the carrier is called, so that every send that may have happened is known after a crash. */
 export async function insertAttempts(db: TenantDb, attempts: readonly AttemptRow[]): Promise<void> {
   if (attempts.length === 0) return;
   const rows = attempts.map((attempt) => ({ ...attempt, workspaceId: db.workspaceId }));
@@ -45,7 +45,7 @@ export async function insertAttempts(db: TenantDb, attempts: readonly AttemptRow
     from ${recordset('attempts', rows)} r`);
 }
 
-/** @returns false when the attempt has its outcome already: somebody else was faster, and nothing is to be done. */
+/** @returns false if the attempt already has an outcome. */
 export async function finishAttempt(
   db: TenantDb,
   id: string,
@@ -71,8 +71,8 @@ export async function finishAttempt(
 const SettledAsRow = z.object({ settledAs: AttemptOutcome });
 
 /**
- * Records that the carrier accepted what had been settled otherwise, so that it counts and its receipts are known.
- * @returns the outcome it had been settled with; null when it has none yet, or this one.
+ * Corrects an attempt whose acceptance the carrier reports late, so that it counts and its receipts are found.
+ * @returns the former outcome; null if it has none yet or was accepted.
  */
 export async function acceptLate(
   db: TenantDb,
@@ -87,7 +87,7 @@ export async function acceptLate(
     returning b.outcome settled_as`);
 }
 
-/** The attempts of a line that have no outcome: under way, or left behind by a crash. */
+/** The attempts of a line without an outcome: in progress, or interrupted by a crash. */
 export async function openAttempts(db: TenantDb, lineId: string): Promise<AttemptRow[]> {
   const rows = await db.any(sql.type(AttemptRow)`
     select * from attempts where workspace_id = ${db.workspaceId} and line_id = ${lineId} and outcome is null
@@ -97,7 +97,7 @@ export async function openAttempts(db: TenantDb, lineId: string): Promise<Attemp
 
 const CarrierMessageIdRow = z.object({ carrierMessageId: z.string() });
 
-/** The carrier's ids of what the line sent to an address lately: two hours cover every question about an attempt. */
+/** The carrier's ids of messages sent from a line to an address within two hours, the longest time to reconcile. */
 export async function carrierIdsAt(db: TenantDb, lineId: string, address: string): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(CarrierMessageIdRow)`
     select carrier_message_id from attempts
@@ -115,8 +115,8 @@ const HistoryRow = z.object({
 });
 
 /**
- * What the rules know of a line's past: what left, or may have, since the day and the hour began; and whether it has
- * attempts without an outcome.
+ * What the pacing rules need to know about a line: its sends of the current day and hour, counting those that may have
+ * happened, and whether it has attempts without an outcome.
  */
 export async function lineHistory(
   db: TenantDb,
@@ -135,14 +135,14 @@ export async function lineHistory(
       and kind = 'primary' and (outcome is null or outcome in ('accepted', 'unknown'))`);
 }
 
-/** More than the rounds that make a difference, of as many messages as a round has. */
+/** More calls than the rounds that open the circuit can have made. */
 const CALLS_LOOKED_AT = 200;
 
 const RoundRow = z.object({ lineId: z.string(), failed: z.boolean(), endedAt: z.date() });
 
 /**
- * How the latest calls for each of these lines ended. Not answered, even about what became of it, counts as failed; who
- * changes the line's settings begins anew.
+ * How the latest calls for each line ended. A call without an answer, even to its reconciliation, counts as failed. A
+ * change of the line's settings starts the count again.
  * @param since a day is enough.
  */
 export async function callHistories(

@@ -26,7 +26,7 @@ const KeyRow = z.object({ userId: z.string().nullable(), keyId: z.string(), keyN
 const KEY = sql.fragment`k.created_by_user_id user_id, k.id key_id, k.name key_name`;
 
 const UserRow = z.object({ userName: z.string().nullable() });
-/** Whoever has given no name is known by their email. */
+/** The name, or the email of a user without a name. */
 const USER_NAME = sql.fragment`coalesce(nullif(u.name, ''), u.email) user_name`;
 
 const USABLE = sql.fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;

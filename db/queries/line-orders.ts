@@ -3,21 +3,21 @@ import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { campaignAllowsSending } from './queue.ts';
 
-/** Under the line's lock. */
+/** Pauses a line; null resumes it. Requires `lockLine`. */
 export async function setPaused(db: TenantDb, lineId: string, at: Date | null): Promise<void> {
   await db.query(sql.type(NoRows)`
     update lines set paused_at = ${at && sql.timestamp(at)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 }
 
-/** Which messages of a line go before all others, in this order. Under the line's lock. */
+/** Sets the messages that a line sends before all others, in this order. Requires `lockLine`. */
 export async function setSendNow(db: TenantDb, lineId: string, messageIds: readonly string[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     update lines set send_now = ${sql.array([...messageIds], 'text')}
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
 }
 
-/** A message that waits for its line is due now. @returns false when it does not wait, or may not leave at all. */
+/** Makes a waiting message due now. @returns false if it is not waiting, or must not be sent yet. */
 export async function makeDue(db: TenantDb, messageId: string, now: Date): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update messages m set scheduled_at = ${sql.timestamp(now)}, hold_reason = null, updated_at = now()
@@ -26,7 +26,7 @@ export async function makeDue(db: TenantDb, messageId: string, now: Date): Promi
   return rowCount > 0;
 }
 
-/** The message that a line would send next, if neither its time nor a gap kept it; null: none waits. */
+/** The next message of a line's queue, regardless of scheduled times and gaps; null if none is waiting. */
 export async function nextInTurn(db: TenantDb, lineId: string, now: Date): Promise<string | null> {
   return db.maybeOneFirst(sql.type(IdRow)`
     select m.id from messages m

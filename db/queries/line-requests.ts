@@ -152,7 +152,7 @@ export interface InvoiceDetails {
   paymentUrl: string | null;
 }
 
-/** What its workflow is told; its own steps, and what the API did in its place, are only work that is due. */
+/** The signal to the request's workflow. Steps of the workflow itself, and of the API on its behalf, are work that is due. */
 const TOLD_AS = {
   invoice_opened: 'stepDue',
   invoice_paid: 'paymentSettled',

@@ -194,7 +194,7 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
   );
   if (patch.dailyNewConversationsLimit !== undefined)
     assignments.push(sql.fragment`warmup_started_at = null`);
-  // What they have held so far is judged anew.
+  // The new caps may release what the old ones held.
   if (CAPS.some((cap) => patch[cap] !== undefined))
     assignments.push(
       sql.fragment`hourly_new_used_up = null, daily_new_used_up = null, daily_total_used_up = null`,

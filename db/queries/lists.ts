@@ -91,7 +91,7 @@ export async function countLeads(db: TenantDb, listId: string, added: number): P
     where workspace_id = ${db.workspaceId} and id = ${listId}`);
 }
 
-/** The lists that are deleted and whose leads are not all gone yet: neither they nor their leads are to be found. */
+/** Deleted lists that still have leads. Queries must show neither the lists nor the leads. */
 export const hiddenLists = (db: TenantDb) =>
   sql.fragment`array(select id from lead_lists where workspace_id = ${db.workspaceId} and deleted_at is not null)`;
 

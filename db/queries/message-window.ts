@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SendWindow } from '#domain/send-window.ts';
 
-/** The window of a message as its row has it. */
+/** The columns of a message's send window. */
 export const MessageWindow = z.object({
   windowTimezone: z.string().nullable(),
   windowStart: z.string().nullable(),

@@ -15,7 +15,7 @@ export const MessageRow = z.object({
   channel: Channel,
   status: StoredStatus,
   holdReason: z.string().nullable(),
-  /** Not in its line's queue yet: the step before it has not left, or its text is not written. */
+  /** Not in its line's queue yet: its previous step is not sent, or its text is not written. */
   held: z.boolean(),
   /** See db/migrations/0280_queue_lanes.sql. */
   isNew: z.boolean(),

@@ -8,7 +8,7 @@ const OWNED = {
   draft: { table: 'ai_drafts', key: 'reply_id' },
 } as const;
 
-/** The workspace that has something, for an operator who knows its id; null when none does. By its key, in each workspace. */
+/** The workspace of an object whose id an operator knows; null if there is none. Looks up the primary key in each workspace. */
 export async function findOwner(db: SystemDb, kind: keyof typeof OWNED, id: string): Promise<string | null> {
   const { table, key } = OWNED[kind];
   return db.maybeOneFirst(sql.type(z.object({ workspaceId: z.string() }))`

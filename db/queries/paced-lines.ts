@@ -19,7 +19,7 @@ export interface LinePace {
 
 const SendingRow = LineRow.extend({ lastSentAt: z.date().nullable() });
 
-/** Of these lines those that are the workspace's, by id. */
+/** Those of the lines that belong to the workspace, by id. */
 export async function findPacedLines(
   db: TenantDb,
   lineIds: readonly string[],
@@ -41,7 +41,7 @@ export async function findPacedLines(
   );
 }
 
-/** A line with what the rules ask of its workspace and its carrier. */
+/** A line with what the rules need to know about its workspace and carrier. */
 export async function loadPacedLine(db: TenantDb, row: LineRow, now: Date): Promise<PacedLine> {
   const [line] = await paceLines(db, [row], now);
   return line as PacedLine;
@@ -61,10 +61,10 @@ async function paceLines(db: TenantDb, rows: readonly LineRow[], now: Date): Pro
   });
 }
 
-/** Remembers which caps are used up. Under the line's lock. */
+/** Stores which caps are used up. Requires `lockLine`. */
 export async function setUsedUp(db: TenantDb, lineId: string, usedUp: UsedUp): Promise<void> {
   const at = (end: Date | null) => (end === null ? sql.fragment`null` : sql.timestamp(end));
-  // Not `updated_at`: no setting changes.
+  // `updated_at` stays, because no setting changes.
   await db.query(sql.type(NoRows)`
     update lines set hourly_new_used_up = ${at(usedUp.hourlyNew)}, daily_new_used_up = ${at(usedUp.dailyNew)},
       daily_total_used_up = ${at(usedUp.dailyTotal)}

@@ -6,15 +6,15 @@ import type { TenantDb } from '#db/transactions.ts';
 import { MessageWindow, sendWindow } from './message-window.ts';
 
 /**
- * A message of a campaign leaves while its campaign runs: pausing changes one row, and every message keeps its place.
- * Not correlated, so the campaigns are looked up once and not for each message.
+ * Whether a message's campaign is active, so that pausing changes one row and every message keeps its place. The
+ * subquery is not correlated, so that campaigns are looked up once and not for each message.
  */
 export const campaignAllowsSending = (
   db: TenantDb,
 ) => sql.fragment`(m.campaign_id is null or m.campaign_id in (
   select id from campaigns where workspace_id = ${db.workspaceId} and status = 'active'))`;
 
-/** What waits in the queue of a line: neither later steps (`held`) nor what leaves as SMS without the line. */
+/** The messages in a line's queue: without later steps (`held`) and without forced SMS, which do not use the line. */
 const queued = (db: TenantDb, lineId: string) => sql.fragment`
   m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled') and not m.held
   and not m.force_fallback`;
@@ -27,8 +27,8 @@ const LaneRow = MessageWindow.extend({
 });
 
 /**
- * The lanes of a line's queue, but for those of campaigns that do not run: two looks into an index for each lane, however
- * many messages it has.
+ * The lanes of a line's queue, except those of inactive campaigns. Reads two index entries per lane, however many
+ * messages it has.
  */
 export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promise<Lane[]> {
   const first = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`
@@ -82,8 +82,8 @@ const openLanes = (open: readonly OpenLane[]) =>
   )} as o (lane, is_new, since)`;
 
 /**
- * The first messages that are due in open lanes of a line's queue, answers first, then by scheduled time, then by arrival,
- * with what the pacing rules ask of each.
+ * The first due messages in open lanes of a line's queue, with what the pacing rules need to know about each: answers
+ * first, then by scheduled time, then by arrival.
  */
 export async function dueMessages(
   db: TenantDb,
@@ -115,7 +115,7 @@ export async function dueMessages(
   );
 }
 
-/** Of these messages those that are due in a line's queue, whatever their lanes. */
+/** Those of the messages that are due in a line's queue, in any lane. */
 export async function urgentMessages(
   db: TenantDb,
   lineId: string,
@@ -160,7 +160,7 @@ const FORCED_AT_ONCE = 50;
 
 const Forced = z.object({ due: z.array(z.string()), nextAt: z.date().nullable() });
 
-/** Messages that go out as SMS at once, without the line (`forceFallback`); they keep no pace. */
+/** Messages to send as SMS without their line (`forceFallback`), which are not paced. */
 export async function forcedFallbacks(
   db: TenantDb,
   lineId: string,
@@ -175,15 +175,15 @@ export async function forcedFallbacks(
       (select min(m.scheduled_at) from messages m where ${forced} and m.scheduled_at > ${sql.timestamp(now)}) next_at`);
 }
 
-/** Of these, those that nobody else is just changing: a round does not wait, and looks at the others again. */
+/** Those of the messages that nobody has locked. A round does not wait for the others; it looks at them again. */
 export const free = (db: TenantDb, ids: readonly string[]) => sql.fragment`
   select id from messages where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})
     and status in ('pending', 'scheduled') and not held
   for no key update skip locked`;
 
 /**
- * Moves all that is due in open lanes for contacts that have just been sent a message to the end of their gaps. Messages
- * that somebody else is just changing stay, and so do those in `except`.
+ * Postpones the due messages in open lanes to contacts who were just sent one until their gaps end. Skips locked
+ * messages and those in `except`.
  */
 export async function restContacts(
   db: TenantDb,
@@ -214,7 +214,7 @@ export async function restContacts(
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
 }
 
-/** Puts messages into the lanes of those that open a conversation: they are no answers any more, or what was sent did not leave. */
+/** Moves messages to the lanes for new contacts, because they no longer are answers, or the earlier send failed. */
 export async function markNew(db: TenantDb, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await db.query(sql.type(NoRows)`
@@ -223,7 +223,7 @@ export async function markNew(db: TenantDb, ids: readonly string[]): Promise<voi
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id and not m.is_new`);
 }
 
-/** What else waits at a line for an address opens no conversation any more, now that they have exchanged a message. */
+/** Moves a line's messages to an address to the lanes for known contacts, after they exchanged a message. */
 export async function markKnown(db: TenantDb, lineId: string, address: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     update messages m set is_new = false
@@ -233,9 +233,9 @@ export async function markKnown(db: TenantDb, lineId: string, address: string): 
 const AddressRow = z.object({ address: z.string() });
 
 /**
- * As `markKnown`, for addresses that a line is about to write to for the first time.
+ * Like `markKnown`, for addresses that a line is about to write to for the first time.
  * @param except the messages that it sends to them.
- * @returns the addresses with a message that somebody else is just changing.
+ * @returns the addresses with a locked message.
  */
 export async function markKnownUnlessBusy(
   db: TenantDb,
@@ -259,7 +259,7 @@ export async function markKnownUnlessBusy(
   return new Set(busy);
 }
 
-/** Notes for the timelines of messages that leave now what had moved them: nothing was written to them while they waited. */
+/** Records for the timelines of messages that are sent now what delayed them, because a wait writes nothing. */
 export async function recordMoves(
   db: TenantDb,
   moves: readonly { id: string; to: Date; reason: string }[],

@@ -2,10 +2,10 @@ import { sql } from 'slonik';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 
-/** The tables with partitions of days: so many days are made ahead, and kept when they are over. */
+/** The partitioned tables: how many days ahead to create partitions, and how many past days to keep. */
 const PARTITIONED = { tables: ['events', 'webhook_deliveries', 'carrier_events'], ahead: 7, kept: 30 };
 
-/** Makes the partitions of the next days, and drops those that are past their time, whatever they hold. */
+/** Creates the partitions of the next days and drops expired ones with all their rows. */
 export async function keepPartitions(db: SystemDb): Promise<void> {
   for (const table of PARTITIONED.tables)
     await db.query(
@@ -13,18 +13,18 @@ export async function keepPartitions(db: SystemDb): Promise<void> {
     );
 }
 
-/** A table of which rows are deleted when they are older than that, by the column that tells their age. */
+/** A table whose rows are deleted at an age, and the column with their time. */
 interface Aged {
   table: string;
   column: string;
   age: string;
-  /** Of those, only rows that nothing needs any more. */
+  /** Limits it to rows that nothing needs any more. */
   unless?: ReturnType<typeof sql.fragment>;
-  /** Nobody may change its rows, so nobody else holds them, and they need not be locked either. */
+  /** Its rows never change, so they need no locks. */
   appendOnly?: boolean;
 }
 
-/** How long what nobody will ask for again is kept. */
+/** The retention periods of the tables that are not partitioned. */
 const KEPT: readonly Aged[] = [
   { table: 'idempotency_keys', column: 'created_at', age: '24 hours' },
   { table: 'agency_idempotency_keys', column: 'created_at', age: '24 hours' },
@@ -37,7 +37,7 @@ const KEPT: readonly Aged[] = [
   { table: 'audit_log', column: 'at', age: '400 days', appendOnly: true },
   { table: 'agency_audit_log', column: 'at', age: '400 days', appendOnly: true },
   {
-    // Receipts, reads and reactions name the carrier's id of an attempt, as late as contacts read old messages.
+    // Receipts, reads and reactions name the carrier's id of an attempt, and contacts read old messages.
     table: 'attempts',
     column: 'started_at',
     age: '400 days',
@@ -50,9 +50,9 @@ const KEPT: readonly Aged[] = [
 const BATCH = 5000;
 
 /**
- * Deletes what has aged, table after table, until nothing of it is left or `goesOn` says no. In small statements, and
- * rows that are in use are passed over, so that nobody waits for it.
- * @returns the number of rows deleted.
+ * Deletes expired rows, table by table, until none are left or `goesOn` returns false. Uses small statements and skips
+ * locked rows, so that nobody waits for it.
+ * @returns the number of deleted rows.
  */
 export async function trimAged(db: SystemDb, goesOn: () => boolean): Promise<number> {
   let trimmed = 0;

@@ -7,7 +7,7 @@ import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { free, campaignAllowsSending } from './queue.ts';
 
-/** Takes messages to `sending`; those that were canceled or paused meanwhile, or are just being changed, are left out. */
+/** Sets messages to `sending`. Skips those that were canceled or paused in the meantime, or are locked. */
 export async function startSending(db: TenantDb, ids: readonly string[]): Promise<MessageRow[]> {
   const rows = await db.any(sql.type(MessageRow)`
     with free as materialized (${free(db, ids)})
@@ -20,9 +20,9 @@ export async function startSending(db: TenantDb, ids: readonly string[]): Promis
 const AddressRow = z.object({ address: z.string() });
 
 /**
- * Locks the conversations with these addresses as far as nobody else holds them: a round, which may hold messages
- * already, must not wait for whoever holds a conversation and wants the messages to it.
- * @returns the addresses that somebody else holds.
+ * Locks the conversations with these addresses without waiting, because the round may hold messages that the holder of a
+ * conversation waits for.
+ * @returns the addresses whose conversation is locked.
  */
 export async function lockConversations(db: TenantDb, addresses: readonly string[]): Promise<Set<string>> {
   const busy = await db.anyFirst(sql.type(AddressRow)`
@@ -35,7 +35,7 @@ export async function lockConversations(db: TenantDb, addresses: readonly string
   return new Set(busy);
 }
 
-/** Remembers that the line wrote to these addresses: for new conversations, the contact's gap and stickiness. */
+/** Records that the line wrote to these addresses, for new conversations, contact gaps and stickiness. */
 export async function recordOutbound(
   db: TenantDb,
   lineId: string,
@@ -60,7 +60,7 @@ export async function recordOutbound(
       set last_outbound_at = excluded.last_outbound_at, line_id = coalesce(conversations.line_id, excluded.line_id)`);
 }
 
-/** Takes back what `recordOutbound` remembered for an attempt that did not leave. */
+/** Reverts `recordOutbound` for an attempt that was not sent. */
 export async function revertOutbound(
   db: TenantDb,
   attempt: Pick<AttemptRow, 'lineId' | 'address' | 'isNew' | 'startedAt' | 'contactLastSentAt'>,
@@ -83,7 +83,7 @@ export interface StatusChange {
   deliveredAt?: Date;
   errorMessage?: string;
   carrierMessageId?: string;
-  /** For a message that goes back to the queue. */
+  /** For a message that returns to the queue. */
   scheduledAt?: Date;
   holdReason?: string;
   countTransientFailure?: boolean;
@@ -91,9 +91,9 @@ export interface StatusChange {
 }
 
 /**
- * The one place where a message's status changes after intake.
- * @param from only when it is in one of these; the database refuses steps backwards as well.
- * @returns the message as it is now, or null when it had moved on already.
+ * Changes the status of a message; after intake, only this function does. The database also refuses steps backwards.
+ * @param from the statuses in which the change applies.
+ * @returns the updated message; null if its status was another.
  */
 export async function advanceMessage(
   db: TenantDb,
@@ -124,17 +124,17 @@ export async function advanceMessage(
 
 const MessageIdRow = MessageRow.pick({ id: true });
 
-/** A message whose fallback SMS is still owed, after the primary channel could not take it. */
+/** Messages of a line whose fallback SMS is still to be sent. */
 export async function owedFallbacks(db: TenantDb, lineId: string): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(MessageIdRow)`
     select id from messages where workspace_id = ${db.workspaceId} and line_id = ${lineId} and fallback_sms = 'due' limit 100`);
   return [...ids];
 }
 
-/** A fallback SMS is given up after so many attempts that certainly did not leave. */
+/** A fallback SMS fails after this many attempts that were certainly not sent. */
 const MAX_FALLBACK_ATTEMPTS = 5;
 
-/** What became of the fallback SMS, and its text once it left; `retry` leaves it owed until it was tried too often. */
+/** Sets the state of a fallback SMS, and its text once it is sent. `retry` fails it after too many attempts. */
 export async function setFallbackSms(
   db: TenantDb,
   messageId: string,

@@ -7,16 +7,16 @@ import { sendWindow } from './message-window.ts';
 import { listMessages, type MessageFilter, type MessageRow, presentMessage } from './messages.ts';
 import { findPacedLines, type LinePace } from './paced-lines.ts';
 
-/** Messages read at once for a filter on a status that is not stored, and at most for one page. */
+/** For a filter on a derived status: messages read at once, and at most for one page. */
 const CHUNK = 500;
 const MOST_READ = 5000;
 
-/** Messages as the API shows them: those that wait with the time at which they leave at the earliest, and why not now. */
+/** Messages as the API shows them: a waiting message with its earliest send time and its hold reason. */
 export async function showMessages(db: TenantDb, rows: readonly MessageRow[], now: Date): Promise<Message[]> {
   return (await showWaits(db, rows, now)).map(({ row }) => presentMessage(row));
 }
 
-/** Messages as they are shown, each with what has moved it. */
+/** Like `showMessages`, with what delays each message. */
 export async function showWaits(
   db: TenantDb,
   rows: readonly MessageRow[],
@@ -33,8 +33,8 @@ export async function showWaits(
 }
 
 /**
- * A page of `showMessages`, newest first, starting after the id `cursor`. What a cap or its window has moved shows as
- * `scheduled` whatever is stored, so a filter on a status may read more than it returns, and end a page early.
+ * A page of `showMessages`, newest first, starting after the id `cursor`. A message that a cap or window holds is shown as
+ * `scheduled`, whatever is stored, so a filter on a status may read more than it returns and end a page early.
  */
 export async function listShownMessages(
   db: TenantDb,
@@ -85,7 +85,7 @@ function withWait(row: MessageRow, { line, lastSentAt }: LinePace, now: Date) {
   return { row: shown, moved: wait.moved };
 }
 
-/** What leaves as SMS at once keeps no pace, but waits for the subscription and for the operator. */
+/** A forced SMS is not paced, but waits for the subscription and for a paused line. */
 function withStop(row: MessageRow, { pastDue, paused }: PacedLine, now: Date): MessageRow {
   if (row.scheduledAt > now || !(pastDue || paused)) return row;
   return { ...row, holdReason: pastDue ? 'subscription_past_due' : 'line_paused' };

@@ -37,15 +37,15 @@ const Delivery = z.object({
   finishedAt: z.date(),
 });
 
-/** What a message's timeline is made of. */
+/** The data of a message's timeline. */
 export interface StoredTimeline {
   record: MessageRecord;
   facts: Omit<WaitFacts, 'unserved'>;
-  /** The carrier whose workers have to send it now; null: it is not due, or has no carrier. */
+  /** The carrier that must send it now; null: the message is not due or has no carrier. */
   neededCarrier: string | null;
 }
 
-/** Everything on record about a message, and what its wait is judged by; null when there is no such message. */
+/** Loads everything recorded about a message, and what it waits for. @returns null if there is no such message. */
 export async function findTimeline(db: TenantDb, id: string, now: Date): Promise<StoredTimeline | null> {
   const stored = await findMessage(db, id);
   if (!stored) return null;
@@ -57,7 +57,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const moves = await db.any(sql.type(Move)`
     select at, moved_from, moved_to, reason from message_moves
     where workspace_id = ${db.workspaceId} and message_id = ${id} order by at`);
-  // What a cap or the window holds is recorded when it leaves: until then it follows from the line.
+  // A delay by a cap or window is recorded when the message is sent; until then it is derived from the line.
   const held = moved && {
     at: stored.scheduledAt > stored.createdAt ? stored.scheduledAt : stored.createdAt,
     movedFrom: stored.scheduledAt,
@@ -98,10 +98,10 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
 const isDue = ({ status, scheduledAt }: MessageRow, now: Date): boolean =>
   status === 'pending' || (status === 'scheduled' && scheduledAt <= now);
 
-/** How far the id of an event may be from the time that its message has for it. */
+/** How far the time in an event's id may be from the time of the change in its message. */
 const AROUND = { before: '5 seconds', after: '15 seconds' };
 
-/** Events have no index by message: they are looked for around the times at which the message changed. */
+/** Events have no index by message, so they are searched around the times at which the message changed. */
 async function eventsOf(
   db: TenantDb,
   { id, sentAt, deliveredAt, readAt, updatedAt }: MessageRow,
@@ -165,7 +165,7 @@ const campaignStatus = (db: TenantDb, id: string): Promise<CampaignStatus | null
 
 const ReasonRow = z.object({ reason: z.string().nullable() });
 
-/** What the carrier said when it last took nothing from the message's line. */
+/** The carrier's reason for the last failed call of the message's line. */
 async function lastFailure(db: TenantDb, { lineId }: MessageRow): Promise<string | null> {
   return db.maybeOneFirst(sql.type(ReasonRow)`
     select reason from attempts
@@ -174,10 +174,10 @@ async function lastFailure(db: TenantDb, { lineId }: MessageRow): Promise<string
     order by started_at desc limit 1`);
 }
 
-/** What a carrier did longer ago says nothing of how it is now. */
+/** Older failures say nothing about the carrier's current state. */
 const DAY_MS = 24 * 3_600_000;
 
-/** More than so many tell nobody more. */
+/** A larger number would tell the reader nothing more. */
 const MOST_AHEAD = 1000;
 
 async function countAhead(db: TenantDb, { id, lineId, scheduledAt, arrival }: MessageRow): Promise<number> {

@@ -5,7 +5,7 @@ import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 
 const EndedUpload = z.object({ workspaceId: z.string(), id: z.string(), noteId: z.string().nullable() });
-/** An upload past its time, and the voice note that was made of it. */
+/** An expired upload, and the voice note made from it. */
 export type EndedUpload = z.infer<typeof EndedUpload>;
 
 export async function endedUploads(db: SystemDb, limit: number): Promise<EndedUpload[]> {
@@ -19,8 +19,8 @@ export async function endedUploads(db: SystemDb, limit: number): Promise<EndedUp
 const LinkRow = z.object({ link: z.string() });
 
 /**
- * Every link by which a workspace still needs a file: of messages that are not sent yet or were sent so lately that the
- * carrier may still fetch it, of drips that wait, and of campaigns that may still send.
+ * The links to files that a workspace still needs: of unsent messages, of messages that the carrier may still fetch files
+ * for, of buffered drips, and of campaigns that may still send.
  */
 export async function neededLinks(db: SystemDb, workspaceId: string): Promise<string[]> {
   const links = await db.anyFirst(sql.type(LinkRow)`
@@ -35,14 +35,14 @@ export async function neededLinks(db: SystemDb, workspaceId: string): Promise<st
   return [...links];
 }
 
-/** Looks at uploads again tomorrow. */
+/** Postpones the expiry of uploads by a day. */
 export async function keepUploads(db: SystemDb, workspaceId: string, ids: readonly string[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     update attachments set kept_until = now() + interval '1 day'
     where workspace_id = ${workspaceId} and id = any(${sql.array([...ids], 'text')})`);
 }
 
-/** Forgets uploads, and the voice notes made of them, whose bytes are gone. */
+/** Deletes the rows of uploads and of their voice notes, after the files. */
 export async function forgetUploads(
   db: SystemDb,
   workspaceId: string,

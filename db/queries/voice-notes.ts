@@ -10,7 +10,7 @@ const LOOKAHEAD = 20;
 
 const UrlRow = z.object({ url: z.string() });
 
-/** The attachment links of a line's voice messages that are due until then. */
+/** The attachment links of a line's voice messages that are due by `until`. */
 export async function voiceNoteUrls(db: TenantDb, lineId: string, until: Date): Promise<string[]> {
   const urls = await db.anyFirst(sql.type(UrlRow)`
     select distinct unnest(m.attachment_urls) url from (
@@ -24,7 +24,7 @@ export async function voiceNoteUrls(db: TenantDb, lineId: string, until: Date): 
 
 const NamedRow = z.object({ id: z.string(), name: z.string() });
 
-/** Those of these audio files that have no voice note yet. */
+/** Those of the audio files that have no voice note yet. */
 export async function findAudioWithoutNote(
   db: TenantDb,
   ids: readonly string[],

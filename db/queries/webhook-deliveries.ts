@@ -5,7 +5,7 @@ import { firstId } from '#domain/ids.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-/** A delivery that was taken to be sent, with all that sending it needs. */
+/** A claimed delivery, with everything needed to send it. */
 export const ClaimedDelivery = z.object({
   id: z.string(),
   webhookId: z.string(),
@@ -19,25 +19,25 @@ export const ClaimedDelivery = z.object({
 export type ClaimedDelivery = z.infer<typeof ClaimedDelivery>;
 
 /**
- * How far a dispatcher has come. Whoever claims from the beginning each time passes over all that is done already and
- * cannot be vacuumed yet, because some transaction is older.
+ * The position of a dispatcher. Claims that start from the oldest delivery each time would read all index entries of
+ * finished deliveries that cannot be vacuumed yet because of an older transaction.
  */
 export interface Claims {
-  /** No delivery before this one was pending when the claims began. */
+  /** No earlier delivery was pending when the claims started. */
   readonly from: string;
-  /** The last one claimed since, by webhook. */
+  /** The last delivery claimed, by webhook. */
   readonly last: Map<string, string>;
 }
 
-/** Deliveries appear when their transaction is committed, which takes less than this. */
+/** A delivery becomes visible when its transaction commits, within this time. */
 const STRAGGLER_MS = 5000;
-/** No clock is ahead by more. */
+/** The largest difference between clocks. */
 const AHEAD_MS = 3_600_000;
 
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 
-/** Looks from the beginning, and so finds what was committed late, and what webhooks have that were inactive. */
+/** Starts from the oldest delivery, which finds late commits and the deliveries of reactivated webhooks. */
 export async function beginClaims(db: TenantDb): Promise<Claims> {
   const recent = firstId(inMs(-STRAGGLER_MS));
   return { from: earlier((await oldestPending(db)) ?? recent, recent), last: new Map() };
@@ -45,7 +45,7 @@ export async function beginClaims(db: TenantDb): Promise<Claims> {
 
 const LastIdRow = z.object({ id: z.string().nullable() });
 
-/** The oldest delivery that waits for an active webhook. */
+/** The oldest pending delivery of an active webhook; null if there is none. */
 export async function oldestPending(db: TenantDb): Promise<string | null> {
   return db.oneFirst(sql.type(LastIdRow)`
     select min(d.id) id from webhooks h cross join lateral (
@@ -57,10 +57,10 @@ export async function oldestPending(db: TenantDb): Promise<string | null> {
 }
 
 /**
- * Takes the oldest pending deliveries of each webhook, as many as it has room for: a slow endpoint keeps its own
- * deliveries waiting and nobody else's, and those with the fewest under way come first. Committed before the first
- * byte is sent, so nothing is ever sent twice.
- * @param busy how many each webhook has under way already.
+ * Claims the oldest pending deliveries of each webhook, up to its limit, so that a slow endpoint delays only its own. The
+ * webhooks with the fewest in progress come first. The claim is committed before the first byte is sent, so that nothing
+ * is sent twice.
+ * @param busy the number of deliveries in progress, by webhook.
  */
 export async function claimDeliveries(
   db: TenantDb,
@@ -77,8 +77,8 @@ export async function claimDeliveries(
     busy.get(webhookId) ?? 0,
     earlier(last.get(webhookId) ?? from, recent),
   ]);
-  // Constants say which days these are of: the partitions of all others are not even opened. The planner knows nothing of
-  // a day that has just begun; `materialized` and `offset 0` leave it no way but the indexes of the keys.
+  // The days are constants, so that other partitions are not opened. The planner has no statistics for a day that has
+  // just begun; `materialized` and `offset 0` force it to use the primary keys.
   const until = firstId(inMs(AHEAD_MS));
   const inDays = sql.fragment`id >= ${from} and id < ${until}`;
   const rows = await db.any(sql.type(ClaimedDelivery)`
@@ -114,14 +114,14 @@ export async function claimDeliveries(
 
 const ClaimedAtRow = z.object({ claimedAt: z.date().nullable() });
 
-/** When the delivery that has been under way longest was claimed, whoever did. */
+/** When the oldest claimed delivery was claimed, by any process; null if there is none. */
 export async function oldestClaim(db: TenantDb): Promise<Date | null> {
   return db.oneFirst(sql.type(ClaimedAtRow)`
     select min(claimed_at) claimed_at from webhook_deliveries
     where workspace_id = ${db.workspaceId} and status = 'sending'`);
 }
 
-/** What came of one delivery. */
+/** The result of one delivery. */
 export interface DeliveryResult {
   id: string;
   success: boolean;
@@ -131,14 +131,14 @@ export interface DeliveryResult {
   attemptCount: number;
 }
 
-/** Records results, and counts them on their webhooks; one that was recorded before stays as it is. */
+/** Records results and counts them on their webhooks. Ignores a delivery whose result was recorded before. */
 export async function finishDeliveries(db: TenantDb, results: readonly DeliveryResult[]): Promise<void> {
   if (results.length === 0) return;
   const ids = sql.array(
     results.map(({ id }) => id),
     'text',
   );
-  // Webhooks first and in order, as deleting one does: otherwise two of these could wait for each other.
+  // Webhooks are locked first and in order, as when one is deleted, so that two transactions do not deadlock.
   await db.query(sql.type(NoRows)`
     select from webhooks where workspace_id = ${db.workspaceId} and id in (
       select webhook_id from webhook_deliveries where workspace_id = ${db.workspaceId} and id = any(${ids}))
@@ -171,7 +171,7 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
     where h.workspace_id = ${db.workspaceId} and h.id = f.webhook_id`);
 }
 
-/** Deliveries that a crash cut short: whether they arrived nobody knows, so they are failures and not sent again. */
+/** Fails deliveries that a crash interrupted. They may have arrived, so they are not sent again. */
 export async function failInterrupted(db: TenantDb, olderThanMs: number): Promise<void> {
   const ids = await db.anyFirst(sql.type(IdRow)`
     select id from webhook_deliveries where workspace_id = ${db.workspaceId} and status = 'sending'

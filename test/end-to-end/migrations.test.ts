@@ -79,7 +79,7 @@ describe('a migration whose table is in use', () => {
   });
 
   it('fails after its timeout without any change', async () => {
-    await expect(migrated({ patienceMs: 0 })).rejects.toThrow(
+    await expect(migrated({ lockTimeoutMs: 0 })).rejects.toThrow(
       `migration ${NAME} failed: canceling statement due to lock timeout`,
     );
     await client.query('commit');

@@ -213,7 +213,7 @@ async function insertStepMessages(
     order by m.place`);
 }
 
-/** Asks the pacers of these lines to look in time. */
+/** Wakes the pacers of these lines when the messages are due. */
 export function wakeLines(db: TenantDb, due: readonly { lineId: string | null; scheduledAt: Date }[]): void {
   for (const { lineId, scheduledAt } of due) {
     if (lineId !== null) wake(db, linePacerId(lineId), scheduledAt, 'messagesDue');

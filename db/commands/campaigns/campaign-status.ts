@@ -18,8 +18,8 @@ const FROM = {
 } as const satisfies Record<string, readonly CampaignStatus[]>;
 export type CampaignAction = keyof typeof FROM;
 
-/** What its workflow is told. */
-const TOLD_AS = {
+/** The signal to the campaign's workflow. */
+const SIGNAL_OF = {
   start: 'started',
   pause: 'paused',
   resume: 'resumed',
@@ -30,10 +30,10 @@ export const canTake = (action: CampaignAction, status: CampaignStatus): boolean
   (FROM[action] as readonly CampaignStatus[]).includes(status);
 
 /**
- * Starts, pauses, resumes or archives a campaign whose lock the caller holds. One row changes, however many messages
- * it has: none leaves unless its campaign is active (`campaignAllowsSending` in queue.ts). What an archived campaign leaves behind
- * its workflow clears away.
- * @returns the campaign as it is now.
+ * Starts, pauses, resumes or archives a campaign. Requires `lockCampaign`. Changes one row, however many messages the
+ * campaign has, because messages are sent only while their campaign is active (`campaignAllowsSending`). The workflow of
+ * an archived campaign cancels what is left.
+ * @returns the updated campaign.
  */
 export async function changeCampaignStatus(
   db: TenantDb,
@@ -51,7 +51,7 @@ export async function changeCampaignStatus(
   const runs = action === 'start' || action === 'resume';
   if (runs) await wakeCampaignLines(db, id);
   if (runs && needsAiPersonalization) wake(db, personalizerId(id), now, 'personalizationsDue');
-  wake(db, campaignWorkflowId(id), now, TOLD_AS[action]);
+  wake(db, campaignWorkflowId(id), now, SIGNAL_OF[action]);
   return db.one(sql.type(CampaignRow)`
     select * from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
@@ -86,8 +86,8 @@ async function wakeCampaignLines(db: TenantDb, id: string): Promise<void> {
 }
 
 /**
- * Cancels some of what a campaign that is over or gone has not sent.
- * @returns how many messages were canceled; 0: none is left.
+ * Cancels unsent messages of a campaign that is archived or deleted.
+ * @returns the number of canceled messages; 0: none are left.
  */
 export async function clearMessages(db: TenantDb, id: string, limit: number): Promise<number> {
   const { rowCount } = await db.query(sql.type(NoRows)`
@@ -98,12 +98,12 @@ export async function clearMessages(db: TenantDb, id: string, limit: number): Pr
 }
 
 /**
- * Clears away the next part of what a campaign leaves behind that is archived or deleted: first
- * whoever is under way in it, then what is not sent, then what a deleted one holds, and itself.
- * @returns true when nothing is left to do.
+ * Clears the next part of an archived or deleted campaign: first stops its running leads, then cancels its unsent
+ * messages, then deletes the rows of a deleted campaign.
+ * @returns true when nothing is left.
  */
 export async function clearCampaign(db: TenantDb, id: string, limit: number): Promise<boolean> {
-  // Until nothing is found: rows are addressed by place, where one that somebody has just changed is not found again.
+  // Repeated until nothing is found: rows are addressed by ctid, which misses a row that was just updated.
   if ((await clearLeads(db, id, limit)) > 0) return false;
   if ((await clearMessages(db, id, limit)) > 0) return false;
   const isDeleted = await db.exists(sql.type(NoRows)`
@@ -141,10 +141,10 @@ async function deleteRows(
 }
 
 /**
- * Deletes a campaign whose lock the caller holds. It is gone for everybody at once; what it holds its workflow clears
- * away, but for the messages that have left.
+ * Deletes a campaign. Requires `lockCampaign`. The campaign is hidden at once; its workflow deletes its data, except for
+ * sent messages.
  */
 export async function deleteCampaign(db: TenantDb, id: string, now: Date): Promise<void> {
   await setStatus(db, id, sql.fragment`status = 'archived', deleted_at = now()`);
-  wake(db, campaignWorkflowId(id), now, TOLD_AS.archive);
+  wake(db, campaignWorkflowId(id), now, SIGNAL_OF.archive);
 }

@@ -18,10 +18,9 @@ const Step = MessageRow.pick({ id: true, status: true, sentAt: true }).extend({
 type Step = z.infer<typeof Step>;
 
 /**
- * What a campaign makes of a message that has just changed its status, in the same transaction: one that left puts
- * the lead's next step into its line's queue, one that is to be tried again is canceled if the lead has stopped
- * meanwhile. Other messages are left alone; a failed one has stopped its lead already (`stopFailed`).
- * Under `lockSequences`.
+ * Continues a lead's sequence after one of its messages changed status, in the same transaction: a sent message queues
+ * the next step, and a message that returned to the queue is canceled if the lead has stopped. Ignores other messages; a
+ * failed one has already stopped its lead (`stopFailed`). Requires `lockSequences`.
  */
 export async function followCampaign(db: TenantDb, messageId: string, now: Date): Promise<void> {
   const step = await db.maybeOne(sql.type(Step)`

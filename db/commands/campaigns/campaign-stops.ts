@@ -98,7 +98,7 @@ const LOOK_AGAIN_MS = 2000;
 
 const CountRow = z.object({ count: z.int() });
 
-/** The workflow of a campaign looks by itself from time to time; that its last lead has ended it is told at once. */
+/** Wakes the campaign's workflow when its last lead ends, so that it need not wait for its next regular look. */
 export async function wakeWhenDone(db: TenantDb, campaignIds: readonly string[], now: Date): Promise<void> {
   for (const campaignId of new Set(campaignIds)) {
     const running = await db.oneFirst(sql.type(CountRow)`

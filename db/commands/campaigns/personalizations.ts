@@ -69,8 +69,8 @@ export async function nextPersonalization(db: TenantDb, campaignId: string): Pro
 const Released = MessageRow.pick({ lineId: true, scheduledAt: true });
 
 /**
- * Puts a message into its line's queue, with what the model wrote, or as its template says and why.
- * @returns null when it waits no longer: it was canceled meanwhile.
+ * Queues a message with the text that the model wrote, or with its template and the reason for that.
+ * @returns null if the message is no longer waiting, because it was canceled.
  */
 export async function releasePersonalized(
   db: TenantDb,

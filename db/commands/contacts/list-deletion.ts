@@ -10,9 +10,8 @@ import { wake } from '#db/wakes.ts';
 const CHUNK = 1000;
 
 /**
- * Deletes a list, whose lock the caller holds, with the leads it owns; what waits to be sent to them is canceled. A
- * lead that is in another list as well stays, in that one. The list is gone for everybody at once; what a small one
- * holds as well, and the rest of a large one is its workflow's to delete.
+ * Deletes a list and its leads, and cancels their unsent messages. Requires `lockList`. A lead that is also in another
+ * list stays in that one. The list is hidden at once; the workflow of a large list deletes the leads that are left.
  */
 export async function deleteList(db: TenantDb, id: string, now: Date): Promise<void> {
   await db.query(sql.type(NoRows)`
@@ -25,8 +24,8 @@ export async function deleteList(db: TenantDb, id: string, now: Date): Promise<v
 }
 
 /**
- * Deletes the next rows of a list that is hidden.
- * @returns whether that was all.
+ * Deletes the next rows of a hidden list.
+ * @returns true when nothing is left.
  */
 export async function deleteChunk(db: TenantDb, listId: string, now: Date): Promise<boolean> {
   const owned = await db.anyFirst(sql.type(IdRow)`
@@ -35,7 +34,7 @@ export async function deleteChunk(db: TenantDb, listId: string, now: Date): Prom
   await deleteLeads(db, listId, owned, now);
   if (owned.length === CHUNK) return false;
 
-  // Leads of other lists that are in this one as well.
+  // The memberships of leads that belong to other lists.
   const entries = sql.fragment`list_addresses where workspace_id = ${db.workspaceId} and list_id = ${listId}`;
   if (await deleteSome(db, 'list_addresses', entries)) return false;
   const rejected = sql.fragment`rejected_rows where workspace_id = ${db.workspaceId} and import_id = any(array(
@@ -58,7 +57,7 @@ async function deleteSome(
   return rowCount === CHUNK;
 }
 
-/** Leads that a list owned: those in another list go over to it, the others go. */
+/** Deletes the leads that a list owns; a lead that is also in another list is moved there. */
 async function deleteLeads(
   db: TenantDb,
   listId: string,

@@ -38,8 +38,8 @@ export async function findDraft(db: TenantDb, replyId: string): Promise<DraftRow
 }
 
 /**
- * A reply makes the open draft of its conversation useless, and asks for one of its own where the copilot is on. An
- * opt-out, or a reply without words, asks for none. Under the conversation's lock.
+ * Supersedes the open draft of the conversation, and schedules one for the new reply if the copilot is on. An opt-out or
+ * a reply without text gets no draft. Requires the conversation's lock.
  */
 export async function draftForReply(
   db: TenantDb,
@@ -79,7 +79,7 @@ async function insertDraft(
 
 type DraftSignal = Extract<SignalName, 'contactWrote' | 'approve' | 'reject' | 'markSent' | 'superseded'>;
 
-/** Has a draft's workflow look again. */
+/** Wakes the workflow of a draft. */
 export const wakeDraft = (db: TenantDb, replyId: string, now: Date, signal: DraftSignal): void =>
   wake(db, aiDraftId(replyId), now, signal);
 
@@ -91,8 +91,8 @@ export interface ModelUse {
 }
 
 /**
- * Keeps what the model drafted, or why it did not. Under the conversation's lock.
- * @returns null when the draft waits no longer: a newer reply came, or somebody answered.
+ * Stores the model's draft, or the reason for its failure. Requires the conversation's lock.
+ * @returns null if the draft is no longer waiting, because a newer reply came or somebody answered.
  */
 export async function storeDraft(
   db: TenantDb,
@@ -123,7 +123,7 @@ async function addTags(db: TenantDb, { address, tags }: DraftRow): Promise<void>
     where workspace_id = ${db.workspaceId} and address = ${address}`);
 }
 
-/** A draft that waits is given up. @returns false when it waited no longer. */
+/** Discards a waiting draft. @returns false if it is no longer waiting. */
 export async function discardWaitingDraft(db: TenantDb, replyId: string, now: Date): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}

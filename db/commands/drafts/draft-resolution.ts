@@ -32,8 +32,8 @@ export interface ResolutionContext {
   now: Date;
 }
 
-/** What the draft's workflow is told. */
-const TOLD_AS = { approve: 'approve', reject: 'reject', mark_sent: 'markSent' } as const;
+/** The signal to the draft's workflow. */
+const SIGNAL_OF = { approve: 'approve', reject: 'reject', mark_sent: 'markSent' } as const;
 
 export type Resolved =
   | { kind: 'resolved'; status: DraftStatus; messageId: string | null }
@@ -72,7 +72,7 @@ export async function resolveDraft(
   if (messageId !== null) await queue(db, settled, { id: messageId, text, userId }, context);
   const rejection = { replyId, message: settled.draft ?? '', approvalChannel: channel };
   if (action === 'reject') await emitDraftResolved(db, 'message.ai_draft_rejected', rejection, now);
-  wakeDraft(db, replyId, now, TOLD_AS[action]);
+  wakeDraft(db, replyId, now, SIGNAL_OF[action]);
   return { kind: 'resolved', status: RESOLVED_AS[action], messageId };
 }
 
@@ -83,9 +83,9 @@ const taken = ({ status, approvalChannel }: DraftRow): Resolved => ({
 });
 
 /**
- * A person answers the contact themselves: the conversation's open draft is approved by that, and one that is not
- * written yet is given up. After the contact has its lead (`ensureLeads`), as lists are locked before conversations.
- * @returns the draft that it approved, for `emitDraftAnswered`.
+ * Resolves the draft of a conversation that a person answers: an open draft counts as approved, and a waiting one is
+ * discarded. Call it after `ensureLeads`, because lists are locked before conversations.
+ * @returns the approved draft, for `emitDraftAnswered`.
  */
 export async function resolveByReply(
   db: TenantDb,
@@ -138,8 +138,8 @@ async function settle(
 }
 
 /**
- * Queues an approved draft as an answer: through the line that the contact wrote to, or when that can no longer send,
- * the contact's own.
+ * Queues an approved draft: on the line that the contact wrote to, or, if that can no longer send, on the line assigned
+ * to the contact.
  */
 async function queue(
   db: TenantDb,

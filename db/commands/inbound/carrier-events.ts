@@ -16,8 +16,8 @@ type MessageEvent = Extract<CarrierEvent, { kind: 'receipt' | 'read' | 'reaction
 const EventIdRow = z.object({ eventId: z.string() });
 
 /**
- * Notes that an event arrived, before it is applied.
- * @returns false when it was seen before: it changes nothing then.
+ * Records an event before it is applied in the same transaction.
+ * @returns false if it was recorded before and must be ignored.
  */
 export async function recordCarrierEvent(
   db: TenantDb,
@@ -32,7 +32,7 @@ export async function recordCarrierEvent(
 
 const SentAttemptRow = z.object({ messageId: z.string(), kind: z.string(), address: z.string() });
 
-/** Applies a receipt, a read or a reaction. One that came before the answer to its send waits until that is settled. */
+/** Applies a receipt, a read or a reaction. An event that arrives before the response to its send is kept until then. */
 export async function applyMessageEvent(
   db: TenantDb,
   lineId: string,
@@ -71,10 +71,10 @@ export async function lockCarrierMessage(
 }
 
 const DAY_MS = 86_400_000;
-/** Within this time carriers tell all that there is to tell of a reply or a call. */
+/** Carriers report everything about a reply or a call within this time. */
 const REPORTED_WITHIN_MS = 7 * DAY_MS;
 
-/** Says which days' partitions are looked at, whatever the clock and the zone of the database. */
+/** Limits a query to the partitions of certain days, independently of the database's clock and time zone. */
 const receivedSince = (since: Date) => {
   const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
   return sql.fragment`received_on between ${day(since.getTime() - DAY_MS)}::date and ${day(Date.now() + DAY_MS)}::date`;
@@ -96,8 +96,8 @@ export async function deferEvent(
 const WaitingRow = z.object({ waiting: CarrierEvent });
 
 /**
- * Takes the events that waited for a message or a call, in the order in which they happened.
- * @param since when the carrier can have told of it first.
+ * Takes the kept events of a message or a call, in the order in which they happened.
+ * @param since the earliest time at which the carrier can have reported one.
  */
 export async function takeDeferredEvents(
   db: TenantDb,

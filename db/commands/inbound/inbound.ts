@@ -35,7 +35,7 @@ export interface InboundContext {
   now: Date;
 }
 
-/** Takes in one event of a carrier; seen before, it changes nothing. */
+/** Stores an event of a carrier with its effects. Idempotent. */
 export async function receiveCarrierEvent(
   db: TenantDb,
   lineId: string,
@@ -82,7 +82,7 @@ async function receiveReply(
     await insertInboundAttachments(db, reply.id, early, now);
     files += early.attachments.length;
   }
-  // Its event tells of the first files: whoever fetches them announces it.
+  // The event names the first files, so it is emitted once they are fetched.
   if (files > 0) wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
   await emitReplyEvents(db, { replyId: reply.id, links, now });
   if (!reply.autoReply) await followReply(db, reply, event.at, now);

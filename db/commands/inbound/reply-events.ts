@@ -58,7 +58,7 @@ const OriginRow = z.object({
 });
 type OriginRow = z.infer<typeof OriginRow>;
 
-/** Of each reply the message it answers, with its campaign. */
+/** For each reply, the message it answers and its campaign. */
 async function originsOf(db: TenantDb, rows: readonly InboundRow[]): Promise<Map<string, OriginRow>> {
   const origins = await db.any(sql.type(OriginRow)`
     select i.id reply_id, m.body, m.sent_text, m.crm, c.name campaign_name

@@ -32,7 +32,7 @@ export async function connectLine(
     await initInboxPosition(db, line.id, connection.inboxPosition);
     wake(db, mailboxReaderId(line.id), now, 'connected');
   }
-  // A request may wait for the connection; a pacer that waits for the line to recover, or sleeps at another carrier.
+  // A line request may wait for the connection; the pacer may wait for recovery, or on another carrier's queue.
   wake(db, lineRequestId(line.id), now, 'connected');
   wake(db, linePacerId(line.id), now, 'connected');
 }

@@ -64,9 +64,9 @@ export async function carriersToProbe(db: SystemDb, seconds: number): Promise<st
 const LineOfWorkspaceRow = z.object({ workspaceId: z.string(), id: z.string() });
 
 /**
- * Active lines of a carrier whose last probe is older than `seconds`: of each workspace first the one whose probe is
- * the longest ago, then the next of each, so that none waits for all lines of another.
- * @param carrier undefined: of all carriers.
+ * Active lines of a carrier that were not probed within `seconds`: first the longest unprobed line of each workspace,
+ * then the next of each, so that no workspace waits for all lines of another.
+ * @param carrier undefined: lines of all carriers.
  */
 export async function linesToProbe(
   db: SystemDb,

@@ -16,9 +16,9 @@ const POLL_MS = 50;
 /** Longer than any operation on a held line takes. A crash delays the line by at most this long. */
 const HOLD_SECONDS = 20;
 
-/** What the new workspace's caps may have to look back on: its day is 25 hours at most. */
+/** How far back the caps of the new workspace may count: a local day has up to 25 hours. */
 const USAGE_MEMORY = sql.fragment`interval '26 hours'`;
-/** For how long carriers repeat an event at the most. */
+/** The longest time over which carriers retry an event. */
 const EVENT_MEMORY = sql.fragment`interval '7 days'`;
 
 /**
@@ -65,10 +65,10 @@ async function isSending(db: TenantDb, lineId: string): Promise<boolean> {
 }
 
 /**
- * Moves a line that is locked (`lockHeldLine`) to another workspace. What it may still send today, and whom it knows,
- * moves along, so that its caps hold on both sides of the move. What was sent stays with the workspace that sent it;
- * what was not goes to another line there. Moves within one agency take turns, as each locks rows of two workspaces.
- * @param carrierConfig the line's settings, with their secrets sealed for the new workspace.
+ * Moves a line to another workspace. Requires `lockHeldLine`. Its recent usage and its known contacts are copied, so that
+ * its caps hold across the move. Sent messages stay with the former workspace; unsent ones are assigned to other lines
+ * there. Requires `lockAgency`, because it locks rows of two workspaces.
+ * @param carrierConfig the line's configuration, with its secrets encrypted for the new workspace.
  */
 export async function moveLine(
   db: SystemDb,
@@ -83,7 +83,7 @@ export async function moveLine(
   await db.query(sql.type(NoRows)`
     update lines set workspace_id = ${b}, carrier_config = ${sql.jsonb(carrierConfig as never)}, held_until = null, send_now = '{}', updated_at = now()
     where workspace_id = ${a} and id = ${lineId}`);
-  // The other workspace may know some of them from an earlier stay of the line.
+  // The new workspace may have some of them from an earlier stay of the line.
   await db.query(sql.type(NoRows)`
     with known as (
       delete from line_contacts where workspace_id = ${a} and line_id = ${lineId} returning address, since
@@ -95,8 +95,8 @@ export async function moveLine(
     update line_inboxes set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
   await db.query(sql.type(NoRows)`
     update line_invoices set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
-  // Copies under the same ids: a line that comes back finds its own, and none counts twice. Without the carrier's
-  // id of the message, since what is reported of it concerns the workspace that sent it.
+  // Copies keep their ids, so that none counts twice when the line comes back. They have no carrier message id,
+  // because reports about the message concern the workspace that sent it.
   await db.query(sql.type(NoRows)`
     insert into attempts (workspace_id, id, message_id, line_id, kind, channel, carrier, address, is_new, started_at,
       answer_by, outcome, reason, finished_at)
@@ -143,8 +143,8 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
 const WorkspaceIdRow = z.object({ workspaceId: z.string() });
 
 /**
- * Whose a message is that a carrier reports something of: the workspace that sent or received it while it had the
- * line. Null when none of the former ones did, as with every line that never moved.
+ * The former workspace of a line that a carrier's report concerns: the one that sent or received the message.
+ * @returns null if no former workspace did, or the line never moved.
  */
 export async function formerOwner(
   db: SystemDb,

@@ -21,14 +21,14 @@ type Unsent = z.infer<typeof Unsent>;
 const Place = z.object({ at: z.string(), arrival: z.int() });
 export type Place = z.infer<typeof Place>;
 
-/** Messages, or contacts, that change in one transaction: about half a second. The rest is a workflow's. */
+/** Messages or contacts changed in one transaction, which takes about half a second. A workflow does the rest. */
 const CHUNK = 2000;
 
 const Queue = z.object({ workspaceId: z.string(), lineId: z.string() });
 
 /**
- * The lines that have messages waiting and are no longer in their workspace. Without a workflow that hands them over
- * (`lineHandoverId`) none is expected. One look into the index for each line that has a queue, however long the queues are.
+ * The queues of lines that are no longer in the workspace. Each should have a workflow that hands its messages over
+ * (`lineHandoverId`). Reads one index entry per queue, however long the queues are.
  */
 export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue>[]> {
   const queued = (waiting: FragmentSqlToken) => sql.fragment`(
@@ -55,18 +55,18 @@ export async function strandedQueues(db: SystemDb): Promise<z.infer<typeof Queue
 }
 
 /**
- * Gives the messages that were to leave through a line to other lines of their workspace, as if they came in now: the
- * line is not sending, or (null) there was none that could carry them. Their times stay. What insists on the line waits
- * for it. The next to leave are given away at once; the rest of many by a workflow.
+ * Assigns the unsent messages of a line that is not sending to other lines, as if they were accepted now. Keeps their
+ * scheduled times. Messages pinned to the line stay. A workflow continues after the first chunk.
+ * @param lineId null: the messages that no line could send so far.
  */
 export async function rehomeMessages(db: TenantDb, lineId: string | null): Promise<void> {
   if (await rehomeChunk(db, lineId, null)) continueLater(db, lineId);
 }
 
 /**
- * The next messages of a line that is not sending.
- * @param after the last place of the chunk before.
- * @returns the last place of this one; null when nothing is left.
+ * Reassigns the next messages of a line that is not sending.
+ * @param after the last place of the previous chunk.
+ * @returns the last place of this chunk; null when nothing is left.
  */
 export async function rehomeChunk(
   db: TenantDb,
@@ -81,8 +81,8 @@ export async function rehomeChunk(
 }
 
 /**
- * A line leaves its workspace: its contacts have none until they get another, and its messages leave by others, also
- * those that insist on it. Of many, the next to leave are moved at once, and the rest by a workflow.
+ * Removes a line that leaves its workspace from its contacts, and assigns its unsent messages to other lines, even pinned
+ * ones. A workflow continues after the first chunk.
  */
 export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
   if (!(await abandonChunk(db, lineId))) continueLater(db, lineId);
@@ -90,7 +90,7 @@ export async function abandonLine(db: TenantDb, lineId: string): Promise<void> {
 
 const AddressRow = z.object({ address: z.string() });
 
-/** Moves on what a line has left behind: messages, then contacts. @returns whether that was all. */
+/** Reassigns the next messages, then the next contacts, of a line that left. @returns true when nothing is left. */
 export async function abandonChunk(db: TenantDb, lineId: string): Promise<boolean> {
   const chunk = await nextToLeave(db, unsentOf(db, lineId), null);
   if (chunk.length === CHUNK) {
@@ -101,7 +101,7 @@ export async function abandonChunk(db: TenantDb, lineId: string): Promise<boolea
     select address from conversations where workspace_id = ${db.workspaceId} and line_id = ${lineId}
     order by address limit ${CHUNK}`);
   await moveLeftBehind(db, lineId, chunk, contacts);
-  // A line that was deleted knows nobody any more; one that has come back does.
+  // A deleted line needs no contacts; a line that came back keeps them.
   const { rowCount: forgotten } = await db.query(sql.type(NoRows)`
     delete from line_contacts where ctid = any(array(
       select ctid from line_contacts c where workspace_id = ${db.workspaceId} and line_id = ${lineId}
@@ -110,7 +110,7 @@ export async function abandonChunk(db: TenantDb, lineId: string): Promise<boolea
   return contacts.length < CHUNK && forgotten < CHUNK;
 }
 
-/** A fallback is owed for a message of a line that has left: it is a line's pacer that sends it. */
+/** Assigns messages with a pending fallback SMS to another line, because a line's pacer sends it. */
 export async function rehomeOwed(db: TenantDb, lineId: string): Promise<void> {
   const chunk = await nextToLeave(db, unsentOf(db, lineId), null);
   await moveLeftBehind(db, lineId, chunk);
@@ -165,9 +165,9 @@ async function nextToLeave(
 }
 
 /**
- * Locks what may change, in the order of docs/architecture.md: the lines that may take over, the contacts'
- * conversations, the messages.
- * @returns those of the chunk that still are such messages, in the order in which they are to leave.
+ * Locks what may change, in the order of docs/architecture.md: the candidate lines, the contacts' conversations, the
+ * messages.
+ * @returns the messages of the chunk that still qualify, in queue order.
  */
 async function lockToMove(
   db: TenantDb,

@@ -13,8 +13,8 @@ export type NewEvent = {
 }[EventName];
 
 /**
- * Writes events to the outbox, with one delivery for each webhook that is subscribed at this moment. In the
- * transaction that changed what the event tells of.
+ * Writes events to the outbox, with one delivery for each subscribed webhook. Call it in the transaction that made the
+ * change.
  */
 export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<void> {
   if (events.length === 0) return;
@@ -41,7 +41,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
   if (rowCount > 0) wakeUnlessDue(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }
 
-/** Writes the one event of a delivery that no subscription asked for. @returns its id. */
+/** Inserts the event of a delivery that does not come from a subscription. @returns its id. */
 export async function insertEvent(
   db: TenantDb,
   event: DeliveredEvent,

@@ -16,8 +16,8 @@ import { wake } from '#db/wakes.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
 /**
- * Writes down that something is to be told by email, in the transaction in which it happened, unless the workspace
- * does not want such emails. Told again before its email is written, it is told once, with its latest facts.
+ * Queues a notification in the transaction of its cause, unless the workspace turned such emails off. A second
+ * notification of the same subject replaces one whose email is not written yet.
  */
 export async function notify(db: TenantDb, subject: string, notice: Notice, now: Date): Promise<void> {
   const kind = kindOf(notice);
@@ -108,7 +108,7 @@ const Row = z.object({
 });
 export type NotificationRow = z.infer<typeof Row>;
 
-/** Takes what is due out of the outbox: its emails are written in the same transaction. */
+/** Removes the due notifications from the outbox; the caller writes their emails in the same transaction. */
 export async function takeDue(db: TenantDb, now: Date, limit: number): Promise<NotificationRow[]> {
   const rows = await db.any(sql.type(Row)`
     delete from notifications

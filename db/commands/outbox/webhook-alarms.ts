@@ -9,8 +9,8 @@ const ALARM_AFTER = 10;
 const LOOK_BACK = 50;
 
 /**
- * Tells the workspace once of each of its webhooks that does nothing but fail, after failures were recorded in the
- * same transaction.
+ * Notifies the workspace once of each webhook that only fails. Call it after the failures are recorded in the same
+ * transaction.
  * @param deliveryIds the deliveries that failed.
  */
 export async function alarmFailingWebhooks(
