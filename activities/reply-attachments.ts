@@ -27,7 +27,7 @@ const BATCH = 8;
 const FETCH_TIMEOUT_MS = 30_000;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 /** A reply does not wait longer for the slowest file of a batch to be announced. */
-const PATIENCE_MS = 5000;
+const MAX_WAIT_MS = 5000;
 /** Over about half an hour. */
 const MAX_TRIES = 9;
 const FIRST_RETRY_MS = 4000;
@@ -97,7 +97,7 @@ export function createReplyAttachmentActivities({
         while (Date.now() < end && !canceled.aborted) {
           const due = await tenant((db) => dueAttachments(db, new Date(), BATCH));
           const fetched = Promise.all(due.map((file) => fetchFile(workspaceId, file)));
-          await Promise.race([fetched, pause(PATIENCE_MS, undefined, { ref: false })]);
+          await Promise.race([fetched, pause(MAX_WAIT_MS, undefined, { ref: false })]);
           await tenant((db) => emitReplyEvents(db, { links, now: new Date() }));
           await fetched;
           if (due.length > 0) continue;

@@ -15,7 +15,7 @@ import { ownFile } from './outbound-files.ts';
 /** Notes are made this much before they are due. */
 const AHEAD_MS = 30_000;
 /** What else a line has to send waits no longer for its voice notes; these are then made meanwhile. */
-const PATIENCE_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 /** Makes voice notes before their messages are claimed: a claimed message has seconds until its carrier must answer. */
 export function createVoiceNotes({
@@ -63,7 +63,7 @@ export function createVoiceNotes({
         underway.set(file.id, making);
         return making;
       });
-      await Promise.race([Promise.allSettled(made), pause(PATIENCE_MS, undefined, { ref: false })]);
+      await Promise.race([Promise.allSettled(made), pause(MAX_WAIT_MS, undefined, { ref: false })]);
     },
   };
 }

@@ -5,11 +5,11 @@ import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 import { NoRows, parseRows, typeParsers } from './rows.ts';
 import type { WakeSignals } from './transaction-wakes.ts';
 
-/** Where the processes log in: two logins of one database, which own nothing (db/restricted-login.ts). */
+/** The URLs of the two logins of the processes, which own nothing (db/restricted-login.ts). */
 export interface DatabaseUrls {
-  /** As linepace_tenant, which sees one workspace at a time by row-level security. */
+  /** Logs in as linepace_tenant, which row-level security limits to one workspace at a time. */
   readonly tenantUrl: string;
-  /** As linepace_system, which serves what crosses workspaces. */
+  /** Logs in as linepace_system, for work across workspaces. */
   readonly systemUrl: string;
 }
 
@@ -17,31 +17,31 @@ export interface DatabaseUrls {
 export interface Pools {
   readonly tenant: TenantPool;
   readonly system: DatabasePool;
-  /** For `apart`: whoever uses it holds a connection of another pool, and must find one free. */
+  /** For `TenantDb.apart`. A pool of its own, because its users already hold a connection of another pool. */
   readonly apart: DatabasePool;
-  /** Signals the workflows that a transaction woke, once it is committed; null: they wait for the sweep. */
+  /** Signals the workflows that a committed transaction woke; null: they wait for the sweep. */
   readonly waker: WakeSignals | null;
   close(): Promise<void>;
 }
 
-/** Connections for the work of workspaces. Workers limit their work themselves: they have no queue. */
+/** Connections for the work of workspaces. Worker processes have no queue, because they limit their own work. */
 export interface TenantPool {
   readonly pool: DatabasePool;
   readonly queue: FairQueue | null;
 }
 
-/** The pools of an API process, where tenants must not wait for each other, nor authentication for any of them. */
+/** The pools of an API process, in which no tenant waits for another, and authentication waits for none. */
 export interface ApiPools extends Pools {
   /** Looks up credentials, shared fairly between client addresses. */
   readonly auth: {
     readonly pool: DatabasePool;
     readonly queue: FairQueue;
-    /** The lookups that wait for their turn, by client and name. */
+    /** The lookups that have not started, by client and name. */
     readonly waiting: Map<string, Promise<unknown>>;
   };
-  /** Analytics, searches and exports: reads that may take long. */
+  /** For reads that may take long: analytics, searches and exports. */
   readonly reads: TenantPool;
-  /** Shares `system` between those who ask for it. */
+  /** Shares `system` fairly between requests. */
   readonly systemQueue: FairQueue;
 }
 
@@ -51,7 +51,7 @@ export interface PoolOptions {
   waker?: WakeSignals;
 }
 
-/** @throws when a login of the pools can do more than it should; a database that is away is no error yet. */
+/** @throws UnrestrictedLoginError if a login has too many privileges. An unreachable database is not an error yet. */
 export async function createPools(urls: DatabaseUrls, options: PoolOptions = {}): Promise<Pools> {
   const [tenant, system, apart] = await Promise.all([
     openPool(urls.tenantUrl, 'linepace_tenant', options),
@@ -69,8 +69,8 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
   };
 }
 
-/** How long a request waits for a connection. */
-const PATIENCE_MS = 5000;
+/** The maximum wait of a request for a connection. */
+const CONNECTION_TIMEOUT_MS = 5000;
 const MAX_WAITING = 500;
 
 /**
@@ -91,7 +91,7 @@ export async function createApiPools(
       size,
       share: Math.floor(size / 2) || 1,
       maxWaiting: MAX_WAITING,
-      patienceMs: PATIENCE_MS,
+      timeoutMs: CONNECTION_TIMEOUT_MS,
     });
   const [tenant, reads, system, auth, apart] = await Promise.all([
     openTenant(size),
@@ -109,8 +109,13 @@ export async function createApiPools(
     waker,
     auth: {
       pool: auth,
-      // Whoever tries many keys must not keep out those behind the same address.
-      queue: createFairQueue({ size: half, share: half - 1, maxWaiting: 10_000, patienceMs: PATIENCE_MS }),
+      // A client that tries many keys must not lock out the others behind the same address.
+      queue: createFairQueue({
+        size: half,
+        share: half - 1,
+        maxWaiting: 10_000,
+        timeoutMs: CONNECTION_TIMEOUT_MS,
+      }),
       waiting: new Map(),
     },
     close: async () => {
@@ -119,7 +124,7 @@ export async function createApiPools(
   };
 }
 
-/** Its statements take about a millisecond each. */
+/** Two connections are enough, because the statements take about a millisecond. */
 const openApart = (urls: DatabaseUrls): Promise<DatabasePool> =>
   openPool(urls.systemUrl, 'linepace_system', { size: 2, withinTransactions: true });
 
@@ -137,14 +142,14 @@ async function openPool(
     dangerouslyAllowForeignConnections: withinTransactions,
     interceptors: [restrictedLogin(login), prepareStatements, parseRows],
     maxPoolSize: size,
-    // Nothing here keeps state in a session: settings are transaction-local, so nothing has to be discarded.
+    // Settings are transaction-local, so there is no session state to discard.
     resetConnection: async () => {},
     statementTimeout: statementTimeoutMs,
     typeParsers,
   });
-  // Failed queries reach their callers; without a listener they would end the process as well.
+  // Errors reach the callers of queries. Without a listener, they would also end the process.
   pool.on('error', () => {});
-  // A wrong login ends the process here; a database that is away is waited for by each query.
+  // A wrong login ends the process here. While the database is unreachable, each query reports it.
   await pool.query(sql.type(NoRows)`select`).catch((error: unknown) => {
     if (error instanceof UnrestrictedLoginError) throw error;
   });

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { Busy, createFairQueue } from './fair-queue.ts';
 
 /** A queue whose work ends when the test ends it; `now` returns the payers whose work is running. */
-function controlledQueue(options: { size: number; share: number; maxWaiting?: number; patienceMs?: number }) {
-  const queue = createFairQueue({ maxWaiting: 1000, patienceMs: 60_000, ...options });
+function controlledQueue(options: { size: number; share: number; maxWaiting?: number; timeoutMs?: number }) {
+  const queue = createFairQueue({ maxWaiting: 1000, timeoutMs: 60_000, ...options });
   const running: { payer: string; end(): void }[] = [];
   const ask = (payer: string): Promise<void> =>
     queue.run(payer, async () => {
@@ -90,7 +90,7 @@ describe('a fair queue', () => {
   });
 
   it('refuses a request that waited too long, and does not run it later', async () => {
-    const { ask, now, endAll, settle } = controlledQueue({ size: 1, share: 1, patienceMs: 20 });
+    const { ask, now, endAll, settle } = controlledQueue({ size: 1, share: 1, timeoutMs: 20 });
     const first = ask('a');
     await expect(ask('b')).rejects.toThrow(Busy);
     await endAll();
@@ -100,7 +100,7 @@ describe('a fair queue', () => {
   });
 
   it('frees the slot of work that fails', async () => {
-    const queue = createFairQueue({ size: 1, share: 1, maxWaiting: 10, patienceMs: 60_000 });
+    const queue = createFairQueue({ size: 1, share: 1, maxWaiting: 10, timeoutMs: 60_000 });
     await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');
     await expect(queue.run('b', async () => 'served')).resolves.toBe('served');
   });

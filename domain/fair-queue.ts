@@ -20,7 +20,7 @@ export interface FairQueueOptions {
   /** How many of one payer wait at most. */
   maxWaiting: number;
   /** How long each waits at most, in milliseconds; default: as long as it takes. */
-  patienceMs?: number;
+  timeoutMs?: number;
 }
 
 interface Payer {
@@ -33,7 +33,7 @@ export function createFairQueue({
   size = Infinity,
   share,
   maxWaiting,
-  patienceMs,
+  timeoutMs,
 }: FairQueueOptions): FairQueue {
   /** Only those who run or wait, in the order of their turns. */
   const payers = new Map<string, Payer>();
@@ -75,9 +75,9 @@ export function createFairQueue({
       const giveUp = (): void => {
         payer.waiting.delete(start);
         if (payer.running === 0 && payer.waiting.size === 0) payers.delete(id);
-        reject(new Busy(`nothing came free within ${patienceMs} ms`));
+        reject(new Busy(`nothing came free within ${timeoutMs} ms`));
       };
-      const timer = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs);
+      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
       payer.waiting.add(start);
       startNext();
     });

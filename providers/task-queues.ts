@@ -10,7 +10,7 @@ export interface TaskQueues {
   unservedFor(carrier: string): Promise<string | null>;
 }
 
-const PATIENCE_MS = 1000;
+const TIMEOUT_MS = 1000;
 /** A worker polls again after a minute at the latest; Temporal lists it for five. */
 const POLLS_WITHIN_MS = 75_000;
 
@@ -35,7 +35,7 @@ export function createTaskQueues(connection: Client['connection'], namespace: st
         [carrierQueue(carrier), 'activity'],
       ] as const;
       try {
-        const polled = await connection.withDeadline(Date.now() + PATIENCE_MS, () =>
+        const polled = await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
           Promise.all(needed.map(([name, type]) => isPolled(name, type))),
         );
         return needed.find((_, index) => !polled[index])?.[0] ?? null;

@@ -19,7 +19,7 @@ The verdict is printed as JSON. Exit status: 0 done, 1 refused or not reachable,
 `;
 
 /** How long an operator waits for a workflow's verdict. */
-const PATIENCE_MS = 30_000;
+const VERDICT_TIMEOUT_MS = 30_000;
 
 async function run(args: string[], environment: Environment): Promise<unknown> {
   const { values, positionals } = parse(args);
@@ -56,7 +56,7 @@ async function inSession(
   try {
     await client.connection.ensureConnected();
     const session = { client, pools, namespace: temporal.namespace };
-    return await client.withDeadline(Date.now() + PATIENCE_MS, () => work(session));
+    return await client.withDeadline(Date.now() + VERDICT_TIMEOUT_MS, () => work(session));
   } finally {
     await Promise.all([pools.close(), client.connection.close()]);
   }

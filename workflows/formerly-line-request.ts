@@ -14,7 +14,7 @@ import {
   failLine,
   lookAtLineRequest,
   LOOK_EVERY,
-  PATIENCE_MS,
+  PROVISIONING_TIMEOUT_MS,
   provisioningAt,
   settleLineInvoices,
 } from './line-request-steps.ts';
@@ -35,7 +35,7 @@ export async function formerLineRequest(
     const { status, owes, carrier, isChanged } = await news.after(() => lookAtLineRequest(line));
     if (isChanged) news.tell('changed');
     if (status === 'provisioning') {
-      until ??= Date.now() + PATIENCE_MS;
+      until ??= Date.now() + PROVISIONING_TIMEOUT_MS;
       await provision(line, carrier, until);
       news.tell('done');
       continue;

@@ -21,7 +21,7 @@ export const { settleLineInvoices } = paid('Make, void or credit its invoices, a
 export const { addLineToAgencyInvoice } = paid("Put the line on the agency's next invoice");
 
 /** A carrier that does not give a healthy line within this, all steps together, has failed. */
-export const PATIENCE_MS = 30 * 60_000;
+export const PROVISIONING_TIMEOUT_MS = 30 * 60_000;
 
 /** How often a request that waits is looked at by itself; payments and cancels are told at once. */
 export const LOOK_EVERY = '6 hours';

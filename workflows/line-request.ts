@@ -15,7 +15,7 @@ import {
   addLineToAgencyInvoice,
   failLine,
   lookAtLineRequest,
-  PATIENCE_MS,
+  PROVISIONING_TIMEOUT_MS,
   provisioningAt,
   settleLineInvoices,
 } from './line-request-steps.ts';
@@ -97,7 +97,7 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
       request = await news.after(() => lookAtLineRequest(line));
     }
     if (request.status === 'provisioning') {
-      until ??= Date.now() + PATIENCE_MS;
+      until ??= Date.now() + PROVISIONING_TIMEOUT_MS;
       await provision(request.carrier, until);
       goesOn = !isLongEnough();
     } else {

@@ -34,18 +34,18 @@ export interface RateLimits {
 
 /** Connections for counting; whoever gets none within this time is refused for the moment. */
 const SIZE = 3;
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 export function createRateLimits(systemUrl: string, failuresPerMinute: number, logger: Logger): RateLimits {
   const pool = new pg.Pool({
     connectionString: systemUrl,
     max: SIZE,
-    connectionTimeoutMillis: PATIENCE_MS,
-    statement_timeout: PATIENCE_MS,
+    connectionTimeoutMillis: TIMEOUT_MS,
+    statement_timeout: TIMEOUT_MS,
   });
   pool.on('error', (error) => logger.warn({ error }, 'a rate limit connection was lost'));
   // Requests of one caller to one endpoint wait for the row that counts them.
-  const turns = createFairQueue({ size: SIZE, share: SIZE - 1, maxWaiting: 10_000, patienceMs: PATIENCE_MS });
+  const turns = createFairQueue({ size: SIZE, share: SIZE - 1, maxWaiting: 10_000, timeoutMs: TIMEOUT_MS });
   const limiters = new Map<string, RateLimiterPostgres>();
   const limiterOf = (routeId: string, { requests, seconds }: RateLimit): RateLimiterPostgres => {
     let limiter = limiters.get(routeId);
