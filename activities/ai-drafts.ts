@@ -31,8 +31,8 @@ interface Reply {
 
 type Needs = Pick<Dependencies, 'pools' | 'model' | 'logger' | 'links'>;
 
-/** Messages of the conversation that the model reads. */
-const THREAD = 20;
+/** The number of messages of the conversation that the model reads. */
+const THREAD_LENGTH = 20;
 
 export function createDraftActivities({ pools, model, logger, links }: Needs) {
   async function look({ workspaceId, replyId }: Reply): Promise<DraftRound> {
@@ -41,7 +41,7 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
   }
 
   return {
-    /** Drafts when it is time to, else says what the draft waits for. The model is called outside any transaction. */
+    /** Writes the draft if it is due. Calls the model outside of any transaction. @returns what the draft waits for. */
     async draftReply({ workspaceId, replyId }: Reply): Promise<DraftRound> {
       const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
         withTenant(pools, workspaceId, work);
@@ -59,10 +59,10 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
       return rest();
     },
 
-    /** What the draft waits for, without the model. */
+    /** @returns what the draft waits for, without calling the model. */
     lookAtDraft: (reply: Reply): Promise<DraftRound> => look(reply),
 
-    /** For an operator: as the API settles a draft. An update that is tried again finds its own decision. */
+    /** Resolves a draft for an operator, like the API. A retried update finds its own decision. */
     async decideDraft({
       workspaceId,
       replyId,
@@ -96,7 +96,7 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
   };
 }
 
-/** What is to be drafted now; null: nothing is. */
+/** The prompt of the draft that is due now; null if none is due. */
 async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<DraftPrompt | null> {
   const draft = await findDraft(db, replyId);
   if (draft?.status !== 'waiting' || draft.dueAt > now) return null;
@@ -108,12 +108,12 @@ async function promptOf(db: TenantDb, replyId: string, now: Date): Promise<Draft
 
 type DraftLook = Look & Pick<DraftRound, 'status' | 'approvalChannel'>;
 
-/** What the draft waits for. */
+/** Finds out what the draft waits for. */
 async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
   const draft = await findDraft(db, replyId);
   const at = { status: draft?.status ?? 'deleted', approvalChannel: draft?.approvalChannel ?? null };
   if (draft?.status === 'waiting')
-    return { ...at, nextAt: draft.dueAt, reason: 'the contact may go on writing' };
+    return { ...at, nextAt: draft.dueAt, reason: 'the contact may write more' };
   if (draft?.status === 'drafted')
     return { ...at, nextAt: null, reason: 'the draft waits to be approved, rejected or claimed' };
   return { ...at, nextAt: null, reason: endOf(draft), ended: true };
@@ -130,7 +130,7 @@ async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {
   const reply = await findReply(db, replyId);
   const leadId = reply?.leadId ?? null;
   const lead = leadId === null ? null : await findLead(db, leadId);
-  const thread = await listThread(db, address, { limit: THREAD, after: null });
+  const thread = await listThread(db, address, { limit: THREAD_LENGTH, after: null });
   const conversation = thread
     .filter(({ direction, status, autoReply, body }) =>
       direction === 'in'

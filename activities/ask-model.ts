@@ -3,13 +3,13 @@ import type { ModelUse } from '#db/commands/drafts/ai-drafts.ts';
 import type { DraftPrompt } from '#domain/draft-prompt.ts';
 import { type Model, ModelFailure, type TokenUse } from '#providers/models/model.ts';
 
-/** What a question to the model cost, and its answer or why there is none. */
+/** The token usage of a model call, and its output or the reason for its failure. */
 export interface Asked<T> {
   use: ModelUse;
   answer: T | { error: string };
 }
 
-/** Asks the model. A failure of it is an outcome; only a worker that stops leaves the question open. */
+/** Calls the model. Its failure is a result, not an error. @throws only when the worker stops. */
 export async function askModel<T extends object>(
   model: Model | null,
   prompt: DraftPrompt,
@@ -37,6 +37,6 @@ function read<T extends object>(schema: z.ZodType<T>, text: string): T | { error
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    return { error: 'the answer is not the JSON that was asked for' };
+    return { error: 'the output does not match the requested JSON schema' };
   }
 }

@@ -40,7 +40,7 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
   }
 
   return {
-    /** Checks the leads of a job that have not been, in their order; a round cut short goes on behind the last. */
+    /** Checks the remaining leads of a job, in order. The next round continues after the last one checked. */
     async checkLeads({ workspaceId, jobId }: { workspaceId: string; jobId: string }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
@@ -48,7 +48,7 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
         const job = await withTenant(pools, workspaceId, (db) => findJob(db, jobId));
         for (const leadId of job?.leadIds.slice(job.checked) ?? []) {
           if (canceled.aborted || Date.now() > end)
-            return { nextAt: new Date().toISOString(), reason: 'more leads are to be checked' };
+            return { nextAt: new Date().toISOString(), reason: 'there are more leads to check' };
           await checkLead({ id: workspaceId, timezone }, jobId, leadId);
         }
         const over = { nextAt: null, reason: 'all leads are checked', ended: true };

@@ -15,9 +15,9 @@ interface RequestedLine {
   lineId: string;
 }
 
-/** Longer than a step takes when all goes well; one more signal does no harm to a step that takes longer. */
+/** Longer than a step usually takes. An extra signal does no harm to a step that takes longer. */
 const STEP_MS = 60_000;
-/** The provider tells of every payment by itself: asking is for callbacks that were lost. */
+/** How often to read an open invoice, in case the provider's callback was lost. */
 const CHECK_EVERY_MS = 6 * 3_600_000;
 
 export function createBillingActivities({ pools, payments }: Dependencies) {
@@ -25,7 +25,7 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
     lineInvoices({ pools, payments }, workspaceId, lineId);
 
   return {
-    /** Reads what a line request needs now, and brings it up to date with the latest subscription. */
+    /** Reconciles a line request with the current subscription. @returns what it needs next. */
     async lookAtLineRequest(line: RequestedLine): Promise<LineRequestView> {
       const { workspaceId, lineId } = line;
       await invoicesOf(line).reconcile();
@@ -37,13 +37,13 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       return { ...view, ...(isChanged && { isChanged }) };
     },
 
-    /** Makes, voids and credits invoices as they are owed, and asks about the one that is waited for. */
+    /** Creates, voids and credits invoices as required, and reads the one that awaits payment. */
     async settleLineInvoices(line: RequestedLine): Promise<void> {
       await invoicesOf(line).settleAll();
       await invoicesOf(line).check();
     },
 
-    /** For an operator: asks the payment provider at once. */
+    /** Reads the open invoice from the payment provider at once, for an operator. */
     async checkLinePayment({
       workspaceId,
       lineId,
@@ -54,13 +54,13 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       if (!request) throw refusal('NOT_FOUND', 'There is no such request');
       const { provisioningStatus: before } = request;
       if (before !== 'awaiting_payment')
-        throw refusal('INVALID_STATE', `A request that is ${before} waits for no payment`);
+        throw refusal('INVALID_STATE', `A request that is ${before} does not await payment`);
       try {
         await invoicesOf(line).settleAll();
         await invoicesOf(line).check();
       } catch (error) {
         if (!(error instanceof PaymentsUnavailable)) throw error;
-        throw refusal('UNAVAILABLE', 'The payment provider does not answer');
+        throw refusal('UNAVAILABLE', 'The payment provider is unavailable');
       }
       return withTenant(pools, workspaceId, async (db) => {
         await record(db, order, 'line_request.payment_checked', { type: 'line_request', id: lineId });
@@ -82,7 +82,7 @@ function viewOf(request: StoredLineRequest | null): LineRequestView {
   return { status, owes, carrier };
 }
 
-/** When the sweep is to wake the workflow unless it has looked by itself: it may have been terminated at any step. */
+/** When the sweep wakes the workflow if it has not looked by then, because it may be terminated at any step. */
 function nextLook({ status, owes }: LineRequestView, now: Date): Decision {
   const within = (ms: number) => ({ nextAt: new Date(now.getTime() + ms) });
   if (owes || status === 'provisioning') return within(STEP_MS);

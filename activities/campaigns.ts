@@ -19,13 +19,13 @@ import { withHeartbeat } from './heartbeat.ts';
 import { record, refusal } from './order.ts';
 import { type Look, roundOf } from './round.ts';
 
-/** Leads entered in one transaction: sends of the campaign that settle meanwhile wait for it. */
+/** Leads entered in one transaction, for which sends of the campaign wait. */
 const BATCH = 500;
-/** Transactions of one activity: 5,000 leads enter in it. */
+/** Transactions of one activity, so that up to 5,000 leads enter. */
 const STEPS_PER_ROUND = 10;
-/** Rows of each table cleared away in one transaction. */
+/** Rows of each table cleared in one transaction. */
 const CLEAR_BATCH = 5000;
-/** How old the numbers may be that an operator sees. */
+/** The maximum age of the progress that operators see. */
 const LOOK_EVERY_MS = 5 * 60_000;
 
 interface OfCampaign {
@@ -39,7 +39,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
       advance(db, campaignId, enters, new Date()),
     );
 
-  /** Some batches, as long as there is something of the kind to do. */
+  /** Processes batches while `isLeft` says so, up to the limit of a round. */
   async function steps(
     campaign: OfCampaign,
     isLeft: (look: CampaignLook) => boolean,
@@ -70,19 +70,19 @@ export function createCampaignActivities({ pools }: Dependencies) {
   }
 
   return {
-    /** Enters the next leads of the list; when all have entered, sees how far the campaign is. */
+    /** Enters the next leads of the list. When all have entered, checks the campaign's progress. */
     enterLeads: (campaign: OfCampaign): Promise<CampaignRound> =>
       steps(campaign, ({ toEnter }) => toEnter ?? false),
 
-    /** Clears away what an archived or deleted campaign has left behind. */
+    /** Clears the data of an archived or deleted campaign. */
     clearCampaign: (campaign: OfCampaign): Promise<CampaignRound> =>
       steps(campaign, ({ toClear }) => toClear ?? false),
 
-    /** Sees how far the campaign is, and completes it when every lead is through. */
+    /** Checks the campaign's progress, and completes it when every lead has finished or stopped. */
     lookAtCampaign: async (campaign: OfCampaign): Promise<CampaignRound> =>
       campaignRound(await step(campaign, false)),
 
-    /** For runs that began before these were three. */
+    /** For older runs, which use one activity instead of the three above. */
     async runCampaign(campaign: OfCampaign): Promise<Round> {
       return steps(campaign, ({ toEnter, toClear }) => toEnter ?? toClear ?? false);
     },
@@ -93,7 +93,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
   };
 }
 
-/** What operators can make of a campaign. */
+/** The resulting status of each order, and its audit action. */
 const RESULTS = {
   pause: { to: 'paused', as: 'campaign.paused' },
   resume: { to: 'active', as: 'campaign.resumed' },
@@ -111,14 +111,14 @@ const campaignRound = ({ status, toEnter, toClear, progress, ...look }: Campaign
 });
 
 /**
- * One transaction under the campaign's lock: a batch of leads, or where the campaign stands.
- * @param enters false: nobody enters, and nothing is cleared away.
+ * Enters or clears one batch, or checks the progress, under the campaign's lock.
+ * @param enters false: only look, without entering or clearing anything.
  */
 async function advance(db: TenantDb, campaignId: string, enters: boolean, now: Date): Promise<CampaignLook> {
   const campaign = await lockCampaign(db, campaignId);
   const status = campaign?.status ?? 'archived';
   const at = { status, progress: null };
-  const more = { ...at, nextAt: now, reason: 'more is to be done' };
+  const more = { ...at, nextAt: now, reason: 'the campaign has more to do' };
   if (status === 'archived') {
     if (!enters || !(await clearCampaign(db, campaignId, CLEAR_BATCH))) return { ...more, toClear: true };
     return { ...at, nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
@@ -144,14 +144,14 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
   if (progress.running > 0) {
     await notifyProgress(db, campaignId, now);
     const nextAt = new Date(now.getTime() + LOOK_EVERY_MS);
-    return { status, progress, nextAt, reason: told(progress) };
+    return { status, progress, nextAt, reason: progressText(progress) };
   }
   if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
   await completeCampaign(db, campaignId);
   await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
-  const reason = `the campaign is completed: ${told(progress)}`;
+  const reason = `the campaign is completed: ${progressText(progress)}`;
   return { status: 'completed', progress, nextAt: null, reason, ended: true };
 }
 
-const told = ({ running, finished, stopped }: CampaignProgress): string =>
+const progressText = ({ running, finished, stopped }: CampaignProgress): string =>
   `${running} leads under way, ${finished} finished, ${stopped} stopped`;

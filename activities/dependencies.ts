@@ -15,7 +15,7 @@ import type { Storage } from '#providers/storage/storage.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { WebhookDeliverer } from './webhook-deliverer.ts';
 
-/** What a worker gives to its activities. */
+/** The services that a worker passes to its activities. */
 export interface Dependencies {
   pools: Pools;
   carriers: CarrierRegistry;
@@ -37,8 +37,8 @@ export interface Dependencies {
   waker: Waker;
   temporal: Client;
   logger: Logger;
-  /** Where carriers report to, e.g. `https://api.example.com`. */
+  /** The base of the callback URLs, for example `https://api.example.com`. */
   publicUrl: string;
-  /** How often inboxes are looked into that report nothing by themselves. */
+  /** How often to poll inboxes without callbacks. */
   inboxPollSeconds: number;
 }

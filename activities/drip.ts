@@ -10,15 +10,15 @@ import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';
 
 const BATCH = 500;
-/** Drips keep coming in a burst: looking again for a moment is cheaper than being signalled for each. */
+/** Drips come in bursts: polling for a moment is cheaper than a signal for each. */
 const LINGER_MS = 3000;
 const POLL_MS = 250;
-/** Slots are taken in turns: a workspace with more to do than this comes again behind the others. */
+/** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
 
 export function createDrainActivities({ pools, logger }: Dependencies) {
   return {
-    /** Turns the buffered drips of a workspace into scheduled messages, until none is left. */
+    /** Turns the buffered drips of a workspace into scheduled messages until none are left. */
     async drainDrips({ workspaceId }: { workspaceId: string }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
@@ -29,7 +29,7 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
             return { taken: drips.length, refused: await acceptDrips(db, drips, new Date()) };
           });
           for (const { messageId, reason } of refused)
-            logger.error({ workspaceId, messageId, reason }, 'a drip could not become a message');
+            logger.error({ workspaceId, messageId, reason }, 'a drip became a failed message');
           if (taken > 0) idleSince = Date.now();
           else if (Date.now() - idleSince < LINGER_MS) await pause(POLL_MS);
           else {

@@ -11,18 +11,18 @@ import { storageKey } from '#providers/storage/storage.ts';
 import type { Dependencies } from './dependencies.ts';
 import { ownFile } from './outbound-files.ts';
 
-/** Looked at at once. */
+/** Uploads examined at once. */
 const BATCH = 500;
 const AT_ONCE = 8;
 
 /**
- * Deletes the uploads that are past their time (`uploadKeptUntil`), but none that something still needs, until none is
- * left or `goesOn` says no. The bytes go first: what a crash leaves behind is a row, and that is found again.
- * @returns the number of uploads deleted.
+ * Deletes expired uploads (`uploadKeptUntil`) that nothing needs any more, until none are left or `mayContinue` returns false.
+ * Deletes files before rows, so that a crash leaves a row, which is found again.
+ * @returns the number of deleted uploads.
  */
 export async function deleteEndedUploads(
   { pools, storage, links, logger }: Pick<Dependencies, 'pools' | 'storage' | 'links' | 'logger'>,
-  goesOn: () => boolean,
+  mayContinue: () => boolean,
 ): Promise<number> {
   const db = systemDb(pools);
   const limit = pLimit(AT_ONCE);
@@ -38,7 +38,7 @@ export async function deleteEndedUploads(
     }
   }
 
-  /** Those that something needs are looked at again tomorrow. */
+  /** Uploads that are still needed are examined again tomorrow. */
   async function deleteUnneeded(workspaceId: string, uploads: readonly EndedUpload[]): Promise<number> {
     const needed = await neededLinks(db, workspaceId);
     const neededIds = new Set(needed.map((link) => ownFile(link, workspaceId, links)));
@@ -59,7 +59,7 @@ export async function deleteEndedUploads(
   }
 
   let count = 0;
-  for (let looked = BATCH; looked === BATCH && goesOn();) {
+  for (let looked = BATCH; looked === BATCH && mayContinue();) {
     const ended = await endedUploads(db, BATCH);
     looked = ended.length;
     for (const [workspaceId, uploads] of Map.groupBy(ended, (upload) => upload.workspaceId))

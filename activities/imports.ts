@@ -80,7 +80,7 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
         if (row?.status !== 'running') return { nextAt: null, reason: 'the import is over', ended: true };
         const result = await saveRows(workspaceId, row, canceled);
         if (result === 'more')
-          return { nextAt: new Date().toISOString(), reason: 'more rows are to be saved' };
+          return { nextAt: new Date().toISOString(), reason: 'there are more rows to save' };
         await decide(pools, workspaceId, leadImportId(importId), async (db) => {
           await finishImport(db, importId, result.error);
           return { nextAt: null, ended: true };

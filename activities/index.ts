@@ -20,7 +20,7 @@ import { createSendActivities } from './send.ts';
 import { createSweepActivities } from './sweep.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
-/** Every activity, by the thing it touches; workers register them, workflows know them by type only. */
+/** All activities. Workers register them; workflows import only their type. */
 export function createActivities(dependencies: Dependencies) {
   return {
     ...createSendActivities(dependencies),

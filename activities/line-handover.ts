@@ -10,19 +10,19 @@ import { isDue, type Look, roundOf } from './round.ts';
 
 const ROUND_MS = 60_000;
 
-const DONE: Look = { nextAt: null, reason: 'other lines have all that they can carry', ended: true };
-const more = (): Look => ({ nextAt: new Date(), reason: 'more is to be handed over' });
+const DONE: Look = { nextAt: null, reason: 'other lines have all messages that they can send', ended: true };
+const more = (): Look => ({ nextAt: new Date(), reason: 'there are more messages to hand over' });
 
 export function createLineHandoverActivities({ pools }: Dependencies) {
   return {
     /**
-     * Gives what waits at a line to other lines, a transaction for each chunk. Whether it has left or only stopped
-     * sending is asked each time: it may have come back, and goes on with the rest itself.
-     * @param input.subjectId the line; `none` for messages that no line could carry.
+     * Assigns the unsent messages of a line to other lines, in one transaction per chunk. Each chunk checks again whether
+     * the line has left its workspace or only stopped sending, because a line that came back sends the rest itself.
+     * @param input.subjectId the line; `none` for messages that no line could send.
      */
     async handOver({ workspaceId, subjectId }: WakeInput): Promise<Round> {
       const lineId = subjectId === 'none' ? null : subjectId;
-      /** How far a queue is offered to other lines, which may not be able to carry all of it. */
+      /** The position in the queue. Messages before it that are left are those that no other line can send. */
       let offered: Place | null = null;
 
       async function look(db: TenantDb): Promise<Look> {

@@ -8,10 +8,10 @@ import { mailSeal } from '#providers/mail/seal.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-/** A line is probed this often; one that failed, at every turn of the schedule. */
+/** How often a line is probed. A line whose probe failed is probed at every turn of the schedule. */
 const PROBE_EVERY_SECONDS = 55;
 const AT_ONCE = 20;
-/** Lines of one workspace whose carrier does not answer leave room for those of others. */
+/** A limit per workspace, so that lines whose carrier hangs leave room for others. */
 const AT_ONCE_PER_WORKSPACE = 5;
 const ROUND_MS = 45_000;
 const LINES_PER_TURN = 5000;
@@ -32,20 +32,19 @@ export function createLineHealthActivities(dependencies: Dependencies) {
       },
     );
     if (probed?.wentDown || probed?.recovered)
-      logger.warn({ lineId: id, status: probed.status }, 'a line changed its health');
+      logger.warn({ lineId: id, status: probed.status }, 'the health of a line changed');
   }
 
   return {
-    /** Which carriers have lines to be probed. */
+    /** The carriers that have lines to probe. */
     async carriersToProbe(): Promise<string[]> {
       return carriersToProbe(systemDb(pools), PROBE_EVERY_SECONDS);
     },
 
     /**
-     * Probes active lines of a carrier, those first whose last probe is the longest ago; what is left after a round
-     * comes first in the next.
-     * @param input.carrier undefined: of all carriers.
-     * @returns how many.
+     * Probes active lines of a carrier, the longest unprobed first. The next round starts with those that are left.
+     * @param input.carrier undefined: lines of all carriers.
+     * @returns the number of probed lines.
      */
     async probeLines({ carrier }: { carrier?: string } = {}): Promise<number> {
       return withHeartbeat(async (canceled) => {
@@ -59,7 +58,7 @@ export function createLineHealthActivities(dependencies: Dependencies) {
         const atOnce = pLimit(AT_ONCE);
         const tryOne = async (line: { workspaceId: string; id: string }): Promise<void> => {
           if (canceled.aborted || Date.now() > end) return;
-          await probe(line).catch((error: unknown) => logger.error({ error }, 'a probe could not be made'));
+          await probe(line).catch((error: unknown) => logger.error({ error }, 'a probe failed unexpectedly'));
           probed += 1;
         };
         await Promise.all(

@@ -15,7 +15,7 @@ export interface LineAtCarrier {
   carrier: string;
 }
 
-/** @returns null when the line was deleted. */
+/** The workspace and carrier of a line. @returns null if the line was deleted. */
 export async function findHome(pools: Pools, lineId: string): Promise<LineHome | null> {
   const home = await findLineOwner(systemDb(pools), lineId);
   return home && { ...home, carrier: carrierOf(home) };
@@ -25,8 +25,9 @@ const carrierOf = ({ carrier }: { carrier: string }): string | null =>
   carrier === NO_CARRIER ? null : carrier;
 
 /**
- * A round about a line, on the task queue of its carrier: one on any other says where the line is now.
- * @param options.endsUnconnected the workflow has nothing to wait for while the line is at no carrier.
+ * Runs a round of work for a line on the task queue of its carrier. On any other task queue, only returns where the line
+ * is now.
+ * @param options.endsUnconnected whether the workflow ends while the line is not connected to a carrier.
  */
 export async function lineRound(
   pools: Pools,
@@ -35,7 +36,7 @@ export async function lineRound(
   work: (line: LineAtCarrier) => Promise<LineRound>,
   { endsUnconnected }: { endsUnconnected: boolean },
 ): Promise<LineRound> {
-  /** Decided in one look: a line that is moved or connected meanwhile is looked at again at once. */
+  /** Decides in one look, so that a line that moves or connects in the meantime is looked at again at once. */
   async function rest(at: LineHome | null, reason: string, ended: boolean): Promise<Round> {
     const look = await decide(pools, at?.workspaceId ?? workspaceId, workflowId, async (db) => {
       const line = await findLine(db, lineId);
@@ -51,7 +52,7 @@ export async function lineRound(
   if (!home) return rest(null, 'the line was deleted', true);
   const { carrier } = home;
   if (activityInfo().taskQueue !== lineQueue(carrier))
-    return { nextAt: new Date().toISOString(), reason: 'the line is at another carrier now', home };
+    return { nextAt: new Date().toISOString(), reason: 'the line has moved to another carrier', home };
   const round =
     carrier === null
       ? await rest(home, 'the line is not connected to a carrier', endsUnconnected)

@@ -16,7 +16,7 @@ const ROUND_MS = 60_000;
 export function createLineInboxActivities(dependencies: Dependencies) {
   const { pools, links, logger, inboxPollSeconds } = dependencies;
 
-  /** @returns whether there is more to read; null if the line has no inbox. */
+  /** Reads one batch. @returns whether there is more to read; null if the line has no inbox. */
   async function readBatch(workspaceId: string, lineId: string): Promise<boolean | null> {
     const { line, position } = await withTenant(pools, workspaceId, async (db) => ({
       line: await findLine(db, lineId),
@@ -52,19 +52,19 @@ export function createLineInboxActivities(dependencies: Dependencies) {
     return withHeartbeat(async (canceled) => {
       const end = Date.now() + ROUND_MS;
       const nextAt = new Date(Date.now() + inboxPollSeconds * 1000);
-      // Before the settings are read: who changes them from here on lowers it again.
+      // Set before the settings are read, so that a later change of them brings it forward again.
       await decide(pools, workspaceId, reader, async () => ({ nextAt }));
       let reason = 'the inbox is read again then';
       try {
         let more: boolean | null = true;
         while (more && !canceled.aborted && Date.now() < end) more = await readBatch(workspaceId, lineId);
-        if (more) return { nextAt: new Date().toISOString(), reason: 'there is more in the inbox' };
+        if (more) return { nextAt: new Date().toISOString(), reason: 'there are more messages in the inbox' };
         if (more === null) {
-          const over = { nextAt: null, reason: 'the line has no inbox to be read', ended: true };
+          const over = { nextAt: null, reason: 'the line has no inbox', ended: true };
           return roundOf(await decide(pools, workspaceId, reader, async () => over));
         }
       } catch (error) {
-        // The text of the error is the server's, and may name people.
+        // The error text comes from the server and may contain personal data.
         logger.warn({ lineId, code: codeOf(error) }, 'an inbox could not be read');
         reason = 'the inbox could not be read, and is tried again then';
       }

@@ -25,7 +25,7 @@ interface RequestedLine {
   lineId: string;
 }
 
-/** Brings a line to life at its carrier. Each step may be begun again: it finds what it did before. */
+/** The steps that provision a line at its carrier. Each is idempotent. */
 export function createLineRequestActivities({ pools, carriers, secrets, publicUrl }: Dependencies) {
   const tenant = <T>({ workspaceId }: RequestedLine, work: (db: TenantDb) => Promise<T>): Promise<T> =>
     withTenant(pools, workspaceId, work);
@@ -38,20 +38,20 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
     return { request, ...lineCarrier({ carriers, secrets }, request) };
   }
 
-  /** What the carrier says stays out of the history: `failLine` finds it in the database. */
+  /** Stores the carrier's reason for `failLine` in the database, to keep it out of the workflow history. */
   async function refusedBy(line: RequestedLine, reason: string): Promise<ApplicationFailure> {
     await tenant(line, (db) => recordFailureReason(db, line.lineId, reason));
     return refused('the carrier refuses the line');
   }
 
   return {
-    /** Has the carrier allocate the line's phone number or email address. */
+    /** Allocates the line's phone number or email address at the carrier. */
     async allocateLine(line: RequestedLine): Promise<void> {
       const request = await tenant(line, (db) => findLineRequest(db, line.lineId));
       if (request?.provisioningStatus !== 'provisioning') throw refused('the line is not being provisioned');
       if (request.phone !== null || request.email !== null) return;
       const carrier = carriers.get(request.carrier);
-      if (!carrier.provisioning) throw await refusedBy(line, 'the carrier provisions no lines');
+      if (!carrier.provisioning) throw await refusedBy(line, 'the carrier does not provision lines');
       try {
         const { address, config } = await carrier.provisioning.allocate({
           lineId: line.lineId,
@@ -77,13 +77,13 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
       await carrier.configureInbound?.(config, line.lineId, callbackAddress(publicUrl, carrier, line.lineId));
     },
 
-    /** Fails until the line can send. */
+    /** @throws while the line cannot send. */
     async probeNewLine(line: RequestedLine): Promise<void> {
       const { carrier, config } = await load(line);
       await carrier.probe(config, line.lineId);
     },
 
-    /** The line may send from now on, warming up, and takes the messages that no line could carry. */
+    /** Activates the line, starts its warm-up, and assigns it messages that no line could send. */
     async activateLine(line: RequestedLine): Promise<void> {
       await tenant(line, async (db) => {
         const change = await changeLineRequest(db, line.lineId, { type: 'activated' });
@@ -93,12 +93,12 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
       });
     },
 
-    /** The request has failed: what was paid for the line is owed back from now on. */
+    /** Fails the request; a payment for the line becomes due for credit. */
     async failLine(line: RequestedLine): Promise<void> {
-      await tenant(line, (db) => fail(db, line.lineId, NOT_IN_TIME));
+      await tenant(line, (db) => fail(db, line.lineId, TIMED_OUT));
     },
 
-    /** As `failLine`, when an operator wants it. */
+    /** Like `failLine`, for an operator. */
     async giveUpLine({ workspaceId, lineId, ...order }: RequestedLine & Order): Promise<RequestVerdict> {
       return tenant({ workspaceId, lineId }, async (db) => {
         const change = await fail(db, lineId, GIVEN_UP);
@@ -114,7 +114,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
   };
 }
 
-/** @param otherwise why, unless the carrier has said why. */
+/** @param otherwise the reason, if the carrier gave none. */
 async function fail(db: TenantDb, lineId: string, otherwise: string): Promise<Change | null> {
   const reason = (await findLineRequest(db, lineId))?.failureReason ?? otherwise;
   const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
@@ -122,7 +122,7 @@ async function fail(db: TenantDb, lineId: string, otherwise: string): Promise<Ch
   return change;
 }
 
-const NOT_IN_TIME = 'the carrier gave no healthy line in time';
+const TIMED_OUT = 'the carrier did not provide a working line in time';
 const GIVEN_UP = 'given up by the service';
 
 const contextOf = ({ workspaceId, lineId }: RequestedLine): string =>

@@ -10,7 +10,7 @@ const ROUND_MS = 60_000;
 
 export function createListDeletionActivities({ pools }: Dependencies) {
   return {
-    /** Deletes what a list held that its workspace has deleted, a transaction for each chunk of it. */
+    /** Deletes the leads of a deleted list, in one transaction per chunk. */
     async clearList({ workspaceId, listId }: { workspaceId: string; listId: string }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
@@ -18,11 +18,11 @@ export function createListDeletionActivities({ pools }: Dependencies) {
           const look = await decide(pools, workspaceId, listDeletionId(listId), async (db) =>
             (await deleteChunk(db, listId, new Date()))
               ? { nextAt: null, reason: 'the list is deleted', ended: true }
-              : { nextAt: new Date(), reason: 'more is to be deleted' },
+              : { nextAt: new Date(), reason: 'there are more leads to delete' },
           );
           if (!isDue(look)) return roundOf(look);
         }
-        return { nextAt: new Date().toISOString(), reason: 'more is to be deleted' };
+        return { nextAt: new Date().toISOString(), reason: 'there are more leads to delete' };
       });
     },
   };

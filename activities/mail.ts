@@ -23,9 +23,9 @@ import { isDue, type Look, roundOf } from './round.ts';
 const ROUND_MS = 60_000;
 const FIRST_RETRY_MS = 5000;
 const LONGEST_RETRY_MS = 15 * 60_000;
-/** Longer than a mail server can take over one email: a claim this old is of a worker that died. */
+/** Longer than any delivery to a mail server. An older claim belongs to a worker that died. */
 const CLAIM_MS = 5 * 60_000;
-/** Later than this an email is news from the past. */
+/** An email older than this is no longer of use. */
 const GIVE_UP_MS = 3 * 86_400_000;
 /** Emails wait while no mail server is configured. */
 const NO_SERVER_MS = 10 * 60_000;
@@ -44,12 +44,12 @@ export function createMailActivities({
       const data: unknown = JSON.parse(mailSeal(secrets, ownerId).open(dataSealed, id));
       return await server.send({ id, to: recipient, ...TEMPLATES[template](data) });
     } catch (error) {
-      logger.error({ ownerId, mailId: id, error }, 'an email cannot be written');
-      return { kind: 'refused', reason: 'it cannot be written', code: 'UNWRITABLE' };
+      logger.error({ ownerId, mailId: id, error }, 'an email cannot be rendered');
+      return { kind: 'refused', reason: 'it cannot be rendered', code: 'UNWRITABLE' };
     }
   }
 
-  /** Each is claimed before it is sent, so that two rounds at once send none twice. @returns whether one was due. */
+  /** Claims and sends the next email, so that two concurrent rounds do not send it twice. @returns whether one was due. */
   async function sendNext(server: Mailer, { ownerId, transact }: Sender): Promise<boolean> {
     const start = new Date();
     const mail = await transact((outbox) => claimMail(outbox, start, new Date(start.getTime() + CLAIM_MS)));
@@ -57,19 +57,19 @@ export function createMailActivities({
     const outcome = await deliver(server, ownerId, mail);
     if (outcome.kind !== 'sent') {
       const { kind, code } = outcome;
-      logger.warn({ ownerId, mailId: mail.id, kind, code }, 'an email was not taken');
+      logger.warn({ ownerId, mailId: mail.id, kind, code }, 'the mail server did not accept an email');
     }
     const now = new Date();
     await transact((outbox) => finishMail(outbox, mail.id, resultOf(mail, outcome, now), now));
     return true;
   }
 
-  /** Sends what is due of one outbox, for a minute. */
+  /** Sends the due emails of one outbox, for up to a minute. */
   const sendDue = (server: Mailer, sender: Sender): Promise<Round> =>
     withHeartbeat(async (canceled) => {
       const end = Date.now() + ROUND_MS;
       while (Date.now() < end && !canceled.aborted) {
-        // The connections are shared: an email waits for one before it is claimed, behind those of other senders.
+        // Connections are shared: an email waits for one before it is claimed, behind those of other senders.
         if (await connections(sendNext, server, sender)) continue;
         const look = await sender.look();
         if (!isDue(look)) return roundOf(look);
@@ -79,8 +79,8 @@ export function createMailActivities({
 
   return {
     /**
-     * Sends the emails of a workspace that are due. One that was sent and not yet noted when a worker died goes out
-     * again under the same Message-ID.
+     * Sends the due emails of a workspace. If a worker dies before it records a sent email, the email is sent again with
+     * the same Message-ID.
      */
     async sendMails({ workspaceId }: { workspaceId: string }): Promise<Round> {
       const id = mailSenderId(workspaceId);
@@ -92,7 +92,7 @@ export function createMailActivities({
       });
     },
 
-    /** As `sendMails`, for an agency. */
+    /** Like `sendMails`, for an agency. */
     async sendAgencyMails({ agencyId }: { agencyId: string }): Promise<Round> {
       if (mailer === null) return roundOf(waitForServer());
       const transact: Sender['transact'] = (work) =>
@@ -106,7 +106,7 @@ export function createMailActivities({
   };
 }
 
-/** Whose emails are sent. */
+/** The workspace or agency whose emails are sent. */
 interface Sender {
   ownerId: string;
   transact<T>(work: (outbox: Outbox) => Promise<T>): Promise<T>;
@@ -114,7 +114,7 @@ interface Sender {
   look(): Promise<Look>;
 }
 
-/** What becomes of an email after an attempt. */
+/** The state of an email after an attempt. */
 export function resultOf({ attemptCount, createdAt }: MailRow, outcome: MailOutcome, now: Date): MailResult {
   if (outcome.kind === 'sent') return { status: 'sent' };
   const tooOld = now.getTime() - createdAt.getTime() > GIVE_UP_MS;

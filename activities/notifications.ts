@@ -37,7 +37,7 @@ type Contact = z.input<typeof MailData.replyAlert>['contacts'][number];
 export function createNotificationActivities({ pools, secrets, signer, publicUrl }: Needs) {
   const links = createTurnOffLinks(publicUrl, signer);
 
-  /** What one transaction writes its emails with. */
+  /** What a transaction needs to write its emails. */
   function writer(db: TenantDb, seal: Pick<MailSeal, 'seal'>, now: Date) {
     const { workspaceId } = db;
     const turnOffLink = ({ userId }: Recipient, kind: NotificationKind): string =>
@@ -66,7 +66,7 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
     }
   }
 
-  /** One email for each, but the campaigns under way share one. */
+  /** Writes one email per notice; active campaigns share one. */
   async function writeNotices(
     db: TenantDb,
     mails: Writer,
@@ -82,7 +82,7 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
     await writeNotice(db, mails, 'campaign', await campaignDigest(db, underWay, now));
   }
 
-  /** One email for each contact and recipient; as a digest, one for each recipient. */
+  /** Writes one email per contact and recipient; as a digest, one per recipient. */
   async function writeReplies(
     db: TenantDb,
     { queue, turnOffLink }: Writer,
@@ -98,16 +98,16 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
     const { name: workspaceName, timezone } = await workspaceProfile(db);
     const recipientsOf = await notificationRecipients(db, 'reply');
     const digest = mode === 'daily_digest';
-    const told = new Map<string, { person: Recipient; contacts: Contact[] }>();
+    const mails = new Map<string, { person: Recipient; contacts: Contact[] }>();
     for (const alert of await replyAlerts(db, wanted)) {
       for (const person of recipientsOf(alert.contactOwnerEmail)) {
         const key = digest ? person.userId : `${person.userId} ${alert.address}`;
-        const mail = told.get(key) ?? { person, contacts: [] };
+        const mail = mails.get(key) ?? { person, contacts: [] };
         mail.contacts.push(contactOf(alert, publicUrl, timezone));
-        told.set(key, mail);
+        mails.set(key, mail);
       }
     }
-    for (const { person, contacts } of told.values()) {
+    for (const { person, contacts } of mails.values()) {
       const more = Math.max(0, contacts.length - CONTACTS);
       const link = turnOffLink(person, 'reply');
       const data = { workspaceName, digest, contacts: contacts.slice(0, CONTACTS), more, turnOffLink: link };
@@ -116,8 +116,8 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
   }
 
   /**
-   * One transaction: what is due leaves the outbox, and its emails enter that of the mail sender.
-   * @returns how much was due.
+   * Moves a batch of due notifications to the outbox of the mail sender, as emails, in one transaction.
+   * @returns the size of the batch.
    */
   async function writeDue(db: TenantDb, now: Date): Promise<number> {
     const due = await takeDue(db, now, BATCH);
@@ -134,7 +134,7 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
   }
 
   return {
-    /** Writes the notification emails of a workspace that are due; each is written once, whatever crashes. */
+    /** Writes the due notification emails of a workspace, each exactly once. */
     async writeNotifications({ workspaceId }: { workspaceId: string }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
@@ -144,7 +144,7 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
           const look = await decide(pools, workspaceId, notifierId(workspaceId), lookAtNotifications);
           if (!isDue(look)) return roundOf(look);
         }
-        return { nextAt: new Date().toISOString(), reason: 'more is to be told' };
+        return { nextAt: new Date().toISOString(), reason: 'there are more notifications to write' };
       });
     },
   };
@@ -164,5 +164,5 @@ function contactOf({ address, name, replies }: ReplyAlert, publicUrl: string, zo
 
 async function lookAtNotifications(db: TenantDb): Promise<Look> {
   const nextAt = await nextNotificationAt(db);
-  return { nextAt, reason: nextAt === null ? 'everything is told' : 'replies are being gathered' };
+  return { nextAt, reason: nextAt === null ? 'every notification is written' : 'replies are being gathered' };
 }

@@ -15,8 +15,8 @@ export type Files =
   | { kind: 'transient'; reason: 'voice_note_not_ready' };
 
 /**
- * The files of a message as a carrier fetches them. Their links were found valid when the message was taken in, and
- * may have expired since: the carrier gets new ones.
+ * The files of a message, with new links for the carrier. The links in the message were verified when it was accepted and
+ * may have expired.
  */
 export async function outboundFiles(
   db: TenantDb,
@@ -55,7 +55,7 @@ export async function outboundFiles(
   return { kind: 'files', attachments };
 }
 
-/** The attachment that one of the workspace's own links names. */
+/** The id of the attachment that a link names; null unless it is an upload of this workspace. */
 export function ownFile(url: string, workspaceId: string, links: LinkReader): string | null {
   const file = links.openUnverified(url);
   return file?.workspaceId === workspaceId ? file.attachmentId : null;

@@ -26,12 +26,12 @@ import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';
 
-/** Questions to the model under way at once, for one campaign. */
+/** Concurrent model calls for one campaign. */
 const CONCURRENCY = 16;
 const BATCH = 64;
-/** A round ends after this, however much is left: an activity that goes on for ever tells the operator nothing. */
+/** The length of a round. Short rounds let operators see progress. */
 const ROUND_MS = 45_000;
-/** Messages that fall due one by one are collected for so long, which is half of what they are written ahead. */
+/** How long to collect messages that fall due one by one: half of the time by which they are written ahead. */
 const COLLECT_MS = 5 * 60_000;
 
 interface Work extends Look {
@@ -46,7 +46,7 @@ export function createPersonalizationActivities({
   logger,
 }: Pick<Dependencies, 'pools' | 'model' | 'logger'>) {
   return {
-    /** Has the model write what is due of a campaign, apart from its lines: only these messages wait for it. */
+    /** Has the model write the due messages of a campaign. Only these messages wait for it, not the lines. */
     async writeMessages({
       workspaceId,
       campaignId,
@@ -76,7 +76,7 @@ export function createPersonalizationActivities({
       ): Promise<Asked<{ text: string }>> {
         const known = lead && presentLead(lead);
         const text = rendered(body, known);
-        // Without words, or with a template that cannot be rendered: for its line to send, or to fail.
+        // An empty message, or a template that cannot be rendered, is left to the line to send or to fail.
         if (text === null || text.trim() === '')
           return { use: NO_USE, answer: { error: 'the message has no text to write anew' } };
         const prompt = personalizationPrompt(instructions, text, known);
@@ -100,7 +100,7 @@ export function createPersonalizationActivities({
             ),
           );
         }
-        return { nextAt: new Date().toISOString(), reason: 'more is to be written' };
+        return { nextAt: new Date().toISOString(), reason: 'there are more messages to write' };
       });
     },
   };
@@ -108,7 +108,7 @@ export function createPersonalizationActivities({
 
 const NO_USE = { model: 'none', promptTokens: null, completionTokens: null };
 
-/** What is to be written now, or what there is to wait for. */
+/** The messages to write now, or what the campaign waits for. */
 async function look(db: TenantDb, campaignId: string, now: Date): Promise<Work> {
   const rest = { instructions: '', messages: [], leads: new Map() };
   const campaign = await findCampaign(db, campaignId);
@@ -123,16 +123,21 @@ async function look(db: TenantDb, campaignId: string, now: Date): Promise<Work> 
       db,
       messages.flatMap(({ leadId }) => leadId ?? []),
     );
-    // The round goes on after these; one that dies is found by the sweep.
-    return { instructions, messages, leads, nextAt: now, reason: 'more is to be written' };
+    // The round continues after these. If it dies, the sweep finds the campaign.
+    return { instructions, messages, leads, nextAt: now, reason: 'there are more messages to write' };
   }
-  const told = tell(await personalizationProgress(db, campaignId));
+  const progress = progressText(await personalizationProgress(db, campaignId));
   const next = await nextPersonalization(db, campaignId);
-  if (next === null) return { ...rest, nextAt: null, reason: `nothing waits: ${told}`, ended: true };
-  return { ...rest, nextAt: new Date(Math.max(next.getTime(), now.getTime() + COLLECT_MS)), reason: told };
+  if (next === null)
+    return { ...rest, nextAt: null, reason: `no message is waiting: ${progress}`, ended: true };
+  return {
+    ...rest,
+    nextAt: new Date(Math.max(next.getTime(), now.getTime() + COLLECT_MS)),
+    reason: progress,
+  };
 }
 
-function tell({ written, failed, lastError }: PersonalizationProgress): string {
+function progressText({ written, failed, lastError }: PersonalizationProgress): string {
   const why = lastError === null ? '' : ` (${lastError})`;
   return `${written} messages written, ${failed} left as their template says${why}`;
 }

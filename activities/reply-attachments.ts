@@ -20,20 +20,20 @@ import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';
 
-/** Slots are taken in turns: a workspace with more to do than this comes again behind the others. */
+/** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
 /** Files fetched at once for a workspace. */
 const BATCH = 8;
 const FETCH_TIMEOUT_MS = 30_000;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
-/** A reply does not wait longer for the slowest file of a batch to be announced. */
+/** The longest time that the event of a reply waits for the slowest file of a batch. */
 const MAX_WAIT_MS = 5000;
-/** Over about half an hour. */
+/** The retries take about half an hour. */
 const MAX_TRIES = 9;
 const FIRST_RETRY_MS = 4000;
 const LONGEST_RETRY_MS = 10 * 60_000;
 
-/** The workspace may store no more: the file is skipped, and its message is not. */
+/** The storage quota is used up: the file is skipped, but not its message. */
 class NoRoom extends Error {}
 
 export function createReplyAttachmentActivities({
@@ -45,7 +45,7 @@ export function createReplyAttachmentActivities({
   links,
   logger,
 }: Dependencies) {
-  /** @throws NoRoom in a transaction that would store, or has stored, more than the workspace may. */
+  /** @throws NoRoom if the transaction exceeds, or would exceed, the workspace's storage quota. */
   async function refuseBeyondQuota(db: TenantDb, added: number): Promise<void> {
     const problem = quotaExceeded(await storageUsage(db), storageQuota, added);
     if (problem !== null) throw new NoRoom(problem);
@@ -88,7 +88,7 @@ export function createReplyAttachmentActivities({
   }
 
   return {
-    /** Fetches the files that contacts sent and the recordings of calls, and announces each reply with the first of its own. */
+    /** Fetches the files of replies and the recordings of calls, and emits the event of each reply with its first files. */
     async fetchReplyAttachments({ workspaceId }: { workspaceId: string }): Promise<Round> {
       const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
         withTenant(pools, workspaceId, work);
@@ -104,7 +104,7 @@ export function createReplyAttachmentActivities({
           const look = await decide(pools, workspaceId, attachmentFetcherId(workspaceId), lookAtFiles);
           if (!isDue(look)) return roundOf(look);
         }
-        return { nextAt: new Date().toISOString(), reason: 'more files are to be fetched' };
+        return { nextAt: new Date().toISOString(), reason: 'there are more files to fetch' };
       });
     },
   };

@@ -4,23 +4,24 @@ import type { Dependencies } from './dependencies.ts';
 import { deleteEndedUploads } from './ended-uploads.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-/** What is not done by then is the next run's. */
+/** The maximum duration of a run. The next run continues. */
 const BUDGET_MS = 4 * 60_000;
 
 export function createRetentionActivities(dependencies: Dependencies) {
   const db = systemDb(dependencies.pools);
   return {
     /**
-     * Deletes what is past its time: events, deliveries and carrier events by the day, the rest by the row.
-     * @returns the number of rows and uploads deleted.
+     * Deletes expired data: partitions of events, deliveries and carrier events, and rows of other tables.
+     * @returns the number of deleted rows and uploads.
      */
     async trim(): Promise<number> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + BUDGET_MS;
-        const goesOn = () => !canceled.aborted && Date.now() < end;
-        // A table that somebody reads for long, as a backup does, is tried again by the next run.
+        const mayContinue = () => !canceled.aborted && Date.now() < end;
+        // A partition may be locked by a long read, such as a backup. The next run tries again.
         const [partitions] = await Promise.allSettled([keepPartitions(db)]);
-        const trimmed = (await trimAged(db, goesOn)) + (await deleteEndedUploads(dependencies, goesOn));
+        const trimmed =
+          (await trimAged(db, mayContinue)) + (await deleteEndedUploads(dependencies, mayContinue));
         if (partitions.status === 'rejected') throw partitions.reason;
         return trimmed;
       });

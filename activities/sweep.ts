@@ -6,14 +6,14 @@ import { agencyMailSenderId, lineHandoverId } from '#workflows/messages/wake.ts'
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-/** Workflows woken in one go. */
+/** The maximum number of workflows that one sweep wakes. */
 const BATCH = 5000;
-/** Longer than a healthy workflow takes to look at work that is due. */
+/** Longer than a healthy workflow takes to look at due work. */
 const GRACE_SECONDS = 30;
 
 export function createSweepActivities({ pools, waker, logger, onSweep }: Dependencies) {
   return {
-    /** Wakes every workflow whose time has passed without its having looked. */
+    /** Wakes overdue workflows. @returns how many. */
     wakeOverdue: (): Promise<number> =>
       withHeartbeat(async () => {
         const db = systemDb(pools);
@@ -25,12 +25,12 @@ export function createSweepActivities({ pools, waker, logger, onSweep }: Depende
         if (overdue.length > 0)
           logger.info(
             { workflows: overdue.length, signals: Object.fromEntries(countBy(overdue)) },
-            'woke workflows that nobody had told',
+            'woke overdue workflows',
           );
         return overdue.length;
       }),
 
-    /** Gives the messages of lines that are gone, and that nobody hands over, to other lines. @returns the number of lines that are gone. */
+    /** Reassigns messages of removed lines that no workflow hands over. @returns the number of removed lines with messages. */
     rehomeStranded: (): Promise<number> =>
       withHeartbeat(async () => {
         const queues = await strandedQueues(systemDb(pools));
@@ -47,7 +47,7 @@ export function createSweepActivities({ pools, waker, logger, onSweep }: Depende
   };
 }
 
-/** How many of each signal they missed; `none`: they were to look by themselves. */
+/** The number of workflows by the signal that they missed; `none`: their own timer was due. */
 const countBy = (overdue: readonly { signal: string | null }[]): Map<string, number> =>
   new Map(
     [...Map.groupBy(overdue, ({ signal }) => signal ?? 'none')].map(([name, rows]) => [name, rows.length]),

@@ -12,12 +12,12 @@ import { storageKey } from '#providers/storage/storage.ts';
 import type { Dependencies } from './dependencies.ts';
 import { ownFile } from './outbound-files.ts';
 
-/** Notes are made this much before they are due. */
+/** How long before its message is due a note is made. */
 const AHEAD_MS = 30_000;
-/** What else a line has to send waits no longer for its voice notes; these are then made meanwhile. */
+/** The longest time that a line's other messages wait for voice notes, which are then completed concurrently. */
 const MAX_WAIT_MS = 30_000;
 
-/** Makes voice notes before their messages are claimed: a claimed message has seconds until its carrier must answer. */
+/** Makes voice notes before their messages are claimed, because a claimed message must be sent within seconds. */
 export function createVoiceNotes({
   pools,
   storage,
@@ -39,8 +39,8 @@ export function createVoiceNotes({
         await makeVoiceNote(audio, (made) => storage.put(key, made, MAX_NOTE_BYTES, VOICE_NOTE_TYPE)),
       );
     } catch (error) {
-      logger.warn({ workspaceId, attachmentId: id, error }, 'a voice note could not be made');
-      // Anything else may work the next time.
+      logger.warn({ workspaceId, attachmentId: id, error }, 'a voice note could not be created');
+      // Any other error is retried.
       if (error instanceof UnreadableAudio) await done(null);
     } finally {
       underway.delete(id);
@@ -48,7 +48,7 @@ export function createVoiceNotes({
   }
 
   return {
-    /** Makes the voice notes that a line is about to send: each once, however many messages name its file. */
+    /** Makes the voice notes that a line is about to send, one per file. */
     async prepare({ lineId, workspaceId }: { lineId: string; workspaceId: string }): Promise<void> {
       const missing = await withTenant(pools, workspaceId, async (db: TenantDb) => {
         const urls = await voiceNoteUrls(db, lineId, new Date(Date.now() + AHEAD_MS));

@@ -12,28 +12,28 @@ import type { Egress } from '#providers/egress.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
 import { postDelivery } from '#providers/webhook-post.ts';
 
-/** What this process has under way for one workspace. */
+/** The deliveries of one workspace that are in progress in this process. */
 export interface DeliveryLane {
-  /** Deliveries under way, by webhook. */
+  /** The number of deliveries in progress, by webhook. */
   readonly busy: ReadonlyMap<string, number>;
   readonly underWay: number;
-  /** Sends a delivery that is claimed, and records by itself what comes of it. */
+  /** Sends a claimed delivery and records its result. */
   start(delivery: ClaimedDelivery): void;
-  /** Settles when a delivery has ended, and at the latest after so long. */
+  /** Resolves when a delivery has ended, or after `atMostMs`. */
   progress(atMostMs: number): Promise<void>;
 }
 
 /**
- * Deliveries outlive the activity that began them: a hanging endpoint holds up neither a round of work nor the
- * recording of what others answered.
+ * Deliveries outlive the activity that started them, so that a hanging endpoint delays neither the next round nor the
+ * results of other endpoints.
  */
 export interface WebhookDeliverer {
   lane(workspaceId: string): DeliveryLane;
-  /** Waits until everything under way has ended and is recorded. */
+  /** Waits until all deliveries have ended and are recorded. */
   close(): Promise<void>;
 }
 
-/** The database was out of reach: results wait for it, until they are given up as interrupted anyway. */
+/** While the database is unreachable, results are retried until their deliveries count as interrupted anyway. */
 const RECORD_RETRY_MS = 1000;
 const RECORD_RETRIES = 15;
 
@@ -58,7 +58,7 @@ export function createWebhookDeliverer(services: {
       );
       return { id: delivery.id, success, responseStatus, error, latencyMs, attemptCount: 1 };
     } catch (error) {
-      logger.error({ deliveryId: delivery.id, error }, 'a delivery could not be made');
+      logger.error({ deliveryId: delivery.id, error }, 'a delivery failed unexpectedly');
       return {
         id: delivery.id,
         success: false,
@@ -77,7 +77,7 @@ export function createWebhookDeliverer(services: {
     let recording: Promise<void> | null = null;
     let notify = (): void => {};
 
-    /** One statement for all results that came while the one before was written. */
+    /** Records all results that arrived while the previous ones were written, in one statement. */
     async function record(): Promise<void> {
       for (let failures = 0; finished.length > 0;) {
         const results = finished;
@@ -95,7 +95,7 @@ export function createWebhookDeliverer(services: {
           failures = 0;
         } catch (error) {
           if (++failures > RECORD_RETRIES) {
-            logger.error({ workspaceId, results: results.length, error }, 'results of deliveries are lost');
+            logger.error({ workspaceId, results: results.length, error }, 'lost the results of deliveries');
             return;
           }
           finished = [...results, ...finished];

@@ -66,7 +66,7 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
           await lane.progress(poll);
           poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
         }
-        return { nextAt: new Date().toISOString(), reason: 'more is to be delivered' };
+        return { nextAt: new Date().toISOString(), reason: 'there are more deliveries to send' };
       });
     },
   };
@@ -102,9 +102,9 @@ function createClaims(tenant: Tenant) {
 
 /** While deliveries are under way, the next look is when they would count as interrupted. */
 async function lookAtDeliveries(db: TenantDb): Promise<Look> {
-  if (await oldestPending(db)) return { nextAt: new Date(), reason: 'more is to be delivered' };
+  if (await oldestPending(db)) return { nextAt: new Date(), reason: 'there are more deliveries to send' };
   const claimedAt = await oldestClaim(db);
   if (claimedAt === null) return { nextAt: null, reason: 'every event is delivered' };
   const nextAt = new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);
-  return { nextAt, reason: 'deliveries are under way' };
+  return { nextAt, reason: 'deliveries are in progress' };
 }

@@ -50,15 +50,15 @@ const KEPT: readonly Aged[] = [
 const BATCH = 5000;
 
 /**
- * Deletes expired rows, table by table, until none are left or `goesOn` returns false. Uses small statements and skips
+ * Deletes expired rows, table by table, until none are left or `mayContinue` returns false. Uses small statements and skips
  * locked rows, so that nobody waits for it.
  * @returns the number of deleted rows.
  */
-export async function trimAged(db: SystemDb, goesOn: () => boolean): Promise<number> {
+export async function trimAged(db: SystemDb, mayContinue: () => boolean): Promise<number> {
   let trimmed = 0;
   for (const aged of KEPT) {
     let count = BATCH;
-    while (count === BATCH && goesOn()) trimmed += count = await trimBatch(db, aged);
+    while (count === BATCH && mayContinue()) trimmed += count = await trimBatch(db, aged);
   }
   return trimmed;
 }

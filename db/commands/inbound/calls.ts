@@ -46,7 +46,7 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
   const from = await contactAddress(db, event.from);
   const to = await contactAddress(db, event.to);
   await lockCarrierMessage(db, lineId, callId);
-  const goesOn = sql.fragment`${progress('excluded')} > ${progress('calls')}`;
+  const isAdvance = sql.fragment`${progress('excluded')} > ${progress('calls')}`;
   const id = await db.oneFirst(sql.type(IdRow)`
     insert into calls (workspace_id, id, line_id, carrier_call_id, from_number, to_number, surface, status, requested_at,
       answered_at, ended_at, duration_sec, billed_sec, billed_cents, hangup_cause)
@@ -54,7 +54,7 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
       ${sql.timestamp(talkBegan ?? at)}, ${answeredAt && sql.timestamp(answeredAt)}, ${ends ? sql.timestamp(at) : null}, ${event.durationSec ?? null},
       ${billedSec ?? null}, ${event.billedCents ?? null}, ${event.hangupCause ?? null})
     on conflict (workspace_id, line_id, carrier_call_id) do update set
-      status = case when ${goesOn} then excluded.status else calls.status end,
+      status = case when ${isAdvance} then excluded.status else calls.status end,
       requested_at = least(calls.requested_at, excluded.requested_at),
       answered_at = case when excluded.status = 'answered' then excluded.answered_at
         else coalesce(calls.answered_at, excluded.answered_at) end,
