@@ -3,8 +3,8 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
 /**
- * Histories hold ids only, and keep the failures of activities with their messages, stacks and causes. What an error
- * says, which may be about a person, goes to the process's log instead.
+ * Replaces the errors of activities before Temporal stores them. Histories must hold ids only, but an error's message,
+ * stack and cause may contain personal data. The original error goes to the process's log.
  */
 export function failuresWithoutData(logger: Logger): ActivityInterceptorsFactory {
   return ({ info, cancellationSignal }) => ({
@@ -18,7 +18,7 @@ export function failuresWithoutData(logger: Logger): ActivityInterceptorsFactory
           const { activityType, attempt, workflowExecution } = info;
           logger.warn({ error, activityType, attempt, ...workflowExecution }, 'an activity failed');
           throw ApplicationFailure.create({
-            message: `${activityType} failed; the log of the worker says why`,
+            message: `${activityType} failed; see the worker's log for the reason`,
             type: error instanceof Error ? error.name : 'Error',
           });
         }

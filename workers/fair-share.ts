@@ -5,10 +5,10 @@ const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 15_000;
 
 /**
- * Lets a workspace hold as many of a task queue's slots as are free: one by itself has half of them, n that want more
- * than they get have an equal share each, and there is always one left for whoever comes next. Work beyond that is
- * given back to Temporal, and comes again a little later.
- * @param slots of the worker that the interceptor is for.
+ * Lets a workspace hold no more slots of a task queue than are free: one busy workspace gets half of them, n busy
+ * workspaces get equal shares, and at least one slot is left for the next. A task beyond the share fails with a retry
+ * delay, which returns it to Temporal.
+ * @param slots the slots of the worker.
  */
 export function fairShare(slots: number): ActivityInterceptorsFactory {
   const share = createShare(slots);
@@ -33,7 +33,7 @@ export function createShare(slots: number) {
   let busy = 0;
   const of = (workspaceId: string): number => held.get(workspaceId) ?? 0;
   return {
-    /** @returns whether the workspace may have one more. */
+    /** Takes a slot. @returns false if the workspace has its share. */
     take(workspaceId: string): boolean {
       if (of(workspaceId) >= slots - busy) return false;
       held.set(workspaceId, of(workspaceId) + 1);
@@ -57,10 +57,10 @@ function workspaceOf([input]: unknown[]): string | null {
 function busy(attempt: number): ApplicationFailure {
   const longest = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempt - 1, 10));
   return ApplicationFailure.create({
-    message: 'The workspace has its share of this worker; the task comes again.',
+    message: 'The workspace already uses its share of this worker; the task is retried.',
     type: 'WorkspaceBusy',
     category: ApplicationFailureCategory.BENIGN,
-    // Spread, so that what was given back together does not come back together.
+    // Jitter spreads the retries of tasks that were returned together.
     nextRetryDelay: longest * (0.5 + Math.random() / 2),
   });
 }

@@ -5,15 +5,15 @@ export interface ServedQueue {
   taskQueue: string;
   /** Workflows run on the main queue only. */
   runsWorkflows: boolean;
-  /** Activities under way at once. */
+  /** Concurrent activities. */
   slots: number;
-  /** Requests for tasks that are open at once: each costs memory and processor time, busy or not. */
+  /** Concurrent polls. Each costs memory and processor time, even if idle. */
   pollers: number;
 }
 
 type Name = keyof typeof QUEUES;
 
-/** Work that mostly waits for others has many slots; each is little more than a promise. */
+/** Work that mostly waits has many slots, because each costs little more than a promise. */
 const SLOTS: Record<Name, number> = {
   main: 100,
   webhooks: 200,
@@ -25,8 +25,8 @@ const SLOTS: Record<Name, number> = {
 };
 const SLOTS_PER_CARRIER = 400;
 /**
- * A server splits a queue into four partitions, unless it is told otherwise. With fewer requests for tasks than
- * partitions, a task can wait for minutes in one that nobody asks.
+ * By default, Temporal splits a task queue into four partitions. With fewer pollers than partitions, a task can wait for
+ * minutes in a partition that nobody polls.
  */
 const POLLERS = 4;
 
@@ -34,7 +34,7 @@ const POLLERS = 4;
  * The task queues that a process serves.
  * @param names `WORKER_QUEUES`; null: all of them.
  * @param slots `WORKER_SLOTS`
- * @throws with every name listed that is none of a queue.
+ * @throws listing every unknown name.
  */
 export function servedQueues(
   { names, slots }: { names: readonly string[] | null; slots: Readonly<Record<string, number>> },

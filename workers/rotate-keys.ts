@@ -8,16 +8,16 @@ import { createEgress } from '#providers/egress.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { createSecretBox, type SecretBox, SecretBoxError, secretContext } from '#providers/secret-box.ts';
 
-/** A column and what its texts are bound to: the kind of secret, and the record. */
+/** An encrypted column, and what its values are bound to: the kind of secret and the record. */
 interface Target extends SealedColumn {
   secret: string;
-  /** The record's id, of the columns of the key behind its owner. Default: they themselves, with spaces between. */
+  /** The record's id. Default: the columns of the primary key after the owner, separated by spaces. */
   recordId?: string;
 }
 
 const ROWS = ['workspace_id', 'id'];
 
-/** Every column with sealed texts. */
+/** All encrypted columns. */
 export const SEALED: readonly Target[] = [
   { table: 'webhooks', column: 'secret_sealed', key: ROWS, kind: 'text', secret: 'webhook' },
   { table: 'webhooks', column: 'previous_secret_sealed', key: ROWS, kind: 'text', secret: 'webhook' },
@@ -60,26 +60,26 @@ const BATCH = 200;
 interface Rotation {
   /** `webhooks.secret_sealed` */
   column: string;
-  /** Texts sealed anew. */
+  /** The number of re-encrypted values. */
   rotated: number;
-  /** The rows whose texts no configured key opens, and why. */
+  /** The rows that no configured key decrypts, and why. */
   unreadable: string[];
 }
 
-/** The names of the secret fields among the settings of a carrier's lines; undefined of one that is not configured. */
+/** By carrier: the names of the secret fields in the configuration of its lines. */
 type ConfigSecrets = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Seals every stored secret anew that is not sealed with the current key. Each row is replaced only as it was read, so
- * that processes may change it meanwhile; a rotation that was broken off begins anew and finds what is left.
+ * Re-encrypts every stored secret that is not encrypted with the current key. A row that a running process has changed is
+ * left alone. An interrupted rotation can be started again and processes the rest.
  */
 async function rotateKeys(
   db: SystemDb,
   secrets: SecretBox,
   configSecrets: ConfigSecrets,
-  told: (rotation: Rotation) => void,
+  report: (rotation: Rotation) => void,
 ): Promise<void> {
-  for (const target of SEALED) told(await rotateColumn(db, target, secrets, configSecrets));
+  for (const target of SEALED) report(await rotateColumn(db, target, secrets, configSecrets));
 }
 
 async function rotateColumn(
@@ -121,7 +121,7 @@ function fieldsOf(carrier: string, configSecrets: ConfigSecrets): readonly strin
 const contextOf = ({ secret, recordId }: Target, [owner = '', ...rest]: readonly string[]): string =>
   secretContext(secret, owner, recordId ?? rest.join(' '));
 
-/** Changes the fields of these names of a JSON object, as text. */
+/** Replaces the named fields of a JSON object, given as text. */
 function mapFields(text: string, names: readonly string[], change: (value: string) => string): string {
   let changed = false;
   const fields = Object.entries(JSON.parse(text) as Record<string, unknown>).map(([name, value]) => {
@@ -137,7 +137,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.env);
   const secrets = createSecretBox(config.encryptionKeys);
   if (!config.encryptionKeys.includes(',')) {
-    throw new Error('ENCRYPTION_KEYS names one key: put the new one before it, as docs/security.md says');
+    throw new Error('ENCRYPTION_KEYS has only one key: put the new one before it (docs/security.md)');
   }
   const egress = createEgress({ allowPrivate: false, httpsOnly: true });
   const untrusted = createUntrustedWork();

@@ -7,11 +7,11 @@ import {
 } from '@temporalio/client';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
-/** What runs by the clock, and nothing of it per line: a line's rhythm is its pacer's. */
+/** The only schedule. Lines have no schedules, because their pacers set their own timers. */
 const HOUSEKEEPING = {
   scheduleId: 'housekeeping',
   spec: { intervals: [{ every: '10 minutes' }] },
-  // A run that takes long is followed by the next at once: between two of them nobody sweeps.
+  // A long run is followed by the next at once, because nothing is swept between two runs.
   policies: { overlap: ScheduleOverlapPolicy.BUFFER_ONE, catchupWindow: '1 minute' },
   action: {
     type: 'startWorkflow',
@@ -21,10 +21,10 @@ const HOUSEKEEPING = {
   },
 } as const satisfies ScheduleOptions;
 
-/** Of the version before. */
+/** The schedules of the previous version, to be deleted. */
 const FORMER = ['sweep', 'line-health', 'retention'];
 
-/** Brings the server's schedules to what this build says. */
+/** Creates or updates the server's schedules for this build. */
 export async function upsertSchedules(client: Client): Promise<void> {
   try {
     await client.schedule.create({ ...HOUSEKEEPING, state: { triggerImmediately: true } });
@@ -44,10 +44,10 @@ export async function upsertSchedules(client: Client): Promise<void> {
   }
 }
 
-/** Longer than it takes until what a crash has swallowed counts as overdue. */
+/** Longer than it takes until a workflow counts as overdue. */
 const AFTER_START = '40s';
 
-/** After a crash of everything, what was lost need not wait for the next turn of housekeeping. */
+/** Starts a sweep after the process start, so that signals lost in a crash need not wait for housekeeping. */
 export async function sweepAfterStart(client: Client): Promise<void> {
   await client.workflow.start('sweep', {
     taskQueue: MAIN_QUEUE,

@@ -7,8 +7,8 @@ const KEYWORD = 2;
 const NAMES = [LINE_ID, STATE, WORKSPACE_ID].map(({ name }) => name);
 
 /**
- * Registers the search attributes that workflows are started with; those that exist stay. Where only the owner of the
- * namespace may, as on a managed Temporal, it is left to them: workflows run without, and are found by their ids.
+ * Registers the search attributes of the workflows, unless they exist. On a managed Temporal only the owner of the
+ * namespace may register them; without them, workflows run and are found by their ids.
  */
 export async function ensureSearchAttributes(
   connection: ConnectionLike,

@@ -9,10 +9,10 @@ const LEVELS = {
   ERROR: 'error',
 } as const satisfies Record<LogLevel, string>;
 
-/** Said at every start, and meant so: carriers and webhooks have workers that run activities only. */
+/** Logged at every start, and expected: the workers of carriers and webhooks run activities only. */
 const EXPECTED = 'No workflows registered';
 
-/** What Temporal's SDK has to say from warnings on, as lines of the process's own log. */
+/** Writes warnings and errors of Temporal's SDK to the process's log. */
 export function temporalLogger(logger: Logger): DefaultLogger {
   return new DefaultLogger('WARN', ({ level, message, meta }) => {
     if (!message.startsWith(EXPECTED)) logger[LEVELS[level]]({ temporal: meta }, message);

@@ -41,35 +41,35 @@ import { temporalLogger } from './temporal-log.ts';
 
 export interface RunningWorker {
   stop(): Promise<void>;
-  /** Settles when the worker has ended, by `stop` or by an error. */
+  /** Settles when the worker has stopped or failed. */
   ended: Promise<void>;
 }
 
-/** How long activities under way are left to finish when a worker is told to stop. */
+/** How long a stopping worker waits for running activities. */
 const GRACE = '10s';
 export const DEPLOYMENT = 'linepace';
-/** Many tenants receive at the same hosts: the share of each is limited by endpoint, not by host. */
+/** High, because many tenants use the same hosts. The limit of each tenant is per endpoint. */
 const WEBHOOK_SOCKETS_PER_HOST = 4096;
 
-/** The workflows as one bundle, made once and shared by all workers of a process. */
+/** Bundles the workflows, once for all workers of a process. */
 export const bundleWorkflows = (): Promise<WorkflowBundle> =>
   bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
     logger: new DefaultLogger('WARN'),
   });
 
-/** Workers of one build; each workflow goes on with the build that is current in the deployment. */
+/** Options for versioned workers. Each workflow continues on the current build of the deployment. */
 const versioned = (buildId: string): Pick<WorkerOptions, 'workerDeploymentOptions'> => ({
   workerDeploymentOptions: {
     useWorkerVersioning: true,
     version: { deploymentName: DEPLOYMENT, buildId },
-    // Workflows live for months, and follow a new build by their patches.
+    // Workflows run for months, so they move to new builds, which stay compatible by patches.
     defaultVersioningBehavior: 'AUTO_UPGRADE',
   },
 });
 
 /**
- * Starts one worker process, which serves all task queues or those that it is told to.
+ * Starts the workers of a process: for all task queues, or for those in `WORKER_QUEUES`.
  * @param sdkMetrics the metrics of Temporal's SDK, which has one runtime in a process.
  */
 export async function startWorker(
