@@ -14,7 +14,7 @@ const { sendAgencyMails } = proxyActivities<Activities>({
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per agency, as `mailSender` for a workspace: sends the invitations of co-admins. */
+/** One per agency. Sends the invitations of co-admins, like `mailSender` for a workspace. */
 export async function agencyMailSender(input: WakeInput): Promise<string> {
   const news = listen('mailsDue', 'overdue');
   const work = () => sendAgencyMails({ agencyId: input.subjectId });

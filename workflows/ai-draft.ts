@@ -14,7 +14,7 @@ const { draftReply } = proxyActivities<Activities>({
   summary: 'Draft the answer when the contact has stopped writing',
   // The model has 45 seconds unless configured otherwise, 120 at most.
   startToCloseTimeout: '3 minutes',
-  // A worker that died has kept nothing: the model is asked again, and its first answer is used.
+  // A worker that died has stored nothing: the model is called again.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
@@ -27,8 +27,8 @@ const { lookAtDraft } = proxyActivities<Activities>({
 const act = proxyActivities<Activities>({ ...OPERATOR, summary: 'Decide about the draft' });
 
 /**
- * One per reply to be answered: waits until the contact has stopped writing, has the model draft, and waits for the
- * review. Who decides about a draft, and who was first, is the database's to say: see docs/ai-drafts.md.
+ * One per reply that gets a draft. Waits until the contact has stopped writing, has the model write the draft, and waits
+ * for its review. The database decides which review was first: see docs/ai-drafts.md.
  */
 export async function aiDraft(input: WakeInput): Promise<string> {
   const news = listen('contactWrote', 'approve', 'reject', 'markSent', 'superseded', 'overdue');

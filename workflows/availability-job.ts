@@ -14,7 +14,7 @@ const { checkLeads } = proxyActivities<Activities>({
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per check of many leads: asks about them, some seconds of work at a time, and ends with the last. */
+/** One per availability check of many leads. Ends after the last lead. */
 export async function availabilityJob(input: WakeInput): Promise<string> {
   const news = listen('requested', 'overdue');
   const work = () => checkLeads({ workspaceId: input.workspaceId, jobId: input.subjectId });

@@ -12,7 +12,7 @@ const step = (summary: string) =>
   proxyActivities<Activities>({
     summary,
     startToCloseTimeout: '5 minutes',
-    // It goes on from the last committed batch, so a worker that died costs at most one.
+    // A retry continues after the last committed batch, so a worker that dies loses at most one.
     heartbeatTimeout: '20s',
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });
@@ -23,9 +23,8 @@ const { runCampaign } = step('Enter the next leads of the list, or see how far t
 const act = proxyActivities<Activities>({ ...OPERATOR, summary: 'Do what the operator asks' });
 
 /**
- * One per campaign that was started: enters the leads of its list some thousands at a time, waits until every lead is
- * through, and clears away what an archived one leaves behind. Where each lead is stands in the database; the lines'
- * pacers send.
+ * One per started campaign. Enters the leads of its list, some thousands at a time, waits until every lead has finished,
+ * and clears an archived campaign. The database holds the position of each lead; the pacers of the lines send.
  */
 export async function campaign(input: WakeInput): Promise<string> {
   const news = listen(

@@ -12,7 +12,7 @@ const { drainDrips } = proxyActivities<Activities>({
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per workspace that uses bulk intake: turns what was accepted into messages, in batches. */
+/** One per workspace that uses bulk intake. Turns buffered drips into messages, in batches. */
 export async function dripDrainer(input: WakeInput): Promise<string> {
   const news = listen('dripsBuffered', 'overdue');
   const work = () => drainDrips({ workspaceId: input.workspaceId });

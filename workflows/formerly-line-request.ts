@@ -20,7 +20,7 @@ import {
 } from './line-request-steps.ts';
 import type { News } from './listen.ts';
 
-/** A run that began before signals had names goes on so, as `formerly` says of the others. */
+/** The loop of a run that started before signals had names; see `formerly.ts`. */
 export async function formerLineRequest(
   line: { workspaceId: string; lineId: string },
   news: News,
@@ -62,8 +62,8 @@ export async function formerLineRequest(
 }
 
 /**
- * The steps from a carrier's line to an active one. Where a carrier has no worker, the caller looks again at which
- * carrier it is; where an operator cancels, the request stays as it is, and the sweep goes on with it.
+ * Provisions and activates the line. If no worker serves the carrier, the caller looks the carrier up again. If an operator
+ * cancels the workflow, the request stays as it is and the sweep starts the workflow again.
  */
 async function provision(
   line: { workspaceId: string; lineId: string },
@@ -81,7 +81,7 @@ async function provision(
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
     if (isUnserved(error) && Date.now() < until) return;
-    // What was decided is written down, whoever cancels meanwhile.
+    // The decision is stored even if the workflow is canceled now.
     await CancellationScope.nonCancellable(() => failLine(line));
     return;
   }

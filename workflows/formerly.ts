@@ -11,11 +11,11 @@ import { isLongEnough, type News } from './listen.ts';
 import type { Round } from './messages/round.ts';
 
 /**
- * How workflows ran before signals had names (0.1). Runs that began so go on so until they end or continue as new,
- * within a day of idleness. To be deleted with the version after the next.
+ * The workflow loop before signals had names (version 0.1). Runs that started with it keep it until they end or continue as
+ * new, at the latest after a day of idleness. Delete it in the version after the next.
  */
 
-/** Whether a run began with named signals. Asked once, before anything else. */
+/** Whether a run started with named signals. Call it once, before anything else. */
 export const hasNamedSignals = (): boolean => patched('named signals');
 
 const LONGEST_IDLE_MS = 24 * 3_600_000;
@@ -32,7 +32,7 @@ export async function formerly(
   return reason ?? goOn();
 }
 
-/** @returns why it ends; null when it is to continue as new. */
+/** @returns why it ends; null if it continues as new. */
 async function loop(news: News, work: () => Promise<Round>): Promise<string | null> {
   while (!wasLongEnough()) {
     const { nextAt, reason, ended } = await news.after(work);
@@ -59,7 +59,7 @@ async function end(reason: string): Promise<string> {
   return reason;
 }
 
-/** One timer, canceled when the condition comes true first. */
+/** One timer, canceled if the condition becomes true first. */
 async function sleepUnless(interrupted: () => boolean, ms: number, summary: string): Promise<void> {
   const scope = new CancellationScope();
   await scope.run(async () => {

@@ -9,14 +9,14 @@ import {
 import type { Activities } from '#activities/index.ts';
 import { CARRIER_PATIENCE, carrierQueue, HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 
-// One action for all three together, where nothing is to be done.
+// Local activities: all three cost one action if there is nothing to do.
 const { wakeOverdue, rehomeStranded, carriersToProbe } = proxyLocalActivities<Activities>({
   startToCloseTimeout: '30s',
   retry: { maximumAttempts: 3 },
 });
 const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
-  summary: 'Delete what is past its time',
+  summary: 'Delete expired data',
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '30s',
   // The next run is the retry.
@@ -25,7 +25,7 @@ const { trim } = proxyActivities<Activities>({
 const probing = (carrier: string) =>
   proxyActivities<Activities>({
     taskQueue: carrierQueue(carrier),
-    summary: 'Probe the lines whose last probe is the longest ago',
+    summary: 'Probe the longest unprobed lines',
     scheduleToStartTimeout: CARRIER_PATIENCE,
     startToCloseTimeout: '10 minutes',
     heartbeatTimeout: '30s',
@@ -35,13 +35,13 @@ const probing = (carrier: string) =>
 /** The schedule starts a run this often. */
 const RUN_MS = 10 * 60_000;
 const TURN_MS = 2 * 60_000;
-/** While a carrier has active lines: three failed probes make a line `down`, which is not to take long. */
+/** While there are active lines, because three failed probes make a line `down`, and that must not take long. */
 const PROBING_TURN_MS = 60_000;
 
 /**
- * By schedule: finds due work that nobody was told about after a crash, probes lines, so that one which is down stops
- * sending and one that recovered goes on, and deletes what has aged. Turns of one run, since each start of a schedule
- * costs three actions. What hangs or fails keeps nothing else from being done.
+ * Started by a schedule. Wakes overdue workflows, probes lines, so that a line that is down stops sending and a recovered
+ * one resumes, and deletes expired data. One run has several turns, because each start of a schedule costs three actions.
+ * A task that hangs or fails does not prevent the others.
  */
 export async function housekeeping(): Promise<{ woken: number; rehomed: number; probed: number }> {
   const done = { woken: 0, rehomed: 0, probed: 0 };
@@ -61,7 +61,7 @@ export async function housekeeping(): Promise<{ woken: number; rehomed: number; 
   await Promise.all([trimming, probes]);
   return done;
 
-  /** A carrier that hangs, or that no worker serves, keeps no other from being probed. */
+  /** A carrier that hangs, or that no worker serves, does not prevent probes of the others. */
   async function probe(carriers: readonly string[]): Promise<void> {
     const counts = await Promise.all(
       carriers.map((carrier) => unlessItFails(probing(carrier).probeLines({ carrier }), 0)),

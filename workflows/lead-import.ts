@@ -10,12 +10,12 @@ const { importLeads } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Save the next rows of the file',
   startToCloseTimeout: '5 minutes',
-  // It goes on behind the last committed batch, so a worker that died costs at most one.
+  // A retry continues after the last committed batch, so a worker that dies loses at most one.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per CSV file: takes its rows into a list, some seconds of work at a time, and ends with the file. */
+/** One per CSV file. Saves its rows to a list and ends with the file. */
 export async function leadImport(input: WakeInput): Promise<string> {
   const news = listen('requested', 'overdue');
   const work = () => importLeads({ workspaceId: input.workspaceId, importId: input.subjectId });

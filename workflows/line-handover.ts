@@ -9,14 +9,14 @@ const { handOver } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Give the next messages to other lines',
   startToCloseTimeout: '5 minutes',
-  // What is given away stays so: a worker that died costs at most one chunk.
+  // A retry continues after the last committed chunk, so a worker that dies loses at most one.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
 /**
- * One per line and workspace, when a line that left it or stopped sending had more waiting than one transaction moves:
- * gives it to other lines in chunks, the next to leave first, and ends with the last.
+ * One per line and workspace, for a line that left the workspace or stopped sending with more messages than one
+ * transaction reassigns. Assigns them to other lines in chunks, in queue order, and ends with the last.
  */
 export async function lineHandover(input: WakeInput): Promise<string> {
   const news = listen('messagesDue', 'overdue');

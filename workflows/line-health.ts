@@ -3,18 +3,18 @@ import type { Activities } from '#activities/index.ts';
 import { CARRIER_PATIENCE, carrierQueue } from './messages/task-queues.ts';
 
 const probing = {
-  summary: 'Probe the lines whose last probe is the longest ago',
+  summary: 'Probe the longest unprobed lines',
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '30s',
   retry: { maximumAttempts: 2 },
 } as const;
 const { carriersToProbe } = proxyActivities<Activities>({
-  summary: 'Find the carriers whose lines are to be probed',
+  summary: 'Find the carriers with lines to probe',
   startToCloseTimeout: '1 minute',
   retry: { maximumAttempts: 3 },
 });
 
-/** For runs of the version before, which had a schedule for it: probes lines, so that a line which is down stops sending and one that recovered goes on. */
+/** For runs of the previous version, which probed lines by a schedule of its own; `housekeeping` does it now. */
 export async function lineHealth(): Promise<{ probed: number }> {
   if (!patched('carriers are probed side by side')) {
     return { probed: await proxyActivities<Activities>(probing).probeLines({}) };
@@ -24,7 +24,7 @@ export async function lineHealth(): Promise<{ probed: number }> {
   return { probed: counts.reduce((sum, count) => sum + count, 0) };
 }
 
-/** A carrier that hangs, or that no worker serves, keeps no other from being probed. */
+/** A carrier that hangs, or that no worker serves, does not prevent probes of the others. */
 async function probe(carrier: string): Promise<number> {
   const { probeLines } = proxyActivities<Activities>({
     ...probing,

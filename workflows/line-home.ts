@@ -10,15 +10,15 @@ import type { LineHome, LineRound } from './messages/round.ts';
 import { WORKSPACE_ID } from './messages/search-attributes.ts';
 import type { WakeInput } from './messages/wake.ts';
 
-/** What the workflow of a line continues as new with. */
+/** The input of a line's workflow when it continues as new. */
 export interface LineInput extends WakeInput {
-  /** The carrier that the line was at, so that nobody has to look it up again; null: none. */
+  /** The carrier of the line, to avoid another lookup; null: none. */
   carrier?: string | null;
 }
 
 const { findCarrier } = proxyLocalActivities<Activities>({ startToCloseTimeout: '10s' });
 
-/** Where a line is when its workflow begins. */
+/** The workspace and carrier of a line when its workflow starts. */
 export async function homeOf({ workspaceId, subjectId: lineId, carrier }: LineInput): Promise<LineHome> {
   return {
     workspaceId,
@@ -27,9 +27,9 @@ export async function homeOf({ workspaceId, subjectId: lineId, carrier }: LineIn
 }
 
 /**
- * A round at the carrier that the line is connected to. Where nobody serves that carrier, the line's carrier is looked
- * up again: a signal cannot interrupt the wait for a worker.
- * @returns with `home`, where the line is from now on.
+ * Runs a round on the task queue of the line's carrier. If no worker serves that queue in time, looks the carrier up again,
+ * because a signal cannot interrupt the wait for a worker.
+ * @returns the round with `home`, the current workspace and carrier of the line.
  */
 export async function roundAt(
   home: LineHome,
@@ -48,13 +48,13 @@ export async function roundAt(
   }
 }
 
-/** No worker took the task: its carrier has none, or all of theirs are busy. */
+/** Whether no worker took the task: the carrier has none, or all are busy. */
 export const isUnserved = (error: unknown): boolean =>
   error instanceof ActivityFailure &&
   error.cause instanceof TimeoutFailure &&
   error.cause.timeoutType === 'SCHEDULE_TO_START';
 
-/** The workflow is found by the workspace that its line is in now; a namespace without the attribute has none to change. */
+/** Updates the search attribute when a line moves, unless the namespace lacks the attribute. */
 function relabel(workspaceId: string): void {
   if (workflowInfo().typedSearchAttributes.get(WORKSPACE_ID) !== undefined)
     upsertSearchAttributes([{ key: WORKSPACE_ID, value: workspaceId }]);

@@ -2,11 +2,11 @@ import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { CARRIER_PATIENCE, lineQueue, PAYMENTS_QUEUE } from './messages/task-queues.ts';
 
-/** The steps of a line request, each an activity that may be begun again. */
+/** The steps of a line request. Each is an idempotent activity. */
 
 const untilDone = {
   startToCloseTimeout: '1 minute',
-  // Money is at stake: they are tried until they succeed.
+  // Retried until they succeed, because they concern payments.
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 } as const;
 
@@ -20,13 +20,13 @@ export const { failLine } = step('Give the request up, and owe back what was pai
 export const { settleLineInvoices } = paid('Make, void or credit its invoices, and ask about the open one');
 export const { addLineToAgencyInvoice } = paid("Put the line on the agency's next invoice");
 
-/** A carrier that does not give a healthy line within this, all steps together, has failed. */
+/** The time that a carrier has to provide a healthy line, for all steps together. */
 export const PROVISIONING_TIMEOUT_MS = 30 * 60_000;
 
-/** How often a request that waits is looked at by itself; payments and cancels are told at once. */
+/** How often a waiting request is examined without a signal. Payments and cancellations are signaled at once. */
 export const LOOK_EVERY = '6 hours';
 
-/** What the carrier does: no longer than until then, in milliseconds of the epoch. */
+/** The steps at the carrier. @param until their common deadline, in milliseconds since the epoch. */
 export const provisioningAt = (carrier: string | undefined, until: number, summary?: string) =>
   proxyActivities<Activities>({
     taskQueue: lineQueue(carrier ?? null),

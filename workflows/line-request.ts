@@ -35,14 +35,14 @@ const { checkLinePayment } = proxyActivities<Activities>({
 });
 
 export interface LineRequestInput extends WakeInput {
-  /** Until when the carrier has time to give a healthy line, in milliseconds of the epoch. */
+  /** The carrier's deadline for a healthy line, in milliseconds since the epoch. */
   provisionUntil?: number;
 }
 
 /**
- * One per line request: its invoice is opened and paid, or its owner connects the line; the carrier provisions it; what
- * is owed at its end is settled. A retry, or a payment that comes after the end, starts it again.
- * @throws ApplicationFailure `LINE_FAILED` when there is no line in the end.
+ * One per line request. Opens the invoice and waits for its payment, or for the owner to connect the line; provisions the
+ * line at the carrier; settles remaining invoices. A retry, or a late payment, starts it again.
+ * @throws ApplicationFailure `LINE_FAILED` if the request fails.
  */
 export async function lineRequest(input: LineRequestInput): Promise<string> {
   const news = listen(
@@ -114,7 +114,7 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     );
   return `the request is ${request.status}`;
 
-  /** The steps from a carrier's line to an active one. Where a carrier has no worker, it is looked up again. */
+  /** Provisions and activates the line. If no worker serves the carrier, the carrier is looked up again. */
   async function provision(carrier: string | undefined, by: number): Promise<void> {
     provisioning = new CancellationScope();
     isGivenUp = false;
@@ -130,12 +130,12 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     } catch (error) {
       if (isCancellation(error)) {
         if (isGivenUp) return;
-        // An operator canceled the workflow: the sweep goes on with the request.
+        // An operator canceled the workflow. The sweep starts it again.
         throw error;
       }
       if (!(error instanceof ActivityFailure)) throw error;
       if (isUnserved(error) && Date.now() < by) return;
-      // What was decided is written down, whoever cancels meanwhile.
+      // The decision is stored even if the workflow is canceled now.
       await CancellationScope.nonCancellable(() => failLine(line));
       return;
     }
@@ -146,7 +146,7 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
   }
 }
 
-/** How often a request that waits for its payment is looked at by itself. */
+/** How often a request that awaits payment is examined without a signal. */
 const LOOK_EVERY_MS = 6 * 3_600_000;
 
 function waitOf({ status, isChanged }: LineRequestView): Round {
@@ -160,5 +160,5 @@ function waitOf({ status, isChanged }: LineRequestView): Round {
   return { nextAt: null, reason: `the request is ${status}`, ended: true };
 }
 
-/** As the API shows it. */
+/** The status in the API. */
 const stateOf = ({ status }: LineRequestView): string => (status === 'unconnected' ? 'provisioning' : status);

@@ -10,12 +10,12 @@ const { clearList } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Delete the next leads of the list',
   startToCloseTimeout: '5 minutes',
-  // What is deleted stays deleted: a worker that died costs at most one chunk.
+  // A retry continues after the last committed chunk, so a worker that dies loses at most one.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per list that was deleted and is too large for one request: deletes its leads in chunks, and ends with the last. */
+/** One per deleted list that is too large for one request. Deletes its leads in chunks and ends with the last. */
 export async function listDeletion(input: WakeInput): Promise<string> {
   const news = listen('requested', 'overdue');
   const work = () => clearList({ workspaceId: input.workspaceId, listId: input.subjectId });

@@ -14,49 +14,49 @@ import { type SignalName, SIGNALS } from './messages/signals.ts';
 import { type Status, statusQuery } from './messages/queries.ts';
 
 /**
- * A worker with more workflows than its cache holds replays, at each turn of one, all that it did so far: about half
- * a millisecond of processor time an event. Temporal itself suggests a new history after 4,096 events only.
+ * The number of events after which a workflow continues as new. A worker whose cache is full replays the whole history at
+ * each task, at about half a millisecond per event. Temporal suggests a new history only after 4,096 events.
  */
 const LONG_HISTORY = 250;
 
-/** A workflow that is idle this long ends; whoever needs it starts it again by a signal. */
+/** An idle workflow ends after this time. The next signal starts it again. */
 const LONGEST_IDLE = '1 day';
 
+/** The signals that a workflow has received, and its status. */
 export interface News {
-  /** Whether something was heard since the last look began. */
+  /** Whether a signal or an update arrived since the last look started. */
   any(): boolean;
-  /** As if it had been heard: an operator's update changed something. */
+  /** Has the workflow look again, as a signal does: an operator's update changed something. */
   tell(what: string): void;
-  /** A look at what is true. Forgets what was heard before it begins: what is committed from then on is heard again. */
+  /** Looks at the database. Clears the signals before, since later commits send new ones. */
   after<T>(look: () => Promise<T>): Promise<T>;
   /**
-   * Waits until the next round is due, or something is heard.
-   * @param state the workflow is found by it meanwhile.
-   * @returns true: it is time for that round; false: the workflow has come to its end (`isOver`), or its history has
-   *   grown long.
+   * Waits until the next round is due or a signal arrives.
+   * @param state the value of the search attribute `State` in the meantime.
+   * @returns true if the next round is due; false if the workflow ends (`isOver`) or must continue as new.
    */
   until(round: Round, state?: string): Promise<boolean>;
-  /** What it is at; workflows are found by `state`. */
+  /** Sets the status and the search attribute `State`. */
   is(state: string, reason: string, until?: string | null): void;
   status(): Status;
-  /** Whether the workflow ends, rather than go on in a new history. */
+  /** Whether the workflow ends instead of continuing as new. */
   readonly isOver: boolean;
 }
 
-/** Listens for what happens, by name. What is true is PostgreSQL's: news only says when to look again. */
+/** Handles the named signals. They carry no data: each only has the workflow look at PostgreSQL again. */
 export function listen(...signals: SignalName[]): News {
   let heard: string[] = [];
   let isOver = false;
   let status: Status = {
     state: workflowInfo().typedSearchAttributes.get(STATE) ?? 'idle',
-    reason: 'It begins.',
+    reason: 'it has just started',
     until: null,
   };
   const any = (): boolean => heard.length > 0;
   const tell = (what: string): void => void heard.push(what);
   for (const name of signals)
     setHandler(defineSignal(name), () => tell(name), { description: SIGNALS[name] });
-  // From processes of another version: before signals had names, the only one was `wake`.
+  // Signals of another version; before signals had names, there was only `wake`.
   setDefaultSignalHandler((name) => tell(name));
   setHandler(statusQuery, () => status, { description: 'What it waits for.' });
 
@@ -68,11 +68,11 @@ export function listen(...signals: SignalName[]): News {
     );
   }
 
-  /** @returns false when nothing came for as long as it was to wait. */
+  /** @returns false if the workflow may end: its work is over, or it was idle for too long. */
   async function wait({ nextAt, reason, ended }: Round): Promise<boolean> {
     if (any()) return true;
     if (ended) return false;
-    if (nextAt === null) return condition(any, LONGEST_IDLE, { summary: 'Ends when nothing comes' });
+    if (nextAt === null) return condition(any, LONGEST_IDLE, { summary: 'Ends if it stays idle' });
     const ms = Date.parse(nextAt) - Date.now();
     if (ms > 0) await condition(any, ms, { summary: reason });
     return true;
@@ -83,17 +83,17 @@ export function listen(...signals: SignalName[]): News {
     tell,
     async after(look) {
       heard = [];
-      setCurrentDetails('Working: its pending activity says at what.');
+      setCurrentDetails('Working; see its pending activity.');
       return look();
     },
     async until(round, state = stateOf(round)) {
       if (!round.ended) is(state, round.reason, round.nextAt);
-      const goesOn = await wait(round);
-      if (goesOn && !isLongEnough()) return true;
+      const continues = await wait(round);
+      if (continues && !isLongEnough()) return true;
       await condition(allHandlersFinished);
-      // An update that ended just now may have changed something; a new history looks by itself.
-      if (!goesOn && any()) return true;
-      isOver = !goesOn;
+      // An update that has just ended may have changed something. A new history looks anyway.
+      if (!continues && any()) return true;
+      isOver = !continues;
       if (isOver) {
         is(state, round.reason);
         setCurrentDetails(`Ended: ${round.reason}.`);
@@ -108,18 +108,18 @@ export function listen(...signals: SignalName[]): News {
   };
 }
 
-/** Whether the workflow is to go on in a new history. */
+/** Whether the workflow should continue as new. */
 export const isLongEnough = (): boolean =>
   workflowInfo().continueAsNewSuggested || workflowInfo().historyLength >= LONG_HISTORY;
 
-/** `awaiting_payment` reads `Awaiting payment`. */
+/** `awaiting_payment` becomes `Awaiting payment`. */
 const nameOf = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1).replaceAll('_', ' ');
 
-/** Workflows are found by it. A namespace without the attribute has none to change. */
+/** Updates the search attribute, unless the namespace lacks it. */
 function setState(state: string): void {
   const before = workflowInfo().typedSearchAttributes.get(STATE);
   if (before !== undefined && before !== state) upsertSearchAttributes([{ key: STATE, value: state }]);
 }
 
-/** What a workflow that works off a table is at. */
+/** The state of a workflow that processes a table. */
 const stateOf = ({ nextAt }: Round): string => (nextAt === null ? 'idle' : 'waiting');

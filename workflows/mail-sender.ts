@@ -9,13 +9,13 @@ import type { WakeInput } from './messages/wake.ts';
 const { sendMails } = proxyActivities<Activities>({
   taskQueue: MAIL_QUEUE,
   summary: 'Send the emails that are due',
-  // A round works for a minute, and its last batch may meet a mail server that does not answer.
+  // A round lasts a minute, and its last batch may wait for a mail server that does not respond.
   startToCloseTimeout: '15 minutes',
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per workspace: sends the product's own emails from its outbox, and again until the mail server takes them. */
+/** One per workspace. Sends the product's own emails from its outbox, and retries until the mail server accepts them. */
 export async function mailSender(input: WakeInput): Promise<string> {
   const news = listen('mailsDue', 'overdue');
   const work = () => sendMails({ workspaceId: input.workspaceId });

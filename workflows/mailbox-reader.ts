@@ -9,14 +9,14 @@ import { CARRIER_PATIENCE, lineQueue } from './messages/task-queues.ts';
 const readingAt = (carrier: string | null) =>
   proxyActivities<Activities>({
     taskQueue: lineQueue(carrier),
-    summary: 'Read what came into the inbox of this line',
+    summary: 'Read new messages from the inbox of this line',
     scheduleToStartTimeout: CARRIER_PATIENCE,
     startToCloseTimeout: '5 minutes',
     heartbeatTimeout: '20s',
     retry: { initialInterval: '5s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });
 
-/** One per line whose provider has to be asked for what came in: reads its inbox, and ends when there is none. */
+/** One per line whose inbox must be polled. Ends if the line has no inbox. */
 export async function mailboxReader(input: LineInput): Promise<string> {
   const news = listen('connected', 'overdue');
   const lineId = input.subjectId;

@@ -12,7 +12,7 @@ const { writeNotifications } = proxyActivities<Activities>({
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per workspace: turns what is due to be told into emails, gathered as its preferences say. */
+/** One per workspace. Turns due notifications into emails, grouped by the workspace's preferences. */
 export async function notifier(input: WakeInput): Promise<string> {
   const news = listen('notificationsDue', 'overdue');
   const work = () => writeNotifications({ workspaceId: input.workspaceId });

@@ -3,7 +3,7 @@ import type { UpdateDefinition } from '@temporalio/common';
 import type { News } from './listen.ts';
 import type { Order } from './messages/updates.ts';
 
-/** Commands of operators: somebody waits for the verdict. */
+/** Activity options for operators' updates. Short, because somebody waits for the verdict. */
 export const OPERATOR = {
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '30s',
@@ -14,8 +14,8 @@ const LONGEST_NAME = 200;
 const LONGEST_REASON = 1000;
 
 /**
- * Takes an operator's update: runs its command in the database, has the workflow look again, and returns the verdict.
- * @param options.refusal why the state that the workflow knows does not allow it; null: it does, as far as is known.
+ * Handles an operator's update: runs its command in the database, has the workflow look again, and returns the verdict.
+ * @param options.refusal returns why the workflow's known state does not allow the order; null if it may.
  */
 export function onOrder<Verdict, O extends Order>(
   update: UpdateDefinition<Verdict, [O]>,
@@ -43,12 +43,12 @@ export function onOrder<Verdict, O extends Order>(
   setHandler(update, handle, { description, validator });
 }
 
-/** Operators type them in. */
+/** Validates what operators typed. @returns null if it is valid. */
 function problemOf(order: unknown): string | null {
   const { by, reason } = (order ?? {}) as Record<string, unknown>;
   if (typeof by !== 'string' || by.trim() === '' || by.length > LONGEST_NAME)
-    return 'by: the name of whoever asks for it is required';
+    return 'by: the name of the operator is required';
   if (reason !== undefined && (typeof reason !== 'string' || reason.length > LONGEST_REASON))
-    return `reason: a text of ${LONGEST_REASON} characters at most`;
+    return `reason: must be a text of at most ${LONGEST_REASON} characters`;
   return null;
 }

@@ -8,17 +8,17 @@ import type { WakeInput } from './messages/wake.ts';
 
 const { writeMessages } = proxyActivities<Activities>({
   taskQueue: MODEL_QUEUE,
-  summary: 'Have the model write what falls due',
-  // A round works for 45 seconds, and the questions under way when they end may take 120 more.
+  summary: 'Have the model write the due messages',
+  // A round lasts 45 seconds, and model calls in progress at its end may take 120 more.
   startToCloseTimeout: '10 minutes',
-  // A worker that died has kept what was written; the model is asked again about the rest.
+  // A worker that dies has stored what was written; the model is called again for the rest.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
 /**
- * One per campaign that wants its messages written for each lead: many in one activity, some minutes before they are
- * due. A message that the model fails at leaves as its template says.
+ * One per campaign whose messages are written for each lead. Writes many messages in one activity, some minutes before
+ * they are due. If the model fails, the message is sent as its template.
  */
 export async function personalizer(input: WakeInput): Promise<string> {
   const news = listen('personalizationsDue', 'overdue');

@@ -9,13 +9,13 @@ import type { WakeInput } from './messages/wake.ts';
 const { fetchReplyAttachments } = proxyActivities<Activities>({
   taskQueue: MEDIA_QUEUE,
   summary: 'Fetch the files that contacts sent',
-  // A round takes on files for a minute, and the last ones may take another half.
+  // A round starts fetching files for a minute, and the last ones may take another half.
   startToCloseTimeout: '3 minutes',
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per workspace whose contacts send files: takes them from the carrier into our own storage, in batches. */
+/** One per workspace whose contacts send files. Copies them from the carrier to storage, in batches. */
 export async function attachmentFetcher(input: WakeInput): Promise<string> {
   const news = listen('filesDue', 'overdue');
   const work = () => fetchReplyAttachments({ workspaceId: input.workspaceId });

@@ -10,12 +10,12 @@ const { deliverWebhooks } = proxyActivities<Activities>({
   taskQueue: WEBHOOK_QUEUE,
   summary: 'Deliver events to the webhooks subscribed to them',
   startToCloseTimeout: '3 minutes',
-  // A delivery is claimed before it is sent: after a crash it is recorded as interrupted, never sent twice.
+  // A delivery is claimed before it is sent; after a crash it counts as interrupted and is not sent again.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** One per workspace with webhooks: delivers its outbox, so that no tenant waits for another's endpoints. */
+/** One per workspace with webhooks. Delivers its outbox, so that no tenant waits for another's endpoints. */
 export async function webhookDispatcher(input: WakeInput): Promise<string> {
   const news = listen('deliveriesDue', 'overdue');
   const work = () => deliverWebhooks({ workspaceId: input.workspaceId });

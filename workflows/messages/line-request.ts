@@ -1,13 +1,13 @@
-/** What a look at a line request finds to do next. */
+/** The state of a line request, which determines its next step. */
 export interface LineRequestView {
   status: 'awaiting_payment' | 'unconnected' | 'provisioning' | 'active' | 'failed' | 'canceled';
-  /** Something is still to be done, or asked, at the payment provider. */
+  /** Invoices require calls to the payment provider. */
   owes: boolean;
-  /** The request has changed since it was looked at. */
+  /** The request changed during the look. */
   isChanged?: boolean;
-  /** Whose workers provision the line. */
+  /** The carrier that provisions the line. */
   carrier?: string;
 }
 
-/** The type of failure that a carrier's permanent refusal ends an activity with. */
+/** The failure type of an activity when the carrier refuses permanently. */
 export const LINE_REFUSED = 'LineRefused';

@@ -3,20 +3,20 @@ import type { CampaignRound } from './round.ts';
 
 /** What a workflow waits for. */
 export interface Status {
-  /** As its search attribute `State`. */
+  /** The value of the search attribute `State`. */
   state: string;
   reason: string;
-  /** ISO 8601; null: until something happens. */
+  /** ISO 8601; null: until a signal arrives. */
   until: string | null;
 }
 
-/** Answered by every long-lived workflow. */
+/** All long-lived workflows answer this query. */
 export const statusQuery = defineQuery<Status>('status');
 
 export interface LinePlan extends Status {
   workspaceId: string;
   lineId: string;
-  /** null: it is not connected to a carrier. */
+  /** null: the line is not connected to a carrier. */
   carrier: string | null;
 }
 

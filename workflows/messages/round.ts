@@ -1,41 +1,41 @@
-/** What a round of work ends with: when there is more to do, and why not now. */
+/** The result of a round of work: when the next is due, and what the workflow waits for. */
 export interface Round {
-  /** ISO 8601; null: nothing is due until somebody says so. */
+  /** ISO 8601; null: not until a signal arrives. */
   nextAt: string | null;
-  /** For the operator: what it waits for. */
+  /** What the workflow waits for, for operators. */
   reason: string;
-  /** Nothing will ever be due again: the workflow may end. */
+  /** The work is over and the workflow may end. */
   ended?: boolean;
 }
 
 export interface LineHome {
   workspaceId: string;
-  /** null: it is not connected to a carrier. */
+  /** null: the line is not connected to a carrier. */
   carrier: string | null;
 }
 
-/** What a draft is at. */
+/** The state of a draft. */
 export interface DraftRound extends Round {
   status: string;
-  /** Through which channel it was settled; null: no person did. */
+  /** The channel through which it was resolved; null: not by a person. */
   approvalChannel: string | null;
 }
 
-/** What a campaign is at. */
+/** The state of a campaign. */
 export interface CampaignRound extends Round {
   status: string;
-  /** Leads of its list have yet to enter. */
+  /** There are leads that have not entered. */
   toEnter?: boolean;
-  /** What an archived campaign has left behind is to be cleared away. */
+  /** There is data of an archived campaign to clear. */
   toClear?: boolean;
-  /** How many leads are where in it; null: not counted yet. */
+  /** The number of leads in each state; null: not counted yet. */
   progress: { entered: number; running: number; finished: number; stopped: number } | null;
 }
 
-/** A round of work about a line. */
+/** The result of a round of work for a line. */
 export interface LineRound extends Round {
-  /** Where the line is now, when that is not where the round was told it is. */
+  /** Set if the line is in another workspace or at another carrier than the round assumed. */
   home?: LineHome;
-  /** An operator has paused it. */
+  /** An operator has paused the line. */
   isPaused?: boolean;
 }

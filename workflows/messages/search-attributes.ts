@@ -1,12 +1,12 @@
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
-/** Few, since a SQL visibility store has few columns for them; ids and states only. */
+/** Few, because a SQL visibility store has few columns for them. Ids and states only. */
 export const WORKSPACE_ID = defineSearchAttributeKey('WorkspaceId', 'KEYWORD');
 export const LINE_ID = defineSearchAttributeKey('LineId', 'KEYWORD');
-/** What the workflow is at: `idle`, `waiting`, `paused`, or the status of its subject. */
+/** `idle`, `waiting`, `paused`, or the status of the workflow's subject. */
 export const STATE = defineSearchAttributeKey('State', 'KEYWORD');
 
-/** What a start is tried with, in this order: a namespace may not have every search attribute, or none of them. */
+/** The sets of attributes to try at a start, in order, because a namespace may lack some or all of them. */
 export function startAttributes({
   state,
   workspaceId,

@@ -1,14 +1,14 @@
 /**
- * What long-lived workflows are told, by name. A signal carries no data: what is true is in PostgreSQL, and its name
- * says why to look there. The transaction that makes it true records it with the wake (`db/wakes.ts`).
+ * The signals to long-lived workflows. A signal carries no data: the data is in PostgreSQL, and the signal's name says why
+ * to look there. The transaction that makes the change records the signal with the wake (`db/wakes.ts`).
  */
 
-/** Work falls due. Sent only when the workflow would not look in time by itself: a thousand messages are one signal. */
+/** Work is due. Sent only if the workflow would look too late, so that a thousand messages cause one signal. */
 const DUE = {
   messagesDue: 'Messages wait for the line, or the next one is due earlier.',
   dripsBuffered: 'Drips were accepted.',
   deliveriesDue: 'Events wait for the webhooks subscribed to them.',
-  notificationsDue: 'There is something to tell the members of the workspace.',
+  notificationsDue: 'Notifications of the workspace are due.',
   mailsDue: 'Emails are to be sent.',
   filesDue: 'A contact sent files, or a call was recorded.',
   personalizationsDue: 'Messages wait to be written for their leads.',
@@ -18,7 +18,7 @@ const DUE = {
   requested: 'Somebody asked for it.',
 } as const;
 
-/** Something happened. Each goes out once its transaction is committed. */
+/** Something happened. Always sent after the commit. */
 const FACTS = {
   lineChanged: 'The settings, the health or the workspace of the line has changed.',
   connected: 'The line was connected to a carrier.',
@@ -36,12 +36,12 @@ const FACTS = {
   resumed: 'The campaign was resumed.',
   archived: 'The campaign was archived or deleted.',
   leadsDone: 'No lead is under way any more.',
-  /** From the sweep alone. */
+  /** Sent by the sweep only. */
   overdue: 'Its time has passed without its having looked: a signal was lost.',
 } as const;
 
 export const SIGNALS = { ...DUE, ...FACTS } as const;
 export type SignalName = keyof typeof SIGNALS;
 
-/** Whether a signal goes out even to a workflow that looks in time by itself. */
+/** Whether a signal is sent even to a workflow that looks in time. */
 export const isFact = (signal: SignalName): boolean => signal in FACTS;

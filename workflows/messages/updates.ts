@@ -1,14 +1,14 @@
 import { defineUpdate } from '@temporalio/workflow';
 
 /**
- * What operators do, in Temporal's UI, by its client or by `npm run ops`. Each runs the command that the API runs, is
- * written to the audit log with it, and returns its verdict. What is so already succeeds, and changes nothing.
+ * The updates that operators send from Temporal's UI or CLI, or with `npm run ops`. Each runs the same command as the API,
+ * records it in the audit log, and returns its verdict. An order that is already fulfilled succeeds without a change.
  *
- * Refused with an `ApplicationFailure` of these types: `VALIDATION_ERROR`, `NOT_FOUND`, `INVALID_STATE`,
- * `NO_ACTIVE_LINE`, and `DRAFT_ALREADY_RESOLVED` with who was first as its details.
+ * Refusals are `ApplicationFailure`s of the types `VALIDATION_ERROR`, `NOT_FOUND`, `INVALID_STATE`, `NO_ACTIVE_LINE` and
+ * `DRAFT_ALREADY_RESOLVED`, whose details say who was first.
  */
 
-/** Who asks for it, and why. The history keeps it: no names of contacts, no numbers. */
+/** Who gives the order, and why. Kept in the workflow history, so it must not name contacts or numbers. */
 export interface Order {
   by: string;
   reason?: string;
@@ -25,27 +25,27 @@ export interface LineVerdict {
 
 export interface MessageVerdict {
   messageId: string;
-  /** As `GET /api/messages/{id}` shows it. */
+  /** The status in `GET /api/messages/{id}`. */
   status: string;
 }
 
 export interface RequestVerdict {
   lineId: string;
-  /** As `GET /api/line-requests/{id}` shows it. */
+  /** The status in `GET /api/line-requests/{id}`. */
   status: string;
 }
 
 export interface DraftOrder extends Order {
   action: 'approve' | 'reject' | 'mark_sent';
-  /** With `approve`: what is sent instead of the draft as it stands. The history keeps it. */
+  /** With `approve`: the text to send instead of the draft. Kept in the workflow history. */
   message?: string;
 }
 
 export interface DraftVerdict {
   replyId: string;
-  /** What became of the draft. */
+  /** The resulting status of the draft. */
   status: string;
-  /** The message that is sent; null: none is. */
+  /** The message that is sent; null if none is. */
   messageId: string | null;
 }
 

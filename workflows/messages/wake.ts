@@ -1,10 +1,10 @@
 import { startAttributes } from './search-attributes.ts';
 import { MAIN_QUEUE } from './task-queues.ts';
 
-/** What such a workflow is started with; it carries ids only. */
+/** The input of a long-lived workflow. Ids only. */
 export interface WakeInput {
   workspaceId: string;
-  /** The line of a pacer, the agency of its mail sender; the workspace of most others. */
+  /** The id after the kind in the workflow's id, for example of a pacer's line. */
   subjectId: string;
 }
 
@@ -38,7 +38,7 @@ export const WORKFLOWS = {
   },
   'line-handover': {
     type: 'lineHandover',
-    summary: 'Gives the messages of a line that left its workspace, or stopped sending, to other lines',
+    summary: 'Assigns the messages of a line that left its workspace, or stopped sending, to other lines',
   },
   'mailbox-reader': {
     type: 'mailboxReader',
@@ -53,18 +53,18 @@ export const WORKFLOWS = {
     type: 'availabilityJob',
     summary: 'Checks which of many leads can be reached by iMessage',
   },
-  'lead-import': { type: 'leadImport', summary: 'Takes the leads of one CSV file into a list' },
+  'lead-import': { type: 'leadImport', summary: 'Saves the leads of one CSV file to a list' },
   'list-deletion': {
     type: 'listDeletion',
-    summary: 'Deletes the leads of one list that was deleted',
+    summary: 'Deletes the leads of one deleted list',
   },
-  'ai-draft': { type: 'aiDraft', summary: 'Drafts the answer to one reply and waits for its review' },
+  'ai-draft': { type: 'aiDraft', summary: 'Drafts an answer to one reply and waits for its review' },
 } as const;
 
 export const linePacerId = (lineId: string): string => `line-pacer:${lineId}`;
 export const lineRequestId = (lineId: string): string => `line-request:${lineId}`;
 export const mailboxReaderId = (lineId: string): string => `mailbox-reader:${lineId}`;
-/** @param lineId null: of the messages that no line could carry. A line may leave several workspaces within a short time. */
+/** Includes the workspace, because a line may leave several within a short time. @param lineId null: for messages that no line could send. */
 export const lineHandoverId = (lineId: string | null, workspaceId: string): string =>
   `line-handover:${lineId ?? 'none'}:${workspaceId}`;
 export const dripDrainerId = (workspaceId: string): string => `drip-drainer:${workspaceId}`;
@@ -80,10 +80,10 @@ export const leadImportId = (importId: string): string => `lead-import:${importI
 export const listDeletionId = (listId: string): string => `list-deletion:${listId}`;
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 
-/** Those whose subject is a line. */
+/** The kinds whose subject is a line. */
 const LINE_WORKFLOWS = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
 
-/** Its state until its first look. */
+/** The state of a workflow until its first look. */
 const startsAs = (kind: string): string =>
   ({
     'line-pacer': 'sending',
@@ -92,20 +92,20 @@ const startsAs = (kind: string): string =>
     'ai-draft': 'waiting',
   })[kind] ?? 'idle';
 
-/** An id that names no kind of workflow that is woken. */
+/** A workflow id of an unknown kind. */
 export class UnknownWorkflow extends Error {}
 
-/** How a workflow is started, from its id alone: what the sweep finds in the database is enough to wake it. */
+/** How to start a workflow, derived from its id alone, so that the sweep can wake it from its row in the database. */
 export function wakeStart(workflowId: string, workspaceId: string) {
   const [kind = '', subjectId = ''] = workflowId.split(':');
-  if (!(kind in WORKFLOWS)) throw new UnknownWorkflow(`no workflow is woken under the id ${workflowId}`);
+  if (!(kind in WORKFLOWS)) throw new UnknownWorkflow(`unknown workflow id ${workflowId}`);
   const { type, summary } = WORKFLOWS[kind as keyof typeof WORKFLOWS];
   const input: WakeInput = { workspaceId, subjectId };
   return {
     type,
     args: [input] as [WakeInput],
     taskQueue: MAIN_QUEUE,
-    // Its activities inherit it: where the server has fairness, no workspace waits for the backlog of another.
+    // Activities inherit it. On servers with fairness, no workspace waits for the backlog of another.
     priority: { fairnessKey: workspaceId },
     staticSummary: summary,
     attributes: startAttributes({
