@@ -5,18 +5,21 @@ import { withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { secretContext, createSecretBox } from '#providers/secret-box.ts';
+import { transferLine } from '#test/support/agency-lines.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { type ApiClient, apiClient } from '#test/support/client.ts';
+import type { ApiClient } from '#test/support/client.ts';
 import {
   createAgency,
+  createAgencyWithTwoWorkspaces,
   createLine,
   createWorkspace,
   insertRow,
+  type TestAgency,
   type TestWorkspace,
 } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -24,31 +27,25 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-let agency: { id: string; key: string; ownerId: string };
+let agency: TestAgency;
 let api: ApiClient;
 let a: TestWorkspace;
 let b: TestWorkspace;
 beforeEach(async () => {
-  agency = await createAgency(app);
-  api = apiClient(app.url, agency.key);
-  [a, b] = await Promise.all([
-    createWorkspace(app, { agency_id: agency.id, name: 'A' }),
-    createWorkspace(app, { agency_id: agency.id, name: 'B' }),
-  ]);
+  ({ agency, first: a, second: b } = await createAgencyWithTwoWorkspaces(app));
+  api = agency.api;
 });
 
-const client = ({ key }: TestWorkspace): ApiClient => apiClient(app.url, key);
-const transfer = (lineId: string, { id }: { id: string }) =>
-  api('POST', '/api/agency/lines', { action: 'transfer', lineId, targetWorkspaceId: id });
+const transfer = (lineId: string, target: { id: string }) => transferLine(agency.api, lineId, target);
 const linesOf = async (workspace: TestWorkspace) =>
-  (await client(workspace)('GET', '/api/lines/by-user')).body.lines;
+  (await workspace.api('GET', '/api/lines/by-user')).body.lines;
 const send = async (workspace: TestWorkspace, body: object): Promise<string> => {
-  const answer = await client(workspace)('POST', '/api/messages', { message: 'Hello', ...body });
+  const answer = await workspace.api('POST', '/api/messages', { message: 'Hello', ...body });
   expect(answer.status).toBe(201);
   return answer.body._id;
 };
 const message = async (workspace: TestWorkspace, id: string) =>
-  (await client(workspace)('GET', `/api/messages/${id}`)).body;
+  (await workspace.api('GET', `/api/messages/${id}`)).body;
 const reaches = (workspace: TestWorkspace, id: string, status: string) =>
   eventually(async () => (await message(workspace, id)).status === status);
 
@@ -95,12 +92,12 @@ describe('a line that is transferred', () => {
         fromLineId: second,
         scheduledDate: later,
       });
-    expect((await client(b)('GET', '/api/messages')).body.messages).toEqual([]);
+    expect((await b.api('GET', '/api/messages')).body.messages).toEqual([]);
     // Once they are due, they are sent through the second line.
     await withSystem(app.pools, (db) =>
       db.query(sql.type(z.unknown())`update messages set scheduled_at = now() where workspace_id = ${a.id}`),
     );
-    await client(a)('PATCH', `/api/lines/${second}`, { firstName: 'Awake' });
+    await a.api('PATCH', `/api/lines/${second}`, { firstName: 'Awake' });
     for (const id of waiting) await reaches(a, id, 'delivered');
     expect(await sentTo(app, named)).toMatchObject([{ lineId: second }]);
   });
@@ -244,8 +241,8 @@ describe('a line that is transferred', () => {
           select count(*) held from lines where held_until > now() and id = any(${sql.array(lineIds, 'text')})`),
       );
     await eventually(async () => (await held()) === lineIds.length);
-    const other = apiClient(app.url, (await createAgency(app)).key);
-    const reads = await Promise.all(lineIds.map(() => other('GET', '/api/agency/lines')));
+    const other = await createAgency(app);
+    const reads = await Promise.all(lineIds.map(() => other.api('GET', '/api/agency/lines')));
     expect(reads.map(({ status }) => status)).toEqual(lineIds.map(() => 200));
     const waiting = await send(a, { recipientPhone: phone(), fromLineId: lineIds[0] });
     expect(moved).toEqual([]);
@@ -268,9 +265,9 @@ describe('a line that is transferred', () => {
     await createLine(app, b.id);
     const numbers = Array.from({ length: 30 }, () => phone());
     const sends = numbers.map((recipientPhone, index) =>
-      client(index % 2 === 0 ? a : b)('POST', '/api/messages', { recipientPhone, message: 'Once' }).then(
-        ({ status, body }) => ({ status, id: body._id, index }),
-      ),
+      (index % 2 === 0 ? a : b)
+        .api('POST', '/api/messages', { recipientPhone, message: 'Once' })
+        .then(({ status, body }) => ({ status, id: body._id, index })),
     );
     const moves: number[] = [];
     for (const target of [b, a, b, a]) moves.push((await transfer(lineId, target)).status);
@@ -297,20 +294,12 @@ describe('a transfer is refused', () => {
     expect(await codeOf(transfer(own, { id: `org_${newId()}` }))).toEqual([404, 'WORKSPACE_NOT_FOUND']);
     expect(await codeOf(transfer(foreign, a))).toEqual([404, 'NOT_FOUND']);
     expect(await codeOf(transfer(nobody, a))).toEqual([404, 'NOT_FOUND']);
-    expect(
-      await codeOf(
-        apiClient(app.url, other.key)('POST', '/api/agency/lines', {
-          action: 'transfer',
-          lineId: own,
-          targetWorkspaceId: stranger.id,
-        }),
-      ),
-    ).toEqual([404, 'NOT_FOUND']);
+    expect(await codeOf(transferLine(other.api, own, stranger))).toEqual([404, 'NOT_FOUND']);
     expect((await linesOf(a)).map(({ _id }: { _id: string }) => _id)).toEqual([own]);
     // A client cannot move lines at all.
     expect(
       await codeOf(
-        client(a)('POST', '/api/agency/lines', { action: 'transfer', lineId: own, targetWorkspaceId: b.id }),
+        a.api('POST', '/api/agency/lines', { action: 'transfer', lineId: own, targetWorkspaceId: b.id }),
       ),
     ).toEqual([403, 'AGENCY_KEY_REQUIRED']);
   });
@@ -344,7 +333,7 @@ describe('deleting a line', () => {
       scheduledDate: new Date(Date.now() + 3_600_000).toISOString(),
     });
     const remove = async (userId: string | null) => {
-      const by = userId === null ? api : apiClient(app.url, await signIn(app, { userId }));
+      const by = userId === null ? api : await sessionClient(app, { userId });
       return by('POST', '/api/agency/lines', { action: 'delete', lineId });
     };
     expect(await remove(null)).toMatchObject({ status: 403, body: { code: 'AGENCY_DELETE_SESSION_ONLY' } });

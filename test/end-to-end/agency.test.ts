@@ -3,7 +3,7 @@ import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { sessionClient, signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let agency: { id: string; key: string; ownerId: string };
@@ -52,10 +52,11 @@ describe('subaccounts', () => {
       'Europe/Berlin',
     );
     // The key is listed without its secret and can be revoked.
-    const session = apiClient(
-      app.url,
-      await signIn(app, { userId: agency.ownerId, organizationId: id, role: 'org:admin' }),
-    );
+    const session = await sessionClient(app, {
+      userId: agency.ownerId,
+      organizationId: id,
+      role: 'org:admin',
+    });
     const { keys } = (await session('GET', '/api/keys')).body;
     expect(keys).toHaveLength(1);
     expect(JSON.stringify(keys)).not.toContain(body.workspaceApiKey);
@@ -188,8 +189,7 @@ describe("an agency's webhooks", () => {
 
 describe('co-admins', () => {
   beforeAll(createAgencies);
-  const session = async (userId: string): Promise<ApiClient> =>
-    apiClient(app.url, await signIn(app, { userId }));
+  const session = async (userId: string): Promise<ApiClient> => await sessionClient(app, { userId });
 
   const person = async (name: string): Promise<{ userId: string; email: string; as: ApiClient }> => {
     const userId = `user_${newId()}`;

@@ -6,7 +6,6 @@ import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { apiClient } from '#test/support/client.ts';
 import {
   act,
   autoReplies,
@@ -23,7 +22,7 @@ import {
 } from '#test/support/copilot.ts';
 import { createLead, createLine } from '#test/support/factories.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let receiver: Endpoint;
@@ -117,10 +116,7 @@ describe('a reply in copilot mode', () => {
     await createLead(app, desk.workspace.id, { phones: [contact] });
     const draft = await drafted(desk, contact);
     const { id, ownerId } = desk.workspace;
-    const session = apiClient(
-      app.url,
-      await signIn(app, { userId: ownerId, organizationId: id, role: 'org:admin' }),
-    );
+    const session = await sessionClient(app, { userId: ownerId, organizationId: id, role: 'org:admin' });
     const { status } = await session('POST', '/api/knowledge-base/auto-replies', {
       replyId: draft.replyId,
       action: 'approve',

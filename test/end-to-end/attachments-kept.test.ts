@@ -4,14 +4,13 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { PNG, uploaded, wav } from '#test/support/files.ts';
 import { writeIn } from '#test/support/inbound.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { runRetention } from '#test/support/workflows.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -48,9 +47,6 @@ const age = (days: number) =>
       update attachments set created_at = created_at - make_interval(days => ${days}), kept_until = kept_until - make_interval(days => ${days})
       where workspace_id = ${workspace.id}`),
   );
-
-const runRetention = () =>
-  app.temporal.workflow.execute('retention', { taskQueue: MAIN_QUEUE, workflowId: `retention-${newId()}` });
 
 const statusesOf = async (links: Record<string, string>) =>
   Object.fromEntries(
@@ -95,11 +91,11 @@ test('uploads are deleted after their links expire, except those that are still 
 
   // Links expire within 366 days, and a carrier has another week to fetch files sent at the last minute.
   await age(373);
-  await runRetention();
+  await runRetention(app);
   expect(new Set(Object.values(await statusesOf(everything)))).toEqual(new Set([200]));
 
   await age(2);
-  await runRetention();
+  await runRetention(app);
   const needed = {
     scheduled: 200,
     otherwiseSpelled: 200,
@@ -118,7 +114,7 @@ test('uploads are deleted after their links expire, except those that are still 
   );
   await api('POST', `/api/messages/${first.id}/cancel`);
   await age(2);
-  await runRetention();
+  await runRetention(app);
   const left = { otherwiseSpelled: 200, campaign: 200, theirs: 200 };
   expect(await statusesOf(everything)).toEqual({
     ...left,

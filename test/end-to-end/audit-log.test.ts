@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { sessionClient, signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -36,8 +36,8 @@ async function world(): Promise<World> {
     workspace,
     agency,
     api: apiClient(app.url, workspace.key),
-    session: apiClient(app.url, await signIn(app, { userId, organizationId, role: 'org:admin' })),
-    agent: apiClient(app.url, await signIn(app, { userId: agency.ownerId })),
+    session: await sessionClient(app, { userId, organizationId, role: 'org:admin' }),
+    agent: await sessionClient(app, { userId: agency.ownerId }),
   };
 }
 
@@ -166,10 +166,11 @@ describe('the audit log', () => {
     await changeEverythingOfAgency(of);
     // Card billing, so that a line has to be paid for first.
     const own = await createWorkspace(app);
-    const owner = apiClient(
-      app.url,
-      await signIn(app, { userId: own.ownerId, organizationId: own.id, role: 'org:admin' }),
-    );
+    const owner = await sessionClient(app, {
+      userId: own.ownerId,
+      organizationId: own.id,
+      role: 'org:admin',
+    });
     const request = { channelType: 'email', firstName: 'Ada', lastName: 'Secret' };
     const { line } = await bodyOf(owner('POST', '/api/line-requests', request));
     await bodyOf(owner('POST', `/api/line-requests/${line._id}`, { action: 'cancel' }));

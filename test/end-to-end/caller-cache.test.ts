@@ -8,7 +8,7 @@ import type { WorkspaceCaller } from '#domain/caller.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 let app: TestApp;
 let otherApi: RunningApi;
@@ -32,7 +32,7 @@ const statusOf = async (url: string, key: string, method: 'GET' | 'POST' = 'GET'
 describe('while a key is in use', () => {
   it('every API process refuses it once it is revoked', async () => {
     const { ownerId: userId, id: organizationId } = workspace;
-    const admin = apiClient(app.url, await signIn(app, { userId, organizationId, role: 'org:admin' }));
+    const admin = await sessionClient(app, { userId, organizationId, role: 'org:admin' });
     const { body: key } = await admin('POST', '/api/keys', { name: 'Short-lived' });
     for (const url of [app.url, otherApi.url]) expect(await statusOf(url, key.key)).toBe(200);
     expect((await admin('DELETE', `/api/keys/${key._id}`)).status).toBe(200);

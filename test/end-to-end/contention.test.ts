@@ -1,7 +1,4 @@
-import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { systemDb } from '#db/transactions.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
@@ -9,6 +6,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { deadlockCount } from '#test/support/locks.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -28,9 +26,6 @@ afterAll(async () => {
 });
 
 const { newList, newCampaign, messagesOf } = campaignHelpers(() => ({ app, workspace, api }));
-const deadlocks = (): Promise<number> =>
-  systemDb(app.pools).oneFirst(sql.type(z.object({ deadlocks: z.int() }))`
-    select deadlocks from pg_stat_database where datname = current_database()`);
 
 describe('a campaign whose contacts reply while it is sent', () => {
   it('sends each step once, stores and reports each reply, and causes no deadlock', async () => {
@@ -68,7 +63,7 @@ describe('a campaign whose contacts reply while it is sent', () => {
       const told = endpoint.received.filter(({ json }) => json.event === 'message.reply');
       return new Set(told.map(({ json }) => json.messageId)).size === replies.size;
     });
-    expect(await deadlocks()).toBe(0);
+    expect(await deadlockCount(app)).toBe(0);
   }, 120_000);
 
   it('causes no deadlock while messages are canceled, contacts opt out and lines change', async () => {
@@ -97,6 +92,6 @@ describe('a campaign whose contacts reply while it is sent', () => {
       const waiting = (await messagesOf(id)).filter(({ status }) => ['pending', 'sending'].includes(status));
       return waiting.length === 0;
     }, 60_000);
-    expect(await deadlocks()).toBe(0);
+    expect(await deadlockCount(app)).toBe(0);
   }, 120_000);
 });

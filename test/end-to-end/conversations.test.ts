@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLead, createLine, createWorkspace } from '#test/support/factories.ts';
+import type { ApiClient } from '#test/support/client.ts';
+import { createLead, createLine, createWorkspaceWithLine } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 
 let app: TestApp;
@@ -12,44 +12,33 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-interface Setting {
-  workspaceId: string;
-  lineId: string;
-  call: ApiClient;
-}
-
-async function setting(): Promise<Setting> {
-  const { id, key } = await createWorkspace(app);
-  return { workspaceId: id, lineId: await createLine(app, id), call: apiClient(app.url, key) };
-}
-
 const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 12, minute));
 const thread = (address: string, query = ''): string =>
   `/api/conversations/${encodeURIComponent(address)}${query}`;
 
-async function sent(call: ApiClient, body: object): Promise<string> {
-  const answer = await call('POST', '/api/messages', { message: 'Hello', ...body });
+async function sent(api: ApiClient, body: object): Promise<string> {
+  const answer = await api('POST', '/api/messages', { message: 'Hello', ...body });
   expect(answer.status).toBe(201);
   await eventually(
-    async () => (await call('GET', `/api/messages/${answer.body._id}`)).body.status === 'delivered',
+    async () => (await api('GET', `/api/messages/${answer.body._id}`)).body.status === 'delivered',
   );
   return answer.body._id;
 }
 
 describe('GET /api/replies', () => {
   it('lists one item per conversation, newest first, in pages', async () => {
-    const { lineId, call } = await setting();
+    const { lineId, api } = await createWorkspaceWithLine(app);
     const contacts = [phone(), phone(), phone()] as const;
     for (const [index, from] of contacts.entries()) {
       await callBack(app, lineId, replyEvent(from, `first ${index}`, { at: at(index) }));
       await callBack(app, lineId, replyEvent(from, `second ${index}`, { at: at(10 + index) }));
     }
-    const first = (await call('GET', '/api/replies?limit=2')).body;
+    const first = (await api('GET', '/api/replies?limit=2')).body;
     expect(first.replies.map(({ recipientPhone }: { recipientPhone: string }) => recipientPhone)).toEqual([
       contacts[2],
       contacts[1],
     ]);
-    const second = (await call('GET', `/api/replies?limit=2&cursor=${first.nextCursor}`)).body;
+    const second = (await api('GET', `/api/replies?limit=2&cursor=${first.nextCursor}`)).body;
     expect(second).toMatchObject({
       success: true,
       nextCursor: null,
@@ -62,7 +51,7 @@ describe('GET /api/replies', () => {
   });
 
   it('filters by lead, line and time', async () => {
-    const { workspaceId, lineId, call } = await setting();
+    const { id: workspaceId, lineId, api } = await createWorkspaceWithLine(app);
     const otherLine = await createLine(app, workspaceId);
     const [ada, eve] = [phone(), phone()];
     const leadId = await createLead(app, workspaceId, { phones: [ada] });
@@ -70,7 +59,7 @@ describe('GET /api/replies', () => {
     await callBack(app, lineId, replyEvent(eve, 'middle', { at: at(2) }));
     await callBack(app, otherLine, replyEvent(ada, 'late', { at: at(3) }));
     const ids = async (query: string): Promise<string[]> =>
-      (await call('GET', `/api/replies?${query}`)).body.replies.map(
+      (await api('GET', `/api/replies?${query}`)).body.replies.map(
         ({ respondedAtUtc }: { respondedAtUtc: string }) => respondedAtUtc,
       );
     const [early, middle, late] = [at(1), at(2), at(3)].map((date) => date.toISOString());
@@ -79,7 +68,7 @@ describe('GET /api/replies', () => {
     expect(await ids(`lineId=${lineId}`)).toEqual([middle, early]);
     expect(await ids(`since=${late}`)).toEqual([late]);
     expect(await ids(`until=${middle}`)).toEqual([middle, early]);
-    expect(await call('GET', '/api/replies?since=yesterday')).toMatchObject({
+    expect(await api('GET', '/api/replies?since=yesterday')).toMatchObject({
       status: 400,
       body: { code: 'VALIDATION_ERROR' },
     });
@@ -88,7 +77,7 @@ describe('GET /api/replies', () => {
 
 describe('conversations', () => {
   it('are listed by their last activity and shown in both directions', async () => {
-    const { workspaceId, lineId, call } = await setting();
+    const { id: workspaceId, lineId, api } = await createWorkspaceWithLine(app);
     const [ada, eve] = [phone(), phone()];
     const leadId = await createLead(app, workspaceId, {
       first_name: 'Ada',
@@ -96,9 +85,9 @@ describe('conversations', () => {
       phones: [ada],
     });
     await callBack(app, lineId, replyEvent(eve, 'Anyone there?', { at: at(1) }));
-    const messageId = await sent(call, { leadId, message: 'Hi {{ firstName }}' });
+    const messageId = await sent(api, { leadId, message: 'Hi {{ firstName }}' });
 
-    const { body } = await call('GET', '/api/conversations');
+    const { body } = await api('GET', '/api/conversations');
     expect(body.conversations).toMatchObject([
       {
         address: ada,
@@ -122,13 +111,13 @@ describe('conversations', () => {
         lastAt: at(1).toISOString(),
       },
     ]);
-    const first = (await call('GET', '/api/conversations?limit=1')).body;
-    const second = (await call('GET', `/api/conversations?limit=1&cursor=${first.nextCursor}`)).body;
+    const first = (await api('GET', '/api/conversations?limit=1')).body;
+    const second = (await api('GET', `/api/conversations?limit=1&cursor=${first.nextCursor}`)).body;
     expect([...first.conversations, ...second.conversations]).toEqual(body.conversations);
     expect(second.nextCursor).toBeNull();
 
     await callBack(app, lineId, replyEvent(ada, 'Hello back', { at: new Date(Date.now() + 1000) }));
-    const whole = await call('GET', thread(ada));
+    const whole = await api('GET', thread(ada));
     expect(whole.body.conversation).toMatchObject({
       address: ada,
       lastMessage: 'Hello back',
@@ -138,20 +127,20 @@ describe('conversations', () => {
       { direction: 'in', message: 'Hello back', originalMessageId: messageId, status: null, lineId },
       { direction: 'out', message: 'Hi Ada', messageId, status: 'delivered', lineId },
     ]);
-    const newest = (await call('GET', thread(ada, '?limit=1'))).body;
-    const older = (await call('GET', thread(ada, `?limit=1&cursor=${newest.nextCursor}`))).body;
+    const newest = (await api('GET', thread(ada, '?limit=1'))).body;
+    const older = (await api('GET', thread(ada, `?limit=1&cursor=${newest.nextCursor}`))).body;
     expect([...newest.messages, ...older.messages]).toEqual(whole.body.messages);
     expect(older.nextCursor).toBeNull();
   });
 
   it('refuse a forged cursor by name or treat it as a position', async () => {
-    const { lineId, call } = await setting();
+    const { lineId, api } = await createWorkspaceWithLine(app);
     const from = phone();
     await callBack(app, lineId, replyEvent(from, 'Hello'));
     const forge = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
     for (const value of [[1, 'a\0b'], [1, '\ud800'], [-8.64e15, 'a'], [8.64e15, 'a'], [1.5, 'a'], {}]) {
       for (const path of [thread(from), '/api/conversations', '/api/opt-outs']) {
-        expect(await call('GET', `${path}?cursor=${forge(value)}`), path).toMatchObject({
+        expect(await api('GET', `${path}?cursor=${forge(value)}`), path).toMatchObject({
           status: 400,
           body: { code: 'VALIDATION_ERROR', issues: [{ path: 'cursor' }] },
         });
@@ -162,50 +151,50 @@ describe('conversations', () => {
       [Date.UTC(9999, 0), '~'],
       [1, "' or 1=1 --"],
     ])
-      expect((await call('GET', `${thread(from)}?cursor=${forge(value)}`)).status).toBe(200);
+      expect((await api('GET', `${thread(from)}?cursor=${forge(value)}`)).status).toBe(200);
   });
 
   it('have tags without duplicates', async () => {
-    const { lineId, call } = await setting();
+    const { lineId, api } = await createWorkspaceWithLine(app);
     const from = phone();
     await callBack(app, lineId, replyEvent(from, 'Hello'));
-    const { status, body } = await call('POST', `${thread(from)}/tags`, {
+    const { status, body } = await api('POST', `${thread(from)}/tags`, {
       tags: ['Interested', 'vip', 'interested'],
     });
     expect(status).toBe(200);
     expect(body.conversation.tags).toEqual(['interested', 'vip']);
-    expect((await call('GET', thread(from))).body.conversation.tags).toEqual(['interested', 'vip']);
-    expect((await call('POST', `${thread(from)}/tags`, { tags: [] })).body.conversation.tags).toEqual([]);
-    expect(await call('POST', `${thread(from)}/tags`, { tags: 'vip' })).toMatchObject({ status: 400 });
+    expect((await api('GET', thread(from))).body.conversation.tags).toEqual(['interested', 'vip']);
+    expect((await api('POST', `${thread(from)}/tags`, { tags: [] })).body.conversation.tags).toEqual([]);
+    expect(await api('POST', `${thread(from)}/tags`, { tags: 'vip' })).toMatchObject({ status: 400 });
   });
 
   it('are visible to their own workspace only', async () => {
-    const { lineId, call } = await setting();
-    const stranger = await setting();
+    const { lineId, api } = await createWorkspaceWithLine(app);
+    const stranger = await createWorkspaceWithLine(app);
     const from = phone();
     await callBack(app, lineId, replyEvent(from, 'Hello'));
-    expect((await call('GET', thread(from))).status).toBe(200);
-    expect(await stranger.call('GET', thread(from))).toMatchObject({
+    expect((await api('GET', thread(from))).status).toBe(200);
+    expect(await stranger.api('GET', thread(from))).toMatchObject({
       status: 404,
       body: { code: 'NOT_FOUND' },
     });
-    expect(await stranger.call('POST', `${thread(from)}/tags`, { tags: ['x'] })).toMatchObject({
+    expect(await stranger.api('POST', `${thread(from)}/tags`, { tags: ['x'] })).toMatchObject({
       status: 404,
     });
-    expect((await stranger.call('GET', '/api/replies')).body.replies).toEqual([]);
-    expect((await stranger.call('GET', '/api/conversations')).body.conversations).toEqual([]);
+    expect((await stranger.api('GET', '/api/replies')).body.replies).toEqual([]);
+    expect((await stranger.api('GET', '/api/conversations')).body.conversations).toEqual([]);
   });
 });
 
 describe('POST /api/inbox/send-reply', () => {
   it('replies to the address that wrote last, from the line it wrote to', async () => {
-    const { workspaceId, lineId, call } = await setting();
+    const { id: workspaceId, lineId, api } = await createWorkspaceWithLine(app);
     const wroteTo = await createLine(app, workspaceId, 'sms');
     const [old, current] = [phone(), phone()];
     const leadId = await createLead(app, workspaceId, { phones: [old, current] });
     await callBack(app, lineId, replyEvent(old, 'long ago', { at: at(1) }));
     await callBack(app, wroteTo, replyEvent(current, 'now', { at: at(2) }));
-    const { status, body } = await call('POST', '/api/inbox/send-reply', { leadId, message: 'Hi' });
+    const { status, body } = await api('POST', '/api/inbox/send-reply', { leadId, message: 'Hi' });
     expect(status).toBe(201);
     expect(body).toMatchObject({
       source: 'inbox',
@@ -215,12 +204,12 @@ describe('POST /api/inbox/send-reply', () => {
       leadId,
     });
     await eventually(async () => (await sentTo(app, current))[0]?.lineId === wroteTo);
-    expect(await call('POST', '/api/inbox/send-reply', { phone: old, message: 'Hi' })).toMatchObject({
+    expect(await api('POST', '/api/inbox/send-reply', { phone: old, message: 'Hi' })).toMatchObject({
       status: 201,
       body: { fromLineId: lineId },
     });
     expect(
-      await call('POST', '/api/inbox/send-reply', { phone: current, message: 'Hi', fromLineId: lineId }),
+      await api('POST', '/api/inbox/send-reply', { phone: current, message: 'Hi', fromLineId: lineId }),
     ).toMatchObject({ body: { fromLineId: lineId } });
   });
 
@@ -235,31 +224,31 @@ describe('POST /api/inbox/send-reply', () => {
       'NOT_FOUND',
     ],
   ])('refuses %s', async (_what, body, status, code) => {
-    const { call } = await setting();
-    expect(await call('POST', '/api/inbox/send-reply', body)).toMatchObject({ status, body: { code } });
+    const { api } = await createWorkspaceWithLine(app);
+    expect(await api('POST', '/api/inbox/send-reply', body)).toMatchObject({ status, body: { code } });
   });
 });
 
 describe('POST /api/fallback-sms', () => {
   it('sends an SMS to the recipient of a message through the fallback account', async () => {
-    const { call } = await setting();
+    const { api } = await createWorkspaceWithLine(app);
     const to = phone();
-    const messageId = await sent(call, {
+    const messageId = await sent(api, {
       recipientPhone: to,
       message: 'Hello {{ firstName | default: "there" }}',
     });
-    expect(await call('POST', '/api/fallback-sms', { messageId })).toMatchObject({
+    expect(await api('POST', '/api/fallback-sms', { messageId })).toMatchObject({
       status: 400,
       body: { code: 'FALLBACK_NOT_CONFIGURED' },
     });
 
-    await call('PATCH', '/api/workspace/fallback-config', {
+    await api('PATCH', '/api/workspace/fallback-config', {
       enabled: true,
       provider: 'simulated',
       fromNumber: '+14155550100',
     });
     for (const message of [undefined, 'Did you see it?']) {
-      const { status, body } = await call('POST', '/api/fallback-sms', { messageId, message });
+      const { status, body } = await api('POST', '/api/fallback-sms', { messageId, message });
       expect(status).toBe(201);
       expect(body).toMatchObject({
         source: 'fallback-sms',
@@ -267,7 +256,7 @@ describe('POST /api/fallback-sms', () => {
         message: message ?? 'Hello {{ firstName | default: "there" }}',
       });
       await eventually(
-        async () => (await call('GET', `/api/messages/${body._id}`)).body.fallbackSmsDispatched,
+        async () => (await api('GET', `/api/messages/${body._id}`)).body.fallbackSmsDispatched,
       );
     }
     expect((await sentTo(app, to)).map(({ channel, text }) => [channel, text])).toEqual([
@@ -275,22 +264,22 @@ describe('POST /api/fallback-sms', () => {
       ['sms', 'Hello there'],
       ['sms', 'Did you see it?'],
     ]);
-    expect(await call('POST', '/api/fallback-sms', { messageId: '0123456789abcdef01234567' })).toMatchObject({
+    expect(await api('POST', '/api/fallback-sms', { messageId: '0123456789abcdef01234567' })).toMatchObject({
       status: 404,
     });
   });
 
   it('never sends to a number that opted out', async () => {
-    const { lineId, call } = await setting();
-    await call('PATCH', '/api/workspace/fallback-config', {
+    const { lineId, api } = await createWorkspaceWithLine(app);
+    await api('PATCH', '/api/workspace/fallback-config', {
       enabled: true,
       provider: 'simulated',
       fromNumber: '+14155550100',
     });
     const to = phone();
-    const messageId = await sent(call, { recipientPhone: to });
+    const messageId = await sent(api, { recipientPhone: to });
     await callBack(app, lineId, replyEvent(to, 'STOP'));
-    expect(await call('POST', '/api/fallback-sms', { messageId })).toMatchObject({
+    expect(await api('POST', '/api/fallback-sms', { messageId })).toMatchObject({
       status: 201,
       body: { status: 'failed', errorMessage: 'recipient_opted_out' },
     });

@@ -3,17 +3,18 @@ import { z } from 'zod';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
+import { removeLine } from '#test/support/agency-lines.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiClient, apiClient } from '#test/support/client.ts';
+import type { ApiClient } from '#test/support/client.ts';
 import {
-  createAgency,
+  createAgencyWithTwoWorkspaces,
   createLine,
   createWorkspace,
   insertRow,
   type TestWorkspace,
 } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { sessionClient } from '#test/support/sessions.ts';
+import { runSweep } from '#test/support/workflows.ts';
 import { campaignWorkflowId, lineHandoverId, listDeletionId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
@@ -27,7 +28,7 @@ beforeEach(async () => {
   await app.stopWorker();
   workspace = await createWorkspace(app);
   await createLine(app, workspace.id);
-  api = apiClient(app.url, workspace.key);
+  api = workspace.api;
 });
 
 const run = (query: ReturnType<typeof sql.fragment>) =>
@@ -116,7 +117,7 @@ describe('deleting a large list', () => {
     // As if the workflow had missed its time to continue.
     await run(sql.fragment`
       update workflow_wakes set wake_at = now() - interval '5 minutes', sweep_at = now() - interval '1 minute' where workflow_id = ${listDeletionId(listId)}`);
-    await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
+    await runSweep(app);
     await isDeleted();
     expect(await count('workflow_wakes')).toBe(0);
   });
@@ -124,16 +125,16 @@ describe('deleting a large list', () => {
 
 describe('a line with a long queue', () => {
   const LONG = 4500;
-  let agency: Awaited<ReturnType<typeof createAgency>>;
+  let owner: ApiClient;
   let other: TestWorkspace;
   let lineId: string;
   let second: string;
 
   beforeEach(async () => {
-    agency = await createAgency(app);
-    workspace = await createWorkspace(app, { agency_id: agency.id });
-    other = await createWorkspace(app, { agency_id: agency.id });
-    api = apiClient(app.url, workspace.key);
+    const created = await createAgencyWithTwoWorkspaces(app);
+    ({ first: workspace, second: other } = created);
+    api = workspace.api;
+    owner = await sessionClient(app, { userId: created.agency.ownerId });
     lineId = await createLine(app, workspace.id);
     second = await createLine(app, workspace.id);
     // Each has its own time; every third is pinned to the line, every fifth is held by its campaign.
@@ -149,20 +150,15 @@ describe('a line with a long queue', () => {
       select workspace_id, line_id, address, now() from messages where workspace_id = ${workspace.id}`);
   });
 
-  const leave = async (order: object) =>
-    apiClient(app.url, await signIn(app, { userId: agency.ownerId }))('POST', '/api/agency/lines', {
-      lineId,
-      ...order,
-    });
   const at = (table: string, line: string) =>
     systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
       select count(*) from ${sql.identifier([table])} where workspace_id = ${workspace.id} and line_id = ${line}`);
   const waiting = async () => (await api('GET', '/api/messages?status=scheduled&limit=200')).body.messages;
 
-  it.each(['delete', 'transfer'])(
+  it.each(['delete', 'transfer'] as const)(
     'hands it over in chunks, the earliest messages first (%s)',
     async (action) => {
-      expect((await leave({ action, targetWorkspaceId: other.id })).status).toBe(200);
+      expect((await removeLine(owner, lineId, action, other)).status).toBe(200);
       const left = await at('messages', lineId);
       expect(left).toBeGreaterThan(0);
       expect(left).toBeLessThan(LONG);
@@ -190,8 +186,8 @@ describe('a line with a long queue', () => {
   );
 
   it('keeps the rest of its queue if it comes back', async () => {
-    await leave({ action: 'transfer', targetWorkspaceId: other.id });
-    await leave({ action: 'transfer', targetWorkspaceId: workspace.id });
+    await removeLine(owner, lineId, 'transfer', other);
+    await removeLine(owner, lineId, 'transfer', workspace);
     const rest = await at('messages', lineId);
     expect(rest).toBeGreaterThan(0);
     await app.startWorker();

@@ -7,16 +7,23 @@ import { systemDb, type TenantDb, withTenant } from '#db/transactions.ts';
 import { takeDrips } from '#db/queries/drip.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
+import { removeLine, transferLine } from '#test/support/agency-lines.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { type ApiClient, apiClient } from '#test/support/client.ts';
+import type { ApiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
-import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
+import {
+  createAgencyWithTwoWorkspaces,
+  createLine,
+  type TestAgency,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 let app: TestApp;
-let agency: { id: string; key: string; ownerId: string };
+let agency: TestAgency;
 let workspace: TestWorkspace;
+let target: TestWorkspace;
 let call: ApiClient;
 
 beforeAll(async () => {
@@ -25,9 +32,8 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 beforeEach(async () => {
   await app.stopWorker();
-  agency = await createAgency(app);
-  workspace = await createWorkspace(app, { agency_id: agency.id });
-  call = apiClient(app.url, workspace.key);
+  ({ agency, first: workspace, second: target } = await createAgencyWithTwoWorkspaces(app));
+  call = workspace.api;
 });
 
 const drip = async (fields: object = {}): Promise<string> => {
@@ -49,19 +55,14 @@ const buffered = () =>
     select count(*) from drip_buffer where workspace_id = ${workspace.id}`);
 
 describe('drips for a line that leaves before they become messages', () => {
-  it.each(['transferred', 'deleted'])(
-    'go to another line when it is %s, without delaying others',
-    async (how) => {
+  it.each(['transfer', 'delete'] as const)(
+    'go to another line, without delaying other drips (%s)',
+    async (action) => {
       const [leaving, staying] = [await createLine(app, workspace.id), await createLine(app, workspace.id)];
       const named = [await drip({ fromLineId: leaving }), await drip({ eligibleLineIds: [leaving] })];
       const innocent = [await drip(), await drip({ fromLineId: staying })];
-      const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId }));
-      const target = await createWorkspace(app, { agency_id: agency.id });
-      const order =
-        how === 'deleted'
-          ? { action: 'delete', lineId: leaving }
-          : { action: 'transfer', lineId: leaving, targetWorkspaceId: target.id };
-      expect((await owner('POST', '/api/agency/lines', order)).status).toBe(200);
+      const owner = await sessionClient(app, { userId: agency.ownerId });
+      expect((await removeLine(owner, leaving, action, target)).status).toBe(200);
       await app.startWorker();
       for (const correlationId of [...named, ...innocent])
         expect(await messageOf(correlationId)).toMatchObject({ status: 'scheduled', fromLineId: staying });
@@ -72,18 +73,11 @@ describe('drips for a line that leaves before they become messages', () => {
   it('wait until their workspace has another line', async () => {
     const leaving = await createLine(app, workspace.id);
     const correlationId = await drip({ fromLineId: leaving });
-    const target = await createWorkspace(app, { agency_id: agency.id });
-    const transfer = (lineId: string, targetWorkspaceId: string) =>
-      apiClient(app.url, agency.key)('POST', '/api/agency/lines', {
-        action: 'transfer',
-        lineId,
-        targetWorkspaceId,
-      });
-    expect((await transfer(leaving, target.id)).status).toBe(200);
+    expect((await transferLine(agency.api, leaving, target)).status).toBe(200);
     await app.startWorker();
     expect(await messageOf(correlationId)).toMatchObject({ status: 'scheduled', fromLineId: null });
     const next = await createLine(app, target.id);
-    expect((await transfer(next, workspace.id)).status).toBe(200);
+    expect((await transferLine(agency.api, next, workspace)).status).toBe(200);
     expect(await messageOf(correlationId)).toMatchObject({ status: 'scheduled', fromLineId: next });
   });
 });

@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
-import { createAgency, createKey, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { type ApiAnswer, apiClient } from '#test/support/client.ts';
+import {
+  createAgency,
+  createKey,
+  createWorkspace,
+  createWorkspaceWithLine,
+  insertRow,
+} from '#test/support/factories.ts';
 import { lock, waitingForLocks } from '#test/support/locks.ts';
 
 let app: TestApp;
@@ -14,10 +20,6 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const tenant = async (): Promise<{ id: string; lineId: string; api: ApiClient }> => {
-  const { id, key } = await createWorkspace(app);
-  return { id, lineId: await createLine(app, id), api: apiClient(app.url, key) };
-};
 const times = (count: number, ask: () => Promise<ApiAnswer>): Promise<ApiAnswer>[] =>
   Array.from({ length: count }, ask);
 const statuses = async (answers: Promise<ApiAnswer>[]): Promise<number[]> => [
@@ -26,7 +28,7 @@ const statuses = async (answers: Promise<ApiAnswer>[]): Promise<number[]> => [
 
 describe('requests that wait for a lock', () => {
   it('of one workspace delay neither other workspaces nor authentication, and are all served', async () => {
-    const [busy, other] = await Promise.all([tenant(), tenant()]);
+    const [busy, other] = await Promise.all([createWorkspaceWithLine(app), createWorkspaceWithLine(app)]);
     const held = await lock(app, 'lines', busy.lineId);
     const stuck = times(MANY, () =>
       busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: Math.floor(Math.random() * 100) }),
@@ -42,7 +44,7 @@ describe('requests that wait for a lock', () => {
   });
 
   it('of one workspace do not delay its own analytics and searches', async () => {
-    const busy = await tenant();
+    const busy = await createWorkspaceWithLine(app);
     const held = await lock(app, 'lines', busy.lineId);
     const stuck = times(MANY, () => busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: 5 }));
     await waitingForLocks(app, 2);
@@ -53,7 +55,11 @@ describe('requests that wait for a lock', () => {
   });
 
   it('of one agency delay neither another agency nor any workspace', async () => {
-    const [agency, otherAgency, other] = await Promise.all([createAgency(app), createAgency(app), tenant()]);
+    const [agency, otherAgency, other] = await Promise.all([
+      createAgency(app),
+      createAgency(app),
+      createWorkspaceWithLine(app),
+    ]);
     const client = await createWorkspace(app, { agency_id: agency.id });
     const webhookId = newId();
     await insertRow(app, 'webhooks', {
@@ -75,7 +81,7 @@ describe('requests that wait for a lock', () => {
   });
 
   it('of one workspace do not prevent a burst of drips of another from being accepted', async () => {
-    const [busy, sender] = await Promise.all([tenant(), tenant()]);
+    const [busy, sender] = await Promise.all([createWorkspaceWithLine(app), createWorkspaceWithLine(app)]);
     const held = await lock(app, 'lines', busy.lineId);
     const stuck = times(MANY, () => busy.api('PATCH', `/api/lines/${busy.lineId}`, { minGapSeconds: 5 }));
     await waitingForLocks(app, 2);
@@ -89,7 +95,7 @@ describe('requests that wait for a lock', () => {
   });
 
   it('get a 503 with Retry-After if the lock is not released, and later requests succeed', async () => {
-    const { id, lineId, api } = await tenant();
+    const { id, lineId, api } = await createWorkspaceWithLine(app);
     const held = await lock(app, 'lines', lineId);
     const answers = await Promise.all(
       times(3, () => api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 7 })),

@@ -1,4 +1,4 @@
-import { ScheduleNotFoundError, type WorkflowHandle } from '@temporalio/client';
+import { ScheduleNotFoundError } from '@temporalio/client';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NoRows } from '#db/rows.ts';
@@ -9,6 +9,7 @@ import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
+import { signalsOf } from '#test/support/workflows.ts';
 
 let app: TestApp;
 
@@ -39,7 +40,7 @@ describe('housekeeping', () => {
 
     await app.startWorker();
     await eventually(async () => (await sentTo(app, to)).length === 1);
-    expect(await signalsOf(pacer)).toEqual(['overdue']);
+    expect(await signalsOf(app, linePacerId(lineId))).toEqual(['overdue']);
     await expect(schedule('line-health')).rejects.toThrow(ScheduleNotFoundError);
     expect((await schedule('housekeeping')).spec.intervals).toMatchObject([{ every: 600_000 }]);
   });
@@ -59,10 +60,3 @@ describe('housekeeping', () => {
     expect(names.filter((name) => name !== 'probeLines')).toEqual(['trim']);
   });
 });
-
-async function signalsOf(workflow: WorkflowHandle): Promise<string[]> {
-  const { events } = await workflow.fetchHistory();
-  return (events ?? []).flatMap(
-    ({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName ?? [],
-  );
-}

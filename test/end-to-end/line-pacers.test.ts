@@ -8,10 +8,10 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
 import { bundleWorkflows, startWorker } from '#workers/worker.ts';
 import { WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const { id, key, ownerId } = await createAgency(app);
   agencyId = id;
   agency = apiClient(app.url, key);
-  owner = apiClient(app.url, await signIn(app, { userId: ownerId }));
+  owner = await sessionClient(app, { userId: ownerId });
   workspace = await createWorkspace(app, { agency_id: agencyId });
   api = apiClient(app.url, workspace.key);
 });

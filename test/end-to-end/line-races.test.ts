@@ -3,14 +3,20 @@ import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
+import { removeLine, transferLine } from '#test/support/agency-lines.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { apiClient } from '#test/support/client.ts';
-import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import {
+  createAgencyWithTwoWorkspaces,
+  createLine,
+  createWorkspace,
+  insertRow,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
-import { lock, waitingForLocks } from '#test/support/locks.ts';
-import { signIn } from '#test/support/sessions.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { deadlockCount, lock, waitingForLocks } from '#test/support/locks.ts';
+import { sessionClient } from '#test/support/sessions.ts';
+import { runSweep } from '#test/support/workflows.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -18,65 +24,50 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-/** Unsent messages of a workspace whose line is not in it. */
-const stranded = (workspaceId: string) =>
+/** The unsent messages of a workspace whose line is not in the workspace. */
+const strandedMessages = (workspaceId: string) =>
   systemDb(app.pools).anyFirst(sql.type(z.object({ id: z.string() }))`
     select m.id from messages m
     where m.workspace_id = ${workspaceId} and m.line_id is not null and m.status in ('pending', 'scheduled')
       and not exists (select from lines l where l.workspace_id = m.workspace_id and l.id = m.line_id)`);
 
-describe('a message that is accepted while its line leaves', () => {
-  it.each(['delete', 'transfer'])(
-    'is never left with a line that is gone (%s)',
+describe('a message accepted while its line is removed', () => {
+  it.each(['delete', 'transfer'] as const)(
+    'never stays with the removed line (%s)',
     async (action) => {
       const scheduledDate = new Date(Date.now() + 3_600_000).toISOString();
       for (let round = 0; round < 25; round += 1) {
-        const agency = await createAgency(app);
-        const [from, to] = [
-          await createWorkspace(app, { agency_id: agency.id }),
-          await createWorkspace(app, { agency_id: agency.id }),
-        ];
+        const { agency, first: from, second: to } = await createAgencyWithTwoWorkspaces(app);
         const lineId = await createLine(app, from.id);
-        const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId }));
-        const order = { action, lineId, ...(action === 'transfer' && { targetWorkspaceId: to.id }) };
+        const owner = await sessionClient(app, { userId: agency.ownerId });
         const send = (fields: object) =>
-          apiClient(app.url, from.key)('POST', '/api/messages', {
+          from.api('POST', '/api/messages', {
             message: 'Hello',
             recipientPhone: phone(),
             scheduledDate,
             ...fields,
           });
-        const [left, ...sends] = await Promise.all([
-          owner('POST', '/api/agency/lines', order),
+        const [removed, ...sends] = await Promise.all([
+          removeLine(owner, lineId, action, to),
           ...[{}, { fromLineId: lineId }, {}, { fromLineId: lineId }].map(send),
         ]);
-        expect(left.status).toBe(200);
-        // Accepted before it left, or told that there is no such line; never an internal error.
+        expect(removed.status).toBe(200);
+        // A message is accepted before the line leaves or refused for want of a line; it never gets an internal error.
         for (const { status } of sends) expect([201, 400, 404, 409]).toContain(status);
-        expect(await stranded(from.id)).toEqual([]);
+        expect(await strandedMessages(from.id)).toEqual([]);
       }
     },
     120_000,
   );
 });
 
-describe('a contact who writes while the line moves', () => {
-  it('is heard by one workspace, and the line moves back with all whom it knows', async () => {
-    const agency = await createAgency(app);
-    const [from, to] = [
-      await createWorkspace(app, { agency_id: agency.id }),
-      await createWorkspace(app, { agency_id: agency.id }),
-    ];
+describe('a line that is transferred while a contact writes', () => {
+  it('stores each reply in one workspace, and can be transferred back', async () => {
+    const { agency, first: from, second: to } = await createAgencyWithTwoWorkspaces(app);
     const lineId = await createLine(app, from.id);
     const contact = phone();
-    const move = (targetWorkspaceId: string) =>
-      apiClient(app.url, agency.key)('POST', '/api/agency/lines', {
-        action: 'transfer',
-        lineId,
-        targetWorkspaceId,
-      });
-    const heard = async ({ key }: { key: string }): Promise<string[]> => {
-      const { body } = await apiClient(app.url, key)('GET', '/api/replies');
+    const repliesTo = async ({ api }: TestWorkspace): Promise<string[]> => {
+      const { body } = await api('GET', '/api/replies');
       return body.replies.flatMap(({ recentReplies }: { recentReplies: { message: string }[] }) =>
         recentReplies.map(({ message }) => message),
       );
@@ -85,50 +76,32 @@ describe('a contact who writes while the line moves', () => {
     const held = await lock(app, 'conversations', contact, 'address');
     const first = callBack(app, lineId, replyEvent(contact, 'One'));
     await waitingForLocks(app, 1);
-    const moved = move(to.id);
-    await Promise.race([moved, waitingForLocks(app, 2)]);
+    const transferred = transferLine(agency.api, lineId, to);
+    await Promise.race([transferred, waitingForLocks(app, 2)]);
     await held.release();
-    expect([await first, (await moved).status]).toEqual([200, 200]);
+    expect([await first, (await transferred).status]).toEqual([200, 200]);
     expect(await callBack(app, lineId, replyEvent(contact, 'Two'))).toBe(200);
-    expect([await heard(from), await heard(to)]).toEqual([['One'], ['Two']]);
-    expect((await move(from.id)).status).toBe(200);
+    expect([await repliesTo(from), await repliesTo(to)]).toEqual([['One'], ['Two']]);
+    expect((await transferLine(agency.api, lineId, from)).status).toBe(200);
   });
 
-  it('can be answered meanwhile: the answer and the move wait for each other in one order', async () => {
-    const agency = await createAgency(app);
-    const [from, to] = [
-      await createWorkspace(app, { agency_id: agency.id }),
-      await createWorkspace(app, { agency_id: agency.id }),
-    ];
+  it('causes no deadlock with a reply that is sent from the inbox', async () => {
+    const { agency, first: from, second: to } = await createAgencyWithTwoWorkspaces(app);
     const lineId = await createLine(app, from.id);
     const contact = phone();
     expect(await callBack(app, lineId, replyEvent(contact, 'Hello'))).toBe(200);
     const held = await lock(app, 'conversations', contact, 'address');
-    const answered = apiClient(app.url, from.key)('POST', '/api/inbox/send-reply', {
-      phone: contact,
-      message: 'Hi',
-    });
+    const sent = from.api('POST', '/api/inbox/send-reply', { phone: contact, message: 'Hi' });
     await waitingForLocks(app, 1);
-    const moved = apiClient(app.url, agency.key)('POST', '/api/agency/lines', {
-      action: 'transfer',
-      lineId,
-      targetWorkspaceId: to.id,
-    });
-    await Promise.race([moved, waitingForLocks(app, 2)]);
+    const transferred = transferLine(agency.api, lineId, to);
+    await Promise.race([transferred, waitingForLocks(app, 2)]);
     await held.release();
-    expect([(await answered).status, (await moved).status]).toEqual([201, 200]);
-    expect(
-      await systemDb(app.pools).oneFirst(sql.type(z.object({ deadlocks: z.int() }))`
-        select deadlocks from pg_stat_database where datname = current_database()`),
-    ).toBe(0);
+    expect([(await sent).status, (await transferred).status]).toEqual([201, 200]);
+    expect(await deadlockCount(app)).toBe(0);
   });
 
-  it('moves along when both workspaces know the contact', async () => {
-    const agency = await createAgency(app);
-    const [from, to] = [
-      await createWorkspace(app, { agency_id: agency.id }),
-      await createWorkspace(app, { agency_id: agency.id }),
-    ];
+  it('can be transferred to a workspace that already knows the contact', async () => {
+    const { agency, first: from, second: to } = await createAgencyWithTwoWorkspaces(app);
     const lineId = await createLine(app, from.id);
     for (const { id } of [from, to])
       await insertRow(app, 'line_contacts', {
@@ -137,17 +110,12 @@ describe('a contact who writes while the line moves', () => {
         address: '+14155550123',
         since: new Date(),
       });
-    const { status } = await apiClient(app.url, agency.key)('POST', '/api/agency/lines', {
-      action: 'transfer',
-      lineId,
-      targetWorkspaceId: to.id,
-    });
-    expect(status).toBe(200);
+    expect((await transferLine(agency.api, lineId, to)).status).toBe(200);
   });
 });
 
 describe('the sweep', () => {
-  it('gives messages whose line is gone to another line', async () => {
+  it('assigns messages whose line no longer exists to another line', async () => {
     const workspace = await createWorkspace(app);
     const lineId = await createLine(app, workspace.id);
     const recipients = [phone(), phone()];
@@ -155,7 +123,7 @@ describe('the sweep', () => {
     const noLine = await createWorkspace(app);
     for (const [workspaceId, to, lineOfIt] of [
       ...recipients.map((to) => [workspace.id, to, goneId] as const),
-      // This one waits until its workspace has a line at all.
+      // This message waits until its workspace has a line.
       [noLine.id, phone(), null] as const,
     ])
       await insertRow(app, 'messages', {
@@ -171,8 +139,8 @@ describe('the sweep', () => {
         source: 'api',
         scheduled_at: new Date(),
       });
-    expect(await stranded(workspace.id)).toHaveLength(2);
-    await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
+    expect(await strandedMessages(workspace.id)).toHaveLength(2);
+    await runSweep(app);
     for (const to of recipients) await eventually(async () => (await sentTo(app, to)).length === 1, 30_000);
     expect(await sentTo(app, recipients[0] ?? '')).toMatchObject([{ lineId }]);
   });

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createAgency, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createAgency, createWorkspace } from '#test/support/factories.ts';
 import { charged, pay } from '#test/support/payments.ts';
 
 const PATH = '/api/line-requests';
@@ -15,13 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-async function workspaceWithApi(
-  fields: Parameters<typeof createWorkspace>[1] = {},
-): Promise<TestWorkspace & { api: ApiClient }> {
-  const created = await createWorkspace(app, fields);
-  return { ...created, api: apiClient(app.url, created.key) };
-}
-
 const until = (api: ApiClient, id: string, status: string) =>
   eventually(async () => {
     const { body } = await api('GET', `${PATH}/${id}`);
@@ -30,7 +23,7 @@ const until = (api: ApiClient, id: string, status: string) =>
 
 describe('an included line', () => {
   it('is provisioned at once and becomes active with a warm-up', async () => {
-    const { api } = await workspaceWithApi();
+    const { api } = await createWorkspace(app);
     const created = await api('POST', PATH, { ...NAME, areaCode: '212' });
     expect(created).toMatchObject({
       status: 201,
@@ -75,7 +68,7 @@ describe('an included line', () => {
   });
 
   it('is created once per Idempotency-Key', async () => {
-    const { api } = await workspaceWithApi();
+    const { api } = await createWorkspace(app);
     const key = { 'idempotency-key': 'the-line' };
     const [first, second] = await Promise.all([api('POST', PATH, NAME, key), api('POST', PATH, NAME, key)]);
     expect(second.body).toEqual(first.body);
@@ -86,7 +79,7 @@ describe('an included line', () => {
   });
 
   it('is granted once when two requests compete for the last one', async () => {
-    const { api } = await workspaceWithApi({ plan: 'starter' });
+    const { api } = await createWorkspace(app, { plan: 'starter' });
     const answers = await Promise.all([
       api('POST', PATH, NAME),
       api('POST', PATH, { ...NAME, channelType: 'sms' }),
@@ -95,13 +88,13 @@ describe('an included line', () => {
   });
 
   it('is retried after transient errors of the carrier', async () => {
-    const { api } = await workspaceWithApi();
+    const { api } = await createWorkspace(app);
     const { body } = await api('POST', PATH, { ...NAME, areaCode: '0003' });
     expect(await until(api, body.line._id, 'active')).toMatchObject({ success: true });
   });
 
   it('fails if the carrier refuses it, does not count against the plan, and can be retried', async () => {
-    const { api } = await workspaceWithApi({ plan: 'starter' });
+    const { api } = await createWorkspace(app, { plan: 'starter' });
     const { body } = await api('POST', PATH, { ...NAME, areaCode: '0002' });
     const id: string = body.line._id;
     expect(await until(api, id, 'failed')).toMatchObject({ paymentStatus: 'not_required' });
@@ -122,7 +115,7 @@ describe('an included line', () => {
 
 describe('an add-on in card billing', () => {
   it('waits for its payment, blocks other requests meanwhile and continues once it is paid', async () => {
-    const { api, id: workspaceId } = await workspaceWithApi();
+    const { api, id: workspaceId } = await createWorkspace(app);
     const created = await api('POST', PATH, { ...NAME, channelType: 'email' });
     expect(created).toMatchObject({
       status: 201,
@@ -160,7 +153,7 @@ describe('an add-on in card billing', () => {
   });
 
   it('returns the same response with the payment link for a repeated Idempotency-Key', async () => {
-    const { api, id } = await workspaceWithApi();
+    const { api, id } = await createWorkspace(app);
     const order = { ...NAME, channelType: 'email' };
     const key = { 'idempotency-key': 'the-add-on' };
     const [first, second] = await Promise.all([api('POST', PATH, order, key), api('POST', PATH, order, key)]);
@@ -173,7 +166,7 @@ describe('an add-on in card billing', () => {
   });
 
   it('can be canceled, which voids the invoice and allows other requests', async () => {
-    const { api, id: workspaceId } = await workspaceWithApi();
+    const { api, id: workspaceId } = await createWorkspace(app);
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
     const canceled = await api('POST', `${PATH}/${body.line._id}`, { action: 'cancel' });
     expect(canceled).toMatchObject({
@@ -195,7 +188,7 @@ describe('an add-on in card billing', () => {
   });
 
   it('is credited if the carrier refuses it, and the credit pays for the retry', async () => {
-    const { api, id: workspaceId } = await workspaceWithApi();
+    const { api, id: workspaceId } = await createWorkspace(app);
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email', email: 'fail@lines.example' });
     await pay(body.paymentUrl);
     expect(await until(api, body.line._id, 'failed')).toMatchObject({ paymentStatus: 'canceled' });
@@ -215,7 +208,7 @@ describe('an add-on in card billing', () => {
   });
 
   it('continues without a payment once the plan includes it', async () => {
-    const { api, id: workspaceId } = await workspaceWithApi({ plan: 'growth' });
+    const { api, id: workspaceId } = await createWorkspace(app, { plan: 'growth' });
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
     const setDown = (down: boolean) => api('POST', `/simulated/carrier/lines/${body.line._id}`, { down });
     await setDown(true);
@@ -240,7 +233,7 @@ describe('an add-on in card billing', () => {
   });
 
   it('becomes active only once the line is healthy', async () => {
-    const { api } = await workspaceWithApi();
+    const { api } = await createWorkspace(app);
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
     const setDown = (down: boolean) => api('POST', `/simulated/carrier/lines/${body.line._id}`, { down });
     await setDown(true);
@@ -255,7 +248,7 @@ describe('an add-on in card billing', () => {
 describe('an add-on in invoice billing', () => {
   it('is granted at once and added to the agency invoice once', async () => {
     const agency = await createAgency(app, { billing_mode: 'invoice' });
-    const { api, id: workspaceId } = await workspaceWithApi({ agency_id: agency.id });
+    const { api, id: workspaceId } = await createWorkspace(app, { agency_id: agency.id });
     const created = await api('POST', PATH, { ...NAME, channelType: 'email' });
     expect(created).toMatchObject({
       status: 201,
@@ -271,7 +264,7 @@ describe('an add-on in invoice billing', () => {
 
   it('is not invoiced if it fails', async () => {
     const agency = await createAgency(app, { billing_mode: 'invoice' });
-    const { api, id: workspaceId } = await workspaceWithApi({ agency_id: agency.id });
+    const { api, id: workspaceId } = await createWorkspace(app, { agency_id: agency.id });
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email', email: 'fail@lines.example' });
     expect(await until(api, body.line._id, 'failed')).toMatchObject({ paymentStatus: 'canceled' });
     expect((await charged(app, workspaceId)).pendingItems).toEqual([]);
@@ -280,7 +273,7 @@ describe('an add-on in invoice billing', () => {
 
 describe('a line request is refused', () => {
   it.each(['none', 'canceled'])('without an active subscription (%s)', async (status) => {
-    const { api } = await workspaceWithApi({ subscription_status: status });
+    const { api } = await createWorkspace(app, { subscription_status: status });
     expect(await api('POST', PATH, NAME)).toMatchObject({
       status: 402,
       body: { error: 'subscription_required', code: 'SUBSCRIPTION_REQUIRED' },
@@ -289,7 +282,7 @@ describe('a line request is refused', () => {
   });
 
   it('while past due, as are retries, but not cancellations and reads', async () => {
-    const { api, id } = await workspaceWithApi();
+    const { api, id } = await createWorkspace(app);
     const { body } = await api('POST', PATH, { ...NAME, channelType: 'email' });
     await app.pools.system.query(
       sql.unsafe`update workspaces set subscription_status = 'past_due' where id = ${id}`,
@@ -309,7 +302,7 @@ describe('a line request is refused', () => {
   });
 
   it('for a line that the plan does not allow', async () => {
-    const { api } = await workspaceWithApi({ plan: 'mini' });
+    const { api } = await createWorkspace(app, { plan: 'mini' });
     expect(await api('POST', PATH, NAME)).toMatchObject({
       status: 403,
       body: { error: 'forbidden_line_type', code: 'FORBIDDEN_LINE_TYPE' },
@@ -323,13 +316,13 @@ describe('a line request is refused', () => {
     ['an invalid address', { ...NAME, email: 'ada' }],
     ['a text as area code', { ...NAME, areaCode: 'west' }],
   ])('with %s', async (_, body) => {
-    const { api } = await workspaceWithApi();
+    const { api } = await createWorkspace(app);
     expect(await api('POST', PATH, body)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
   });
 
   it('with an id that is malformed, unknown or of another workspace', async () => {
-    const { api } = await workspaceWithApi();
-    const other = await workspaceWithApi();
+    const { api } = await createWorkspace(app);
+    const other = await createWorkspace(app);
     const { body } = await other.api('POST', PATH, NAME);
     for (const send of [
       (id: string) => api('GET', `${PATH}/${id}`),

@@ -2,14 +2,15 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { updateWorkflow } from '#providers/temporal.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import type { ApiClient } from '#test/support/client.ts';
+import { createWorkspace } from '#test/support/factories.ts';
 import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
 import { pay } from '#test/support/payments.ts';
 import { startWorker } from '#workers/worker.ts';
 import { statusQuery } from '#workflows/messages/queries.ts';
 import { checkPayment, giveUp } from '#workflows/messages/updates.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
+import { signalsOf } from '#test/support/workflows.ts';
 
 const PATH = '/api/line-requests';
 const NAME = { firstName: 'Ada', lastName: 'Lovelace' };
@@ -22,23 +23,12 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 const workflow = (id: string) => app.temporal.workflow.getHandle(lineRequestId(id));
-const signalsOf = async (id: string) =>
-  ((await workflow(id).fetchHistory()).events ?? []).flatMap(
-    ({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName ?? [],
-  );
 const statusOf = async (api: ApiClient, id: string): Promise<string> =>
   (await api('GET', `${PATH}/${id}`)).body.status;
 
-async function workspaceWithApi(
-  fields: Parameters<typeof createWorkspace>[1] = {},
-): Promise<TestWorkspace & { api: ApiClient }> {
-  const created = await createWorkspace(app, fields);
-  return { ...created, api: apiClient(app.url, created.key) };
-}
-
 /** Creates a request that waits for its payment. */
 async function requestAwaitingPayment() {
-  const { api, id: workspaceId } = await workspaceWithApi();
+  const { api, id: workspaceId } = await createWorkspace(app);
   for (;;) {
     const { status, body } = await api('POST', PATH, NAME);
     expect(status).toBe(201);
@@ -58,11 +48,13 @@ describe('the workflow of a line request', () => {
     await pay(paymentUrl);
     await eventually(async () => (await statusOf(api, id)) === 'active');
     expect(await workflow(id).result()).toBe('the request is active');
-    expect(await signalsOf(id)).toEqual(expect.arrayContaining(['requested', 'paymentSettled']));
+    expect(await signalsOf(app, lineRequestId(id))).toEqual(
+      expect.arrayContaining(['requested', 'paymentSettled']),
+    );
   });
 
   it('fails if the carrier refuses the line', async () => {
-    const { api } = await workspaceWithApi();
+    const { api } = await createWorkspace(app);
     const { body } = await api('POST', PATH, { ...NAME, areaCode: '0002' });
     const id: string = body.line._id;
     await eventually(async () => (await statusOf(api, id)) === 'failed');
@@ -90,7 +82,7 @@ describe('checking a payment', () => {
 
 describe('giving up a line request', () => {
   it('ends its provisioning, and is refused in other states', async () => {
-    const { api, id: workspaceId } = await workspaceWithApi();
+    const { api, id: workspaceId } = await createWorkspace(app);
     // No worker serves the carrier's task queue.
     await app.stopWorker();
     const { body } = await api('POST', PATH, NAME);

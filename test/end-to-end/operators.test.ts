@@ -17,6 +17,7 @@ import {
   resumeCampaign,
 } from '#workflows/messages/updates.ts';
 import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/wake.ts';
+import { signalsOf } from '#test/support/workflows.ts';
 
 let app: TestApp;
 let receiver: Endpoint;
@@ -40,11 +41,6 @@ afterAll(async () => {
   await receiver.close();
 });
 
-const signalsOf = async (workflowId: string) =>
-  ((await app.temporal.workflow.getHandle(workflowId).fetchHistory()).events ?? []).flatMap(
-    ({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName ?? [],
-  );
-
 describe('a draft that an operator decides about', () => {
   it('is approved as over the API, and the audit log records it', async () => {
     const contact = phone();
@@ -59,7 +55,7 @@ describe('a draft that an operator decides about', () => {
     expect(await app.temporal.workflow.getHandle(workflowId).result()).toBe(
       'the draft is approved by dashboard',
     );
-    expect(await signalsOf(workflowId)).toEqual(['contactWrote', 'approve']);
+    expect(await signalsOf(app, workflowId)).toEqual(['contactWrote', 'approve']);
     expect(await auditOf(app, desk.workspace.id)).toContain(`Dana: draft.decided ${replyId} maintenance`);
     const again = updateWorkflow(app.temporal, { workflowId, workspaceId: desk.workspace.id }, decide, {
       ...DANA,
@@ -144,7 +140,7 @@ describe('a campaign that an operator pauses', () => {
     expect(await statusOf(id)).toBe('active');
     expect(await tell(archiveCampaign)).toEqual({ campaignId: id, status: 'archived' });
     expect(await campaign.result()).toBe('the campaign is archived or deleted');
-    expect(await signalsOf(workflowId)).toEqual(
+    expect(await signalsOf(app, workflowId)).toEqual(
       expect.arrayContaining(['started', 'paused', 'resumed', 'archived']),
     );
     const refused = refusalOf(

@@ -17,7 +17,7 @@ import {
   signed,
   steerPayments,
 } from '#test/support/payments.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { sessionClient, signIn } from '#test/support/sessions.ts';
 
 const PATH = '/api/line-requests';
 const EMAIL_LINE = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'email' };
@@ -256,7 +256,7 @@ describe('the card of an agency', () => {
 
   it('requires a valid return URL', async () => {
     const agency = await createAgency(app);
-    const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId, organizationId: null }));
+    const owner = await sessionClient(app, { userId: agency.ownerId, organizationId: null });
     for (const returnUrl of [undefined, 'javascript:alert(1)', 'settings'])
       expect(await owner('POST', '/api/agency/billing/card', { returnUrl })).toMatchObject({
         status: 400,

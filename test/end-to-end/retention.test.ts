@@ -14,7 +14,7 @@ import { apiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { problemsOf } from '#test/support/catalog.ts';
 import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { runRetention } from '#test/support/workflows.ts';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -27,8 +27,6 @@ const run = (query: ReturnType<typeof sql.fragment>) =>
 const ids = (table: string, workspaceId: string, key = 'id') =>
   systemDb(app.pools).anyFirst(sql.type(z.object({ id: z.string() }))`
     select ${sql.identifier([key])} id from ${sql.identifier([table])} where workspace_id = ${workspaceId} order by 1`);
-const runRetention = () =>
-  app.temporal.workflow.execute('retention', { taskQueue: MAIN_QUEUE, workflowId: `retention-${newId()}` });
 const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
 
@@ -106,7 +104,7 @@ describe('retention', () => {
     const keptEntry = newId();
     await entry(newId(), inDays(-401));
     await entry(keptEntry, inDays(-399));
-    await runRetention();
+    await runRetention(app);
     expect(await ids('audit_log', workspaceId)).toEqual([keptEntry]);
     expect(await ids('attempts', workspaceId)).toEqual([open, ofWaiting, young].toSorted());
   });
@@ -125,11 +123,11 @@ describe('retention', () => {
     await connected(app.ownerUrl, async (other) => {
       await other.query(`begin; set local app.migrating = 'on'`);
       await other.query('select from unreadable_inbound where reference = $1 for update', [used]);
-      await runRetention();
+      await runRetention(app);
       expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([used]);
       await other.query('rollback');
     });
-    await runRetention();
+    await runRetention(app);
     expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([]);
   });
 
@@ -149,11 +147,11 @@ describe('retention', () => {
     await connected(app.ownerUrl, async (other) => {
       await other.query(`drop table ${made.name}`);
       await other.query('begin; select from events');
-      await expect(runRetention()).rejects.toThrow('Workflow execution failed');
+      await expect(runRetention(app)).rejects.toThrow('Workflow execution failed');
       expect(await ids('unreadable_inbound', workspaceId, 'reference')).toEqual([]);
       await other.query('rollback');
     });
-    await runRetention();
+    await runRetention(app);
     expect(await last()).toEqual(made);
   });
 
@@ -164,7 +162,7 @@ describe('retention', () => {
     const rows = [inDays(0), inDays(10), inDays(60)].map((at) => ({ id: newId(at), at }));
     for (const { id, at } of rows) await insertRow(app, table, { workspace_id: workspaceId, ...row(id, at) });
     const [today, later, beyond] = rows.map(({ id }) => id);
-    await runRetention();
+    await runRetention(app);
     expect(await ids(table, workspaceId, key)).toEqual([today, later, beyond]);
     // As in 39 days: a retention of 30 days then begins on the ninth day from now.
     await run(sql.fragment`select keep_partitions(${table}, 12, -9)`);
@@ -206,7 +204,7 @@ describe('retention', () => {
     };
     await send(1);
     // Creates partitions around the day that already has rows.
-    await runRetention();
+    await runRetention(app);
     await send(2);
     for (const { table, key } of DAILY)
       await eventually(async () => (await ids(table, workspace.id, key)).length === 2);

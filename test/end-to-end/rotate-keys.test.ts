@@ -10,8 +10,8 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { startEndpoint, verify } from '#test/support/endpoint.ts';
 import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
-import { signIn } from '#test/support/sessions.ts';
 import { SEALED } from '#workers/rotate-keys.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 
 const PASSWORD = 'the password of the Mac';
 const keyOf = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;
@@ -70,7 +70,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
   const hook = await startEndpoint();
   const agency = await createAgency(app);
   const workspace = await createWorkspace(app, { agency_id: agency.id });
-  const owner = apiClient(app.url, await signIn(app, { userId: agency.ownerId }));
+  const owner = await sessionClient(app, { userId: agency.ownerId });
   const api = apiClient(app.url, workspace.key);
   const lineId = await createLine(app, workspace.id);
 

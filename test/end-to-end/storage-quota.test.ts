@@ -12,7 +12,7 @@ import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { upload, wav } from '#test/support/files.ts';
 import { writeIn } from '#test/support/inbound.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { runRetention } from '#test/support/workflows.ts';
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -187,10 +187,7 @@ test('deleted files no longer count: expired uploads with their voice notes, and
     await db.query(sql.type(z.unknown())`
       update attachments set kept_until = now() where workspace_id = ${workspace.id} and kept_until is not null`);
   });
-  await app.temporal.workflow.execute('retention', {
-    taskQueue: MAIN_QUEUE,
-    workflowId: `retention-${newId()}`,
-  });
+  await runRetention(app);
   expect((await use()).total).toBe(0);
   expect(await filesStored()).toBe(0);
 

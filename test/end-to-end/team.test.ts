@@ -9,7 +9,7 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { sessionClient, signIn } from '#test/support/sessions.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
@@ -198,11 +198,8 @@ describe('an invitation', () => {
         body: { code: 'VALIDATION_ERROR' },
       });
     }
-    const as = async (role: string) =>
-      apiClient(
-        app.url,
-        await signIn(app, { userId: workspace.ownerId, organizationId: workspace.id, role }),
-      );
+    const as = (role: string) =>
+      sessionClient(app, { userId: workspace.ownerId, organizationId: workspace.id, role });
     expect(
       (await (await as('org:member'))('POST', '/api/team/invite', { email: 'a@example.com' })).body.code,
     ).toBe('ADMIN_REQUIRED');

@@ -12,9 +12,9 @@ import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createAgency, createLead, createLine, createWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
 import { startMailbox, type TestMailbox } from '#test/support/mailbox.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { sessionClient } from '#test/support/sessions.ts';
 import { type Step, type Terminator, watchWorkers } from '#test/support/terminations.ts';
-import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { runSweep } from '#test/support/workflows.ts';
 
 let app: TestApp;
 let terminator: Terminator;
@@ -90,7 +90,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
       z.object({ ownerId: z.string() }),
       sql.fragment`select jsonb_build_object('ownerId', user_id) value from agency_members where agency_id = ${agencyId}`,
     );
-    const signedIn = apiClient(app.url, await signIn(app, { userId: ownerId }));
+    const signedIn = await sessionClient(app, { userId: ownerId });
     const email = `${newId()}@example.test`;
     await signedIn('POST', '/api/agency/admins', { email });
     return once([email], async (to) => (await mailsTo(to)).length);
@@ -226,7 +226,7 @@ function once<T>(subjects: T[], countOf: (subject: T) => Promise<number>): IsDon
   };
 }
 
-const workspaceOf = ({ workspaceId }: Desk) => ({ id: workspaceId, key: '', ownerId: '' });
+const workspaceOf = ({ workspaceId }: Desk) => ({ id: workspaceId });
 
 async function start(type: string, step?: Step): Promise<{ desk: Desk; isDone: IsDone }> {
   const agency = await createAgency(app);
@@ -246,7 +246,7 @@ async function sweep(): Promise<void> {
     system.query(sql.type(z.unknown())`
       update workflow_wakes set wake_at = least(wake_at, now()), sweep_at = now() where wake_at < 'infinity'`),
   );
-  await app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
+  await runSweep(app);
 }
 
 describe('a workflow that is terminated or paused at any of its steps', () => {

@@ -2,13 +2,11 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NoRows } from '#db/rows.ts';
 import { withSystem } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
-import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { type Front, startFront } from '#test/support/front.ts';
 
 const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
@@ -27,18 +25,7 @@ afterAll(async () => {
   await twilio.stop();
 });
 
-interface World {
-  id: string;
-  lineId: string;
-  api: ApiClient;
-}
-
-async function world(line: Parameters<typeof createLine>[3] = {}, workspace = {}): Promise<World> {
-  const { id, key } = await createWorkspace(app, workspace);
-  return { id, lineId: await createLine(app, id, 'imessage', line), api: apiClient(app.url, key) };
-}
-
-async function send({ api }: World, fields: object = {}): Promise<string> {
+async function send({ api }: WorkspaceWithLine, fields: object = {}): Promise<string> {
   const { status, body } = await api('POST', '/api/messages', {
     message: 'Hello',
     recipientPhone: phone(),
@@ -48,26 +35,26 @@ async function send({ api }: World, fields: object = {}): Promise<string> {
   return body._id;
 }
 
-const timeline = async ({ api }: World, id: string) => {
+const timeline = async ({ api }: WorkspaceWithLine, id: string) => {
   const { status, body } = await api('GET', `/api/messages/${id}/timeline`);
   expect(status, JSON.stringify(body)).toBe(200);
   return body;
 };
 const typesOf = ({ events }: { events: { type: string }[] }) => events.map(({ type }) => type);
-const reaches = (of: World, id: string, type: string) =>
+const reaches = (of: WorkspaceWithLine, id: string, type: string) =>
   eventually(async () => {
     const found = await timeline(of, id);
     return typesOf(found).includes(type) && found;
   });
 /** Waits until the message waits for a reason. @returns `waitingFor`. */
-async function waits(of: World, id: string, reason: string) {
+async function waits(of: WorkspaceWithLine, id: string, reason: string) {
   const { waitingFor } = await eventually(async () => {
     const found = await timeline(of, id);
     return found.waitingFor?.reason === reason && found;
   });
   return waitingFor;
 }
-const holdReason = async ({ api }: World, id: string) =>
+const holdReason = async ({ api }: WorkspaceWithLine, id: string) =>
   (await api('GET', `/api/messages/${id}`)).body.holdReason;
 const update = (statement: ReturnType<typeof sql.fragment>) =>
   withSystem(app.pools, (db) => db.query(sql.type(NoRows)`${statement}`));
@@ -75,7 +62,7 @@ const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 
 describe('the timeline of a message', () => {
   it('lists all events in order, including webhook deliveries', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     const [good, bad] = [await startEndpoint(), await startEndpoint(500)];
     for (const { url } of [good, bad])
       await of.api('POST', '/api/webhooks', { url, events: ['message.sent', 'message.opened'] });
@@ -107,7 +94,7 @@ describe('the timeline of a message', () => {
   });
 
   it('lists a fallback and its SMS', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     await of.api('PATCH', '/api/workspace/fallback-config', { provider: 'simulated' });
     const id = await send(of, { recipientPhone: phone('0001'), smsFallbackEnabled: true });
     const found = await eventually(async () => {
@@ -119,7 +106,7 @@ describe('the timeline of a message', () => {
   });
 
   it('lists retries, a refusal and a reconciled outcome', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     const [retried, refused, lost] = await Promise.all([
       send(of, { recipientPhone: phone('0003') }),
       send(of, { recipientPhone: phone('0002') }),
@@ -140,7 +127,7 @@ describe('the timeline of a message', () => {
   });
 
   it('lists an open attempt that was reconciled', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     const id = await send(of, { recipientPhone: phone('0004') });
     await reaches(of, id, 'sent');
     // As after a sender was killed before it reconciled the attempt.
@@ -149,7 +136,7 @@ describe('the timeline of a message', () => {
   });
 
   it('lists the scheduled time and the cancellation', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     const scheduledDate = inAnHour();
     const id = await send(of, { scheduledDate });
     expect(await waits(of, id, 'scheduled')).toMatchObject({ until: scheduledDate });
@@ -161,7 +148,10 @@ describe('the timeline of a message', () => {
   });
 
   it('lists the rule that moved the message, with the new time', async () => {
-    const of = await world({ daily_new_limit: 1 }, { timezone: 'Europe/Berlin' });
+    const of = await createWorkspaceWithLine(app, {
+      line: { daily_new_limit: 1 },
+      workspace: { timezone: 'Europe/Berlin' },
+    });
     await reaches(of, await send(of), 'sent');
     const id = await send(of);
     const waiting = await waits(of, id, 'daily_new_cap');
@@ -178,19 +168,19 @@ describe('the timeline of a message', () => {
 
 describe('what a message waits for', () => {
   it('can be a cap, a gap or its send window', async () => {
-    const hourly = await world({ hourly_new_limit: 0 });
+    const hourly = await createWorkspaceWithLine(app, { line: { hourly_new_limit: 0 } });
     expect((await waits(hourly, await send(hourly), 'hourly_new_cap')).text).toContain(
       '0 new contacts this hour',
     );
-    const total = await world({ daily_total_limit: 0 });
+    const total = await createWorkspaceWithLine(app, { line: { daily_total_limit: 0 } });
     expect((await waits(total, await send(total), 'daily_total_cap')).text).toContain('0 messages today');
 
-    const gaps = await world({ min_gap_seconds: 3600 });
+    const gaps = await createWorkspaceWithLine(app, { line: { min_gap_seconds: 3600 } });
     const to = phone();
     await reaches(gaps, await send(gaps, { recipientPhone: to }), 'sent');
     expect((await waits(gaps, await send(gaps), 'line_gap')).until).toEqual(expect.any(String));
 
-    const contact = await world({ contact_gap_seconds: 3600 });
+    const contact = await createWorkspaceWithLine(app, { line: { contact_gap_seconds: 3600 } });
     await reaches(contact, await send(contact, { recipientPhone: to }), 'sent');
     expect((await waits(contact, await send(contact, { recipientPhone: to }), 'contact_gap')).text).toContain(
       'less than 3600 seconds before',
@@ -204,7 +194,7 @@ describe('what a message waits for', () => {
   });
 
   it('can be the state of its line', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     const id = await send(of, {
       scheduledDate: new Date(Date.now() + 1500).toISOString(),
       fromLineId: of.lineId,
@@ -226,21 +216,23 @@ describe('what a message waits for', () => {
   });
 
   it('can be a line that is down', async () => {
-    const of = await world({ health_status: 'down', health_checked_at: new Date() });
+    const of = await createWorkspaceWithLine(app, {
+      line: { health_status: 'down', health_checked_at: new Date() },
+    });
     const id = await send(of, { fromLineId: of.lineId });
     await waits(of, id, 'line_down');
     await eventually(async () => (await holdReason(of, id)) === 'line_down');
   });
 
   it('can be the subscription', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     const id = await send(of, { scheduledDate: inAnHour() });
     await update(sql.fragment`update workspaces set subscription_status = 'past_due' where id = ${of.id}`);
     await waits(of, id, 'subscription_past_due');
   });
 
   it('can be its campaign or an earlier step', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     const { body: list } = await of.api('POST', '/api/lists', { name: 'List' });
     await of.api('POST', '/api/leads', {
       listId: list.list._id,
@@ -275,7 +267,7 @@ describe('what a message waits for', () => {
   });
 
   it('is nothing for a contact who has opted out, which the timeline shows', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     const to = phone();
     await of.api('POST', '/api/opt-outs', { address: to });
     const found = await reaches(of, await send(of, { recipientPhone: to }), 'failed');
@@ -286,7 +278,7 @@ describe('what a message waits for', () => {
   });
 
   it('can be a carrier that refuses the credentials, also for the following messages', async () => {
-    const of = await world();
+    const of = await createWorkspaceWithLine(app);
     const lineId = await createLine(app, of.id, 'sms');
     const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: front.url };
     expect((await of.api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config })).status).toBe(
@@ -314,9 +306,7 @@ describe('what a message waits for', () => {
     ['the queue of its carrier', { environment: { WORKER_QUEUES: 'main,webhooks' } }, 'carrier-simulated'],
   ])('can be a worker that serves %s', async (_, options, queue) => {
     const alone = await startTestApp(options);
-    const { id, key } = await createWorkspace(alone);
-    await createLine(alone, id);
-    const of = { id, lineId: newId(), api: apiClient(alone.url, key) };
+    const of = await createWorkspaceWithLine(alone);
     const { text } = await waits(of, await send(of), 'worker_unavailable');
     expect(text).toContain(`No worker serves the task queue ${queue}, so nothing is sent.`);
     await alone.stop();

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
@@ -7,36 +7,31 @@ import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { type Endpoint, hang, type Received, startEndpoint, verify } from '#test/support/endpoint.ts';
-import { createLead, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import type { ApiClient } from '#test/support/client.ts';
+import {
+  type Endpoint,
+  hang,
+  type Received,
+  registerWebhook,
+  startTestEndpoint,
+  verify,
+} from '#test/support/endpoint.ts';
+import { createLead, createWorkspaceWithLine, insertRow } from '#test/support/factories.ts';
 
 let app: TestApp;
-const endpoints: Endpoint[] = [];
 
 beforeAll(async () => {
   app = await startTestApp();
 });
-afterEach(async () => {
-  await Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close()));
-});
 afterAll(() => app.stop());
 
-async function endpoint(...options: Parameters<typeof startEndpoint>): Promise<Endpoint> {
-  const started = await startEndpoint(...options);
-  endpoints.push(started);
-  return started;
-}
-
-/** Creates a workspace with a line. Each test has its own, so that deliveries in flight do not affect the next. */
-async function tenant(): Promise<{
+/** Creates a workspace that can send messages. Each test has its own, so that deliveries in flight do not affect the next. */
+async function createSender(): Promise<{
   id: string;
   call: ApiClient;
   send: (to?: string, fields?: object) => Promise<string>;
 }> {
-  const { id, key } = await createWorkspace(app);
-  await createLine(app, id);
-  const call = apiClient(app.url, key);
+  const { id, api: call } = await createWorkspaceWithLine(app);
   const send = async (to = phone(), fields: object = {}): Promise<string> => {
     const { status, body } = await call('POST', '/api/messages', {
       message: 'Hello',
@@ -49,16 +44,6 @@ async function tenant(): Promise<{
   return { id, call, send };
 }
 
-async function register(call: ApiClient, url: string, events: readonly string[] = ['message.sent']) {
-  const { status, body } = await call('POST', '/api/webhooks', { url, events });
-  expect(status).toBe(201);
-  return {
-    id: body.webhook._id as string,
-    secret: body.secret as string,
-    path: `/api/webhooks/${body.webhook._id}`,
-  };
-}
-
 const log = async (call: ApiClient, path: string) =>
   (await call('GET', `${path}/deliveries`)).body.deliveries;
 const arrivals = (target: Endpoint, count: number): Promise<Received[]> =>
@@ -66,12 +51,12 @@ const arrivals = (target: Endpoint, count: number): Promise<Received[]> =>
 
 describe('events', () => {
   it('match their schemas and reach every subscriber in parallel, signed', async () => {
-    const { id, call, send } = await tenant();
+    const { id, call, send } = await createSender();
     const leadId = await createLead(app, id, { phones: ['+12025550199'] });
-    const [one, two] = [await endpoint(), await endpoint()];
+    const [one, two] = [await startTestEndpoint(), await startTestEndpoint()];
     const [first, second] = [
-      await register(call, one.url, EVENT_NAMES),
-      await register(call, two.url, ['message.sent']),
+      await registerWebhook(call, one.url, { events: EVENT_NAMES }),
+      await registerWebhook(call, two.url, { events: ['message.sent'] }),
     ];
     const sent = await send(undefined, {
       message: 'Hello {{ firstName }}',
@@ -129,9 +114,9 @@ describe('events', () => {
   });
 
   it('are not retried after a failure, which is counted and logged', async () => {
-    const { call, send } = await tenant();
-    const target = await endpoint(500);
-    const hook = await register(call, target.url);
+    const { call, send } = await createSender();
+    const target = await startTestEndpoint(500);
+    const hook = await registerWebhook(call, target.url);
     await send();
     await send();
     const deliveries = await eventually(async () => {
@@ -157,10 +142,10 @@ describe('events', () => {
 });
 
 test('deliveries that are committed late or held by an inactive webhook are not skipped', async () => {
-  const { id: workspaceId, call, send } = await tenant();
-  const [target, paused] = [await endpoint(), await endpoint()];
-  const hook = await register(call, target.url);
-  const other = await register(call, paused.url);
+  const { id: workspaceId, call, send } = await createSender();
+  const [target, paused] = [await startTestEndpoint(), await startTestEndpoint()];
+  const hook = await registerWebhook(call, target.url);
+  const other = await registerWebhook(call, paused.url);
   await call('PATCH', other.path, { isActive: false });
   const insertDelivery = async (webhookId: string, at: Date): Promise<void> => {
     const event = { workspace_id: workspaceId, id: newId(at), event: 'message.sent', body: '{}' };
@@ -185,9 +170,9 @@ test('deliveries that are committed late or held by an inactive webhook are not 
 });
 
 test('deliveries are listed newest first even within a millisecond', async () => {
-  const { call } = await tenant();
-  const target = await endpoint();
-  const hook = await register(call, target.url, ['message.failed']);
+  const { call } = await createSender();
+  const target = await startTestEndpoint();
+  const hook = await registerWebhook(call, target.url, { events: ['message.failed'] });
   const failed: string[] = [];
   await call('POST', '/api/opt-outs', { address: '+12025550142' });
   for (let i = 0; i < 8; i++) {
@@ -204,9 +189,9 @@ test('deliveries are listed newest first even within a millisecond', async () =>
 
 describe('a replay', () => {
   it('sends the identical body to the current URL with the current secret, and names the original', async () => {
-    const { call, send } = await tenant();
-    const [before, after] = [await endpoint(500), await endpoint()];
-    const hook = await register(call, before.url);
+    const { call, send } = await createSender();
+    const [before, after] = [await startTestEndpoint(500), await startTestEndpoint()];
+    const hook = await registerWebhook(call, before.url);
     await send(undefined, { message: 'Grüße 👋 "quoted"' });
     const [original] = await arrivals(before, 1);
     const originalId = original!.headers['x-svc-delivery-id'];
@@ -252,11 +237,11 @@ describe('a replay', () => {
   });
 
   it('returns 502 if the endpoint fails, 404 for an unknown delivery and 409 while the webhook is inactive', async () => {
-    const { call, send } = await tenant();
-    const target = await endpoint();
+    const { call, send } = await createSender();
+    const target = await startTestEndpoint();
     const [hook, other] = [
-      await register(call, target.url),
-      await register(call, target.url, ['message.reply']),
+      await registerWebhook(call, target.url),
+      await registerWebhook(call, target.url, { events: ['message.reply'] }),
     ];
     await send();
     await arrivals(target, 1);
@@ -277,11 +262,11 @@ describe('a replay', () => {
 
 describe('an inactive webhook', () => {
   it('gets nothing, and once active again its pending deliveries but not the events in between', async () => {
-    const { call, send } = await tenant();
-    const target = await endpoint(hang);
-    const watcher = await endpoint();
-    const hook = await register(call, target.url);
-    await register(call, watcher.url);
+    const { call, send } = await createSender();
+    const target = await startTestEndpoint(hang);
+    const watcher = await startTestEndpoint();
+    const hook = await registerWebhook(call, target.url);
+    await registerWebhook(call, watcher.url);
     // More than are sent in parallel, so that the rest waits.
     for (let index = 0; index < 11; index += 1) await send();
     await arrivals(watcher, 11);
@@ -308,15 +293,15 @@ describe('an inactive webhook', () => {
   });
 
   it('gets nothing more after it is deleted with its log', async () => {
-    const { call, send } = await tenant();
-    const target = await endpoint(hang);
-    const hook = await register(call, target.url);
+    const { call, send } = await createSender();
+    const target = await startTestEndpoint(hang);
+    const hook = await registerWebhook(call, target.url);
     for (let index = 0; index < 9; index += 1) await send();
     await eventually(async () => target.open() === 8);
     expect((await call('DELETE', hook.path)).status).toBe(200);
     expect((await call('GET', `${hook.path}/deliveries`)).status).toBe(404);
-    const watcher = await endpoint();
-    await register(call, watcher.url);
+    const watcher = await startTestEndpoint();
+    await registerWebhook(call, watcher.url);
     await send();
     await arrivals(watcher, 1);
     expect(target.received).toHaveLength(8);
@@ -325,14 +310,14 @@ describe('an inactive webhook', () => {
 
 describe('hanging endpoints', () => {
   it('delay no other endpoint, no other workspace and no send', async () => {
-    const [stuck, healthy] = [await tenant(), await tenant()];
-    const black = await endpoint(hang);
-    const fine = await endpoint();
-    const elsewhere = await endpoint();
-    const first = await register(stuck.call, black.url);
-    for (let index = 1; index < 20; index += 1) await register(stuck.call, black.url);
-    await register(stuck.call, fine.url);
-    await register(healthy.call, elsewhere.url);
+    const [stuck, healthy] = [await createSender(), await createSender()];
+    const black = await startTestEndpoint(hang);
+    const fine = await startTestEndpoint();
+    const elsewhere = await startTestEndpoint();
+    const first = await registerWebhook(stuck.call, black.url);
+    for (let index = 1; index < 20; index += 1) await registerWebhook(stuck.call, black.url);
+    await registerWebhook(stuck.call, fine.url);
+    await registerWebhook(healthy.call, elsewhere.url);
     for (let index = 0; index < 10; index += 1) await stuck.send();
     await eventually(async () => black.open() === 160);
 

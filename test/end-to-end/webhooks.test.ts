@@ -1,46 +1,26 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { type Endpoint, startEndpoint, verify } from '#test/support/endpoint.ts';
+import { registerWebhook, startTestEndpoint, verify } from '#test/support/endpoint.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
 let call: ApiClient;
-const endpoints: Endpoint[] = [];
 
 beforeAll(async () => {
   app = await startTestApp({ worker: false });
   workspace = await createWorkspace(app);
   call = apiClient(app.url, workspace.key);
 });
-afterEach(async () => {
-  await Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close()));
-});
 afterAll(() => app.stop());
-
-async function endpoint(...options: Parameters<typeof startEndpoint>): Promise<Endpoint> {
-  const started = await startEndpoint(...options);
-  endpoints.push(started);
-  return started;
-}
-
-async function register(url: string, fields: object = {}, by = call) {
-  const { status, body } = await by('POST', '/api/webhooks', { url, events: ['message.sent'], ...fields });
-  expect(status).toBe(201);
-  return {
-    id: body.webhook._id as string,
-    secret: body.secret as string,
-    path: `/api/webhooks/${body.webhook._id}`,
-  };
-}
 
 describe('webhooks', () => {
   it('are registered with a secret that is shown once, changed, listed and deleted', async () => {
-    const hook = await register('http://127.0.0.1:9/a', {
+    const hook = await registerWebhook(call, 'http://127.0.0.1:9/a', {
       name: 'CRM',
       events: ['message.sent', 'message.sent', 'message.reply'],
     });
@@ -108,7 +88,7 @@ describe('webhooks', () => {
     const ownCall = apiClient(app.url, own.key);
     const ids = [];
     for (const name of ['a', 'b', 'c'])
-      ids.push((await register('http://127.0.0.1:9/', { name }, ownCall)).id);
+      ids.push((await registerWebhook(ownCall, 'http://127.0.0.1:9/', { name })).id);
     const first = await ownCall('GET', '/api/webhooks?limit=2');
     const second = await ownCall('GET', `/api/webhooks?limit=2&cursor=${first.body.nextCursor}`);
     const listed = [...first.body.webhooks, ...second.body.webhooks].map(({ _id }) => _id);
@@ -124,7 +104,7 @@ describe('webhooks', () => {
     ['ftp://example.com/', 'VALIDATION_ERROR'],
     ['not a url', 'VALIDATION_ERROR'],
   ])('cannot be registered with or changed to the URL %s', async (url, code) => {
-    const { path } = await register('http://127.0.0.1:9/');
+    const { path } = await registerWebhook(call, 'http://127.0.0.1:9/');
     const created = await call('POST', '/api/webhooks', { url, events: ['message.sent'] });
     const changed = await call('PATCH', path, { url });
     expect([created.status, created.body.code]).toEqual([400, code]);
@@ -144,7 +124,7 @@ describe('webhooks', () => {
   });
 
   it('cannot be used by other workspaces or changed by read-only ones', async () => {
-    const hook = await register('http://127.0.0.1:9/');
+    const hook = await registerWebhook(call, 'http://127.0.0.1:9/');
     const stranger = apiClient(app.url, (await createWorkspace(app)).key);
     const readOnly = await createWorkspace(app, { subscription_status: 'past_due' });
     const late = apiClient(app.url, readOnly.key);
@@ -167,8 +147,8 @@ describe('webhooks', () => {
 
 describe('the test ping', () => {
   it('reaches the endpoint with a signature and is logged', async () => {
-    const target = await endpoint();
-    const hook = await register(target.url);
+    const target = await startTestEndpoint();
+    const hook = await registerWebhook(call, target.url);
     const { status, body } = await call('POST', `${hook.path}/health-check`);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -220,9 +200,11 @@ describe('the test ping', () => {
   });
 
   it("returns 502 with the endpoint's status, follows no redirect and counts the failure", async () => {
-    const elsewhere = await endpoint();
-    const target = await endpoint((response) => response.writeHead(307, { location: elsewhere.url }).end());
-    const hook = await register(target.url);
+    const elsewhere = await startTestEndpoint();
+    const target = await startTestEndpoint((response) =>
+      response.writeHead(307, { location: elsewhere.url }).end(),
+    );
+    const hook = await registerWebhook(call, target.url);
     const { status, body } = await call('POST', `${hook.path}/health-check`);
     expect(status).toBe(502);
     expect(body).toMatchObject({
@@ -242,7 +224,7 @@ describe('the test ping', () => {
 
   it('reads at most 64 KB of the response', async () => {
     let cut = false;
-    const target = await endpoint((response) => {
+    const target = await startTestEndpoint((response) => {
       response.writeHead(200);
       response.once('close', () => (cut = true));
       const more = (): void => {
@@ -251,7 +233,7 @@ describe('the test ping', () => {
       };
       more();
     });
-    const hook = await register(target.url);
+    const hook = await registerWebhook(call, target.url);
     const { status, body } = await call('POST', `${hook.path}/health-check`);
     expect(status).toBe(200);
     expect(body).toMatchObject({ success: true, responseStatus: 200 });
@@ -260,8 +242,8 @@ describe('the test ping', () => {
   });
 
   it('is retried once only if no connection was made', async () => {
-    const target = await startEndpoint();
-    const hook = await register(target.url);
+    const target = await startTestEndpoint();
+    const hook = await registerWebhook(call, target.url);
     await target.close();
     const refused = await call('POST', `${hook.path}/health-check`);
     expect(refused.status).toBe(502);
@@ -273,7 +255,7 @@ describe('the test ping', () => {
     expect(refused.body.latencyMs).toBeGreaterThanOrEqual(500);
 
     // The connection was accepted and dropped: the request may have arrived, so it is not repeated.
-    const dropping = await endpoint((response) => response.destroy(), target.port);
+    const dropping = await startTestEndpoint((response) => response.destroy(), target.port);
     const dropped = await call('POST', `${hook.path}/health-check`);
     expect(dropped.body).toMatchObject({ success: false, responseStatus: null, attemptCount: 1 });
     expect(dropping.received).toHaveLength(1);
@@ -284,8 +266,8 @@ describe('the test ping', () => {
   });
 
   it('is refused while the webhook is inactive', async () => {
-    const target = await endpoint();
-    const hook = await register(target.url);
+    const target = await startTestEndpoint();
+    const hook = await registerWebhook(call, target.url);
     await call('PATCH', hook.path, { isActive: false });
     const { status, body } = await call('POST', `${hook.path}/health-check`);
     expect([status, body.code]).toEqual([409, 'WEBHOOK_INACTIVE']);
@@ -296,8 +278,8 @@ describe('the test ping', () => {
 
 describe('rotating the secret', () => {
   it('signs with both secrets for 24 hours and shows the new one once', async () => {
-    const target = await endpoint();
-    const hook = await register(target.url);
+    const target = await startTestEndpoint();
+    const hook = await registerWebhook(call, target.url);
     const { status, body } = await call('POST', `${hook.path}/rotate-secret`);
     expect(status).toBe(200);
     expect(body.secret).toMatch(/^whsec_/);

@@ -4,14 +4,13 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import type { Message } from '#domain/message.ts';
 import { eventually, type TestApp } from './app.ts';
 import type { ApiClient } from './client.ts';
-import type { TestWorkspace } from './factories.ts';
 
 /** A first step that is sent at once, and a second one that is not sent during a test. */
 export const now = { message: 'One, {{ firstName }}' };
 export const later = { message: 'Two', delay: { days: 2 } };
 
 /** Functions that create campaigns and read the state of their leads and messages. */
-export function campaignHelpers(world: () => { app: TestApp; workspace: TestWorkspace; api: ApiClient }) {
+export function campaignHelpers(world: () => { app: TestApp; workspace: { id: string }; api: ApiClient }) {
   async function newList(leads: object[]): Promise<{ listId: string; leadIds: string[] }> {
     const listId = (await world().api('POST', '/api/lists', { name: 'Prospects' })).body.list._id;
     const { leadIds } = (await world().api('POST', '/api/leads', { listId, leads })).body;

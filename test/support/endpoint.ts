@@ -1,6 +1,8 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { expect, onTestFinished } from 'vitest';
+import type { ApiClient } from './client.ts';
 
 /** One request as an endpoint received it. */
 export interface Received {
@@ -69,6 +71,24 @@ export async function startEndpoint(behaviour: Behaviour = 204, port = 0): Promi
       await closed;
     },
   };
+}
+
+/** Starts an endpoint that is closed when the test has finished. */
+export async function startTestEndpoint(...options: Parameters<typeof startEndpoint>): Promise<Endpoint> {
+  const endpoint = await startEndpoint(...options);
+  onTestFinished(() => endpoint.close());
+  return endpoint;
+}
+
+/** Registers a webhook, for `message.sent` by default. @returns its id, its secret and its path in the API. */
+export async function registerWebhook(
+  api: ApiClient,
+  url: string,
+  fields: { name?: string; events?: readonly string[] } = {},
+): Promise<{ id: string; secret: string; path: string }> {
+  const { status, body } = await api('POST', '/api/webhooks', { url, events: ['message.sent'], ...fields });
+  expect(status).toBe(201);
+  return { id: body.webhook._id, secret: body.secret, path: `/api/webhooks/${body.webhook._id}` };
 }
 
 /** Verifies a delivery with the public library of Standard Webhooks. @throws if the signature is wrong. */

@@ -5,12 +5,17 @@ import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import type { Channel } from '#domain/channel.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 import type { TestApp } from './app.ts';
+import { type ApiClient, apiClient } from './client.ts';
 
 export interface TestWorkspace {
   id: string;
   key: string;
+  /** Calls the API with the key. */
+  api: ApiClient;
   ownerId: string;
 }
+
+export type TestAgency = TestWorkspace;
 
 type Value = string | number | boolean | null | Date | string[];
 
@@ -52,13 +57,24 @@ export async function createWorkspace(
       is_owner: true,
     });
   });
-  return { id, ownerId, key: await createKey(app, 'workspace', id) };
+  const key = await createKey(app, 'workspace', id);
+  return { id, ownerId, key, api: apiClient(app.url, key) };
 }
 
-export async function createAgency(
+export interface WorkspaceWithLine extends TestWorkspace {
+  lineId: string;
+}
+
+/** Creates a workspace with one line, of iMessage. @param fields columns that differ from the defaults. */
+export async function createWorkspaceWithLine(
   app: TestApp,
-  fields: Record<string, Value> = {},
-): Promise<{ id: string; key: string; ownerId: string }> {
+  fields: { workspace?: Record<string, Value>; line?: Record<string, Value> } = {},
+): Promise<WorkspaceWithLine> {
+  const workspace = await createWorkspace(app, fields.workspace);
+  return { ...workspace, lineId: await createLine(app, workspace.id, 'imessage', fields.line) };
+}
+
+export async function createAgency(app: TestApp, fields: Record<string, Value> = {}): Promise<TestAgency> {
   const id = newAgencyId();
   const ownerId = newUserId();
   await system(app, async (db) => {
@@ -66,7 +82,20 @@ export async function createAgency(
     await insert(db, 'agencies', { id, name: 'Agency', ...fields });
     await insert(db, 'agency_members', { agency_id: id, user_id: ownerId, role: 'owner' });
   });
-  return { id, ownerId, key: await createKey(app, 'agency', id) };
+  const key = await createKey(app, 'agency', id);
+  return { id, ownerId, key, api: apiClient(app.url, key) };
+}
+
+/** Creates an agency with two workspaces, between which lines can be transferred. */
+export async function createAgencyWithTwoWorkspaces(
+  app: TestApp,
+): Promise<{ agency: TestAgency; first: TestWorkspace; second: TestWorkspace }> {
+  const agency = await createAgency(app);
+  const [first, second] = await Promise.all([
+    createWorkspace(app, { agency_id: agency.id, name: 'First' }),
+    createWorkspace(app, { agency_id: agency.id, name: 'Second' }),
+  ]);
+  return { agency, first, second };
 }
 
 export async function createKey(

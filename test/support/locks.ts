@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { withSystem } from '#db/transactions.ts';
+import { systemDb, withSystem } from '#db/transactions.ts';
 import { eventually, type TestApp } from './app.ts';
 
 /** Locks a row until `release` is called. */
@@ -38,3 +38,8 @@ export const waitingForLocks = (app: TestApp, count: number): Promise<unknown> =
       where not granted and datname = current_database()`);
     return waiting >= count;
   });
+
+/** How many deadlocks PostgreSQL has detected in the test's database. */
+export const deadlockCount = (app: TestApp): Promise<number> =>
+  systemDb(app.pools).oneFirst(sql.type(z.object({ deadlocks: z.int() }))`
+    select deadlocks from pg_stat_database where datname = current_database()`);

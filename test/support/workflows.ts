@@ -1,0 +1,19 @@
+import { newId } from '#domain/ids.ts';
+import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import type { TestApp } from './app.ts';
+
+/** Wakes overdue workflows, as the schedule of the sweep does. */
+export const runSweep = (app: TestApp): Promise<unknown> =>
+  app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
+
+/** Deletes expired rows and files, as the daily schedule does. */
+export const runRetention = (app: TestApp): Promise<unknown> =>
+  app.temporal.workflow.execute('retention', { taskQueue: MAIN_QUEUE, workflowId: `retention-${newId()}` });
+
+/** The names of the signals that a workflow has received, in order. */
+export async function signalsOf(app: TestApp, workflowId: string): Promise<string[]> {
+  const { events } = await app.temporal.workflow.getHandle(workflowId).fetchHistory();
+  return (events ?? []).flatMap(
+    ({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName ?? [],
+  );
+}
