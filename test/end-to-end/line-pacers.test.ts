@@ -8,7 +8,7 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
-import { bundleWorkflows, startWorker } from '#workers/worker.ts';
+import { startWorker } from '#workers/worker.ts';
 import { WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { sessionClient } from '#test/support/sessions.ts';
@@ -79,10 +79,7 @@ describe('the pacer of a line', () => {
     });
     expect(twilio.sent.filter((message) => message.to === to)).toEqual([]);
 
-    const worker = await startWorker(
-      { ...app.config, worker: { names: ['carrier-twilio'], slots: {} } },
-      await bundleWorkflows(),
-    );
+    const worker = await startWorker({ ...app.config, worker: { names: ['carrier-twilio'], slots: {} } });
     await eventually(async () => twilio.sent.some((message) => message.to === to), 60_000);
     await worker.stop();
     expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
