@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
 import type { DatabaseUrls } from '#db/pools.ts';
-import { databaseLogins } from '#standalone/database-logins.ts';
 
 /** The migrated database that all test databases are copies of; made once for each run. */
 export const TEMPLATE_DATABASE = 'linepace_template';
@@ -24,10 +23,12 @@ export interface TestDatabase extends DatabaseUrls {
 export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(`create database ${name} template ${template}`);
-  const ownerUrl = Object.assign(new URL(inject('databaseUrl')), { pathname: name }).href;
+  const named = (url: string): string => Object.assign(new URL(url), { pathname: name }).href;
+  const { tenantUrl, systemUrl } = inject('databaseLogins');
   return {
-    ownerUrl,
-    ...databaseLogins(ownerUrl),
+    ownerUrl: named(inject('databaseUrl')),
+    tenantUrl: named(tenantUrl),
+    systemUrl: named(systemUrl),
     async drop() {
       await administer(
         `insert into ${DEADLOCKS} select datname, deadlocks from pg_stat_database where datname = '${name}'`,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '#db/migrate.ts';
+import type { DatabaseUrls } from '#db/pools.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 import { livePid, stopByPidFile, writePidFile } from '#standalone/pid-file.ts';
 import { freePort } from '#standalone/ports.ts';
@@ -19,6 +20,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Superuser URL of the run's PostgreSQL server; a test takes a database of its own, see `createTestDatabase`. */
     databaseUrl: string;
+    /** What the processes log in to that server with, see `databaseLogins`: deriving passwords is slow on purpose. */
+    databaseLogins: DatabaseUrls;
     /** host:port of the run's Temporal server. */
     temporalAddress: string;
     /** The file of all workflows, bundled once for the run. */
@@ -68,6 +71,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw error;
   });
   project.provide('databaseUrl', postgres.value.url);
+  project.provide('databaseLogins', databaseLogins(postgres.value.url));
   project.provide('temporalAddress', temporal.value.address);
   project.provide('workflowBundle', bundle.value);
   return () => failOnDeadlocks(postgres.value.url).finally(teardown);
