@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
 
-/** What is recorded: changes of settings and decisions, not each message. */
+/** The recorded actions: changes of settings and decisions, not each message. */
 export const AUDIT_ACTIONS = [
   'agency_admin.invited',
   'agency_admin.joined',
@@ -98,7 +98,7 @@ export type AuditEntry = z.infer<typeof AuditEntry>;
 export type NewAuditEntry = Pick<AuditEntry, 'actor' | 'channel' | 'action' | 'target'> &
   Partial<Pick<AuditEntry, 'reason' | 'changes'>>;
 
-/** What an operator did in the Temporal UI or with `npm run ops`. */
+/** The author of an action in the Temporal UI or with `npm run ops`. */
 export const byOperator = ({ by, reason }: { by: string; reason?: string | undefined }) =>
   ({
     actor: { type: 'operator', id: null, name: by },

@@ -5,7 +5,7 @@
 
 /** How the latest calls for a line ended, counted in rounds because the messages of a round are sent concurrently. */
 export interface CallHistory {
-  /** Consecutive rounds in which the carrier answered for no message. */
+  /** Consecutive rounds in which the carrier accepted or rejected no message. */
   failedRounds: number;
   /** When the last of them ended. */
   lastFailedAt: Date | null;

@@ -51,7 +51,7 @@ const Slots = z.string().transform((text, context) => {
   return slots;
 });
 
-/** Where Temporal is, and how it is reached. */
+/** The connection to Temporal. */
 const TemporalServer = {
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
@@ -230,7 +230,7 @@ export function readMigrationConfig(environment: EnvironmentVariables) {
 }
 
 /**
- * The configuration of the operators' command line: where the database and Temporal are, and no secret.
+ * The configuration of the operators' command line: the connections to the database and Temporal, without other secrets.
  * @throws with a list of all problems.
  */
 export function readOperatorsConfig(environment: EnvironmentVariables) {

@@ -1,31 +1,31 @@
-/** Nothing came free in time. Nothing was done, so the caller may try again. */
+/** No slot became free in time. The work did not start, so the caller may retry. */
 export class Busy extends Error {
   override readonly name = 'Busy';
 }
 
-/** Shares what there is a limited number of, such as connections, so that no payer waits behind another's backlog. */
+/** Shares a limited number of slots, such as connections, so that no payer waits behind another's backlog. */
 export interface FairQueue {
   /**
-   * Runs work for a payer as soon as it is its turn.
-   * @throws Busy when the payer's queue is full, or its turn did not come in time.
+   * Runs work when it is the payer's turn.
+   * @throws Busy if the payer's queue is full, or its turn does not come in time.
    */
   run<T>(payer: string, work: () => Promise<T>): Promise<T>;
 }
 
 export interface FairQueueOptions {
-  /** How many run at the same time; default: any number. */
+  /** The maximum concurrent work; default: unlimited. */
   size?: number;
-  /** How many of one payer run at the same time. */
+  /** The maximum concurrent work of one payer. */
   share: number;
-  /** How many of one payer wait at most. */
+  /** The maximum waiting work of one payer. */
   maxWaiting: number;
-  /** How long each waits at most, in milliseconds; default: as long as it takes. */
+  /** The maximum wait in milliseconds; default: unlimited. */
   timeoutMs?: number;
 }
 
 interface Payer {
   running: number;
-  /** What starts each of those who wait, in the order of their arrival. */
+  /** Starts the waiting work, in order of arrival. */
   waiting: Set<() => void>;
 }
 
@@ -35,10 +35,10 @@ export function createFairQueue({
   maxWaiting,
   timeoutMs,
 }: FairQueueOptions): FairQueue {
-  /** Only those who run or wait, in the order of their turns. */
+  /** The payers with running or waiting work, in the order of their turns. */
   const payers = new Map<string, Payer>();
   let running = 0;
-  /** Only for payers of whom nothing runs: whoever asks for little does not wait for those who ask for much. */
+  /** Slots for payers without running work, so that light users do not wait for heavy ones. */
   const reserved = size === Infinity ? 0 : Math.floor(size / 4);
 
   const mayStart = (payer: Payer): boolean =>
@@ -46,7 +46,7 @@ export function createFairQueue({
     payer.running < share &&
     running < (payer.running === 0 ? size : size - reserved);
 
-  /** Of whom the fewest run comes first, then whose turn is longest ago. */
+  /** The payer with the least running work; of equals, the one whose last turn is the longest ago. */
   function next(): Payer | undefined {
     let first: Payer | undefined;
     for (const payer of payers.values())
@@ -75,7 +75,7 @@ export function createFairQueue({
       const giveUp = (): void => {
         payer.waiting.delete(start);
         if (payer.running === 0 && payer.waiting.size === 0) payers.delete(id);
-        reject(new Busy(`nothing came free within ${timeoutMs} ms`));
+        reject(new Busy(`no slot became free within ${timeoutMs} ms`));
       };
       const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
       payer.waiting.add(start);
@@ -93,7 +93,7 @@ export function createFairQueue({
       } finally {
         payer.running--;
         running--;
-        // The others come first now.
+        // Moves the payer behind the others.
         payers.delete(id);
         if (payer.running > 0 || payer.waiting.size > 0) payers.set(id, payer);
         startNext();

@@ -11,7 +11,7 @@ export interface StoredResponse {
   response: unknown;
 }
 
-/** What becomes of one request of a batch. */
+/** The decision about one request of a batch. */
 export type KeyDecision<Value> =
   | { kind: 'accepted'; value: Value }
   /** The same as an earlier request of the batch, which was accepted with this value. */
@@ -25,7 +25,7 @@ export type KeyDecision<Value> =
 /**
  * Decides which requests of a batch are processed: one for each key, and all without a key. A refused request does not
  * use up its key.
- * @param process returns the value of a request, or why it is refused.
+ * @param process returns the value of a request, or the reason for its refusal.
  */
 export function decideByKey<Request extends KeyedRequest, Value extends object>(
   batch: readonly Request[],

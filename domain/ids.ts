@@ -24,7 +24,7 @@ export function newId(now: Date = new Date()): string {
   );
 }
 
-/** Sorts before every id that is made in that second or later. */
+/** An id that sorts before all ids created in that second or later. */
 export const firstId = (at: Date): string => hex(Math.floor(at.getTime() / 1000) >>> 0, 8) + '0'.repeat(16);
 
 export const newWorkspaceId = (): string => `org_${newId()}`;

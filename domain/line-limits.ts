@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { daysBetween } from './calendar.ts';
 import { type Channel, isPhoneChannel } from './channel.ts';
 
-/** The limits of a line, as an operator sets them: counts per local day or hour, gaps in seconds. */
+/** The limits of a line: counts per local day or hour, gaps in seconds. */
 export interface LineLimits {
   dailyTotal: number;
   dailyNew: number;
-  /** null: the channel's own, for a phone line drawn between 3 and 7 for each hour. */
+  /** null: the channel's default; for a phone line, a random number from 3 to 7 per hour. */
   hourlyNew: number | null;
   minGapSeconds: number;
   contactGapSeconds: number;
@@ -15,7 +15,7 @@ export interface LineLimits {
 export interface LimitedLine extends LineLimits {
   id: string;
   channel: Channel;
-  /** The workspace's IANA zone: its days and hours are the ones counted. */
+  /** The workspace's IANA time zone, for the local days and hours. */
   timezone: string;
   /** null: no warm-up. */
   warmupStartedAt: Date | null;
@@ -38,14 +38,14 @@ const HOURLY_DRAW = { from: 3, to: 7 };
 const WARM_UP = { firstDay: 20, perDay: 2 };
 const GAP_JITTER = 0.5;
 
-/** New conversations a line may open in the local day of `now`; a warm-up grows by local calendar days. */
+/** The cap of new conversations for the local day of `now`. It rises per local calendar day during the warm-up. */
 export function dailyNewCap(line: LimitedLine, now: Date): number {
   if (!line.warmupStartedAt) return line.dailyNew;
   const days = Math.max(0, daysBetween(line.timezone, line.warmupStartedAt, now));
   return Math.min(line.dailyNew, WARM_UP.firstDay + WARM_UP.perDay * days);
 }
 
-/** New conversations a line may open in the local hour from `hourStart` on: the same on every call. */
+/** The cap of new conversations for the local hour that starts at `hourStart`. Deterministic. */
 export function hourlyNewCap(
   line: Pick<LimitedLine, 'id' | 'channel' | 'hourlyNew'>,
   hourStart: Date,
@@ -57,13 +57,13 @@ export function hourlyNewCap(
   return from + Math.floor(draw(`${line.id} hour ${hourStart.toISOString()}`) * (to - from + 1));
 }
 
-/** The pause after the send at `lastSentAt`: `minGapSeconds` ± 50 %, in milliseconds, the same each time. */
+/** The pause after the send at `lastSentAt` in milliseconds: `minGapSeconds` ± 50 %. Deterministic. */
 export function lineGapMs(line: Pick<LimitedLine, 'id' | 'minGapSeconds'>, lastSentAt: Date): number {
   const jitter = 1 + GAP_JITTER * (2 * draw(`${line.id} gap ${lastSentAt.toISOString()}`) - 1);
   return Math.round(line.minGapSeconds * 1000 * jitter);
 }
 
-/** A number from 0 up to but not including 1 that depends on nothing but `name`. */
+/** A pseudo-random number in [0, 1) derived from `name`. */
 function draw(name: string): number {
   return createHash('sha256').update(name).digest().readUInt32BE(0) / 2 ** 32;
 }

@@ -4,17 +4,17 @@ import { dailyNewCap, hourlyNewCap, type LimitedLine, lineGapMs } from './line-l
 import { clampToWindow, nextOpening, type SendWindow } from './send-window.ts';
 
 /**
- * The line ban protector: pure, the clock is passed in. A cap or a window holds messages where they are in the queue:
- * nothing is written to them, and what callers see of it (`shownWait`) comes from the same rule that the plan follows.
+ * The pacing rules, which protect lines from being banned. Pure functions with the clock passed in. Messages that a cap or
+ * window holds keep their place in the queue without a write; what callers see (`shownWait`) follows from the same rules.
  */
 
-/** Why a message or a line waits, in words for the operator. */
+/** Why a message or a line waits, in words for operators. */
 export const HOLD_REASONS = {
   idle: 'Nothing is waiting.',
   scheduled: 'Its scheduled time has not come, or it is next in turn.',
   subscription_past_due: 'The subscription is past due; messages keep their place until it is paid.',
   line_down: 'The line is down; its messages keep their place until it recovers.',
-  carrier_pause: 'The carrier takes no messages at present; one is tried after a pause that grows.',
+  carrier_pause: 'The carrier currently accepts no messages; one is tried after a growing pause.',
   line_paused: 'An operator has paused the line; its messages keep their place until it is resumed.',
   line_inactive: 'The line is not active; its messages keep their place.',
   line_gap: 'The line pauses between two sends.',
@@ -27,8 +27,8 @@ export const HOLD_REASONS = {
 export type HoldReason = keyof typeof HOLD_REASONS;
 
 /**
- * For each cap the end of the last local hour or day in which it was used up; null: none since the caps were changed.
- * The rest follows from it: what was due before that end waits for the next hour or morning.
+ * For each cap, the end of the last local hour or day in which it was used up; null: none since the caps changed. Messages
+ * that were due before that end wait for the next hour or morning.
  */
 export interface UsedUp {
   hourlyNew: Date | null;
@@ -39,16 +39,16 @@ export interface UsedUp {
 export interface PacedLine extends LimitedLine {
   active: boolean;
   down: boolean;
-  /** Whether an operator holds it; absent: nobody does. */
+  /** An operator has paused it. */
   paused?: boolean;
-  /** Whether the workspace has not paid; absent: it has. */
+  /** The workspace's subscription is past due. */
   pastDue?: boolean;
-  /** Whether its carrier takes messages; absent: it does. */
+  /** Whether its carrier accepts messages; absent: it does. */
   circuit?: Circuit;
   usedUp: UsedUp;
 }
 
-/** What the line has sent in the local day and hour that `now` is in. */
+/** The line's sends of the current local day and hour. */
 export interface LineHistory {
   sentToday: number;
   newToday: number;
@@ -56,7 +56,7 @@ export interface LineHistory {
   lastSentAt: Date | null;
 }
 
-/** The history with messages that leave now. */
+/** The history after messages are sent now. */
 export const afterSends = (history: LineHistory, sends: readonly { isNew: boolean }[]): LineHistory => {
   const opened = sends.filter(({ isNew }) => isNew).length;
   return {
@@ -67,19 +67,19 @@ export const afterSends = (history: LineHistory, sends: readonly { isNew: boolea
   };
 };
 
-/** Messages of a line that the rules treat alike, whoever their contacts are. */
+/** Messages of a line that the rules treat alike, except for the gaps of their contacts. */
 export interface Lane {
   key: string;
-  /** They are to addresses with which the line has never exchanged a message. */
+  /** To addresses with which the line has never exchanged a message. */
   isNew: boolean;
   window?: SendWindow;
-  /** The scheduled time of the first one. */
+  /** The scheduled time of the first message. */
   firstAt: Date;
-  /** The scheduled time of the first one that is not due; null: all are. */
+  /** The scheduled time of the first message that is not due; null: all are due. */
   laterAt: Date | null;
 }
 
-/** Where messages may be that may leave now: those that were scheduled from `since` on. */
+/** A lane whose messages may be sent now, if scheduled at `since` or later. */
 export interface OpenLane extends Pick<Lane, 'key' | 'isNew'> {
   since: Date;
 }
@@ -92,17 +92,17 @@ export interface QueuedMessage {
   arrival: number;
   /** The line has never exchanged a message with the address. */
   isNew: boolean;
-  /** The contact wrote within 24 hours: never a new conversation, and goes ahead. */
+  /** The contact wrote within 24 hours: not a new conversation, and sent before others. */
   isAnswer: boolean;
   contactLastSentAt: Date | null;
   window?: SendWindow;
-  /** An operator wants it to leave now: it goes ahead of all others, and keeps no gap. */
+  /** An operator sends it now: before all others and regardless of gaps. */
   isUrgent?: boolean;
-  /** Passed over: never sent and never moved; failing it is up to the caller. */
+  /** Skipped: neither sent nor moved. The caller fails it. */
   optedOut?: boolean;
 }
 
-/** When to look again; `at` null: not before something changes. */
+/** When to look again; `at` null: not until something changes. */
 export interface NextLook {
   at: Date | null;
   reason: HoldReason;
@@ -112,7 +112,7 @@ const DEFAULT_BATCH = 16;
 const BEGINNING = new Date(0);
 const MOST_REMEMBERED = 1000;
 
-/** The order of a line's queue: what an operator wants to leave now, answers, then by scheduled time, then by arrival. */
+/** The order of a line's queue: messages to send now, answers, then by scheduled time, then by arrival. */
 export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
   return (
     Number(b.isUrgent ?? false) - Number(a.isUrgent ?? false) ||
@@ -123,8 +123,8 @@ export function compareTurns(a: QueuedMessage, b: QueuedMessage): number {
 }
 
 /**
- * Which caps are used up, as of `now`. A cap of the hour or day under way counts by the history alone: a send that turned
- * out not to have left frees its place. Those of the past are remembered, for their messages may wait until the morning.
+ * Which caps are used up at `now`. For the current hour and day, only the history counts, so that a failed send frees its
+ * place. Past hours and days are remembered, because their messages may wait until the morning.
  */
 export function usedUpAt(line: PacedLine, history: LineHistory, now: Date): UsedUp {
   const day = dayBounds(line.timezone, now);
@@ -138,15 +138,14 @@ export function usedUpAt(line: PacedLine, history: LineHistory, now: Date): Used
   return {
     dailyTotal: end(history.sentToday >= line.dailyTotal, day.end, usedUp.dailyTotal),
     dailyNew: end(history.newToday >= dailyNewCap(line, now), day.end, usedUp.dailyNew),
-    // A cap of 0 frees nothing in the next hour either: once a day is enough to ask again.
+    // A cap of 0 frees nothing in the next hour either, so one look a day is enough.
     hourlyNew: end(history.newThisHour >= hourlyCap, hourlyCap === 0 ? day.end : hour.end, usedUp.hourlyNew),
   };
 }
 
 /**
- * Where in a line's queue are messages that may leave now, but for the gaps of their contacts, and when to look again if
- * none of them leaves. While the line itself waits (its gap, down, paused, inactive, not paid for, its carrier not taking
- * messages) no lane is open.
+ * The lanes of a line's queue with messages that may be sent now, except for contact gaps, and when to look again if none
+ * is sent. While the line itself waits (gap, down, paused, inactive, past due, carrier failing), no lane is open.
  */
 export function planQueue(
   line: PacedLine,
@@ -168,7 +167,7 @@ export function planQueue(
       const hold = longest(holds, firstAt);
       looks.push(hold ? { at: hold.until, reason: hold.reason } : { at: now, reason: 'scheduled' });
     }
-    // What falls due while its cap is used up is held as well.
+    // Messages that fall due while their cap is used up are held as well.
     if (laterAt) looks.push({ at: latest([laterAt, ...capsOf(line, isNew)]), reason: 'scheduled' });
   }
   const next = looks.reduce<NextLook>((a, b) => (a.at && b.at && a.at <= b.at ? a : b), {
@@ -184,15 +183,15 @@ export function planQueue(
 export interface Choice {
   /** The messages to send at once. */
   send: string[];
-  /** Contacts that have just been sent a message: what is due for them waits until then. */
+  /** Contacts who are sent a message now, and until when their other due messages wait. */
   resting: Map<string, Date>;
-  /** Messages that a cap or their window holds: what an operator wants to leave now, or was found in the wrong lane. */
+  /** Messages held by a cap or window: those to send now, or found in the wrong lane. */
   held: string[];
 }
 
 /**
- * Which of the first messages of open lanes leave now. A line with a gap sends one, a line without up to `batch`; each
- * counts for the next.
+ * Chooses the messages of open lanes to send now. A line with a gap sends one, a line without a gap up to `batch`. Each
+ * send counts for the next choice.
  */
 export function chooseSends(
   line: PacedLine,
@@ -232,21 +231,21 @@ export function chooseSends(
   return choice;
 }
 
-/** A message that waits in the queue of a line, as far as it matters for how long. */
+/** The fields of a waiting message that determine how long it waits. */
 export type WaitingMessage = Pick<QueuedMessage, 'scheduledAt' | 'isNew' | 'isAnswer' | 'window'>;
 
 /** What callers see of a waiting message. */
 export interface ShownWait {
   scheduledAt: Date;
-  /** undefined: the reason noted with its scheduled time, which has not come. */
+  /** undefined: the reason stored with its scheduled time, which has not come. */
   holdReason: HoldReason | null | undefined;
-  /** The cap or the window that has moved it, and to when; null: none, as far as the line remembers. */
+  /** The cap or window that postponed it, and until when; null: none that the line remembers. */
   moved: { to: Date; reason: HoldReason } | null;
 }
 
 /**
- * When a waiting message leaves at the earliest, and why not now, as callers see it. What a cap or its window holds shows
- * as moved to the time at which the plan looks at it again.
+ * The earliest send time of a waiting message and its hold reason, as callers see them. A message held by a cap or window
+ * shows the time at which the plan looks at it again.
  */
 export function shownWait(
   line: PacedLine,
@@ -268,7 +267,7 @@ export function shownWait(
   return { scheduledAt: shown, holdReason, moved };
 }
 
-/** The cap or the window that holds a due message, or the cap that held it last, as far as the line remembers. */
+/** The cap or window that holds a due message, else the cap that held it last, if the line remembers one. */
 export function movedBy(
   line: PacedLine,
   { scheduledAt, isNew, isAnswer, window }: WaitingMessage,
@@ -278,10 +277,10 @@ export function movedBy(
   return hold && { to: hold.until, reason: hold.reason };
 }
 
-/** Whether a line may send at all, but for its gap. */
+/** Whether a line may send at all, except for its gap. */
 export const canSend = (line: PacedLine, now: Date): boolean => standstillOf(line, now) === null;
 
-/** What keeps the whole line from sending, whatever is due; the first reason that holds. */
+/** The first reason why the line sends nothing at all; null if there is none. */
 function standstillOf({ pastDue, paused, active, down, circuit }: PacedLine, now: Date): NextLook | null {
   if (pastDue) return { at: null, reason: 'subscription_past_due' };
   if (paused) return { at: null, reason: 'line_paused' };
@@ -291,8 +290,8 @@ function standstillOf({ pastDue, paused, active, down, circuit }: PacedLine, now
   return null;
 }
 
-/** When the line may send again after the send at `lastSentAt`; null: it has no gap, or has sent nothing. */
-/** When the line may send again after the send at `lastSentAt`; null: it has no gap, or has sent nothing. */
+/** When the gap after the send at `lastSentAt` ends; null: the line has no gap, or has sent nothing. */
+/** When the gap after the send at `lastSentAt` ends; null: the line has no gap, or has sent nothing. */
 export function endOfGap(line: PacedLine, lastSentAt: Date | null): Date | null {
   if (lastSentAt === null || line.minGapSeconds === 0) return null;
   return new Date(lastSentAt.getTime() + lineGapMs(line, lastSentAt));
@@ -314,7 +313,7 @@ interface Hold {
   until: Date;
 }
 
-/** The holds on messages of a window that open a conversation or do not. Those of caps may be over. */
+/** The holds on new or known contacts' messages with this window. Holds of caps may be over. */
 function holdsOn(
   { timezone, hourlyNew, usedUp }: PacedLine,
   { window, opens }: { window: SendWindow | undefined; opens: boolean },
@@ -335,13 +334,13 @@ function holdsOn(
   return holds;
 }
 
-/** Of the holds on a message the one that lasts longest, of equals the first; null: none holds it. */
+/** The longest hold on a message, of equals the first; null: none holds it. */
 const longest = (holds: readonly Hold[], scheduledAt: Date): Hold | null =>
   holds
     .filter(({ before }) => scheduledAt < before)
     .reduce<Hold | null>((a, b) => (a === null || b.until > a.until ? b : a), null);
 
-/** Lanes share a handful of windows, and calendar sums are the costly part: those of the last ones are kept. */
+/** Caches the last results, because lanes share few windows and calendar arithmetic is slow. */
 const openings = new Map<string, { since: Date; opening: Date }>();
 const mornings = new Map<string, Date>();
 
@@ -351,7 +350,7 @@ function remember<T>(known: Map<string, T>, key: string, value: T): T {
   return value;
 }
 
-/** `clampToWindow`; a window that is closed stays closed until its opening. */
+/** `clampToWindow` with a cache: a closed window stays closed until its opening. */
 function clamp(window: SendWindow | undefined, at: Date): Date {
   if (!window) return at;
   const key = JSON.stringify(window);

@@ -12,12 +12,12 @@ export type SendOutcome =
 
 const CREDENTIALS_REFUSED = 'credentials refused: ';
 
-/** The carrier refuses the line's credentials: the message may be sent once these are put right. */
+/** The carrier refuses the line's credentials. The message may be sent after they are corrected. */
 export const refusedCredentials = (reason: string): Extract<SendOutcome, { kind: 'transient' }> => ({
   kind: 'transient',
   reason: `${CREDENTIALS_REFUSED}${reason}`,
 });
 
-/** What the carrier said when it refused the credentials; null if the reason is another one. */
+/** The carrier's reason for refusing the credentials; null if the outcome has another reason. */
 export const credentialsRefusal = (reason: string): string | null =>
   reason.startsWith(CREDENTIALS_REFUSED) ? reason.slice(CREDENTIALS_REFUSED.length) : null;

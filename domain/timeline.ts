@@ -27,7 +27,7 @@ export const TimelineEvent = z
   .meta({ id: 'TimelineEvent' });
 export type TimelineEvent = z.infer<typeof TimelineEvent>;
 
-/** What has happened to a message, in order, and what it waits for. */
+/** The history of a message, in order, and what it waits for. */
 export const Timeline = z
   .object({
     messageId: Id,
@@ -38,7 +38,7 @@ export const Timeline = z
   .meta({ id: 'Timeline' });
 export type Timeline = z.infer<typeof Timeline>;
 
-/** What is on record about a message. */
+/** Everything recorded about a message. */
 export interface MessageRecord {
   timezone: string;
   message: {
@@ -53,10 +53,10 @@ export interface MessageRecord {
     holdReason: string | null;
     errorMessage: string | null;
   };
-  /** In the order of time, as all lists here. */
+  /** In order of time, like all lists here. */
   moves: readonly { at: Date; movedFrom: Date; movedTo: Date; reason: string }[];
   attempts: readonly RecordedAttempt[];
-  /** The events of the message that webhooks are told of; those of the last 30 days. */
+  /** The events of the message, of the last 30 days. */
   events: readonly { event: string; createdAt: Date }[];
   deliveries: readonly RecordedDelivery[];
 }
@@ -93,7 +93,7 @@ interface RecordedDelivery {
   finishedAt: Date;
 }
 
-/** The timeline of a message, as the API returns it. */
+/** Builds the timeline of the API. */
 export const presentTimeline = (messageId: string, record: MessageRecord, facts: WaitFacts): Timeline => ({
   messageId,
   status: shownStatus(record.message.status),
@@ -101,7 +101,7 @@ export const presentTimeline = (messageId: string, record: MessageRecord, facts:
   events: timelineEvents(record),
 });
 
-/** What has happened to a message, oldest first, in words for a person. */
+/** The history of a message, oldest first, in words for a person. */
 function timelineEvents(record: MessageRecord): TimelineEvent[] {
   const events = [
     ...beginning(record),
@@ -132,7 +132,7 @@ function beginning({ message, moves, attempts, timezone }: MessageRecord): Happe
     text: SOURCES[source] ?? `Accepted (${source}).`,
     data: { source, ...(campaignId !== null && { campaignId }) },
   };
-  // What comes after an attempt is a retry.
+  // An attempt after the first is a retry.
   const planned = moves[0]?.movedFrom ?? message.scheduledAt;
   const isRetry = attempts[0] !== undefined && planned > attempts[0].startedAt;
   if (isRetry || planned.getTime() - at.getTime() < 1000) return [accepted];
@@ -180,7 +180,7 @@ function attempted(record: MessageRecord, attempt: RecordedAttempt): Happened[] 
   const at = earliest(finishedAt, attempt.outcome === 'accepted' ? record.message.deliveredAt : null);
   const outcome = { at, data: { ...data, outcome: attempt.outcome, reason: attempt.reason } };
   const result = { ...outcome, ...resultOf(record, attempt) };
-  // Within the time to answer, it is the answer itself.
+  // A receipt within the carrier's response time counts as its response.
   if (finishedAt <= answerBy) return [claimed, result];
   return [
     claimed,
@@ -227,7 +227,7 @@ function resultOf(
   }
 }
 
-/** What became of it in the end, as far as no attempt tells. */
+/** The final result, if no attempt shows it. */
 function ending({ message, events }: MessageRecord, told: readonly Happened[]): Happened[] {
   const { status, deliveredAt, readAt, updatedAt, errorMessage, holdReason } = message;
   const end = (type: 'failed' | 'fallback', text: string): Happened[] => {

@@ -8,7 +8,7 @@ import { endOfGap, type HoldReason, type PacedLine } from './pacing.ts';
 import { credentialsRefusal } from './send-outcome.ts';
 import { clampToWindow, type SendWindow } from './send-window.ts';
 
-/** Why a message has not been sent yet, so that a person can be told. */
+/** Why a message has not been sent yet, in words for a person. */
 export const WaitingFor = z
   .object({
     reason: z.string().meta({ description: 'As in `holdReason`, for example `daily_new_cap`.' }),
@@ -18,32 +18,32 @@ export const WaitingFor = z
   .meta({ id: 'WaitingFor' });
 export type WaitingFor = z.infer<typeof WaitingFor>;
 
-/** What a message's wait is judged by. */
+/** The facts that determine why a message waits. */
 export interface WaitFacts {
   now: Date;
-  /** The workspace's zone, in which times are told. */
+  /** The workspace's time zone, in which times are shown. */
   timezone: string;
   message: {
     status: MessageStatus | 'sending';
     holdReason: string | null;
     scheduledAt: Date;
     window?: SendWindow;
-    /** An SMS is still to be sent in its place. */
+    /** Its fallback SMS is still to be sent. */
     owesFallbackSms: boolean;
   };
   pastDue: boolean;
   optedOut: boolean;
-  /** null: it belongs to no campaign. */
+  /** null: the message belongs to no campaign. */
   campaign: CampaignStatus | null;
-  /** null: no line of the workspace can carry it. */
+  /** null: no line of the workspace can send it. */
   line: WaitingLine | null;
-  /** The call to the carrier whose outcome is not known yet. */
+  /** The attempt without an outcome yet. */
   openAttempt: { answerBy: Date } | null;
-  /** What the carrier said when it last took a message of the line, or this one, not. */
+  /** The carrier's reason for the last failed call of the line, or of this message. */
   lastFailure: string | null;
-  /** Other messages of the line that leave before this one. */
+  /** The number of messages of the line that come before this one. */
   ahead: number;
-  /** The task queue that no worker serves; null: all that the message needs are served, or nobody asked. */
+  /** The required task queue that no worker serves; null: all are served, or it is not known. */
   unserved: string | null;
 }
 
@@ -52,7 +52,7 @@ export interface WaitingLine extends PacedLine {
   connected: boolean;
   switchedOn: boolean;
   circuit: Circuit;
-  /** While it is moved or connected to another carrier. */
+  /** Set while the line is moved or connected to another carrier. */
   heldUntil: Date | null;
   lastSentAt: Date | null;
 }
@@ -77,7 +77,7 @@ export type WaitReason =
   | 'recipient_opted_out'
   | 'worker_unavailable';
 
-/** What a person is told of each is in `TEXTS`. */
+/** All reasons; their texts are in `TEXTS`. */
 export const WAIT_REASONS = (): string[] => Object.keys(TEXTS);
 
 /** Reasons for which a message was moved to its scheduled time. */
@@ -104,7 +104,7 @@ interface Wait {
   until?: Date;
 }
 
-/** Why a message waits, and until when; null when it does not. What holds longest is named first. */
+/** Why a message waits, and until when; null if it does not wait. The longest-lasting reason comes first. */
 export function waitingFor(facts: WaitFacts): WaitingFor | null {
   const wait = findWait(facts);
   if (!wait) return null;
@@ -171,7 +171,7 @@ function lineBusy({ now, line, lastFailure, unserved }: WaitFacts): Wait {
 
 type Text = (facts: WaitFacts, until: Date) => string;
 
-/** What a person is told. `until` is meant only where the reason has one. */
+/** The texts for a person. `until` is used only by reasons that have one. */
 const TEXTS: Record<WaitReason, Text> = {
   scheduled: ({ now, timezone, ahead }, until) => {
     if (until > now) return `The message is scheduled for ${momentText(until, now, timezone)}.`;
@@ -240,7 +240,7 @@ const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' :
 const newContacts = (n: number | null): string => count(n ?? 0, 'new contact');
 const seconds = (n: number): string => count(n, 'second');
 
-/** What the carrier said, where it is known. */
+/** The carrier's reason, if known. */
 const answered = (reason: string | null): string => (reason === null ? '' : ` (“${reason}”)`);
 
 const clock = (at: Date, zone: string): string =>
@@ -260,11 +260,11 @@ function day(at: Date, now: Date, zone: string): string {
   return `on ${date.format(at)}`;
 }
 
-/** A time, as it is told at `now`. */
+/** A time, relative to `now`. */
 export const momentText = (at: Date, now: Date, zone: string): string =>
   `${day(at, now, zone).replace(/^on /, '')} at ${clock(at, zone)} ${zone}`;
 
-/** A time at which something happens, to the second where that matters. */
+/** A time at which something happens, to the second if it is near. */
 function at(until: Date, now: Date, zone: string): string {
   const left = Math.ceil((until.getTime() - now.getTime()) / 1000);
   if (left <= 0) return 'in a moment';

@@ -4,7 +4,7 @@ import { Lead } from '../lead.ts';
 import { Reply } from '../reply.ts';
 import { eventBase } from './base.ts';
 
-/** A lead or contact replied. What is optional is there only when it is known. */
+/** A lead or contact replied. Optional fields are present only if known. */
 export const MessageReply = eventBase('message.reply').extend({
   messageId: Id.meta({ description: 'Of the reply.' }),
   message: z.string().meta({ description: 'The text of the reply: its first 20,000 characters.' }),
