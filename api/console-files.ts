@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Context } from 'koa';
 import send from 'koa-send';
 
-/** What `npm run build` writes. */
+/** The output of `npm run build`. */
 const DIST = fileURLToPath(new URL('../console/dist', import.meta.url));
 
 const YEAR_MS = 365 * 86_400_000;
@@ -44,7 +44,7 @@ export async function sendConsole(context: Context, publicUrl: string): Promise<
     return;
   }
   await send(context, 'index.html', { root: DIST });
-  // After each build it names other files.
+  // It names other files after each build.
   context.set('Cache-Control', 'no-cache');
 }
 
@@ -53,7 +53,7 @@ export async function sendConsole(context: Context, publicUrl: string): Promise<
  * @returns false if there is no such file.
  */
 export async function sendConsoleAsset(context: Context, name: string): Promise<boolean> {
-  // The names that the build makes: no directory, and none of the compressed copies by itself.
+  // Only file names of the build, without directories and without the compressed copies.
   if (!/^[\w-]+(\.[\w-]+)*\.(js|css|woff2?|svg|png)$/.test(name)) return false;
   const path = join('assets', name);
   if (!existsSync(join(DIST, path))) return false;
@@ -62,7 +62,7 @@ export async function sendConsoleAsset(context: Context, name: string): Promise<
   return true;
 }
 
-/** Named after its content, which can never change then. */
+/** The name contains a hash, so the content never changes. */
 const HASHED = /-[\w-]{8}\.\w+$/;
 
 const NOT_BUILT = `<!doctype html>

@@ -2,25 +2,25 @@ import { listen } from '#db/listener.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 
 /**
- * The callers of workspace keys, by the hash of the key, so that a burst of requests with one key is one lookup a second.
- * A change to a key or its workspace notifies every process (migration 0370), which then forgets its callers. Nothing is
- * kept while notifications do not arrive.
+ * Caches the callers of workspace keys by the key's hash, so that a burst of requests with one key costs one lookup a second.
+ * A change to a key or its workspace notifies every process (migration 0370), which then drops its callers. Nothing is cached
+ * while notifications cannot arrive.
  */
 export interface CallerCache {
-  /** @param lookUp finds the caller; null, or no such key, is not kept. */
+  /** @param lookUp finds the caller. A result of null is not cached. */
   find(hash: string, lookUp: () => Promise<WorkspaceCaller | null>): Promise<WorkspaceCaller | null>;
-  /** Forgets the callers of a workspace, or all, at once: the request that changed them must not be answered before. */
+  /** Drops the callers of a workspace, or all. Call it before the response to the request that changed them. */
   forget(workspaceId?: string): void;
   close(): Promise<void>;
 }
 
-/** Should a notification be lost, a revoked key is refused after this time. */
+/** The longest time that a revoked key is accepted if a notification is lost. */
 const LIFETIME_MS = 1000;
 const MAX_CALLERS = 10_000;
 
 export function createCallerCache(databaseUrl: string): CallerCache {
   const callers = new Map<string, { caller: WorkspaceCaller; until: number }>();
-  // Grows when something is forgotten, so that a lookup that began before does not bring it back.
+  // Incremented when callers are dropped, so that a lookup that started before does not restore them.
   let generation = 0;
   const forget = (workspaceId?: string): void => {
     generation += 1;

@@ -69,7 +69,7 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   }
   const body = route.body ? await readBody(context) : undefined;
   const reply = await respond(route, caller, context, body, services).finally(() => {
-    // Whoever changes a key or a workspace sees it with the next request. Routes without a limit change neither.
+    // The next request must see a change of a key or a workspace. Routes without a limit change neither.
     if (limit && route.method !== 'GET')
       services.callers.forget(caller.kind === 'workspace' ? caller.workspace.id : undefined);
   });

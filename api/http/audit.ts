@@ -5,17 +5,17 @@ import type { AuditAction, AuditChanges, AuditTarget } from '#domain/audit.ts';
 import type { Caller } from '#domain/caller.ts';
 import { MASK } from '#providers/carriers/secret-config.ts';
 
-/** What a request changed: by itself, or as one of several. */
+/** An object that a request changed. */
 export interface AuditedTarget {
   id: string;
-  /** Of a request of an agency: in whose log it is recorded. Default: the agency's own. */
+  /** The workspace whose log records it, for requests of an agency. Default: the agency's own log. */
   workspaceId?: string;
-  /** Default: those of the route. */
+  /** Default: the changes that the route declares. */
   action?: AuditAction;
   changes?: AuditChanges;
 }
 
-/** What the audit log records of the requests of a route. */
+/** What the audit log records about the requests of a route. */
 export interface Audit<P, B, A> {
   action: AuditAction;
   target: AuditTarget['type'];
@@ -24,11 +24,11 @@ export interface Audit<P, B, A> {
    * `audit(db, targets)`, because it opens the transaction, or because only it knows what changed.
    */
   targets?: 'handler' | ((exchange: { params: P; body: B; answer: A }) => readonly AuditedTarget[]);
-  /** The fields of the body of which the new value is recorded. Of others the log says only that they were sent. */
+  /** The body fields whose new values are recorded. For other fields, the log records only that they were sent. */
   changes?: readonly (keyof B & string)[];
 }
 
-// Each route's own types were checked where it is declared.
+// The types are checked where a route is declared.
 // oxlint-disable-next-line no-explicit-any
 type AnyAudit = Audit<any, any, any>;
 
@@ -37,7 +37,7 @@ export type RecordAudit = (
   targets: readonly AuditedTarget[],
 ) => Promise<void>;
 
-/** Records what a request of a caller changes. */
+/** Returns a function that records the changes of a request. */
 export function auditRecorder(audit: AnyAudit | undefined, caller: Caller, body: unknown): RecordAudit {
   return async (db, targets) => {
     if (!audit) throw new Error('a route that declares no `audit` records nothing');
@@ -53,7 +53,7 @@ export function auditRecorder(audit: AnyAudit | undefined, caller: Caller, body:
   };
 }
 
-/** What changed by the declaration alone. */
+/** The changed objects, by the route's declaration. */
 export function auditedTargets(
   { targets }: AnyAudit,
   caller: Caller,

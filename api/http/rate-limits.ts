@@ -32,7 +32,7 @@ export interface RateLimits {
   close(): Promise<void>;
 }
 
-/** Connections for counting; whoever gets none within this time is refused for the moment. */
+/** Connections for counting. A request that gets none within the timeout is refused. */
 const SIZE = 3;
 const TIMEOUT_MS = 5000;
 

@@ -44,7 +44,7 @@ interface Declaration<
   idempotent?: boolean;
   /** A slow read, which runs on a separate connection pool. */
   heavy?: boolean;
-  /** What the audit log records of it, in the transaction that changes something. */
+  /** What the audit log records, in the transaction of the change. */
   audit?: Audit<Parsed<P>, Parsed<B>, z.input<R[keyof R & number]>>;
   /** The media types of a body that the handler reads from `raw` as a stream. */
   consumes?: readonly string[];
@@ -77,7 +77,7 @@ export interface RequestContext<P, Q, B> extends Services {
   header(name: string): string;
   /** The request, for a body that is read as a stream. */
   raw: IncomingMessage;
-  /** Records what changed, where `audit.targets` leaves that to the handler. */
+  /** Records the changes, if `audit.targets` is `handler`. */
   audit: RecordAudit;
 }
 
@@ -105,7 +105,7 @@ export interface TenantRouteOf<
   credential?: 'session';
   /** The required role of a signed-in user; keys act for the whole workspace or agency. */
   role?: K extends 'workspace' ? 'admin' : 'owner';
-  /** Somebody who is signed in and belongs to an agency may name one of its workspaces as `workspaceId` of the query. */
+  /** A signed-in user of an agency may select one of its workspaces with the query parameter `workspaceId`. */
   ofClients?: boolean;
   /**
    * false: the handler opens its own transactions, because it waits for something other than the database (no
@@ -130,15 +130,15 @@ export interface PublicRoute {
   summary: string;
   description?: string;
   query?: z.ZodObject;
-  /** Of a JSON body, which `respond` reads and validates. */
+  /** The schema of a JSON body, which `respond` reads and validates. */
   body?: z.ZodType;
   /** The media type by status, apart from `errors`; null: no body. */
   contentTypes: Record<number, string | null>;
-  /** Of JSON responses, by status. */
+  /** The schemas of JSON responses, by status. */
   schemas?: Record<number, z.ZodType>;
   /** In addition to the errors of every public route. */
   errors?: readonly ErrorCode[];
-  /** Kept out of the OpenAPI document. */
+  /** Excluded from the OpenAPI document. */
   hidden?: boolean;
   respond(context: KoaContext, services: Services): Promise<void>;
 }

@@ -26,7 +26,7 @@ export const consoleRoutes = [
     path: '/console',
     respond: (context, { config }) => sendConsole(context, config.publicUrl),
   }),
-  // The addresses of its pages exist in the browser only.
+  // The browser routes the pages of the console.
   publicRoute({
     ...page,
     id: 'consolePage',

@@ -48,7 +48,7 @@ export const lineRoutes = [
       const found = await updateLine(db, params.id, body);
       const line = found ? await findLineWithUsage(db, params.id, caller.workspace.timezone, now) : null;
       if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
-      // An inactive line gives up the messages that are not pinned to it; an active one takes those without a line.
+      // Deactivating a line reassigns its messages, except pinned ones; activating it assigns messages without a line.
       if (body.isActive !== undefined) await rehomeMessages(db, body.isActive ? null : params.id);
       // The pacer sleeps until a time computed from the old limits.
       wake(db, linePacerId(params.id), now, 'lineChanged');
