@@ -25,6 +25,7 @@ import type {
   ReconcileOutcome,
   SendOutcome,
 } from './carrier.ts';
+import { failureReason, isOk, mediaOf, readJson, readOk } from './http-response.ts';
 
 export interface BlueBubblesCarrierOptions {
   /** Checks connections to servers, which are named by tenants. */
@@ -115,8 +116,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
         `/handle/availability/imessage?address=${encodeURIComponent(address)}`,
       );
       const found = readOk(response, envelope(z.object({ available: z.boolean() })));
-      if (!found)
-        return { status: 'error', reason: failureReason(response), answered: response.error === null };
+      if (!found) return { status: 'error', reason: reasonOf(response), answered: response.error === null };
       if (!found.data.available) continue;
       if (reachable.size >= MAX_CACHED) reachable.clear();
       reachable.set(key, clock().getTime());
@@ -227,11 +227,11 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       url.searchParams.set('secret', config.callbackSecret);
       const known = await query(config, '/webhook');
       const webhooks = readOk(known, envelope(z.array(z.object({ url: z.string() }))));
-      if (!webhooks) throw new Error(failureReason(known));
+      if (!webhooks) throw new Error(reasonOf(known));
       if (webhooks.data.some((webhook) => webhook.url === url.href)) return;
       const events = ['new-message', 'updated-message', 'message-send-error'];
       const response = await query(config, '/webhook', { url: url.href, events });
-      if (!isOk(response)) throw new Error(failureReason(response));
+      if (!isOk(response)) throw new Error(reasonOf(response));
     },
 
     async send(config, message, signal) {
@@ -248,7 +248,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
         const filter = { after, limit: PAGE, offset: page * PAGE, sort: 'DESC', with: ['chat', 'handle'] };
         const response = await query(config, '/message/query', filter);
         const list = readOk(response, envelope(z.array(BlueBubblesMessage)));
-        if (!list) return { kind: 'unreachable', reason: failureReason(response) };
+        if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
         messages.push(...list.data);
         if (list.data.length < PAGE) return findAttempt(messages, attempt, clock());
       }
@@ -258,7 +258,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
 
     async probe(config) {
       const response = await query(config, '/ping');
-      if (!isOk(response)) throw new Error(failureReason(response));
+      if (!isOk(response)) throw new Error(reasonOf(response));
     },
 
     checkCallback: ({ callbackSecret }, head) => checkSecret(callbackSecret, head),
@@ -273,13 +273,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
       const url = new URL(address);
       if (url.origin !== new URL(config.url).origin) throw new Error("not one of this carrier's addresses");
       url.searchParams.set('password', config.password);
-      const { statusCode, headers, body } = await request(url, { dispatcher: agent, signal });
-      if (statusCode !== 200) {
-        await body.dump();
-        throw new Error(`the carrier responded ${statusCode}`);
-      }
-      const contentType = headers['content-type'];
-      return { contentType: typeof contentType === 'string' ? contentType : null, body };
+      return mediaOf(await request(url, { dispatcher: agent, signal }));
     },
 
     close: () => agent.destroy(),
@@ -323,7 +317,7 @@ async function encode(
 }
 
 function sendOutcome(response: Exchange, schema: z.ZodType<BlueBubblesMessage>): SendOutcome {
-  const reason = failureReason(response);
+  const reason = reasonOf(response);
   if (!response.connected) return { kind: 'transient', reason };
   if (response.error !== null || response.status === null) return { kind: 'unknown', reason };
   const { status } = response;
@@ -381,24 +375,7 @@ const isUnknownChat = (response: Exchange): boolean =>
   response.status >= 400 &&
   /chat.*(does not exist|not found)/i.test(readJson(response, ErrorResponse)?.error?.message ?? '');
 
-const isOk = ({ status, error }: Exchange): boolean =>
-  error === null && status !== null && status >= 200 && status < 300;
-
-const readOk = <T>(response: Exchange, schema: z.ZodType<T>): T | null =>
-  isOk(response) ? readJson(response, schema) : null;
-
-function readJson<T>({ error, body }: Exchange, schema: z.ZodType<T>): T | null {
-  if (error !== null) return null;
-  try {
-    return schema.parse(JSON.parse(body));
-  } catch {
-    return null;
-  }
-}
-
-function failureReason(response: Exchange): string {
-  const { error, status } = response;
-  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no response';
+function reasonOf(response: Exchange): string {
   const body = readJson(response, ErrorResponse);
-  return body?.error?.message ?? body?.message ?? `the carrier responded ${status}`;
+  return failureReason(response, body?.error?.message ?? body?.message);
 }

@@ -23,6 +23,7 @@ import {
   InboundSettings,
   type SendRequest,
 } from './simulated-protocol.ts';
+import { failureReason, mediaOf, readJson, readOk } from './http-response.ts';
 
 export interface SimulatedCarrierOptions {
   /** The URL of the simulator, for example `http://127.0.0.1:4010`. */
@@ -70,18 +71,17 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
     provisioning: {
       async allocate(line) {
         const response = await write('POST', '/carrier/lines', line satisfies AllocateRequest);
-        const allocated = readResponse(response, Allocated);
+        const allocated = readOk(response, Allocated);
         if (allocated) return { address: allocated.address, config: {} };
-        if (response.error === null && response.status === 422)
-          throw new LineRefused(failureReason(response));
-        throw new Error(failureReason(response));
+        if (response.error === null && response.status === 422) throw new LineRefused(reasonOf(response));
+        throw new Error(reasonOf(response));
       },
     },
 
     async configureInbound(_config, lineId, callbackUrl) {
       const settings = InboundSettings.parse({ callbackUrl });
       const response = await write('PUT', `/carrier/lines/${encodeURIComponent(lineId)}/inbound`, settings);
-      if (response.error !== null || response.status !== 204) throw new Error(failureReason(response));
+      if (response.error !== null || response.status !== 204) throw new Error(reasonOf(response));
     },
 
     async send(config, message, signal) {
@@ -102,22 +102,22 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
         if (clock().getTime() - startedAt.getTime() >= SETTLE_MS) return { kind: 'not_sent' };
         return { kind: 'unreachable', reason: 'it may still be on its way' };
       }
-      const accepted = readResponse(response, Accepted);
+      const accepted = readOk(response, Accepted);
       return accepted
         ? { kind: 'accepted', carrierMessageId: accepted.id }
-        : { kind: 'unreachable', reason: failureReason(response) };
+        : { kind: 'unreachable', reason: reasonOf(response) };
     },
 
     async checkAvailability(_config, address) {
       const response = await get(`/carrier/availability?address=${encodeURIComponent(address)}`);
-      const found = readResponse(response, AvailabilityResponse);
-      if (!found) return { status: 'error', reason: failureReason(response) };
+      const found = readOk(response, AvailabilityResponse);
+      if (!found) return { status: 'error', reason: reasonOf(response) };
       return { status: found.available ? 'available' : 'unavailable' };
     },
 
     async probe(_config, lineId) {
       const response = await get(`/carrier/health?lineId=${encodeURIComponent(lineId)}`);
-      if (response.status !== 200 || response.error !== null) throw new Error(failureReason(response));
+      if (response.status !== 200 || response.error !== null) throw new Error(reasonOf(response));
     },
 
     async parseCallback(_config, { url: address, headers, rawBody }) {
@@ -155,17 +155,7 @@ export function simulatedCarrier(options: SimulatedCarrierOptions): Carrier<Simu
 
     async openMedia(_config, address, signal) {
       if (new URL(address).origin !== origin) throw new Error("not one of this carrier's addresses");
-      const { statusCode, headers, body } = await request(address, {
-        dispatcher: agent,
-        headers: { authorization },
-        signal,
-      });
-      if (statusCode !== 200) {
-        await body.dump();
-        throw new Error(`the carrier responded ${statusCode}`);
-      }
-      const contentType = headers['content-type'];
-      return { contentType: typeof contentType === 'string' ? contentType : null, body };
+      return mediaOf(await request(address, { dispatcher: agent, headers: { authorization }, signal }));
     },
 
     close: () => agent.destroy(),
@@ -190,17 +180,17 @@ function toRequest(message: OutboundMessage, { from, messagingServiceSid }: Simu
 }
 
 function sendOutcome(response: Exchange): SendOutcome {
-  if (!response.connected) return { kind: 'transient', reason: failureReason(response) };
+  if (!response.connected) return { kind: 'transient', reason: reasonOf(response) };
   if (response.error !== null || response.status === null)
-    return { kind: 'unknown', reason: failureReason(response) };
+    return { kind: 'unknown', reason: reasonOf(response) };
   const { status } = response;
   if (status >= 200 && status < 300) {
-    const accepted = readResponse(response, Accepted);
+    const accepted = readOk(response, Accepted);
     if (accepted) return { kind: 'accepted', carrierMessageId: accepted.id };
     return { kind: 'unknown', reason: 'the response is malformed' };
   }
-  const refusal = readJson(response.body, ErrorResponse)?.error;
-  const reason = failureReason(response);
+  const refusal = readJson(response, ErrorResponse)?.error;
+  const reason = reasonOf(response);
   if (refusal?.code === 'not_registered') return { kind: 'unavailable', reason };
   if (refusal?.code === 'opted_out') return { kind: 'refused', reason, optedOut: true };
   // Wrong credentials and rate limits do not concern the message.
@@ -214,19 +204,5 @@ function sendOutcome(response: Exchange): SendOutcome {
   return { kind: 'unknown', reason };
 }
 
-function readResponse<T>({ status, error, body }: Exchange, schema: z.ZodType<T>): T | null {
-  return error === null && status !== null && status >= 200 && status < 300 ? readJson(body, schema) : null;
-}
-
-function readJson<T>(text: string, schema: z.ZodType<T>): T | null {
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
-
-function failureReason({ error, status, body }: Exchange): string {
-  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no response';
-  return readJson(body, ErrorResponse)?.error.message ?? `the carrier responded ${status}`;
-}
+const reasonOf = (response: Exchange): string =>
+  failureReason(response, readJson(response, ErrorResponse)?.error.message);

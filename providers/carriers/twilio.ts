@@ -12,6 +12,7 @@ import {
   type ReconcileOutcome,
   type SendOutcome,
 } from './carrier.ts';
+import { failureReason, mediaOf, readJson } from './http-response.ts';
 import { readTwilioForm, verifyTwilioSignature } from './twilio-callback.ts';
 import { twilioFailure } from './twilio-errors.ts';
 
@@ -124,7 +125,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       // Not filtered by `DateSent`, which queued messages do not have. The list starts with the newest.
       const response = await call(config, `/Messages.json?${query.toString()}`, question());
       const list = response.status === 200 ? readJson(response, MessageList) : null;
-      if (!list) return { kind: 'unreachable', reason: failureReason(response) };
+      if (!list) return { kind: 'unreachable', reason: reasonOf(response) };
       return findAttempt(list.messages, attempt, clock());
     },
 
@@ -136,7 +137,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
 
     async probe(config) {
       const response = await call(config, '.json', question());
-      if (response.status !== 200 || response.error !== null) throw new Error(failureReason(response));
+      if (response.status !== 200 || response.error !== null) throw new Error(reasonOf(response));
       const account = readJson(response, z.object({ status: z.string() }));
       if (account?.status !== 'active')
         throw new Error(`the account is ${account?.status ?? 'in an unknown state'}`);
@@ -165,19 +166,11 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
       const location = first.headers['location'];
       const isMoved = first.statusCode >= 300 && first.statusCode < 400 && typeof location === 'string';
       if (isMoved) await first.body.dump();
-      const { statusCode, headers, body } = isMoved
+      const response = isMoved
         ? await request(storeAddress(location, address), { dispatcher: guarded, signal })
         : first;
-      if (statusCode !== 200) {
-        await body.dump();
-        throw new Error(`the carrier responded ${statusCode}`);
-      }
-      const { 'content-type': contentType, 'content-length': length } = headers;
-      return {
-        contentType: typeof contentType === 'string' ? contentType : null,
-        ...(typeof length === 'string' && { size: Number(length) }),
-        body,
-      };
+      const length = response.headers['content-length'];
+      return { ...(await mediaOf(response)), ...(typeof length === 'string' && { size: Number(length) }) };
     },
 
     async close() {
@@ -196,12 +189,12 @@ function messageForm(config: TwilioConfig, message: OutboundMessage): URLSearchP
 }
 
 function sendOutcome(response: Exchange): SendOutcome {
-  if (!response.connected) return { kind: 'transient', reason: failureReason(response) };
+  if (!response.connected) return { kind: 'transient', reason: reasonOf(response) };
   if (response.error !== null || response.status === null)
-    return { kind: 'unknown', reason: failureReason(response) };
+    return { kind: 'unknown', reason: reasonOf(response) };
   if (response.status < 200 || response.status > 299) {
     const code = readJson(response, ErrorResponse)?.code ?? null;
-    return twilioFailure(code, response.status, errorText(response));
+    return twilioFailure(code, response.status, reasonOf(response));
   }
   const taken = readJson(response, MessageAnswer);
   if (!taken) return { kind: 'unknown', reason: 'the response is malformed' };
@@ -247,20 +240,5 @@ function storeAddress(location: string, from: string): URL {
   return target;
 }
 
-function readJson<T>({ error, body }: Exchange, schema: z.ZodType<T>): T | null {
-  if (error !== null) return null;
-  try {
-    return schema.parse(JSON.parse(body));
-  } catch {
-    return null;
-  }
-}
-
-function failureReason(response: Exchange): string {
-  const { error } = response;
-  if (error !== null) return error instanceof Error && error.message !== '' ? error.message : 'no response';
-  return errorText(response);
-}
-
-const errorText = (response: Exchange): string =>
-  readJson(response, ErrorResponse)?.message ?? `the carrier responded ${response.status}`;
+const reasonOf = (response: Exchange): string =>
+  failureReason(response, readJson(response, ErrorResponse)?.message);
