@@ -35,6 +35,10 @@ export interface SentMessage {
   createdAt: number;
 }
 
+interface SendRequest extends Pick<SentMessage, 'to' | 'service' | 'text' | 'file'> {
+  tempGuid: string | undefined;
+}
+
 export interface BlueBubblesStandIn {
   url: string;
   /** Outbound messages in its database, in order. */
@@ -137,77 +141,71 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
     telling.add(told);
   }
 
-  async function send(
-    context: Context,
-    request: {
-      to: string;
-      service: string;
-      text: string;
-      tempGuid: string | undefined;
-      file: SentMessage['file'];
-    },
-    answer: (message: object) => object,
-  ): Promise<void> {
-    const { to, service, text, file, tempGuid = null } = request;
-    if (tempGuid !== null && inFlight.has(tempGuid))
-      return fail(
-        context,
-        400,
-        'Validation Error',
-        `Message is already queued to be sent! (Temp GUID: ${tempGuid})`,
-      );
+  /** Responds with the fault of a recipient whose message the server does not take. @returns whether it did. */
+  function refuse(context: Context, { to, tempGuid }: SendRequest): boolean {
     const fault = faults.get(to);
-    if (fault?.kind === 'refused')
-      return fail(context, fault.status, 'Validation Error', 'The message was refused');
-    if (fault?.kind === 'error_unsent' && fault.times > 0) {
+    if (tempGuid !== undefined && inFlight.has(tempGuid)) {
+      const text = `Message is already queued to be sent! (Temp GUID: ${tempGuid})`;
+      fail(context, 400, 'Validation Error', text);
+    } else if (fault?.kind === 'refused') {
+      fail(context, fault.status, 'Validation Error', 'The message was refused');
+    } else if (fault?.kind === 'error_unsent' && fault.times > 0) {
       fault.times -= 1;
-      return fail(context, 500, 'Server Error', 'Messages did not respond');
-    }
-    const error =
-      fault?.kind === 'not_delivered'
-        ? fault.code
-        : fault?.kind === 'error_though_sent'
-          ? (fault.code ?? 0)
-          : 0;
-    const left = fault?.kind !== 'not_delivered' && !(service === 'iMessage' && without.has(to));
-    const chat = `${standIn.chatService ?? service};-;${to}`;
+      fail(context, 500, 'Server Error', 'Messages did not respond');
+    } else return false;
+    return true;
+  }
+
+  function store({ to, service, text, file, tempGuid }: SendRequest): SentMessage {
+    const fault = faults.get(to);
+    const hasCode = fault?.kind === 'not_delivered' || fault?.kind === 'error_though_sent';
     const message: SentMessage = {
       guid: randomUUID(),
-      tempGuid,
+      tempGuid: tempGuid ?? null,
       to,
       service,
       text,
       file,
-      error,
-      left,
-      chat,
+      error: (hasCode ? fault.code : null) ?? 0,
+      left: fault?.kind !== 'not_delivered' && !(service === 'iMessage' && without.has(to)),
+      chat: `${standIn.chatService ?? service};-;${to}`,
       createdAt: Date.now(),
     };
     messages.push(message);
     strangers.delete(to);
-    if (left) report(message);
-    if (fault?.kind === 'answer_lost') {
+    if (message.left) report(message);
+    return message;
+  }
+
+  async function delayResponse({ tempGuid }: SendRequest): Promise<void> {
+    if (tempGuid !== undefined) inFlight.add(tempGuid);
+    await pause(LATE_MS, undefined, { signal: stopping.signal });
+    if (tempGuid !== undefined) inFlight.delete(tempGuid);
+  }
+
+  /** @param answer wraps the message in the response's data. */
+  async function send(
+    context: Context,
+    request: SendRequest,
+    answer: (message: object) => object,
+  ): Promise<void> {
+    if (refuse(context, request)) return;
+    const message = store(request);
+    const fault = faults.get(request.to)?.kind;
+    if (fault === 'answer_lost') {
       context.respond = false;
       context.req.socket.destroy();
       return;
     }
-    if (fault?.kind === 'answer_late') {
-      if (tempGuid !== null) inFlight.add(tempGuid);
-      await pause(LATE_MS, undefined, { signal: stopping.signal });
-      if (tempGuid !== null) inFlight.delete(tempGuid);
+    if (fault === 'answer_late') await delayResponse(request);
+    const data = serialized(message);
+    if (fault === 'error_though_sent' || fault === 'not_delivered') {
+      const text = 'Failed to send message! See attached message error code.';
+      return fail(context, 500, 'iMessage Error', text, message.error === 0 ? null : data);
     }
-    if (fault?.kind === 'error_though_sent' || fault?.kind === 'not_delivered') {
-      const data = error === 0 ? null : serialized(message);
-      return fail(
-        context,
-        500,
-        'iMessage Error',
-        'Failed to send message! See attached message error code.',
-        data,
-      );
-    }
-    const data = { ...serialized(message), ...(tempGuid !== null && { tempGuid }) };
-    context.body = { status: 200, message: 'Message sent!', data: answer(data) };
+    const { tempGuid } = request;
+    const sent = { ...data, ...(tempGuid !== undefined && { tempGuid }) };
+    context.body = { status: 200, message: 'Message sent!', data: answer(sent) };
   }
 
   const routes = new Router({ prefix: '/api/v1' });
