@@ -21,7 +21,11 @@ const page = <const P extends string>(path: P, load: () => Promise<{ default: Ro
   });
 
 /** All pages. A new page is a line here and, to be found, one in `shell/navigation.ts`. */
-const routeTree = root.addChildren([page('/', () => import('./pages/home.tsx'))]);
+const routeTree = root.addChildren([
+  page('/', () => import('./pages/home/home.tsx')),
+  page('/inbox/{-$address}', () => import('./pages/inbox/inbox.tsx')),
+  page('/lines', () => import('./pages/lines/lines.tsx')),
+]);
 
 export const router = createRouter({
   routeTree,

@@ -1,4 +1,4 @@
-import { House } from 'lucide-react';
+import { House, Inbox, Phone } from 'lucide-react';
 import type { LucideIcon } from 'lucide-react';
 
 export interface NavigationItem {
@@ -11,5 +11,9 @@ export interface NavigationItem {
 
 /** The sidebar, in groups. The command palette and the keyboard shortcuts follow it. */
 export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
-  [{ to: '/', title: 'Home', icon: House, key: 'h' }],
+  [
+    { to: '/', title: 'Home', icon: House, key: 'h' },
+    { to: '/inbox', title: 'Inbox', icon: Inbox, key: 'i' },
+    { to: '/lines', title: 'Lines', icon: Phone, key: 'l' },
+  ],
 ];

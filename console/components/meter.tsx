@@ -1,0 +1,30 @@
+import { numberOf } from '../lib/format.ts';
+import { classes } from './class-names.ts';
+
+/** How much of a limit is used, as a number and as a bar. */
+export function Meter({ label, used, limit }: { label: string; used: number; limit: number }) {
+  const share = limit === 0 ? 1 : Math.min(1, used / limit);
+  return (
+    <div className="min-w-0">
+      <div className="flex justify-between gap-2 text-xs">
+        <span className="truncate text-muted">{label}</span>
+        <span className="tabular-nums">
+          {numberOf(used)} <span className="text-muted">of {numberOf(limit)}</span>
+        </span>
+      </div>
+      <div
+        role="meter"
+        aria-label={label}
+        aria-valuenow={used}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(used, limit)}
+        className="mt-1 h-1.5 overflow-hidden rounded-full bg-hover"
+      >
+        <div
+          className={classes('h-full rounded-full', share >= 1 ? 'bg-warn' : 'bg-accent')}
+          style={{ width: `${share * 100}%` }}
+        />
+      </div>
+    </div>
+  );
+}

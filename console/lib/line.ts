@@ -1,0 +1,27 @@
+import type { ResponseOf } from '../api/routes.ts';
+import { addressName } from './format.ts';
+
+export type Line = ResponseOf<'GET /api/lines/by-user'>['lines'][number];
+
+export const CHANNELS = { imessage: 'iMessage', sms: 'SMS', email: 'Email' } as const;
+
+export const lineName = ({ firstName, lastName, phone, email }: Line): string =>
+  [firstName, lastName].filter(Boolean).join(' ') || addressName(phone ?? email ?? 'Line');
+
+export const lineAddress = ({ phone, email }: Line): string | null => {
+  const address = phone ?? email;
+  return address === null ? null : addressName(address);
+};
+
+/** One word for how a line is: what stands in its way first. */
+export function lineState(line: Line): string {
+  if (line.provisioningStatus !== 'active') return line.provisioningStatus;
+  if (line.isPaused) return 'paused';
+  if (!line.isActive) return 'off';
+  const health = line.healthCheck?.status ?? 'unknown';
+  return health === 'unknown' ? 'active' : health;
+}
+
+/** Whether somebody should look at it. */
+export const needsAttention = (line: Line): boolean =>
+  ['awaiting_payment', 'failed', 'paused', 'degraded', 'down'].includes(lineState(line));

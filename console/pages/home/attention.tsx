@@ -1,0 +1,159 @@
+import { Link } from '@tanstack/react-router';
+import {
+  CheckCircle2,
+  ChevronRight,
+  CreditCard,
+  type LucideIcon,
+  Mail,
+  Phone,
+  Sparkles,
+  TriangleAlert,
+} from 'lucide-react';
+import type { Tone } from '../../components/badge.tsx';
+import { EmptyState, SkeletonRows } from '../../components/states.tsx';
+import { useLiveInterval } from '../../api/live.ts';
+import { useRead } from '../../api/queries.ts';
+import { useIdentity } from '../../api/workspace.ts';
+import type { Search } from '../../lib/search.ts';
+import { wordsOf } from '../../lib/format.ts';
+import { type Line, lineName, lineState, needsAttention } from '../../lib/line.ts';
+
+interface Matter {
+  key: string;
+  icon: LucideIcon;
+  tone: Extract<Tone, 'accent' | 'warn' | 'bad'>;
+  title: string;
+  text: string;
+  to: string;
+  search?: Search;
+}
+
+const TONES = {
+  accent: 'bg-accent-soft text-accent-ink',
+  warn: 'bg-warn-soft text-warn',
+  bad: 'bg-bad-soft text-bad',
+};
+
+const PAGE = 50;
+const count = (found: number, more: boolean): string => (more ? `${found} or more` : String(found));
+const plural = (found: number, one: string, many: string): string => (found === 1 ? one : many);
+
+/** What waits for a person: drafts, unanswered conversations, lines that do not send, failures. */
+export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
+  const { workspace } = useIdentity();
+  const refetchInterval = useLiveInterval();
+  const drafts = useRead(
+    'GET /api/knowledge-base/auto-replies',
+    { query: { status: 'drafted', limit: PAGE } },
+    { refetchInterval },
+  );
+  const conversations = useRead('GET /api/conversations', { query: { limit: PAGE } }, { refetchInterval });
+  const failed = useRead(
+    'GET /api/messages',
+    { query: { status: 'failed', limit: PAGE } },
+    { refetchInterval },
+  );
+  if (!lines || !drafts.data || !conversations.data || !failed.data) return <SkeletonRows rows={3} />;
+
+  const matters: Matter[] = [];
+  if (workspace.subscriptionStatus === 'past_due') {
+    matters.push({
+      key: 'past_due',
+      icon: CreditCard,
+      tone: 'bad',
+      title: 'The subscription is past due',
+      text: 'Nothing is sent until it is paid. Messages keep their place.',
+      to: '/lines',
+    });
+  }
+  const waiting = drafts.data.autoReplies.length;
+  if (waiting > 0) {
+    matters.push({
+      key: 'drafts',
+      icon: Sparkles,
+      tone: 'accent',
+      title: `${count(waiting, drafts.data.nextCursor !== null)} ${plural(waiting, 'draft waits', 'drafts wait')} for you`,
+      text: 'Replies written by the copilot: approve, edit or reject them.',
+      to: '/inbox',
+      search: { filter: 'drafts' },
+    });
+  }
+  const open = conversations.data.conversations.filter(({ lastDirection }) => lastDirection === 'in').length;
+  if (open > 0) {
+    matters.push({
+      key: 'conversations',
+      icon: Mail,
+      tone: 'accent',
+      title: `${open} ${plural(open, 'conversation is', 'conversations are')} unanswered`,
+      text: 'The contact wrote last.',
+      to: '/inbox',
+      search: { filter: 'unanswered' },
+    });
+  }
+  for (const line of lines.filter(needsAttention)) {
+    matters.push({
+      key: line._id,
+      icon: Phone,
+      tone: 'warn',
+      title: `${lineName(line)}: ${wordsOf(lineState(line)).toLowerCase()}`,
+      text: LINE_TEXTS[lineState(line)] ?? 'The line does not send as it should.',
+      to: '/lines',
+      search: { line: line._id },
+    });
+  }
+  const dayAgo = new Date(Date.now() - 86_400_000).toISOString();
+  const failures = failed.data.messages.filter(({ updatedAt }) => updatedAt > dayAgo);
+  if (failures.length > 0) {
+    const all = failures.length === PAGE;
+    matters.push({
+      key: 'failed',
+      icon: TriangleAlert,
+      tone: 'bad',
+      title: `${count(failures.length, all)} ${plural(failures.length, 'message', 'messages')} failed in the last 24 hours`,
+      text: failures[0]?.errorMessage ?? 'See why each of them failed.',
+      to: '/messages',
+      search: { status: 'failed' },
+    });
+  }
+
+  if (matters.length === 0) {
+    return (
+      <EmptyState
+        icon={<CheckCircle2 className="size-5 text-good" aria-hidden="true" />}
+        title="Nothing needs you right now"
+      >
+        Drafts, replies and problems appear here.
+      </EmptyState>
+    );
+  }
+  return (
+    <ul className="divide-y divide-line">
+      {matters.map(({ key, icon: Icon, tone, title, text, to, search }) => (
+        <li key={key}>
+          <Link
+            to={to}
+            search={(search ?? {}) as never}
+            className="flex items-center gap-3 px-4 py-3 -outline-offset-2 hover:bg-hover"
+          >
+            <span className={`flex size-8 shrink-0 items-center justify-center rounded-lg ${TONES[tone]}`}>
+              <Icon className="size-4" aria-hidden="true" />
+            </span>
+            <span className="min-w-0 flex-1">
+              <span className="block font-medium">{title}</span>
+              <span className="block truncate text-muted">{text}</span>
+            </span>
+            <ChevronRight className="size-4 shrink-0 text-muted" aria-hidden="true" />
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const LINE_TEXTS: Record<string, string> = {
+  awaiting_payment: 'It is set up once it is paid for.',
+  failed: 'It could not be set up. Try again or cancel the request.',
+  paused: 'An operator of the service holds it; its messages wait.',
+  degraded: 'The last check failed. Messages may be late.',
+  down: 'Checks of the line fail. Its messages wait until it is back.',
+};

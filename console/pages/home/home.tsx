@@ -1,0 +1,112 @@
+import { lazy, Suspense, useMemo } from 'react';
+import { useLiveInterval } from '../../api/live.ts';
+import { useRead } from '../../api/queries.ts';
+import { useIdentity } from '../../api/workspace.ts';
+import { Card, Page } from '../../components/page.tsx';
+import { ErrorState, Skeleton } from '../../components/states.tsx';
+import { dayOf, fullTimeOf, numberOf, percentOf } from '../../lib/format.ts';
+import { Attention } from './attention.tsx';
+import { LinesAtAGlance } from './lines-at-a-glance.tsx';
+
+const Plot = lazy(() => import('../../components/plot.tsx'));
+
+const DAYS = 14;
+/** The numbers are counted anew for each reading. */
+const REFRESH_MS = 30_000;
+
+export default function Home() {
+  const { workspace } = useIdentity();
+  const { timezone } = workspace;
+  const live = useLiveInterval();
+  const from = dayOf(new Date(Date.now() - (DAYS - 1) * 86_400_000), timezone);
+  const series = useRead(
+    'GET /api/analytics/timeseries',
+    { query: { interval: 'day', dateFrom: from } },
+    { refetchInterval: REFRESH_MS },
+  );
+  const lines = useRead('GET /api/lines/by-user', {}, { refetchInterval: live && REFRESH_MS });
+  const points = series.data?.series;
+  const today = points?.at(-1);
+  const yesterday = points?.at(-2);
+
+  return (
+    <Page title="Home" description={`${fullTimeOf(new Date(), timezone).split(',')[0]} in ${workspace.name}`}>
+      <section aria-label="Today" className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+        <Figure label="Sent today" value={today?.sent} before={yesterday?.sent} />
+        <Figure label="Contacts reached" value={today?.reached} before={yesterday?.reached} />
+        <Figure
+          label="Replied"
+          value={today?.uniqueReplied}
+          before={yesterday?.uniqueReplied}
+          note={today && today.reached > 0 ? `${percentOf(today.repliedPct)} of those reached` : undefined}
+        />
+        <Figure label="Failed" value={today?.failed} before={yesterday?.failed} />
+      </section>
+      {series.error && <ErrorState error={series.error} retry={() => void series.refetch()} />}
+      <div className="mt-4 grid gap-4 lg:grid-cols-[3fr_2fr]">
+        <Card title="Needs attention">
+          <Attention lines={lines.data?.lines} />
+        </Card>
+        <LinesAtAGlance lines={lines.data?.lines} error={lines.error} retry={() => void lines.refetch()} />
+      </div>
+      <Card title={`The last ${DAYS} days`} className="mt-4">
+        <div className="p-4">
+          <Suspense fallback={<Skeleton className="h-60" />}>
+            {points ? <Activity points={points} /> : <Skeleton className="h-60" />}
+          </Suspense>
+        </div>
+      </Card>
+    </Page>
+  );
+}
+
+function Figure({
+  label,
+  value,
+  before,
+  note,
+}: {
+  label: string;
+  value: number | undefined;
+  before: number | undefined;
+  note?: string | undefined;
+}) {
+  return (
+    <div className="rounded-xl border border-line bg-surface p-4 shadow-card">
+      <p className="text-muted">{label}</p>
+      {value === undefined ? (
+        <Skeleton className="mt-2 h-8 w-20" />
+      ) : (
+        <p className="mt-1 text-2xl font-semibold tracking-tight tabular-nums">{numberOf(value)}</p>
+      )}
+      <p className="mt-1 min-h-4 text-xs text-muted">
+        {note ?? (before === undefined ? '' : `${numberOf(before)} yesterday`)}
+      </p>
+    </div>
+  );
+}
+
+interface Point {
+  start: string;
+  sent: number;
+  uniqueReplied: number;
+}
+
+function Activity({ points }: { points: readonly Point[] }) {
+  const times = useMemo(() => points.map(({ start }) => start), [points]);
+  const series = useMemo(
+    () => [
+      { label: 'Sent', values: points.map(({ sent }) => sent), colour: 'accent' },
+      { label: 'Replied', values: points.map(({ uniqueReplied }) => uniqueReplied), colour: 'good' },
+    ],
+    [points],
+  );
+  const total = (name: 'sent' | 'uniqueReplied') => points.reduce((sum, point) => sum + point[name], 0);
+  return (
+    <Plot
+      times={times}
+      series={series}
+      summary={`In ${points.length} days ${total('sent')} messages were sent and ${total('uniqueReplied')} contacts replied.`}
+    />
+  );
+}

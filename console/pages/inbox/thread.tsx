@@ -1,0 +1,123 @@
+import { ArrowLeft, Ban } from 'lucide-react';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'react';
+import { useLiveInterval } from '../../api/live.ts';
+import { useReadPages } from '../../api/queries.ts';
+import { useTimeZone } from '../../api/workspace.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { ErrorState, SkeletonRows } from '../../components/states.tsx';
+import { addressName, dayNameOf } from '../../lib/format.ts';
+import { Bubble } from './bubble.tsx';
+import type { Draft, ThreadItem } from './conversations.ts';
+import { DraftCard } from './draft-card.tsx';
+import { ReplyBox } from './reply-box.tsx';
+import { Tags } from './tags.tsx';
+
+/** One conversation: who, what was said, and the answer. */
+export function Thread({
+  address,
+  draft,
+  close,
+}: {
+  address: string;
+  draft: Draft | undefined;
+  close: () => void;
+}) {
+  const thread = useReadPages(
+    'GET /api/conversations/{address}',
+    { params: { address }, query: { limit: 50 } },
+    { refetchInterval: useLiveInterval() },
+  );
+  const messages = useMemo(
+    () => thread.data?.pages.flatMap((page) => page.messages).toReversed(),
+    [thread.data],
+  );
+  if (thread.error) return <ErrorState error={thread.error} retry={() => void thread.refetch()} />;
+  const conversation = thread.data?.pages[0]?.conversation;
+  if (!conversation || !messages) return <SkeletonRows rows={5} className="h-12 w-3/5" />;
+  const { name, optedOut, tags } = conversation;
+  return (
+    <div className="flex h-full flex-col">
+      <header className="flex shrink-0 items-center gap-3 border-b border-line bg-surface px-4 py-2.5">
+        <IconButton label="Back to the list" className="md:hidden" onClick={close}>
+          <ArrowLeft className="size-5" aria-hidden="true" />
+        </IconButton>
+        <div className="min-w-0 flex-1">
+          <h2 className="truncate font-semibold">{addressName(name)}</h2>
+          {name !== address && <p className="truncate text-xs text-muted">{addressName(address)}</p>}
+        </div>
+        {optedOut && (
+          <Badge tone="bad">
+            <Ban className="size-3" aria-hidden="true" /> Opted out
+          </Badge>
+        )}
+        <Tags address={address} tags={tags} />
+      </header>
+      <Messages
+        messages={messages}
+        earlier={
+          thread.hasNextPage && (
+            <Button
+              small
+              kind="ghost"
+              busy={thread.isFetchingNextPage}
+              onClick={() => void thread.fetchNextPage()}
+            >
+              Show earlier messages
+            </Button>
+          )
+        }
+      />
+      <div className="shrink-0 border-t border-line bg-surface p-3">
+        {draft && <DraftCard key={draft.replyId} draft={draft} />}
+        <ReplyBox address={address} optedOut={optedOut} />
+      </div>
+    </div>
+  );
+}
+
+/** The newest are in sight, and stay so while somebody is at the end. */
+function Messages({ messages, earlier }: { messages: readonly ThreadItem[]; earlier: React.ReactNode }) {
+  const zone = useTimeZone();
+  const scroller = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    const listen = (): void => {
+      atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 60;
+    };
+    element.addEventListener('scroll', listen, { passive: true });
+    return () => element.removeEventListener('scroll', listen);
+  }, []);
+  const newest = messages.at(-1)?.messageId;
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element && atEnd.current) element.scrollTop = element.scrollHeight;
+  }, [newest]);
+
+  let day = '';
+  return (
+    <div
+      ref={scroller}
+      role="log"
+      aria-label="Messages"
+      tabIndex={0}
+      className="flex min-h-0 flex-1 flex-col gap-1.5 scroll-y px-4 py-4 -outline-offset-2"
+    >
+      <div className="flex justify-center">{earlier}</div>
+      <div className="flex-1" />
+      {messages.map((item) => {
+        const name = dayNameOf(item.at, zone);
+        const isNewDay = name !== day;
+        day = name;
+        return (
+          <div key={item.messageId} className="contents">
+            {isNewDay && <p className="self-center py-2 text-xs font-medium text-muted">{name}</p>}
+            <Bubble item={item} />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
