@@ -249,6 +249,14 @@ export default defineConfig({
         'react/react-in-jsx-scope': 'off',
         'react/exhaustive-deps': 'error',
         'react/rules-of-hooks': 'error',
+        // These are about the React Compiler, which is not used.
+        'react/purity': 'off',
+        'react/incompatible-library': 'off',
+        'react/exhaustive-effect-dependencies': 'off',
+        // Contacts send voice notes and films without captions.
+        'jsx-a11y/media-has-caption': 'off',
+        // A part that scrolls needs the focus to be scrolled by keyboard.
+        'jsx-a11y/no-noninteractive-tabindex': 'off',
         // Style sheets are imported for their effect.
         'import/no-unassigned-import': ['error', { allow: ['**/*.css'] }],
         // No other tag is a list of options that an input controls.

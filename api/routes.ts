@@ -29,6 +29,7 @@ import { knowledgeBaseRoutes } from './routes/knowledge-base.ts';
 import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';
 import { lineHealthRoutes } from './routes/line-health.ts';
+import { linePaceRoutes } from './routes/line-pace.ts';
 import { lineRequestRoutes } from './routes/line-requests.ts';
 import { lineRoutes } from './routes/lines.ts';
 import { listRoutes } from './routes/lists.ts';
@@ -68,6 +69,7 @@ export const routes: readonly Route[] = [
 
   ...under('/api/lines', lineRoutes),
   ...under('/api/lines', lineHealthRoutes),
+  ...under('/api/lines', linePaceRoutes),
   ...under('/api/lines', lineCarrierRoutes),
   ...under('/api/line-requests', lineRequestRoutes),
 

@@ -5,7 +5,7 @@ import { holdLine, lockHeldLine, releaseLine } from '#db/commands/lines/line-mov
 import { findLine, type LineRow } from '#db/queries/lines.ts';
 import { withTenant } from '#db/transactions.ts';
 import { normalizeAddress } from '#domain/address.ts';
-import { isPhoneChannel } from '#domain/channel.ts';
+import { Channel, isPhoneChannel } from '#domain/channel.ts';
 import { Id } from '#domain/ids.ts';
 import type { Carrier } from '#providers/carriers/carrier.ts';
 import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -48,6 +48,16 @@ const LineConnectionInput = z
   })
   .meta({ id: 'LineConnectionInput' });
 
+const CarrierDescription = z
+  .object({
+    provider: z.string(),
+    channels: z.array(Channel),
+    settings: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'A JSON Schema of `config`; secrets have `secret: true`.' }),
+  })
+  .meta({ id: 'CarrierDescription' });
+
 const params = z.object({ id: Id });
 
 const ResponseBody = z.object({ success: z.literal(true), connection: LineConnection });
@@ -56,6 +66,19 @@ const ResponseBody = z.object({ success: z.literal(true), connection: LineConnec
 const CONNECTION_TEST_TIMEOUT_MS = 6000;
 
 export const lineCarrierRoutes = [
+  workspaceRoute({
+    id: 'listCarriers',
+    method: 'GET',
+    path: '/api/lines/carriers',
+    tag: 'Lines',
+    summary: 'List the carriers that lines can be connected to, with their settings',
+    responses: { 200: z.object({ success: z.literal(true), carriers: z.array(CarrierDescription) }) },
+    async handler({ carriers }) {
+      const described = carriers.names.map((name) => describe(carriers.get(name)));
+      return { status: 200, body: { success: true, carriers: described } };
+    },
+  }),
+
   workspaceRoute({
     id: 'getLineCarrier',
     method: 'GET',
@@ -132,6 +155,12 @@ export const lineCarrierRoutes = [
     },
   }),
 ];
+
+const describe = ({ name, channels, config }: Carrier): z.input<typeof CarrierDescription> => ({
+  provider: name,
+  channels: [...channels],
+  settings: z.toJSONSchema(config, { io: 'input', unrepresentable: 'any' }),
+});
 
 const lineNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Line not found');
 

@@ -24,6 +24,7 @@ import type { knowledgeBaseRoutes } from '#api/routes/knowledge-base.ts';
 import type { leadRoutes } from '#api/routes/leads.ts';
 import type { lineCarrierRoutes } from '#api/routes/line-carriers.ts';
 import type { lineHealthRoutes } from '#api/routes/line-health.ts';
+import type { linePaceRoutes } from '#api/routes/line-pace.ts';
 import type { lineRequestRoutes } from '#api/routes/line-requests.ts';
 import type { lineRoutes } from '#api/routes/lines.ts';
 import type { listRoutes } from '#api/routes/lists.ts';
@@ -67,6 +68,7 @@ type Declared = (
   | typeof leadRoutes
   | typeof lineCarrierRoutes
   | typeof lineHealthRoutes
+  | typeof linePaceRoutes
   | typeof lineRequestRoutes
   | typeof lineRoutes
   | typeof listRoutes

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { wordsOf } from '../lib/format.ts';
+import { wordsOf } from '#console/lib/format.ts';
 import { classes } from './class-names.ts';
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'info' | 'accent';

@@ -1,5 +1,5 @@
 import { type ComponentProps, type ReactNode, useId } from 'react';
-import { ApiFailure } from '../api/client.ts';
+import { ApiFailure } from '#console/api/client.ts';
 import { classes } from './class-names.ts';
 
 /** What the API said about one field of the body, by its path: `config.url`. */

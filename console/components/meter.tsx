@@ -1,4 +1,4 @@
-import { numberOf } from '../lib/format.ts';
+import { numberOf } from '#console/lib/format.ts';
 import { classes } from './class-names.ts';
 
 /** How much of a limit is used, as a number and as a bar. */

@@ -1,9 +1,9 @@
 import 'uplot/dist/uPlot.min.css';
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
-import { useTimeZone } from '../api/workspace.ts';
-import { numberOf } from '../lib/format.ts';
-import { useTheme } from '../lib/theme.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { numberOf } from '#console/lib/format.ts';
+import { useTheme } from '#console/lib/theme.ts';
 
 export interface Series {
   label: string;
@@ -13,6 +13,7 @@ export interface Series {
 }
 
 const HEIGHT = 220;
+const FONT = "12px 'Inter Variable', system-ui, sans-serif";
 
 interface Props {
   times: readonly string[];
@@ -39,6 +40,7 @@ function Canvas({ times, series, summary, bars = false }: Props) {
     if (!container) return;
     const colour = (name: string): string => resolved(container, name);
     const axis = {
+      font: FONT,
       stroke: colour('muted'),
       grid: { stroke: colour('line'), width: 1 },
       ticks: { show: false },

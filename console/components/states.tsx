@@ -1,6 +1,6 @@
 import { CircleAlert, RotateCw } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { ApiFailure } from '../api/client.ts';
+import { ApiFailure } from '#console/api/client.ts';
 import { Button } from './button.tsx';
 import { classes } from './class-names.ts';
 

@@ -53,7 +53,6 @@ export function Table<T>({
 }: Props<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState(0);
-  // oxlint-disable-next-line react/incompatible-library -- there is no compiler that would memoize it
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,

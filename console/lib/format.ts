@@ -25,6 +25,10 @@ export function dateOf(at: Moment, zone: string, now = new Date()): string {
   );
 }
 
+/** Thursday, 12 March */
+export const longDateOf = (at: Moment, zone: string): string =>
+  formatOf(zone, { weekday: 'long', day: 'numeric', month: 'long' }).format(new Date(at));
+
 /** 12 Mar 2026, 09:41:07 GMT+1 */
 export const fullTimeOf = (at: Moment, zone: string): string =>
   formatOf(zone, {

@@ -1,4 +1,4 @@
-import type { ResponseOf } from '../api/routes.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
 import { addressName } from './format.ts';
 
 export type Line = ResponseOf<'GET /api/lines/by-user'>['lines'][number];

@@ -1,9 +1,9 @@
 import { type FormEvent, useEffect, useState } from 'react';
-import { ApiFailure, send } from '../api/client.ts';
-import { setSession } from '../api/session.ts';
-import { Button } from '../components/button.tsx';
-import { TextField } from '../components/field.tsx';
-import { Spinner } from '../components/spinner.tsx';
+import { ApiFailure, send } from '#console/api/client.ts';
+import { setSession } from '#console/api/session.ts';
+import { Button } from '#console/components/button.tsx';
+import { TextField } from '#console/components/field.tsx';
+import { Spinner } from '#console/components/spinner.tsx';
 
 /** `#code=…` of the link that signs in once. It is taken out of the address, and so out of the history. */
 function takeCode(): string | null {

@@ -1,9 +1,9 @@
 import { BookOpen, ChevronsUpDown, KeyRound, LogOut, Monitor, Moon, Sun, User } from 'lucide-react';
-import { queryClient } from '../api/queries.ts';
-import { setSession } from '../api/session.ts';
-import { useIdentity } from '../api/workspace.ts';
-import { Menu } from '../components/menu.tsx';
-import { setTheme, useTheme } from '../lib/theme.ts';
+import { queryClient } from '#console/api/queries.ts';
+import { setSession } from '#console/api/session.ts';
+import { useIdentity } from '#console/api/workspace.ts';
+import { Menu } from '#console/components/menu.tsx';
+import { setTheme, useTheme } from '#console/lib/theme.ts';
 
 const THEMES = [
   { theme: 'system', label: 'As the system', icon: Monitor },

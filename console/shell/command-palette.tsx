@@ -2,7 +2,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
 import { LogOut, type LucideIcon, Moon, Sun } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
-import { setTheme } from '../lib/theme.ts';
+import { setTheme } from '#console/lib/theme.ts';
 import { signOut } from './account-menu.tsx';
 import { NAVIGATION } from './navigation.ts';
 

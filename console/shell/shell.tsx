@@ -1,18 +1,18 @@
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { Menu as MenuIcon, Search as SearchIcon, X } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { useRead } from '../api/queries.ts';
-import { useSession } from '../api/session.ts';
-import { IconButton } from '../components/button.tsx';
-import { classes } from '../components/class-names.ts';
-import { ErrorState, SkeletonRows } from '../components/states.tsx';
-import { Toaster } from '../components/toast.tsx';
-import { useShortcuts } from '../lib/shortcuts.ts';
+import { useRead } from '#console/api/queries.ts';
+import { useSession } from '#console/api/session.ts';
+import { IconButton } from '#console/components/button.tsx';
+import { classes } from '#console/components/class-names.ts';
+import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { Toaster } from '#console/components/toast.tsx';
+import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { NAVIGATION } from './navigation.ts';
 import { WorkspaceMenu } from './workspace-menu.tsx';
 
-const SignIn = lazy(() => import('../pages/sign-in.tsx'));
+const SignIn = lazy(() => import('#console/pages/sign-in.tsx'));
 const CommandPalette = lazy(() => import('./command-palette.tsx'));
 
 /** What surrounds every page; without a session, the sign-in page in its place. */

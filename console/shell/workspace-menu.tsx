@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
 import { ChevronsUpDown } from 'lucide-react';
-import { queryClient, useRead } from '../api/queries.ts';
-import { setSession, useSession } from '../api/session.ts';
-import { useIdentity } from '../api/workspace.ts';
-import { Menu } from '../components/menu.tsx';
+import { queryClient, useRead } from '#console/api/queries.ts';
+import { setSession, useSession } from '#console/api/session.ts';
+import { useIdentity } from '#console/api/workspace.ts';
+import { Menu } from '#console/components/menu.tsx';
 
 /** The workspace that is shown; for an agency, the way to its other clients. */
 export function WorkspaceMenu() {

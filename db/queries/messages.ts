@@ -112,6 +112,13 @@ export async function findMessage(db: TenantDb, id: string): Promise<MessageRow 
     select * from messages where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
+/** Of these messages those that are the workspace's, in any order. */
+export async function findMessages(db: TenantDb, ids: readonly string[]): Promise<readonly MessageRow[]> {
+  if (ids.length === 0) return [];
+  return db.any(sql.type(MessageRow)`
+    select * from messages where workspace_id = ${db.workspaceId} and id = any(${sql.array([...ids], 'text')})`);
+}
+
 export interface MessageFilter {
   leadId?: string | undefined;
   lineId?: string | undefined;

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { MessageWindow, sendWindow } from './message-window.ts';
 
@@ -61,6 +61,32 @@ export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promi
     laterAt,
     ...sendWindow(window),
   }));
+}
+
+/** Lanes looked at for what a line sends next. */
+const MOST_LANES = 50;
+
+/** The first message of each lane of a line's queue, but for those of campaigns that do not run. */
+export async function firstOfLanes(db: TenantDb, lineId: string): Promise<readonly string[]> {
+  const first = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`
+    select m.is_new, m.lane, m.id, m.campaign_id from messages m where ${queued(db, lineId)} ${condition}
+    order by m.is_new, m.lane, m.scheduled_at, m.arrival limit 1`;
+  return db.anyFirst(sql.type(IdRow)`
+    with recursive lanes as (
+      (${first(sql.fragment``)})
+      union all
+      select next.* from lanes l cross join lateral (
+        ${first(sql.fragment`and (m.is_new, m.lane) > (l.is_new, l.lane)`)}
+      ) next
+    )
+    select m.id from lanes m where ${campaignAllowsSending(db)} limit ${MOST_LANES}`);
+}
+
+/** How many messages wait in a line's queue. @param most further ones are not counted. */
+export async function countQueued(db: TenantDb, lineId: string, most: number): Promise<number> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    select from messages m where ${queued(db, lineId)} limit ${most}`);
+  return rowCount;
 }
 
 const QueueRow = MessageWindow.extend({

@@ -9,14 +9,14 @@ import {
   Sparkles,
   TriangleAlert,
 } from 'lucide-react';
-import type { Tone } from '../../components/badge.tsx';
-import { EmptyState, SkeletonRows } from '../../components/states.tsx';
-import { useLiveInterval } from '../../api/live.ts';
-import { useRead } from '../../api/queries.ts';
-import { useIdentity } from '../../api/workspace.ts';
-import type { Search } from '../../lib/search.ts';
-import { wordsOf } from '../../lib/format.ts';
-import { type Line, lineName, lineState, needsAttention } from '../../lib/line.ts';
+import type { Tone } from '#console/components/badge.tsx';
+import { EmptyState, SkeletonRows } from '#console/components/states.tsx';
+import { useLiveInterval } from '#console/api/live.ts';
+import { useRead } from '#console/api/queries.ts';
+import { useIdentity } from '#console/api/workspace.ts';
+import type { Search } from '#console/lib/search.ts';
+import { wordsOf } from '#console/lib/format.ts';
+import { type Line, lineName, lineState, needsAttention } from '#console/lib/line.ts';
 
 interface Matter {
   key: string;

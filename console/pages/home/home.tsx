@@ -1,14 +1,14 @@
 import { lazy, Suspense, useMemo } from 'react';
-import { useLiveInterval } from '../../api/live.ts';
-import { useRead } from '../../api/queries.ts';
-import { useIdentity } from '../../api/workspace.ts';
-import { Card, Page } from '../../components/page.tsx';
-import { ErrorState, Skeleton } from '../../components/states.tsx';
-import { dayOf, fullTimeOf, numberOf, percentOf } from '../../lib/format.ts';
+import { useLiveInterval } from '#console/api/live.ts';
+import { useRead } from '#console/api/queries.ts';
+import { useIdentity } from '#console/api/workspace.ts';
+import { Card, Page } from '#console/components/page.tsx';
+import { ErrorState, Skeleton } from '#console/components/states.tsx';
+import { dayOf, longDateOf, numberOf, percentOf } from '#console/lib/format.ts';
 import { Attention } from './attention.tsx';
 import { LinesAtAGlance } from './lines-at-a-glance.tsx';
 
-const Plot = lazy(() => import('../../components/plot.tsx'));
+const Plot = lazy(() => import('#console/components/plot.tsx'));
 
 const DAYS = 14;
 /** The numbers are counted anew for each reading. */
@@ -30,7 +30,7 @@ export default function Home() {
   const yesterday = points?.at(-2);
 
   return (
-    <Page title="Home" description={`${fullTimeOf(new Date(), timezone).split(',')[0]} in ${workspace.name}`}>
+    <Page title="Home" description={`${longDateOf(new Date(), timezone)} in ${workspace.name}`}>
       <section aria-label="Today" className="grid grid-cols-2 gap-3 lg:grid-cols-4">
         <Figure label="Sent today" value={today?.sent} before={yesterday?.sent} />
         <Figure label="Contacts reached" value={today?.reached} before={yesterday?.reached} />

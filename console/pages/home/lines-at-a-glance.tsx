@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import { Phone } from 'lucide-react';
-import { Status } from '../../components/badge.tsx';
-import { buttonClasses } from '../../components/button.tsx';
-import { Meter } from '../../components/meter.tsx';
-import { Card } from '../../components/page.tsx';
-import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx';
-import { type Line, lineAddress, lineName, lineState } from '../../lib/line.ts';
+import { Status } from '#console/components/badge.tsx';
+import { buttonClasses } from '#console/components/button.tsx';
+import { Meter } from '#console/components/meter.tsx';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { type Line, lineAddress, lineName, lineState } from '#console/lib/line.ts';
 
 const SHOWN = 6;
 

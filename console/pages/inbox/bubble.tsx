@@ -1,11 +1,11 @@
 import { Check, CheckCheck, CircleAlert, Clock, type LucideIcon, Reply } from 'lucide-react';
 import { useState } from 'react';
-import { useRead, useWrite } from '../../api/queries.ts';
-import { useTimeZone } from '../../api/workspace.ts';
-import { classes } from '../../components/class-names.ts';
-import { Spinner } from '../../components/spinner.tsx';
-import { toast, toastError } from '../../components/toast.tsx';
-import { fullTimeOf, timeOf } from '../../lib/format.ts';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { classes } from '#console/components/class-names.ts';
+import { Spinner } from '#console/components/spinner.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { fullTimeOf, timeOf } from '#console/lib/format.ts';
 import { Attachment } from './attachment.tsx';
 import { REFRESH, type ThreadItem } from './conversations.ts';
 

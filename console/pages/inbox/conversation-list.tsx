@@ -1,14 +1,14 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { Inbox, Sparkles } from 'lucide-react';
 import { useEffect, useRef } from 'react';
-import { useTimeZone } from '../../api/workspace.ts';
-import { classes } from '../../components/class-names.ts';
-import { Spinner } from '../../components/spinner.tsx';
-import { EmptyState, ErrorState, SkeletonRows } from '../../components/states.tsx';
-import { addressName, shortTimeOf } from '../../lib/format.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { classes } from '#console/components/class-names.ts';
+import { Spinner } from '#console/components/spinner.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { addressName, shortTimeOf } from '#console/lib/format.ts';
 import { type Conversation, type Draft, FILTERS, type Filter } from './conversations.ts';
 
-const ROW_HEIGHT = 76;
+const ROW_HEIGHT = 68;
 const AHEAD = 10;
 
 interface Props {
@@ -80,7 +80,6 @@ function Rows({
   loadMore,
 }: Props & { conversations: readonly Conversation[] }) {
   const scroller = useRef<HTMLUListElement>(null);
-  // oxlint-disable-next-line react/incompatible-library -- there is no compiler that would memoize it
   const virtual = useVirtualizer({
     count: conversations.length,
     getScrollElement: () => scroller.current,

@@ -1,4 +1,4 @@
-import type { ResponseOf } from '../../api/routes.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
 
 export type Conversation = ResponseOf<'GET /api/conversations'>['conversations'][number];
 export type ThreadItem = ResponseOf<'GET /api/conversations/{address}'>['messages'][number];

@@ -1,12 +1,12 @@
 import { Sparkles } from 'lucide-react';
 import { useRef, useState } from 'react';
-import { ApiFailure, request } from '../../api/client.ts';
-import { queryClient, useWrite } from '../../api/queries.ts';
-import { Badge } from '../../components/badge.tsx';
-import { Button } from '../../components/button.tsx';
-import { toast, toastError } from '../../components/toast.tsx';
-import { percentOf, wordsOf } from '../../lib/format.ts';
-import { useShortcuts } from '../../lib/shortcuts.ts';
+import { ApiFailure, request } from '#console/api/client.ts';
+import { queryClient, useWrite } from '#console/api/queries.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { percentOf, wordsOf } from '#console/lib/format.ts';
+import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { type Draft, REFRESH } from './conversations.ts';
 
 type Action = 'approve' | 'reject' | 'mark_sent';

@@ -1,10 +1,10 @@
 import { Paperclip, SendHorizontal, X } from 'lucide-react';
 import { type ChangeEvent, useRef, useState } from 'react';
-import { send } from '../../api/client.ts';
-import { useWrite } from '../../api/queries.ts';
-import { Button, IconButton } from '../../components/button.tsx';
-import { toast, toastError } from '../../components/toast.tsx';
-import { useShortcuts } from '../../lib/shortcuts.ts';
+import { send } from '#console/api/client.ts';
+import { useWrite } from '#console/api/queries.ts';
+import { Button, IconButton } from '#console/components/button.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { REFRESH } from './conversations.ts';
 import { takeBack } from './draft-card.tsx';
 

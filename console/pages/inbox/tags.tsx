@@ -1,8 +1,8 @@
 import { Plus, X } from 'lucide-react';
 import { type KeyboardEvent, useState } from 'react';
-import { useWrite } from '../../api/queries.ts';
-import { IconButton } from '../../components/button.tsx';
-import { toast, toastError } from '../../components/toast.tsx';
+import { useWrite } from '#console/api/queries.ts';
+import { IconButton } from '#console/components/button.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
 import { REFRESH } from './conversations.ts';
 
 /** Those that count as positive in analytics. */
@@ -49,7 +49,7 @@ export function Tags({ address, tags }: { address: string; tags: readonly string
             />
             <datalist id="suggested-tags">
               {SUGGESTED.filter((tag) => !tags.includes(tag)).map((tag) => (
-                <option key={tag} value={tag} />
+                <option key={tag}>{tag}</option>
               ))}
             </datalist>
           </>

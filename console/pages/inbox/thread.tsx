@@ -1,12 +1,12 @@
 import { ArrowLeft, Ban } from 'lucide-react';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'react';
-import { useLiveInterval } from '../../api/live.ts';
-import { useReadPages } from '../../api/queries.ts';
-import { useTimeZone } from '../../api/workspace.ts';
-import { Badge } from '../../components/badge.tsx';
-import { Button, IconButton } from '../../components/button.tsx';
-import { ErrorState, SkeletonRows } from '../../components/states.tsx';
-import { addressName, dayNameOf } from '../../lib/format.ts';
+import { useLiveInterval } from '#console/api/live.ts';
+import { useReadPages } from '#console/api/queries.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Button, IconButton } from '#console/components/button.tsx';
+import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { addressName, dayNameOf } from '#console/lib/format.ts';
 import { Bubble } from './bubble.tsx';
 import type { Draft, ThreadItem } from './conversations.ts';
 import { DraftCard } from './draft-card.tsx';
@@ -96,7 +96,6 @@ function Messages({ messages, earlier }: { messages: readonly ThreadItem[]; earl
     if (element && atEnd.current) element.scrollTop = element.scrollHeight;
   }, [newest]);
 
-  let day = '';
   return (
     <div
       ref={scroller}
@@ -107,10 +106,10 @@ function Messages({ messages, earlier }: { messages: readonly ThreadItem[]; earl
     >
       <div className="flex justify-center">{earlier}</div>
       <div className="flex-1" />
-      {messages.map((item) => {
+      {messages.map((item, index) => {
         const name = dayNameOf(item.at, zone);
-        const isNewDay = name !== day;
-        day = name;
+        const before = messages[index - 1];
+        const isNewDay = !before || dayNameOf(before.at, zone) !== name;
         return (
           <div key={item.messageId} className="contents">
             {isNewDay && <p className="self-center py-2 text-xs font-medium text-muted">{name}</p>}

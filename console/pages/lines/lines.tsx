@@ -1,3 +1,101 @@
+import { Phone, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useLiveInterval } from '#console/api/live.ts';
+import { useRead } from '#console/api/queries.ts';
+import { Status } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { Meter } from '#console/components/meter.tsx';
+import { Page } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { type Column, Table } from '#console/components/table.tsx';
+import { CHANNELS, type Line, lineAddress, lineName, lineState } from '#console/lib/line.ts';
+import { useSearchParam } from '#console/lib/search.ts';
+import { LineDrawer } from './line-drawer.tsx';
+import { RequestLine } from './request-line.tsx';
+
+const REFRESH_MS = 15_000;
+
+const COLUMNS: readonly Column<Line>[] = [
+  {
+    header: 'Line',
+    width: 'minmax(10rem, 2fr)',
+    cell: (line) => (
+      <>
+        <p className="truncate font-medium">{lineName(line)}</p>
+        <p className="truncate text-xs text-muted">{lineAddress(line) ?? 'No address yet'}</p>
+      </>
+    ),
+  },
+  { header: 'Channel', width: '6rem', wide: true, cell: (line) => CHANNELS[line.requestedChannelType] },
+  { header: 'State', width: '9rem', cell: (line) => <Status status={lineState(line)} /> },
+  {
+    header: 'Today',
+    width: 'minmax(8rem, 1fr)',
+    wide: true,
+    cell: (line) => (
+      <Meter label="Messages" used={line.usage.totalMessages} limit={line.dailyTotalMessagesLimit} />
+    ),
+  },
+  {
+    header: 'New today',
+    width: 'minmax(8rem, 1fr)',
+    wide: true,
+    cell: (line) => (
+      <Meter label="Conversations" used={line.usage.newMessages} limit={line.dailyNewConversationsLimit} />
+    ),
+  },
+];
+
 export default function Lines() {
-  return null;
+  const live = useLiveInterval();
+  const lines = useRead('GET /api/lines/by-user', {}, { refetchInterval: live && REFRESH_MS });
+  const [selected, select] = useSearchParam('line');
+  const [requesting, setRequesting] = useState(false);
+  const rows = lines.data?.lines;
+  const line = rows?.find(({ _id }) => _id === selected);
+  const request = (
+    <Button
+      kind="primary"
+      icon={<Plus className="size-4" aria-hidden="true" />}
+      onClick={() => setRequesting(true)}
+    >
+      Request a line
+    </Button>
+  );
+  return (
+    <Page
+      title="Lines"
+      description="The numbers and addresses that messages leave from"
+      actions={request}
+      fill
+    >
+      <div className="min-h-0 flex-1 border-t border-line bg-surface">
+        {lines.error ? (
+          <ErrorState error={lines.error} retry={() => void lines.refetch()} />
+        ) : !rows ? (
+          <SkeletonRows />
+        ) : rows.length === 0 ? (
+          <EmptyState
+            icon={<Phone className="size-5" aria-hidden="true" />}
+            title="No lines yet"
+            action={request}
+          >
+            Messages leave through a line: a phone number or an email address that keeps its own pace.
+          </EmptyState>
+        ) : (
+          <Table
+            label="Lines"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={({ _id }) => _id}
+            rowHeight={60}
+            selected={selected}
+            onOpen={({ _id }) => select(_id)}
+          />
+        )}
+      </div>
+      <LineDrawer line={line} close={() => select('')} />
+      <RequestLine open={requesting} close={() => setRequesting(false)} onRequested={select} />
+    </Page>
+  );
 }

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { lineHistory } from '#db/queries/attempts.ts';
+import { findLine, pacedLine } from '#db/queries/lines.ts';
+import { findMessages } from '#db/queries/messages.ts';
+import { countQueued, firstOfLanes } from '#db/queries/queue.ts';
+import { showWaits } from '#db/queries/shown-messages.ts';
+import { findTimeline } from '#db/queries/timeline.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { dayBounds, hourBounds } from '#domain/calendar.ts';
+import { Id } from '#domain/ids.ts';
+import { capsOf, LinePace, MOST_WAITING } from '#domain/line-pace.ts';
+import { waitingFor } from '#domain/waiting.ts';
+import { ApiError } from '../http/errors.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+export const linePaceRoutes = [
+  workspaceRoute({
+    id: 'getLinePace',
+    method: 'GET',
+    path: '/api/lines/{id}/pace',
+    tag: 'Lines',
+    summary: 'Get how much of its caps a line has used, and what it sends next and why not now',
+    params: z.object({ id: Id }),
+    responses: { 200: z.object({ success: z.literal(true), pace: LinePace }) },
+    errors: ['NOT_FOUND'],
+    async handler({ db, caller, params, now }) {
+      const line = await findLine(db, params.id);
+      if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
+      const { timezone } = caller.workspace;
+      const since = { day: dayBounds(timezone, now).start, hour: hourBounds(timezone, now).start };
+      const caps = capsOf(pacedLine(line, timezone), await lineHistory(db, line.id, since), now);
+      const waiting = await countQueued(db, line.id, MOST_WAITING);
+      const next = waiting === 0 ? null : await nextMessage(db, line.id, now);
+      return { status: 200, body: { success: true, pace: { ...caps, waiting, next } } };
+    },
+  }),
+];
+
+/** The message that leaves first, as far as the caps and windows of now tell. */
+async function nextMessage(db: TenantDb, lineId: string, now: Date): Promise<LinePace['next']> {
+  const heads = await showWaits(db, await findMessages(db, await firstOfLanes(db, lineId)), now);
+  const [first] = heads
+    .map(({ row }) => row)
+    .toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime());
+  const found = first && (await findTimeline(db, first.id, now));
+  if (!found) return null;
+  return {
+    messageId: first.id,
+    recipient: first.address,
+    scheduledDate: first.scheduledAt.toISOString(),
+    waitingFor: waitingFor({ ...found.facts, unserved: null }),
+  };
+}

@@ -1,0 +1,166 @@
+import { type FormEvent, useState } from 'react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useIdentity } from '#console/api/workspace.ts';
+import { Button } from '#console/components/button.tsx';
+import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toast } from '#console/components/toast.tsx';
+import { wordsOf } from '#console/lib/format.ts';
+import type { Line } from '#console/lib/line.ts';
+import { type Setting, settingsOf, valuesOf } from './carrier-settings.ts';
+
+type Connection = ResponseOf<'GET /api/lines/{id}/carrier'>['connection'];
+type Carrier = ResponseOf<'GET /api/lines/carriers'>['carriers'][number];
+
+/** Connects the line to a carrier: the form is the one that the carrier's own schema asks for. */
+export function CarrierForm({ line }: { line: Line }) {
+  const { caller } = useIdentity();
+  const isAdmin = caller.role === null || caller.role === 'org:admin';
+  const carriers = useRead('GET /api/lines/carriers', {}, { enabled: isAdmin });
+  const connection = useRead(
+    'GET /api/lines/{id}/carrier',
+    { params: { id: line._id } },
+    { enabled: isAdmin },
+  );
+  if (!isAdmin)
+    return (
+      <EmptyState title="For admins">Only an owner or admin of the workspace connects carriers.</EmptyState>
+    );
+  const error = carriers.error ?? connection.error;
+  if (error) return <ErrorState error={error} />;
+  if (!carriers.data || !connection.data) return <SkeletonRows rows={4} />;
+  const usable = carriers.data.carriers.filter(({ channels }) =>
+    channels.includes(line.requestedChannelType),
+  );
+  return <Form line={line} carriers={usable} connection={connection.data.connection} />;
+}
+
+function Form({
+  line,
+  carriers,
+  connection,
+}: {
+  line: Line;
+  carriers: readonly Carrier[];
+  connection: Connection;
+}) {
+  const isKnown = carriers.some(({ provider }) => provider === connection.provider);
+  const [provider, setProvider] = useState(isKnown ? connection.provider : (carriers[0]?.provider ?? ''));
+  const [address, setAddress] = useState(connection.address ?? '');
+  const [values, setValues] = useState<Record<string, string>>(
+    valuesOf(connection.provider === provider ? connection.config : {}),
+  );
+  const connect = useWrite('PUT /api/lines/{id}/carrier', {
+    refresh: ['GET /api/lines/{id}/carrier', 'GET /api/lines/by-user'],
+  });
+  const settings = settingsOf(carriers.find((carrier) => carrier.provider === provider)?.settings ?? {});
+  const fields = ['provider', 'address', ...settings.map(({ name }) => `config.${name}`)];
+
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const given = settings.flatMap((setting) => {
+      const value = setting.parse(values[setting.name] ?? '');
+      return value === undefined ? [] : [[setting.name, value] as const];
+    });
+    connect.mutate(
+      {
+        params: { id: line._id },
+        body: { provider, ...(address !== '' && { address }), config: Object.fromEntries(given) },
+      },
+      { onSuccess: () => toast(`The line sends through ${wordsOf(provider)} now`) },
+    );
+  };
+
+  return (
+    <form className="flex flex-col gap-4" onSubmit={submit}>
+      <SelectField
+        label="Carrier"
+        value={provider}
+        options={carriers.map(({ provider: name }) => ({ value: name, label: wordsOf(name) }))}
+        onChange={(event) => {
+          setProvider(event.target.value);
+          setValues({});
+          connect.reset();
+        }}
+        error={issueOf(connect.error, 'provider')}
+      />
+      <TextField
+        label={line.requestedChannelType === 'email' ? 'Email address' : 'Phone number'}
+        value={address}
+        onChange={(event) => setAddress(event.target.value)}
+        error={issueOf(connect.error, 'address')}
+      />
+      {settings.map((setting) => (
+        <SettingField
+          key={`${provider} ${setting.name}`}
+          setting={setting}
+          value={values[setting.name] ?? ''}
+          onChange={(value) => setValues({ ...values, [setting.name]: value })}
+          error={issueOf(connect.error, `config.${setting.name}`)}
+        />
+      ))}
+      <FormError>{generalErrorOf(connect.error, fields)}</FormError>
+      <p className="text-muted">
+        The settings are tested before anything changes. Messages that have not left are sent through the new
+        carrier.
+      </p>
+      <div>
+        <Button kind="primary" type="submit" busy={connect.isPending}>
+          {connect.isPending ? 'Testing the settings' : 'Connect'}
+        </Button>
+      </div>
+      {isKnown && (
+        <TextField
+          label="Callback URL"
+          readOnly
+          value={connection.callbackUrl}
+          className="font-mono text-xs"
+          hint={
+            connection.callbackRegistered
+              ? 'It is registered at the carrier, for replies and receipts.'
+              : 'Register it at the carrier, so that replies and receipts arrive.'
+          }
+          onFocus={(event) => event.target.select()}
+        />
+      )}
+    </form>
+  );
+}
+
+function SettingField({
+  setting: { name, label, required, secret, options },
+  value,
+  onChange,
+  error,
+}: {
+  setting: Setting;
+  value: string;
+  onChange: (value: string) => void;
+  error: string | undefined;
+}) {
+  const shown = required ? label : `${label} (optional)`;
+  if (options) {
+    return (
+      <SelectField
+        label={shown}
+        value={value}
+        options={[...(required ? [] : [{ value: '', label: 'Default' }]), ...options]}
+        onChange={(event) => onChange(event.target.value)}
+        error={error}
+      />
+    );
+  }
+  return (
+    <TextField
+      label={shown}
+      name={name}
+      type={secret ? 'password' : 'text'}
+      autoComplete="off"
+      value={value}
+      hint={secret ? 'Stored encrypted and never shown again.' : undefined}
+      onChange={(event) => onChange(event.target.value)}
+      error={error}
+    />
+  );
+}

@@ -1,0 +1,70 @@
+import { wordsOf } from '#console/lib/format.ts';
+
+/** One setting of a carrier, as its form shows it. */
+export interface Setting {
+  name: string;
+  label: string;
+  required: boolean;
+  /** Shown as dots; it has to be entered each time. */
+  secret: boolean;
+  options?: { value: string; label: string }[];
+  /** The value that the API takes; undefined where nothing was entered. */
+  parse: (text: string) => unknown;
+}
+
+interface Property {
+  type?: string;
+  enum?: string[];
+  secret?: boolean;
+}
+
+/** The settings in a carrier's JSON Schema. */
+export function settingsOf(schema: Record<string, unknown>): Setting[] {
+  const properties = (schema['properties'] ?? {}) as Record<string, Property>;
+  const required = (schema['required'] ?? []) as string[];
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    label: labelOf(name),
+    // A secret of callbacks that is left out is generated.
+    required: required.includes(name) && name !== 'callbackSecret',
+    secret: property.secret === true,
+    ...optionsOf(property),
+    parse: parserOf(property),
+  }));
+}
+
+const WORDS: Record<string, string> = { url: 'URL', sid: 'SID', imap: 'IMAP' };
+
+/** `imapUrl` → IMAP URL */
+function labelOf(name: string): string {
+  const words = name.replaceAll(/([A-Z])/g, ' $1').split(' ');
+  const shown = words.map((word) => WORDS[word.toLowerCase()] ?? word.toLowerCase()).join(' ');
+  return shown.charAt(0).toUpperCase() + shown.slice(1);
+}
+
+function optionsOf({ type, enum: values }: Property): Pick<Setting, 'options'> {
+  if (values) return { options: values.map((value) => ({ value, label: wordsOf(value) })) };
+  if (type !== 'boolean') return {};
+  return {
+    options: [
+      { value: 'true', label: 'Yes' },
+      { value: 'false', label: 'No' },
+    ],
+  };
+}
+
+function parserOf({ type }: Property): Setting['parse'] {
+  return (text) => {
+    if (text === '') return undefined;
+    if (type === 'boolean') return text === 'true';
+    return type === 'integer' || type === 'number' ? Number(text) : text;
+  };
+}
+
+/** What is known of the current settings; secrets are not. */
+export const valuesOf = (config: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(config).flatMap(([name, value]) => (isMasked(value) ? [] : [[name, String(value)]])),
+  );
+
+const isMasked = (value: unknown): boolean => typeof value === 'string' && /^•+$/.test(value);

@@ -1,0 +1,100 @@
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import type { RequestTo } from '#console/api/routes.ts';
+import { Button } from '#console/components/button.tsx';
+import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { toast } from '#console/components/toast.tsx';
+import type { Line } from '#console/lib/line.ts';
+
+type Patch = NonNullable<RequestTo<'PATCH /api/lines/{id}'>['body']>;
+
+const TEXTS = ['firstName', 'lastName'] as const;
+const NUMBERS = [
+  'dailyTotalMessagesLimit',
+  'dailyNewConversationsLimit',
+  'hourlyNewConversationsLimit',
+  'minGapSeconds',
+  'contactGapSeconds',
+] as const;
+const FIELDS = [...TEXTS, ...NUMBERS];
+type Name = (typeof FIELDS)[number];
+
+const LABELS: Record<Name, { label: string; hint?: string }> = {
+  firstName: { label: 'First name' },
+  lastName: { label: 'Last name' },
+  dailyTotalMessagesLimit: { label: 'Messages a day' },
+  dailyNewConversationsLimit: { label: 'New conversations a day', hint: 'Setting it ends the warm-up.' },
+  hourlyNewConversationsLimit: {
+    label: 'New conversations an hour',
+    hint: 'Empty: between 3 and 7 for each hour, at random.',
+  },
+  minGapSeconds: { label: 'Seconds between two messages' },
+  contactGapSeconds: { label: 'Seconds between two messages to one contact' },
+};
+
+/** What has changed, as the API takes it. */
+function patchOf(line: Line, values: Record<Name, string>): Patch {
+  const changed = FIELDS.filter((name) => values[name] !== String(line[name] ?? ''));
+  return Object.fromEntries(
+    changed.map((name) => {
+      const text = values[name].trim();
+      const isNumber = (NUMBERS as readonly string[]).includes(name);
+      return [name, !isNumber ? text : text === '' ? null : Number(text)];
+    }),
+  );
+}
+
+export function LimitsForm({ line }: { line: Line }) {
+  const initial = Object.fromEntries(FIELDS.map((name) => [name, String(line[name] ?? '')])) as Record<
+    Name,
+    string
+  >;
+  const [values, setValues] = useState(initial);
+  const update = useWrite('PATCH /api/lines/{id}', {
+    refresh: ['GET /api/lines/by-user', 'GET /api/lines/{id}/pace'],
+  });
+  const patch = patchOf(line, values);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const before = Object.fromEntries(Object.keys(patch).map((name) => [name, line[name as Name]])) as Patch;
+    update.mutate(
+      { params: { id: line._id }, body: patch },
+      {
+        onSuccess: () =>
+          toast('The line was changed', {
+            undo: () => {
+              update.mutate({ params: { id: line._id }, body: before });
+              setValues(initial);
+            },
+          }),
+      },
+    );
+  };
+  return (
+    <form className="flex flex-col gap-4" onSubmit={submit}>
+      <div className="grid gap-4 sm:grid-cols-2">
+        {FIELDS.map((name) => (
+          <TextField
+            key={name}
+            {...LABELS[name]}
+            inputMode={(NUMBERS as readonly string[]).includes(name) ? 'numeric' : 'text'}
+            value={values[name]}
+            onChange={(event) => setValues({ ...values, [name]: event.target.value })}
+            error={issueOf(update.error, name)}
+          />
+        ))}
+      </div>
+      <FormError>{generalErrorOf(update.error, FIELDS)}</FormError>
+      <div>
+        <Button
+          kind="primary"
+          type="submit"
+          busy={update.isPending}
+          disabled={Object.keys(patch).length === 0}
+        >
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}

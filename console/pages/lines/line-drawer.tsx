@@ -1,0 +1,35 @@
+import { useState } from 'react';
+import { Drawer } from '#console/components/dialog.tsx';
+import { Tabs } from '#console/components/tabs.tsx';
+import { CHANNELS, type Line, lineAddress, lineName } from '#console/lib/line.ts';
+import { CarrierForm } from './carrier-form.tsx';
+import { LimitsForm } from './limits-form.tsx';
+import { Overview } from './overview.tsx';
+
+/** Everything about one line. */
+export function LineDrawer({ line, close }: { line: Line | undefined; close: () => void }) {
+  const [tab, setTab] = useState('overview');
+  return (
+    <Drawer
+      open={line !== undefined}
+      onClose={close}
+      title={line ? lineName(line) : 'Line'}
+      description={
+        line && [CHANNELS[line.requestedChannelType], lineAddress(line)].filter(Boolean).join(' · ')
+      }
+    >
+      {line && (
+        <Tabs
+          label="About this line"
+          value={tab}
+          onChange={setTab}
+          tabs={[
+            { value: 'overview', label: 'Overview', content: <Overview key={line._id} line={line} /> },
+            { value: 'limits', label: 'Limits', content: <LimitsForm key={line._id} line={line} /> },
+            { value: 'carrier', label: 'Carrier', content: <CarrierForm key={line._id} line={line} /> },
+          ]}
+        />
+      )}
+    </Drawer>
+  );
+}

@@ -1,0 +1,219 @@
+import { Link } from '@tanstack/react-router';
+import { Activity, Power } from 'lucide-react';
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
+import { request } from '#console/api/client.ts';
+import { useLiveInterval } from '#console/api/live.ts';
+import { queryClient, useRead, useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Status } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { Meter } from '#console/components/meter.tsx';
+import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { addressName, fullTimeOf, numberOf, relativeTimeOf } from '#console/lib/format.ts';
+import { type Line, lineName, lineState } from '#console/lib/line.ts';
+import { RequestActions } from './request-actions.tsx';
+
+const Plot = lazy(() => import('#console/components/plot.tsx'));
+
+type Pace = ResponseOf<'GET /api/lines/{id}/pace'>['pace'];
+const LINES = 'GET /api/lines/by-user';
+
+/** How the line is, what it has used, and what it sends next. */
+export function Overview({ line }: { line: Line }) {
+  const pace = useRead(
+    'GET /api/lines/{id}/pace',
+    { params: { id: line._id } },
+    { refetchInterval: useLiveInterval() },
+  );
+  return (
+    <div className="flex flex-col gap-5">
+      <div className="flex flex-wrap items-center gap-2">
+        <Status status={lineState(line)} />
+        <span className="flex-1" />
+        {line.provisioningStatus === 'active' && (
+          <>
+            <Check line={line} />
+            <PowerSwitch line={line} />
+          </>
+        )}
+      </div>
+      {line.isPaused && (
+        <p className="rounded-lg bg-warn-soft px-3 py-2 text-warn">
+          An operator of the service has paused this line. It sends nothing; its messages wait and keep their
+          place.
+        </p>
+      )}
+      {line.provisioningStatus !== 'active' && <RequestActions line={line} />}
+      {pace.error ? (
+        <ErrorState error={pace.error} retry={() => void pace.refetch()} />
+      ) : pace.data ? (
+        <Sending pace={pace.data.pace} />
+      ) : (
+        <SkeletonRows rows={4} />
+      )}
+      <Health line={line} />
+    </div>
+  );
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3 className="mb-2 font-medium">{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Sending({ pace }: { pace: Pace }) {
+  const { dailyTotal, dailyNew, hourlyNew, warmup } = pace;
+  return (
+    <>
+      <Section title="Next">
+        <Next pace={pace} />
+      </Section>
+      <Section title="Used today">
+        <div className="flex flex-col gap-3">
+          <Meter label="Messages" {...dailyTotal} />
+          <Meter label="New conversations" {...dailyNew} />
+          <Meter label="New conversations this hour" {...hourlyNew} />
+        </div>
+      </Section>
+      {warmup && (
+        <Section title="Warm-up">
+          <Warmup warmup={warmup} />
+        </Section>
+      )}
+    </>
+  );
+}
+
+function Next({ pace: { next, waiting } }: { pace: Pace }) {
+  const zone = useTimeZone();
+  if (!next) return <p className="text-muted">Nothing waits in the queue of this line.</p>;
+  const { recipient, scheduledDate, waitingFor, messageId } = next;
+  const at = waitingFor?.until ?? scheduledDate;
+  return (
+    <div className="rounded-lg border border-line p-3">
+      <p>
+        <Link
+          to={'/messages' as never}
+          search={{ message: messageId } as never}
+          className="font-medium hover:underline"
+        >
+          To {addressName(recipient)}
+        </Link>{' '}
+        <time dateTime={at} title={fullTimeOf(at, zone)} className="text-muted">
+          {new Date(at) > new Date() ? relativeTimeOf(at) : 'as soon as it may'}
+        </time>
+      </p>
+      {waitingFor && <p className="mt-1">{waitingFor.text}</p>}
+      <p className="mt-1 text-muted">
+        {waiting === 1
+          ? 'One message waits.'
+          : `${numberOf(waiting)}${waiting >= 1000 ? ' or more' : ''} messages wait.`}
+      </p>
+    </div>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+function Warmup({ warmup: { startedAt, limits } }: { warmup: NonNullable<Pace['warmup']> }) {
+  const times = useMemo(
+    () => limits.map((_, day) => new Date(Date.parse(startedAt) + day * DAY_MS).toISOString()),
+    [startedAt, limits],
+  );
+  const series = useMemo(
+    () => [{ label: 'New conversations a day', values: limits, colour: 'accent' }],
+    [limits],
+  );
+  return (
+    <Suspense fallback={<Skeleton className="h-60" />}>
+      <Plot
+        times={times}
+        series={series}
+        summary={`The line may start ${limits[0]} new conversations on its first day, and ${limits.at(-1)} after ${limits.length} days.`}
+      />
+    </Suspense>
+  );
+}
+
+function Health({ line: { healthCheck } }: { line: Line }) {
+  const zone = useTimeZone();
+  return (
+    <Section title="Health">
+      {healthCheck ? (
+        <p className="flex items-center gap-2">
+          <Status status={healthCheck.status} />
+          <time
+            dateTime={healthCheck.lastCheckedAt}
+            title={fullTimeOf(healthCheck.lastCheckedAt, zone)}
+            className="text-muted"
+          >
+            checked {relativeTimeOf(healthCheck.lastCheckedAt)}
+          </time>
+        </p>
+      ) : (
+        <p className="text-muted">The line has not been checked yet.</p>
+      )}
+    </Section>
+  );
+}
+
+/** Asks the carrier now whether the line works. */
+function Check({ line }: { line: Line }) {
+  const [busy, setBusy] = useState(false);
+  const check = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const { status, failures } = await request('GET /api/lines/check-availability', {
+        query: { id: line._id },
+      });
+      toast(`${lineName(line)} is ${status}`, failures[0] ? { description: failures[0].error } : {});
+    } catch (error) {
+      toastError(error);
+    }
+    setBusy(false);
+    await queryClient.invalidateQueries({ queryKey: [LINES] });
+  };
+  return (
+    <Button
+      small
+      busy={busy}
+      disabled={!line.isActive}
+      icon={<Activity className="size-4" aria-hidden="true" />}
+      onClick={() => void check()}
+    >
+      Check now
+    </Button>
+  );
+}
+
+/** An inactive line sends nothing; messages that are not bound to it leave through other lines. */
+function PowerSwitch({ line }: { line: Line }) {
+  const update = useWrite('PATCH /api/lines/{id}', { refresh: [LINES, 'GET /api/lines/{id}/pace'] });
+  const set = (isActive: boolean): void =>
+    update.mutate(
+      { params: { id: line._id }, body: { isActive } },
+      {
+        onSuccess: () => {
+          const title = `${lineName(line)} is ${isActive ? 'on' : 'off'}`;
+          toast(title, isActive ? {} : { undo: () => set(true) });
+        },
+        onError: toastError,
+      },
+    );
+  return (
+    <Button
+      small
+      busy={update.isPending}
+      icon={<Power className="size-4" aria-hidden="true" />}
+      onClick={() => set(!line.isActive)}
+    >
+      {line.isActive ? 'Turn off' : 'Turn on'}
+    </Button>
+  );
+}

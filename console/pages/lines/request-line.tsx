@@ -1,0 +1,111 @@
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { Button, buttonClasses } from '#console/components/button.tsx';
+import { Dialog } from '#console/components/dialog.tsx';
+import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { toast } from '#console/components/toast.tsx';
+import { CHANNELS } from '#console/lib/line.ts';
+
+const FORM = 'request-line';
+const FIELDS = ['channelType', 'lineType', 'firstName', 'lastName', 'email', 'areaCode', 'country'];
+
+const CHANNEL_OPTIONS = Object.entries(CHANNELS).map(([value, label]) => ({ value, label }));
+const TYPE_OPTIONS = [
+  { value: 'purchased', label: 'A new one' },
+  { value: 'byo', label: 'One of my own, at my carrier' },
+];
+
+/** Requests a line: granted by the plan, or paid for on the page that the answer names. */
+export function RequestLine({
+  open,
+  close,
+  onRequested,
+}: {
+  open: boolean;
+  close: () => void;
+  onRequested: (lineId: string) => void;
+}) {
+  const [channel, setChannel] = useState<keyof typeof CHANNELS>('imessage');
+  const request = useWrite('POST /api/line-requests', { refresh: ['GET /api/lines/by-user'] });
+  const paymentUrl = request.data?.paymentUrl;
+
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const given = Object.fromEntries(
+      [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
+        typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()]] : [],
+      ),
+    );
+    request.mutate(
+      { body: given as never },
+      {
+        onSuccess: ({ line, paymentUrl: payAt }) => {
+          if (payAt !== undefined) return;
+          toast('The line is being set up');
+          close();
+          onRequested(line._id);
+        },
+      },
+    );
+  };
+  const error = (name: string): string | undefined => issueOf(request.error, name);
+
+  return (
+    <Dialog
+      open={open}
+      onClose={() => {
+        close();
+        request.reset();
+      }}
+      title="Request a line"
+      description="What your plan includes is set up at once; anything else is set up once it is paid for."
+      footer={
+        paymentUrl === undefined ? (
+          <Button kind="primary" type="submit" form={FORM} busy={request.isPending}>
+            Request
+          </Button>
+        ) : (
+          <a href={paymentUrl} className={buttonClasses('primary')}>
+            Pay for the line
+          </a>
+        )
+      }
+    >
+      {paymentUrl === undefined ? (
+        <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
+          <div className="grid gap-4 sm:grid-cols-2">
+            <SelectField
+              label="Channel"
+              name="channelType"
+              value={channel}
+              options={CHANNEL_OPTIONS}
+              onChange={(event) => setChannel(event.target.value as keyof typeof CHANNELS)}
+              error={error('channelType')}
+            />
+            <SelectField
+              label="Number or address"
+              name="lineType"
+              options={TYPE_OPTIONS}
+              error={error('lineType')}
+            />
+            <TextField label="First name" name="firstName" error={error('firstName')} required />
+            <TextField label="Last name" name="lastName" error={error('lastName')} required />
+            {channel === 'email' ? (
+              <TextField label="Email address (optional)" name="email" type="email" error={error('email')} />
+            ) : (
+              <TextField
+                label="Area code (optional)"
+                name="areaCode"
+                inputMode="numeric"
+                error={error('areaCode')}
+              />
+            )}
+          </div>
+          <FormError>{generalErrorOf(request.error, FIELDS)}</FormError>
+        </form>
+      ) : (
+        <p>The line is reserved. It is set up as soon as the invoice is paid.</p>
+      )}
+    </Dialog>
+  );
+}
