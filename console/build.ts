@@ -18,7 +18,7 @@ const FIRST_PAGES = {
   Home: ['pages/home/home.tsx', 'components/plot.tsx'],
 };
 
-export interface Build {
+interface Build {
   fresh: boolean;
   /** Bytes of JavaScript by page, compressed with Brotli; empty if nothing was built. */
   firstLoad: Record<string, number>;
@@ -28,7 +28,7 @@ export interface Build {
  * Builds the console if its sources have changed since the last build.
  * @throws if it does not compile, or a first load is larger than it may be.
  */
-export async function buildConsole(): Promise<Build> {
+async function buildConsole(): Promise<Build> {
   const hash = await sourceHash();
   if (await isBuilt(hash)) return { fresh: true, firstLoad: {} };
   const next = join(CONSOLE, `dist-${process.pid}`);
@@ -109,13 +109,13 @@ async function replace(next: string): Promise<void> {
   await rm(previous, { recursive: true, force: true });
 }
 
-if (import.meta.main) {
-  const startedAt = performance.now();
-  const { fresh, firstLoad } = await buildConsole();
-  if (fresh) console.log('The console is up to date.');
-  else {
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    const sizes = Object.entries(firstLoad).map(([page, bytes]) => `${page} ${Math.round(bytes / 1000)} KB`);
-    console.log(`Built the console in ${seconds} s; first load: ${sizes.join(', ')} of JavaScript.`);
-  }
+// Whatever it was started from: React has another build for development.
+process.env['NODE_ENV'] = 'production';
+const startedAt = performance.now();
+const { fresh, firstLoad } = await buildConsole();
+if (fresh) console.log('The console is up to date.');
+else {
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const sizes = Object.entries(firstLoad).map(([page, bytes]) => `${page} ${Math.round(bytes / 1000)} KB`);
+  console.log(`Built the console in ${seconds} s; first load: ${sizes.join(', ')} of JavaScript.`);
 }

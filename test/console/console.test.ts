@@ -1,0 +1,236 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { insertConsoleCode } from '#db/queries/console-codes.ts';
+import { systemDb } from '#db/transactions.ts';
+import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
+import { runNode } from '#standalone/node-process.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
+import { inaccessible, openTab, startBrowser, type Tab } from './browser.ts';
+
+let app: TestApp;
+let browser: Browser;
+let workspace: TestWorkspace;
+let api: ApiClient;
+let lineId: string;
+let tab: Tab;
+let page: Page;
+
+beforeAll(async () => {
+  const building = runNode('console/build.ts', process.env, AbortSignal.timeout(60_000));
+  [app, browser] = await Promise.all([startTestApp(), startBrowser(), building]);
+  workspace = await createWorkspace(app, { name: 'Harbour Homes', timezone: 'Asia/Tokyo' });
+  api = apiClient(app.url, workspace.key);
+  lineId = await createLine(app, workspace.id, 'imessage', { first_name: 'Dana', last_name: 'Lee' });
+  tab = await openTab(browser);
+  ({ page } = tab);
+});
+afterAll(async () => {
+  await Promise.all([browser.close(), app.stop()]);
+});
+
+// What a test provokes on purpose it takes before.
+afterEach(() => {
+  expect(tab.takeProblems()).toEqual([]);
+});
+
+const open = (path: string) => page.goto(`${app.url}/console${path}`);
+
+describe('the files of the console', () => {
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(`${app.url}/console${path}`, { headers });
+
+  it('come with a policy without inline scripts or styles, and a page for each address', async () => {
+    const response = await get('/any/address');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toContain('text/html');
+    expect(response.headers.get('cache-control')).toBe('no-cache');
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toContain('unsafe');
+    expect(await response.text()).not.toMatch(/<style|<script>|style=/);
+  });
+
+  it('are kept for a year by name, and sent compressed to those who accept it', async () => {
+    const html = await (await get('')).text();
+    const script = /assets\/index-[\w-]+\.js/.exec(html)?.[0];
+    for (const encoding of ['br', 'gzip']) {
+      const response = await get(`/${script}`, { 'accept-encoding': encoding });
+      expect(response.headers.get('content-encoding')).toBe(encoding);
+      expect(response.headers.get('cache-control')).toContain('immutable');
+      expect(response.headers.get('vary')).toContain('Accept-Encoding');
+    }
+  });
+
+  it('are those of the build and no others', async () => {
+    for (const path of [
+      '/assets/none-12345678.js',
+      '/assets/..%2Findex.html',
+      '/assets/%2e%2e%2f%2e%2e%2fbuild.ts',
+    ])
+      expect((await get(path)).status, path).toBe(404);
+  });
+});
+
+describe('signing in', () => {
+  it('refuses a key that is not valid, and says so at the field', async () => {
+    await open('/');
+    await page.getByLabel('Workspace key').fill('svc_sk_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('This key is not valid').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('401')]);
+  });
+
+  it('keeps a key for the tab: neither in storage that stays nor in a cookie', async () => {
+    await page.getByLabel('Workspace key').fill(workspace.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    const kept = await page.evaluate('JSON.stringify(localStorage) + document.cookie');
+    expect(kept).not.toContain('svc_');
+    const other = await openTab(browser);
+    await other.page.goto(`${app.url}/console`);
+    await other.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await other.page.close();
+  });
+
+  it('is over when somebody signs out, and when the key is refused', async () => {
+    await page.getByRole('button', { name: /Account/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.evaluate("sessionStorage.getItem('linepace.session')")).toBeNull();
+  });
+
+  it('works by the one-time code of a link, which does not stay in the address', async () => {
+    const code = newConsoleCode();
+    await insertConsoleCode(systemDb(app.pools), hashConsoleCode(code), workspace.id);
+    await page.goto('about:blank');
+    await open(`#code=${code}`);
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+    expect(page.url()).not.toContain('code');
+  });
+});
+
+describe('Home', () => {
+  it('tells what needs attention, and the way there', async () => {
+    const contact = phone();
+    await writeIn(app, { lineId, from: contact, text: 'Is the flat still free?' });
+    await eventually(async () => (await api('GET', '/api/conversations')).body.conversations.length === 1);
+    await open('/');
+    await page.getByRole('link', { name: /1 conversation is unanswered/ }).waitFor();
+    await page.getByText('Dana Lee').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('link', { name: /1 conversation is unanswered/ }).click();
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+  });
+
+  it('is reached by keyboard from everywhere', async () => {
+    await page.keyboard.press('g');
+    await page.keyboard.press('l');
+    await page.getByRole('heading', { name: 'Lines', exact: true }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('hom');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Home' }).waitFor();
+  });
+});
+
+describe('the inbox', () => {
+  it('shows a conversation and sends an answer, by keyboard alone', async () => {
+    const contact = phone();
+    await writeIn(app, { lineId, from: contact, text: 'Can I see it on Friday?' });
+    await eventually(async () => (await api('GET', '/api/conversations')).body.conversations.length === 2);
+    await open('/inbox');
+    await page.getByText('Can I see it on Friday?').first().waitFor();
+    await page.keyboard.press('j');
+    await page.getByRole('log').getByText('Can I see it on Friday?').waitFor();
+    await page.keyboard.press('r');
+    await page.keyboard.type('Yes, at noon.');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('log').getByText('Yes, at noon.').waitFor();
+    await page.getByText('Delivered').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
+  it('shows a draft, and sends it as it was edited', async () => {
+    await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
+    const contact = phone();
+    await writeIn(app, { lineId, from: contact, text: 'Are dogs allowed?' });
+    await open('/inbox?filter=drafts');
+    await page.getByText('Are dogs allowed?').first().waitFor();
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'Draft' }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.keyboard.press('e');
+    await page.getByLabel('Edit the draft').fill('Dogs are welcome.');
+    await page.keyboard.press('Control+Enter');
+    await page.getByRole('heading', { name: 'Draft' }).waitFor({ state: 'detached' });
+    await page.getByRole('log').getByText('Dogs are welcome.').waitFor();
+    const { body } = await api('GET', '/api/knowledge-base/auto-replies?status=approved');
+    expect(body.autoReplies).toMatchObject([
+      { conversationRecipient: contact, approvalChannel: 'dashboard' },
+    ]);
+  });
+
+  it('fits a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    await page.getByRole('button', { name: 'Back to the list' }).click();
+    await page.getByRole('button', { name: 'Open the menu' }).click();
+    await page.getByRole('link', { name: 'Lines' }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+});
+
+describe('the lines', () => {
+  it('show what they have used, and what they send next and why not now', async () => {
+    await api('PATCH', `/api/lines/${lineId}`, { dailyTotalMessagesLimit: 1 });
+    await api('POST', '/api/messages', { message: 'Later', recipientPhone: phone(), fromLineId: lineId });
+    await open('/lines');
+    await page.getByRole('row', { name: /Dana Lee/ }).press('Enter');
+    const drawer = page.getByRole('dialog');
+    await drawer.getByText('One message waits.').waitFor();
+    await drawer.getByRole('meter', { name: 'Messages' }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
+  it('say at the field what the API refuses, and undo what they have changed', async () => {
+    const drawer = page.getByRole('dialog');
+    await drawer.getByRole('tab', { name: 'Limits' }).click();
+    const field = drawer.getByLabel('Messages a day');
+    await field.fill('99999');
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    await drawer.getByText(/10000/).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    await field.fill('200');
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    const limit = async () => (await api('GET', '/api/lines/by-user')).body.lines[0].dailyTotalMessagesLimit;
+    await eventually(async () => (await limit()) === 200);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await eventually(async () => (await limit()) === 1);
+  });
+
+  it('offer the form that the schema of a carrier asks for', async () => {
+    const drawer = page.getByRole('dialog');
+    await drawer.getByRole('tab', { name: 'Carrier' }).click();
+    await drawer.getByLabel('Carrier').selectOption('twilio');
+    await drawer.getByLabel('Account SID').fill('AC1');
+    expect(await drawer.getByLabel('Auth token').getAttribute('type')).toBe('password');
+    expect(await inaccessible(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+  });
+});
+
+test('times are shown in the zone of the workspace', async () => {
+  await open('/');
+  const day = new Intl.DateTimeFormat('en-US', { timeZone: 'Asia/Tokyo', weekday: 'long' }).format(
+    new Date(),
+  );
+  await page.getByText(day).first().waitFor();
+});
