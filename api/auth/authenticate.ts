@@ -29,7 +29,7 @@ export const AGENCY_ENDPOINTS = [
 ] as const;
 
 /** The access rules of a route. */
-type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role' | 'ofClients'>;
+type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role'>;
 
 interface Credential {
   scheme: 'bearer' | 'basic';
@@ -44,7 +44,7 @@ interface CredentialedRequest {
   client: string;
   /** The header `X-Agency-Id`, which selects one of several agencies; '' if not sent. */
   agencyId: string;
-  /** The query parameter `workspaceId`, with which a user of an agency selects a client; '' if not sent. */
+  /** The workspace that the request names, with which a user of an agency selects a client; '' if none. */
   workspaceId: string;
 }
 
@@ -107,7 +107,7 @@ async function withAgencyKey(
 
 async function withWorkspaceKey(
   route: Guarded,
-  { token, client }: Attempt,
+  { token, client, workspaceId }: Attempt,
   services: Services,
 ): Promise<WorkspaceCaller> {
   const { pools, callers } = services;
@@ -118,6 +118,7 @@ async function withWorkspaceKey(
   if (!caller) return unauthorized(client, services);
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED');
   if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');
+  if (workspaceId !== '' && workspaceId !== caller.workspace.id) throw new ApiError('WORKSPACE_NOT_FOUND');
   recordUse(hash, client, pools);
   return caller;
 }
@@ -139,7 +140,7 @@ async function withSession(route: Guarded, attempt: Attempt, services: Services)
   const session = await verifySession(token, client, services);
   const lookup = sessionLookup(attempt, session.userId, services);
   if (route.caller === 'agency') return agencyCaller(route, attempt, lookup);
-  const isClient = route.ofClients && workspaceId !== '' && workspaceId !== session.organizationId;
+  const isClient = workspaceId !== '' && workspaceId !== session.organizationId;
   return isClient ? clientCaller(attempt, session, lookup) : ownCaller(route, session, lookup);
 }
 

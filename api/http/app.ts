@@ -52,7 +52,7 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
       path: context.path,
       client: clientAddress(context),
       agencyId: context.get('x-agency-id'),
-      workspaceId: [context.query['workspaceId']].flat()[0] ?? '',
+      workspaceId: namedWorkspace(route, context),
     },
     services,
   );
@@ -77,6 +77,13 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   context.set(reply.headers ?? {});
   context.body = reply.body;
   if (route.produces !== undefined) context.type = route.produces;
+}
+
+/** The header works for every route, the query for those that declare it; '' if neither is there. */
+function namedWorkspace(route: TenantRoute, context: Koa.Context): string {
+  const header = context.get('x-workspace-id');
+  if (header !== '' || !route.ofClients) return header;
+  return [context.query['workspaceId']].flat()[0] ?? '';
 }
 
 const DEFAULT_LIMIT = { requests: 120, seconds: 60 };

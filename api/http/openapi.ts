@@ -120,8 +120,14 @@ function requestHeaders({ idempotent, caller }: TenantRoute) {
           'Selects the agency of a signed-in user who belongs to several. Default: the one they own, else the one they joined first.',
       }),
     }),
+    ...(caller === 'workspace' && {
+      'X-Workspace-Id': z.string().optional().meta({
+        description:
+          'Selects a workspace of the agency that the signed-in user belongs to, where they act as an admin. Default: the workspace of the credential.',
+      }),
+    }),
   };
-  return Object.keys(headers).length === 0 ? {} : { header: z.object(headers) };
+  return { header: z.object(headers) };
 }
 
 /** Responses of Node's HTTP server before routing. */
@@ -188,8 +194,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
     ...(route.errors ?? []),
   ]);
   if (route.caller === 'agency') codes.add('NOT_AN_AGENCY').add('AGENCY_NOT_FOUND');
-  else codes.add('AGENCY_KEY_WRONG_ENDPOINT');
-  if (route.ofClients) codes.add('WORKSPACE_NOT_FOUND');
+  else codes.add('AGENCY_KEY_WRONG_ENDPOINT').add('WORKSPACE_NOT_FOUND');
   if (route.credential === 'session') codes.add('SESSION_REQUIRED');
   else if (route.caller === 'agency') codes.add('AGENCY_KEY_REQUIRED');
   if (route.role === 'admin') codes.add('ADMIN_REQUIRED');

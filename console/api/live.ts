@@ -1,10 +1,41 @@
-import { useSyncExternalStore } from 'react';
+import { createParser } from 'eventsource-parser';
+import { useEffect, useSyncExternalStore } from 'react';
+import { ApiFailure, send } from './client.ts';
+import { queryClient } from './queries.ts';
+import type { ReadEndpoint } from './routes.ts';
 
-/** Whether changes arrive by themselves. */
+/** Without a connection, queries read again this often. */
+const POLL_MS = 5000;
+/** Events come in bursts; what they change is read again once in this time. */
+const REFRESH_EVERY_MS = 2000;
+const RETRY_MS = { first: 1000, most: 30_000, refused: 60_000 };
+
+/** What events of these names change. Analytics are left out: they count all messages anew for each reading. */
+const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][] = [
+  ['message.ai_draft', ['GET /api/knowledge-base/auto-replies']],
+  // A newer reply supersedes the draft for an older one.
+  ['message.reply', ['GET /api/knowledge-base/auto-replies']],
+  [
+    'message.',
+    [
+      'GET /api/conversations',
+      'GET /api/conversations/{address}',
+      'GET /api/messages',
+      'GET /api/messages/{id}',
+      'GET /api/messages/{id}/timeline',
+      'GET /api/lines/by-user',
+      'GET /api/lines/{id}/pace',
+    ],
+  ],
+];
+
 let connected = false;
 const listeners = new Set<() => void>();
 
-const POLL_MS = 5000;
+function setConnected(next: boolean): void {
+  connected = next;
+  for (const listener of listeners) listener();
+}
 
 /**
  * How often a query reads again what may change at any time: not at all while events arrive, else every few seconds.
@@ -20,3 +51,89 @@ export const useLiveInterval = (): number | false =>
   )
     ? false
     : POLL_MS;
+
+/** Follows the events of the workspace while the component is shown: one connection for the tab. */
+export function useLiveEvents(): void {
+  useEffect(() => {
+    const stopping = new AbortController();
+    void follow(stopping.signal);
+    return () => stopping.abort();
+  }, []);
+}
+
+async function follow(signal: AbortSignal): Promise<void> {
+  const changes = collectChanges(signal);
+  let lastEventId = '';
+  let retryMs = RETRY_MS.first;
+  while (!signal.aborted) {
+    try {
+      const headers = lastEventId === '' ? {} : { 'Last-Event-ID': lastEventId };
+      const response = await send('GET', '/api/events/stream', { signal, headers });
+      retryMs = RETRY_MS.first;
+      setConnected(true);
+      // What has happened before the connection was there.
+      if (lastEventId === '') changes.all();
+      lastEventId = response.headers.get('last-event-id') ?? lastEventId;
+      await readEvents(response, ({ id, event }) => {
+        lastEventId = id ?? lastEventId;
+        if (event === 'stream.reset') changes.all();
+        else changes.add(event ?? '');
+      });
+    } catch (error) {
+      const isRefused = error instanceof ApiFailure && error.status >= 400 && error.status < 500;
+      retryMs = isRefused ? RETRY_MS.refused : Math.min(RETRY_MS.most, retryMs * 2);
+    }
+    setConnected(false);
+    await pause(retryMs, signal);
+  }
+}
+
+async function readEvents(
+  response: Response,
+  onEvent: (event: { id?: string | undefined; event?: string | undefined }) => void,
+): Promise<void> {
+  const parser = createParser({ onEvent });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
+    parser.feed(part.value);
+}
+
+/** Reads again what has changed: the first change at once, those that follow closely together. */
+function collectChanges(signal: AbortSignal) {
+  const changed = new Set<ReadEndpoint>();
+  let isWaiting = false;
+  const refresh = async (): Promise<void> => {
+    if (isWaiting) return;
+    isWaiting = true;
+    while (changed.size > 0 && !signal.aborted) {
+      const endpoints = [...changed];
+      changed.clear();
+      for (const endpoint of endpoints) void queryClient.invalidateQueries({ queryKey: [endpoint] });
+      await pause(REFRESH_EVERY_MS, signal);
+    }
+    isWaiting = false;
+  };
+  return {
+    add(event: string): void {
+      for (const [prefix, endpoints] of CHANGED_BY) {
+        if (event.startsWith(prefix)) for (const endpoint of endpoints) changed.add(endpoint);
+      }
+      void refresh();
+    },
+    all(): void {
+      void queryClient.invalidateQueries({ queryKey: [] });
+    },
+  };
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+  });

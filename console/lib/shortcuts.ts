@@ -12,9 +12,6 @@ export const enableShortcuts = (enabled: boolean): void =>
 /** `j`, `Enter`, `g i` for a sequence, `mod+k` for Ctrl or Command. */
 type Keys = Record<string, (event: KeyboardEvent) => void>;
 
-let pending = '';
-let pendingSince = 0;
-
 function nameOf(event: KeyboardEvent): string {
   return event.ctrlKey || event.metaKey ? `mod+${event.key.toLowerCase()}` : event.key;
 }
@@ -27,6 +24,27 @@ const isTyping = (target: EventTarget | null): boolean =>
 const isModal = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('[role="dialog"], [role="menu"]') !== null;
 
+/** Of the components that are shown, the one shown last at the end. */
+const shown: { current: Keys }[] = [];
+let first = '';
+let firstAt = 0;
+
+function listen(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.altKey) return;
+  const name = nameOf(event);
+  const isCommand = name.startsWith('mod+');
+  if (!isCommand && (isTyping(event.target) || isModal(event.target) || !shortcutsEnabled())) return;
+  const sequence = event.timeStamp - firstAt < SEQUENCE_MS ? `${first} ${name}` : name;
+  const of = (keys: string) => shown.findLast(({ current }) => current[keys])?.current[keys];
+  const action = of(sequence) ?? of(name);
+  // Modifiers come as keys of their own.
+  if (name.length === 1) [first, firstAt] = [name, event.timeStamp];
+  if (!action) return;
+  event.preventDefault();
+  first = '';
+  action(event);
+}
+
 /** Acts on keys while the component is shown. Single keys do nothing while somebody types or a dialog is open. */
 export function useShortcuts(keys: Keys): void {
   const current = useRef(keys);
@@ -34,27 +52,11 @@ export function useShortcuts(keys: Keys): void {
     current.current = keys;
   });
   useEffect(() => {
-    const listen = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.altKey) return;
-      const name = nameOf(event);
-      const isCommand = name.startsWith('mod+');
-      if (!isCommand && (isTyping(event.target) || isModal(event.target) || !shortcutsEnabled())) return;
-      const sequence = event.timeStamp - pendingSince < SEQUENCE_MS ? `${pending} ${name}` : name;
-      const action = current.current[sequence] ?? current.current[name];
-      if (!action) return;
-      event.preventDefault();
-      action(event);
+    if (shown.length === 0) window.addEventListener('keydown', listen);
+    shown.push(current);
+    return () => {
+      shown.splice(shown.indexOf(current), 1);
+      if (shown.length === 0) window.removeEventListener('keydown', listen);
     };
-    window.addEventListener('keydown', listen);
-    return () => window.removeEventListener('keydown', listen);
   }, []);
 }
-
-// Last, so that all listeners see the key before.
-window.addEventListener('keydown', (event) => {
-  queueMicrotask(() => {
-    if (isTyping(event.target) || event.key.length !== 1) return;
-    pending = event.key;
-    pendingSince = event.timeStamp;
-  });
-});

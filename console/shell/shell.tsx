@@ -13,7 +13,8 @@ import { NAVIGATION } from './navigation.ts';
 import { WorkspaceMenu } from './workspace-menu.tsx';
 
 const SignIn = lazy(() => import('#console/pages/sign-in.tsx'));
-const CommandPalette = lazy(() => import('./command-palette.tsx'));
+const loadPalette = () => import('./command-palette.tsx');
+const CommandPalette = lazy(loadPalette);
 
 /** What surrounds every page; without a session, the sign-in page in its place. */
 export function Shell() {
@@ -31,6 +32,8 @@ function SignedIn() {
   const [palette, setPalette] = useState(false);
   const [menu, setMenu] = useState(false);
   useNavigationKeys(() => setPalette(true));
+  // Before it is asked for, so that the first keys reach it.
+  useEffect(() => void loadPalette(), []);
   if (identity.error) return <ErrorState error={identity.error} retry={() => void identity.refetch()} />;
   if (!identity.data) return <SkeletonRows />;
   return (
@@ -43,7 +46,7 @@ function SignedIn() {
       </a>
       <Sidebar open={menu} close={() => setMenu(false)} search={() => setPalette(true)} />
       <div className="flex min-w-0 flex-1 flex-col">
-        <div className="flex shrink-0 items-center gap-1 border-b border-line bg-surface px-2 py-1.5 md:hidden">
+        <header className="flex shrink-0 items-center gap-1 border-b border-line bg-surface px-2 py-1.5 md:hidden">
           <IconButton label="Open the menu" aria-expanded={menu} onClick={() => setMenu(true)}>
             <MenuIcon className="size-5" aria-hidden="true" />
           </IconButton>
@@ -51,7 +54,7 @@ function SignedIn() {
           <IconButton label="Search" onClick={() => setPalette(true)}>
             <SearchIcon className="size-5" aria-hidden="true" />
           </IconButton>
-        </div>
+        </header>
         <main id="content" tabIndex={-1} className="min-h-0 flex-1 outline-none">
           <Suspense fallback={<SkeletonRows />}>
             <Outlet />

@@ -9,6 +9,9 @@ import { call, pathOf, tenantRoutes } from './requests.ts';
 
 /** A workspace of an agency, with one of each resource that has an id. */
 interface World {
+  workspaceId: string;
+  /** The session of the agency's owner, who is not a member of the workspace. */
+  agent: string;
   authorization(route: TenantRoute): string;
   /** The id for each path parameter, by the path before it. */
   ids: Record<string, string>;
@@ -92,6 +95,8 @@ async function buildWorld(phone: string): Promise<World> {
   const agencyInvitation = (await apiClient(app.url, owner)('GET', '/api/agency/invitations')).body
     .invitations[0]._id;
   return {
+    workspaceId: workspace.id,
+    agent: `Bearer ${owner}`,
     authorization: ({ caller, credential }) => {
       if (credential === 'session') return `Bearer ${caller === 'agency' ? owner : admin}`;
       return `Bearer ${caller === 'agency' ? agency.key : workspace.key}`;
@@ -185,4 +190,34 @@ test("no list contains another tenant's resources", async () => {
     }),
   );
   expect(leaks.flat()).toEqual([]);
+});
+
+describe('the workspace that a request names in X-Workspace-Id', () => {
+  const routes = tenantRoutes.filter(({ caller }) => caller === 'workspace');
+  const codes = async (authorization: (route: TenantRoute) => string, { workspaceId }: World) => {
+    const answers = await Promise.all(
+      routes.map((route) =>
+        call(app.url, route, authorization(route), { headers: { 'x-workspace-id': workspaceId } }),
+      ),
+    );
+    return answers.map(({ status, body }) => (status === 404 ? body.code : status));
+  };
+  const notFound = routes.map(() => 'WORKSPACE_NOT_FOUND');
+
+  it('does not exist for a key or a session of another tenant, nor for another agency', async () => {
+    expect(await codes((route) => mine.authorization(route), theirs)).toEqual(notFound);
+    expect(await codes(() => mine.agent, theirs)).toEqual(notFound);
+  });
+
+  it('is the one that a user of its agency acts in, as an admin', async () => {
+    const found = await codes(() => mine.agent, mine);
+    expect(found.filter((code) => [401, 403, 'WORKSPACE_NOT_FOUND'].includes(code))).toEqual([]);
+    const { body } = await apiClient(app.url, mine.agent.slice('Bearer '.length))(
+      'GET',
+      '/api/messages',
+      undefined,
+      { 'x-workspace-id': mine.workspaceId },
+    );
+    expect(body.messages.map(({ _id }: { _id: string }) => _id)).toContain(mine.ids['/api/messages/']);
+  });
 });

@@ -34,7 +34,8 @@ afterAll(async () => {
 
 // What a test provokes on purpose it takes before.
 afterEach(() => {
-  expect(tab.takeProblems()).toEqual([]);
+  const problems = tab.takeProblems();
+  if (problems.length > 0) throw new Error(problems.join('\n'));
 });
 
 const open = (path: string) => page.goto(`${app.url}/console${path}`);
@@ -132,6 +133,7 @@ describe('Home', () => {
     await page.keyboard.press('l');
     await page.getByRole('heading', { name: 'Lines', exact: true }).waitFor();
     await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /Search/ }).waitFor();
     await page.keyboard.type('hom');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Home' }).waitFor();
@@ -218,9 +220,10 @@ describe('the lines', () => {
   it('offer the form that the schema of a carrier asks for', async () => {
     const drawer = page.getByRole('dialog');
     await drawer.getByRole('tab', { name: 'Carrier' }).click();
-    await drawer.getByLabel('Carrier').selectOption('twilio');
-    await drawer.getByLabel('Account SID').fill('AC1');
-    expect(await drawer.getByLabel('Auth token').getAttribute('type')).toBe('password');
+    await drawer.getByRole('combobox', { name: 'Carrier' }).selectOption('bluebubbles');
+    await drawer.getByLabel('URL', { exact: true }).fill('http://mac.example');
+    expect(await drawer.getByLabel('Password').getAttribute('type')).toBe('password');
+    await drawer.getByLabel('Method (optional)').selectOption('private-api');
     expect(await inaccessible(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });

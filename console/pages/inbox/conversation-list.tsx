@@ -79,7 +79,7 @@ function Rows({
   hasMore,
   loadMore,
 }: Props & { conversations: readonly Conversation[] }) {
-  const scroller = useRef<HTMLUListElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: conversations.length,
     getScrollElement: () => scroller.current,
@@ -98,35 +98,33 @@ function Rows({
   }, [chosen, virtual]);
 
   return (
-    <ul ref={scroller} tabIndex={-1} aria-label="Conversations" className="min-h-0 flex-1 scroll-y">
-      <li role="presentation" style={{ height: virtual.getTotalSize() }} className="relative">
-        <ul>
-          {items.map(({ index, key, start }) => {
-            const conversation = conversations[index];
-            if (!conversation) return null;
-            return (
-              <li
-                key={key}
-                className="absolute inset-x-0 top-0"
-                style={{ height: ROW_HEIGHT, transform: `translateY(${start}px)` }}
-              >
-                <Row
-                  conversation={conversation}
-                  isSelected={conversation.address === selected}
-                  hasDraft={drafts.has(conversation.address)}
-                  onOpen={onOpen}
-                />
-              </li>
-            );
-          })}
-        </ul>
-      </li>
+    <div ref={scroller} className="min-h-0 flex-1 scroll-y">
+      <ul aria-label="Conversations" style={{ height: virtual.getTotalSize() }} className="relative">
+        {items.map(({ index, key, start }) => {
+          const conversation = conversations[index];
+          if (!conversation) return null;
+          return (
+            <li
+              key={key}
+              className="absolute inset-x-0 top-0"
+              style={{ height: ROW_HEIGHT, transform: `translateY(${start}px)` }}
+            >
+              <Row
+                conversation={conversation}
+                isSelected={conversation.address === selected}
+                hasDraft={drafts.has(conversation.address)}
+                onOpen={onOpen}
+              />
+            </li>
+          );
+        })}
+      </ul>
       {hasMore && (
-        <li className="flex justify-center py-3 text-muted">
+        <div className="flex justify-center py-3 text-muted">
           <Spinner />
-        </li>
+        </div>
       )}
-    </ul>
+    </div>
   );
 }
 
