@@ -18,11 +18,9 @@ export const LinePace = z
     warmup: z
       .object({
         startedAt: z.iso.datetime(),
-        limits: z
-          .array(z.int())
-          .meta({
-            description: 'New conversations a day, from its first day until it ends, 60 days at most.',
-          }),
+        limits: z.array(z.int()).meta({
+          description: 'New conversations a day, from its first day until it ends, 60 days at most.',
+        }),
       })
       .nullable(),
     waiting: z.int().meta({ description: `Messages in its queue; ${MOST_WAITING} at most.` }),
