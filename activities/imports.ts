@@ -121,10 +121,8 @@ async function* batchesOf(file: Readable, delimiter: string, done: number): Asyn
   try {
     for await (const cells of records(file, delimiter)) {
       rowNumber += 1;
-      if (!columns) {
-        columns = mapColumns(cells);
-        if (!columns) throw new UnreadableFile('the first row names no email or phone column');
-      } else if (rowNumber - 1 > done) rows.push({ rowNumber, cells });
+      if (!columns) columns = readHeader(cells);
+      else if (rowNumber - 1 > done) rows.push({ rowNumber, cells });
       if (rows.length < BATCH) continue;
       yield { columns, rows };
       rows = [];
@@ -136,6 +134,12 @@ async function* batchesOf(file: Readable, delimiter: string, done: number): Asyn
   if (columns && rows.length > 0) yield { columns, rows };
   if (problem !== null) throw new UnreadableFile(problem);
   if (!columns) throw new UnreadableFile('the file is empty');
+}
+
+function readHeader(cells: string[]): ColumnMap {
+  const columns = mapColumns(cells);
+  if (!columns) throw new UnreadableFile('the first row names no email or phone column');
+  return columns;
 }
 
 /** The rows of a file, one by one: reading pauses until the next is asked for. */
