@@ -4,10 +4,9 @@ import { twilioCarrier } from '#providers/carriers/twilio.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import { type CarrierWorld, LINE_ID, startReceiver } from './carrier-worlds.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 
 export type { BlueBubblesFault } from '#simulator/bluebubbles.ts';
-
-const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
 
 export interface TwilioWorld extends CarrierWorld {
   twilio: TwilioStandIn;
@@ -15,7 +14,7 @@ export interface TwilioWorld extends CarrierWorld {
 
 export async function twilioWorld(): Promise<TwilioWorld> {
   const { origin, received, stop } = await startReceiver();
-  const twilio = await startTwilio(ACCOUNT);
+  const twilio = await startTwilio(TWILIO_ACCOUNT);
   const to = {
     taken: '+14155550100',
     refused: '+14155550102',
@@ -35,8 +34,8 @@ export async function twilioWorld(): Promise<TwilioWorld> {
   return {
     twilio,
     carrier,
-    config: { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, from: '+14155550111' },
-    secretConfig: { given: { accountSid: ACCOUNT.sid, authToken: 'hunter2' }, secrets: ['hunter2'] },
+    config: { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, from: '+14155550111' },
+    secretConfig: { given: { accountSid: TWILIO_ACCOUNT.sid, authToken: 'hunter2' }, secrets: ['hunter2'] },
     channel: 'sms',
     to,
     taken: async (recipient) => twilio.sent.filter((message) => message.to === recipient).length,
@@ -45,7 +44,7 @@ export async function twilioWorld(): Promise<TwilioWorld> {
       failingOnceUrl: null,
       received,
       examples() {
-        const fields = { MessageSid: 'SM1', MessageStatus: 'delivered', AccountSid: ACCOUNT.sid };
+        const fields = { MessageSid: 'SM1', MessageStatus: 'delivered', AccountSid: TWILIO_ACCOUNT.sid };
         const { headers, body } = twilio.sign(url, fields);
         const good: CallbackRequest = { url, headers, rawBody: body };
         const signature = headers['x-twilio-signature'] ?? '';

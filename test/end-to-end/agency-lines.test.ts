@@ -18,8 +18,8 @@ import {
   type TestAgency,
   type TestWorkspace,
 } from '#test/support/factories.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
 import { sessionClient } from '#test/support/sessions.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 beforeAll(async () => {

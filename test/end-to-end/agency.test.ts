@@ -3,6 +3,7 @@ import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
@@ -197,10 +198,8 @@ describe('co-admins', () => {
     await insertRow(app, 'users', { id: userId, email, name });
     return { userId, email, as: await session(userId) };
   };
-  const mailsTo = async (to: string): Promise<{ subject: string; text: string }[]> =>
-    (await apiClient(app.url, '')('GET', `/simulated/mail?to=${encodeURIComponent(to)}`)).body.messages;
   const linkTo = async (email: string): Promise<string> => {
-    const mail = await eventually(async () => (await mailsTo(email))[0]);
+    const mail = await firstMailTo(app, email);
     return /https?:\/\/[^/]+(\/invitations\/\S+)/.exec(mail.text)?.[1] ?? '';
   };
   const codeOf = async (answer: Promise<ApiAnswer>) => {
@@ -312,9 +311,9 @@ describe('co-admins', () => {
     const refused = await owner('POST', '/api/agency/admins', { email: `last.${email}` });
     expect([refused.status, refused.body.code]).toEqual([429, 'RATE_LIMITED']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(60);
-    await eventually(async () => (await mailsTo(`19.${email}`)).length === 1);
-    expect(await mailsTo(email)).toHaveLength(1);
-    expect(await mailsTo(`last.${email}`)).toEqual([]);
+    await eventually(async () => (await mailsTo(app, `19.${email}`)).length === 1);
+    expect(await mailsTo(app, email)).toHaveLength(1);
+    expect(await mailsTo(app, `last.${email}`)).toEqual([]);
     expect((await (await session(agency.ownerId))('POST', '/api/agency/admins', { email })).status).toBe(202);
   });
 
@@ -324,8 +323,8 @@ describe('co-admins', () => {
       await (
         await session(to.ownerId)
       )('POST', '/api/agency/admins', { email: who.email });
-      await eventually(async () => (await mailsTo(who.email)).length > 0);
-      for (const { text } of await mailsTo(who.email)) {
+      await eventually(async () => (await mailsTo(app, who.email)).length > 0);
+      for (const { text } of await mailsTo(app, who.email)) {
         const link = /https?:\/\/[^/]+(\/invitations\/\S+)/.exec(text)?.[1] ?? '';
         expect((await who.as('POST', link)).status).toBe(200);
       }

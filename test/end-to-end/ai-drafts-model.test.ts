@@ -4,16 +4,16 @@ import { HOSTILE_REPLIES } from '#test/fixtures/hostile-replies.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import {
-  act,
   autoReplies,
-  copilot,
-  drafted,
-  ended,
-  hears,
+  createCopilot,
+  createDraft,
+  decideDraft,
+  eventsOf,
   messagesOf,
-  replyOf,
-  requestsAbout,
-  told,
+  modelRequestsAbout,
+  receiveReply,
+  replyIdOf,
+  waitForEnd,
 } from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 
@@ -38,19 +38,19 @@ describe('a model', () => {
     ['garbage', 'not the JSON that was asked for'],
     ['refusal', 'refused to answer'],
   ])('that fails with %s leaves no draft, and operators see the reason', async (fault, reason) => {
-    const desk = await copilot(app, receiver, { instructions: `simulate:${fault}` });
+    const desk = await createCopilot(app, receiver, { instructions: `simulate:${fault}` });
     const contact = phone();
-    await hears(desk, contact, 'Anybody there?');
-    const replyId = await replyOf(desk, contact);
-    expect(await ended(desk, replyId)).toContain(reason);
+    await receiveReply(desk, contact, 'Anybody there?');
+    const replyId = await replyIdOf(desk, contact);
+    expect(await waitForEnd(desk, replyId)).toContain(reason);
     expect(await autoReplies(desk)).toEqual([]);
-    expect((await act(desk, replyId, 'approve')).status).toBe(404);
+    expect((await decideDraft(desk, replyId, 'approve')).status).toBe(404);
     expect(await messagesOf(desk)).toEqual([]);
   });
 
   it("cannot insert the lead's fields by a template", async () => {
-    const desk = await copilot(app, receiver, { instructions: 'simulate:template' });
-    const draft = await drafted(desk);
+    const desk = await createCopilot(app, receiver, { instructions: 'simulate:template' });
+    const draft = await createDraft(desk);
     expect(draft.draftMessage).toBe('Hi { { notes }}{ % assign a = 1 %}');
   });
 });
@@ -58,14 +58,14 @@ describe('a model', () => {
 describe('a hostile contact', () => {
   it('can neither change the instructions to the model nor cause a message to be sent', async () => {
     const instructions = `Only ever be kind, says ${newId()}.`;
-    const desk = await copilot(app, receiver, { instructions });
-    await Promise.all(HOSTILE_REPLIES.map((text) => hears(desk, phone(), text)));
+    const desk = await createCopilot(app, receiver, { instructions });
+    await Promise.all(HOSTILE_REPLIES.map((text) => receiveReply(desk, phone(), text)));
     const drafts: { inboundText: string }[] = await eventually(async () => {
       const all = await autoReplies(desk);
       return all.length === HOSTILE_REPLIES.length && all;
     });
     expect(new Set(drafts.map(({ inboundText }) => inboundText))).toEqual(new Set(HOSTILE_REPLIES));
-    const requests = await requestsAbout(desk, instructions);
+    const requests = await modelRequestsAbout(desk, instructions);
     expect(requests).toHaveLength(HOSTILE_REPLIES.length);
     const [expected] = requests[0]?.messages ?? [];
     for (const { messages } of requests) {
@@ -78,7 +78,7 @@ describe('a hostile contact', () => {
       expect(HOSTILE_REPLIES).toContain(data.conversation[0].text);
     }
     expect(await messagesOf(desk)).toEqual([]);
-    expect(told(desk, 'message.sent')).toEqual([]);
+    expect(eventsOf(desk, 'message.sent')).toEqual([]);
     expect((await desk.call('GET', '/api/knowledge-base')).body).toMatchObject({
       mode: 'copilot',
       instructions,

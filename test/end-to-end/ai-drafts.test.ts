@@ -7,18 +7,18 @@ import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import {
-  act,
   autoReplies,
   type Copilot,
-  copilot,
+  createCopilot,
+  createDraft,
+  decideDraft,
   draftFor,
-  drafted,
-  ended,
-  hears,
+  eventsOf,
   messagesOf,
-  replyOf,
-  requestsAbout,
-  told,
+  modelRequestsAbout,
+  receiveReply,
+  replyIdOf,
+  waitForEnd,
 } from '#test/support/copilot.ts';
 import { createLead, createLine } from '#test/support/factories.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
@@ -38,13 +38,13 @@ afterAll(async () => {
 
 describe('a reply in copilot mode', () => {
   it('gets a draft and an event, but no message', async () => {
-    const desk = await copilot(app, receiver, {
+    const desk = await createCopilot(app, receiver, {
       instructions: 'Be brief.',
       documents: [{ title: 'Hours', text: 'Open from 9 to 5.' }],
     });
     const contact = phone();
     const leadId = await createLead(app, desk.workspace.id, { phones: [contact] });
-    const draft = await drafted(desk, contact, 'I am interested. Are you open today?');
+    const draft = await createDraft(desk, contact, 'I am interested. Are you open today?');
     expect(draft).toMatchObject({
       status: 'drafted',
       inboundText: 'I am interested. Are you open today?',
@@ -59,7 +59,7 @@ describe('a reply in copilot mode', () => {
     });
     expect(draft.promptTokens).toBeGreaterThan(100);
     expect(draft.completionTokens).toBeGreaterThan(10);
-    const event = await eventually(async () => told(desk, 'message.ai_draft')[0]);
+    const event = await eventually(async () => eventsOf(desk, 'message.ai_draft')[0]);
     expect(event).toMatchObject({
       messageId: draft.replyId,
       leadId,
@@ -83,15 +83,15 @@ describe('a reply in copilot mode', () => {
   });
 
   it('is answered by an approved draft, from the same line, with an event once it is sent', async () => {
-    const desk = await copilot(app, receiver);
+    const desk = await createCopilot(app, receiver);
     await createLine(app, desk.workspace.id);
-    const draft = await drafted(desk);
-    const { status, body } = await act(desk, draft.replyId, 'approve');
+    const draft = await createDraft(desk);
+    const { status, body } = await decideDraft(desk, draft.replyId, 'approve');
     expect({ status, body }).toEqual({
       status: 200,
       body: { success: true, replyId: draft.replyId, status: 'approved', messageId: expect.any(String) },
     });
-    const approved = await eventually(async () => told(desk, 'message.ai_draft_approved')[0]);
+    const approved = await eventually(async () => eventsOf(desk, 'message.ai_draft_approved')[0]);
     expect(approved).toMatchObject({
       messageId: draft.replyId,
       message: draft.draftMessage,
@@ -111,10 +111,10 @@ describe('a reply in copilot mode', () => {
   });
 
   it('is answered by the draft as it was edited in the dashboard', async () => {
-    const desk = await copilot(app, receiver);
+    const desk = await createCopilot(app, receiver);
     const contact = phone();
     await createLead(app, desk.workspace.id, { phones: [contact] });
-    const draft = await drafted(desk, contact);
+    const draft = await createDraft(desk, contact);
     const { id, ownerId } = desk.workspace;
     const session = await sessionClient(app, { userId: ownerId, organizationId: id, role: 'org:admin' });
     const { status } = await session('POST', '/api/knowledge-base/auto-replies', {
@@ -123,7 +123,7 @@ describe('a reply in copilot mode', () => {
       message: 'Yes, {{ firstName }}, until Friday.',
     });
     expect(status).toBe(200);
-    const approved = await eventually(async () => told(desk, 'message.ai_draft_approved')[0]);
+    const approved = await eventually(async () => eventsOf(desk, 'message.ai_draft_approved')[0]);
     expect(approved).toMatchObject({
       message: 'Yes, Ada, until Friday.',
       data: { approvalChannel: 'dashboard' },
@@ -131,25 +131,25 @@ describe('a reply in copilot mode', () => {
   });
 
   it('is not answered by a draft that is rejected or claimed', async () => {
-    const desk = await copilot(app, receiver);
-    const rejected = await drafted(desk);
-    expect((await act(desk, rejected.replyId, 'reject')).body).toEqual({
+    const desk = await createCopilot(app, receiver);
+    const rejected = await createDraft(desk);
+    expect((await decideDraft(desk, rejected.replyId, 'reject')).body).toEqual({
       success: true,
       replyId: rejected.replyId,
       status: 'rejected',
     });
-    const claimed = await drafted(desk, phone());
-    expect((await act(desk, claimed.replyId, 'mark_sent')).body).toMatchObject({ status: 'claimed' });
-    const event = await eventually(async () => told(desk, 'message.ai_draft_rejected')[0]);
+    const claimed = await createDraft(desk, phone());
+    expect((await decideDraft(desk, claimed.replyId, 'mark_sent')).body).toMatchObject({ status: 'claimed' });
+    const event = await eventually(async () => eventsOf(desk, 'message.ai_draft_rejected')[0]);
     expect(event).toMatchObject({
       message: rejected.draftMessage,
       data: { replyId: rejected.replyId, approvalChannel: 'api' },
     });
-    await ended(desk, rejected.replyId);
-    await ended(desk, claimed.replyId);
+    await waitForEnd(desk, rejected.replyId);
+    await waitForEnd(desk, claimed.replyId);
     expect(await messagesOf(desk)).toEqual([]);
-    expect(told(desk, 'message.ai_draft_rejected')).toHaveLength(1);
-    expect(told(desk, 'message.ai_draft_approved')).toEqual([]);
+    expect(eventsOf(desk, 'message.ai_draft_rejected')).toHaveLength(1);
+    expect(eventsOf(desk, 'message.ai_draft_approved')).toEqual([]);
   });
 });
 
@@ -157,12 +157,12 @@ describe('the first action on a draft', () => {
   it.each(['approve', 'reject', 'mark_sent'] as const)(
     'is final: after %s all later ones are refused',
     async (first) => {
-      const desk = await copilot(app, receiver);
-      const draft = await drafted(desk);
+      const desk = await createCopilot(app, receiver);
+      const draft = await createDraft(desk);
       const status = { approve: 'approved', reject: 'rejected', mark_sent: 'claimed' }[first];
-      expect((await act(desk, draft.replyId, first)).status).toBe(200);
+      expect((await decideDraft(desk, draft.replyId, first)).status).toBe(200);
       for (const action of ['approve', 'reject', 'mark_sent']) {
-        expect(await act(desk, draft.replyId, action)).toMatchObject({
+        expect(await decideDraft(desk, draft.replyId, action)).toMatchObject({
           status: 409,
           body: { code: 'DRAFT_ALREADY_RESOLVED', status, approvalChannel: 'api' },
         });
@@ -171,8 +171,8 @@ describe('the first action on a draft', () => {
   );
 
   it('is exactly one of fifty simultaneous ones, even without a worker', async () => {
-    const desk = await copilot(app, receiver);
-    const draft = await drafted(desk);
+    const desk = await createCopilot(app, receiver);
+    const draft = await createDraft(desk);
     await app.stopWorker();
     const actions = ['approve', 'reject', 'mark_sent'];
     const answers = await Promise.all(
@@ -182,7 +182,7 @@ describe('the first action on a draft', () => {
               phone: draft.conversationRecipient,
               message: 'By hand',
             })
-          : act(desk, draft.replyId, actions[index % 3] ?? ''),
+          : decideDraft(desk, draft.replyId, actions[index % 3] ?? ''),
       ),
     );
     const byHand = answers.filter(({ status }) => status === 201);
@@ -195,7 +195,7 @@ describe('the first action on a draft', () => {
     const [winner] = settled;
     expect([...outcomes][0]).toBe(winner ? `${winner.body.status} api` : 'approved inbox_direct_send');
     await app.startWorker();
-    await ended(desk, draft.replyId);
+    await waitForEnd(desk, draft.replyId);
     const messages: { source: string }[] = await messagesOf(desk);
     const queued = messages.filter(({ source }) => source === 'ai-draft');
     expect(queued).toHaveLength(winner?.body.status === 'approved' ? 1 : 0);
@@ -203,94 +203,95 @@ describe('the first action on a draft', () => {
   });
 
   it('may be a reply from the inbox, which causes one event', async () => {
-    const desk = await copilot(app, receiver);
-    const draft = await drafted(desk);
+    const desk = await createCopilot(app, receiver);
+    const draft = await createDraft(desk);
     const to = draft.conversationRecipient;
     const answer = await desk.call('POST', '/api/inbox/send-reply', { phone: to, message: 'I call you now' });
     expect(answer.status).toBe(201);
     expect((await desk.call('POST', '/api/inbox/send-reply', { phone: to, message: 'Busy?' })).status).toBe(
       201,
     );
-    const event = await eventually(async () => told(desk, 'message.ai_draft_approved')[0]);
+    const event = await eventually(async () => eventsOf(desk, 'message.ai_draft_approved')[0]);
     expect(event).toMatchObject({
       message: draft.draftMessage,
       data: { approvalChannel: 'inbox_direct_send' },
     });
-    expect(await act(desk, draft.replyId, 'approve')).toMatchObject({
+    expect(await decideDraft(desk, draft.replyId, 'approve')).toMatchObject({
       status: 409,
       body: { status: 'approved', approvalChannel: 'inbox_direct_send' },
     });
     expect(await draftFor(desk, to, 'approved')).toMatchObject({ messageId: answer.body._id });
-    await ended(desk, draft.replyId);
-    await eventually(async () => told(desk, 'message.sent').length === 2);
-    expect(told(desk, 'message.ai_draft_approved')).toHaveLength(1);
+    await waitForEnd(desk, draft.replyId);
+    await eventually(async () => eventsOf(desk, 'message.sent').length === 2);
+    expect(eventsOf(desk, 'message.ai_draft_approved')).toHaveLength(1);
   });
 
   it("cannot concern another workspace's draft or an unknown one", async () => {
-    const [desk, other] = [await copilot(app, receiver), await copilot(app, receiver)];
-    const draft = await drafted(desk);
-    expect((await act(other, draft.replyId, 'approve')).status).toBe(404);
-    expect((await act(desk, 'nothing', 'approve')).status).toBe(404);
-    expect((await act(desk, draft.replyId, 'send')).status).toBe(400);
-    expect((await act(desk, draft.replyId, 'reject', { message: 'No' })).status).toBe(400);
+    const [desk, other] = [await createCopilot(app, receiver), await createCopilot(app, receiver)];
+    const draft = await createDraft(desk);
+    expect((await decideDraft(other, draft.replyId, 'approve')).status).toBe(404);
+    expect((await decideDraft(desk, 'nothing', 'approve')).status).toBe(404);
+    expect((await decideDraft(desk, draft.replyId, 'send')).status).toBe(400);
+    expect((await decideDraft(desk, draft.replyId, 'reject', { message: 'No' })).status).toBe(400);
     expect((await draftFor(desk, draft.conversationRecipient)).status).toBe('drafted');
   });
 });
 
 describe('a contact who keeps writing', () => {
   it('makes the earlier draft superseded', async () => {
-    const desk = await copilot(app, receiver);
-    const first = await drafted(desk, phone(), 'Is it free?');
-    await hears(desk, first.conversationRecipient, 'And how large?');
+    const desk = await createCopilot(app, receiver);
+    const first = await createDraft(desk, phone(), 'Is it free?');
+    await receiveReply(desk, first.conversationRecipient, 'And how large?');
     const second = await eventually(async () =>
       (await autoReplies(desk, '&status=drafted')).find(
         ({ replyId }: { replyId: string }) => replyId !== first.replyId,
       ),
     );
     expect(second.inboundText).toBe('And how large?');
-    expect(await act(desk, first.replyId, 'approve')).toMatchObject({
+    expect(await decideDraft(desk, first.replyId, 'approve')).toMatchObject({
       status: 409,
       body: { code: 'DRAFT_ALREADY_RESOLVED', status: 'superseded', approvalChannel: null },
     });
-    await ended(desk, first.replyId);
+    await waitForEnd(desk, first.replyId);
   });
 
   it('gets one draft, after the last message', async () => {
-    const desk = await copilot(app, receiver, { debounceSeconds: 2 });
+    const desk = await createCopilot(app, receiver, { debounceSeconds: 2 });
     const contact = phone();
-    for (const text of ['Hello', 'one more thing:', 'are pets allowed?']) await hears(desk, contact, text);
+    for (const text of ['Hello', 'one more thing:', 'are pets allowed?'])
+      await receiveReply(desk, contact, text);
     const draft = await draftFor(desk, contact);
     expect(draft.inboundText).toBe('are pets allowed?');
     expect(await autoReplies(desk)).toHaveLength(1);
-    expect(await requestsAbout(desk, 'one more thing:')).toHaveLength(1);
+    expect(await modelRequestsAbout(desk, 'one more thing:')).toHaveLength(1);
   });
 
   it('gets no draft after a person has replied', async () => {
-    const desk = await copilot(app, receiver, { debounceSeconds: 600 });
+    const desk = await createCopilot(app, receiver, { debounceSeconds: 600 });
     const contact = phone();
-    await hears(desk, contact, 'A question for a person?');
-    const replyId = await replyOf(desk, contact);
+    await receiveReply(desk, contact, 'A question for a person?');
+    const replyId = await replyIdOf(desk, contact);
     expect(
       (await desk.call('POST', '/api/inbox/send-reply', { phone: contact, message: 'Here I am' })).status,
     ).toBe(201);
-    await ended(desk, replyId);
-    expect(await requestsAbout(desk, 'A question for a person?')).toEqual([]);
-    expect((await act(desk, replyId, 'approve')).status).toBe(404);
+    await waitForEnd(desk, replyId);
+    expect(await modelRequestsAbout(desk, 'A question for a person?')).toEqual([]);
+    expect((await decideDraft(desk, replyId, 'approve')).status).toBe(404);
   });
 
   it('gets no draft for an opt-out, for an automatic reply or with the copilot off', async () => {
-    const desk = await copilot(app, receiver);
+    const desk = await createCopilot(app, receiver);
     const [stopped, machine, normal] = [phone(), phone(), phone()];
-    await hears(desk, stopped, 'STOP');
-    await hears(desk, machine, 'I am out of office', { autoReply: true });
-    const off = await copilot(app, receiver, { mode: 'off' });
-    await hears(off, normal, 'Nobody drafts this');
-    await drafted(desk, normal, 'Somebody drafts this');
+    await receiveReply(desk, stopped, 'STOP');
+    await receiveReply(desk, machine, 'I am out of office', { autoReply: true });
+    const off = await createCopilot(app, receiver, { mode: 'off' });
+    await receiveReply(off, normal, 'Nobody drafts this');
+    await createDraft(desk, normal, 'Somebody drafts this');
     expect((await autoReplies(desk)).map(({ inboundText }: { inboundText: string }) => inboundText)).toEqual([
       'Somebody drafts this',
     ]);
     for (const text of ['STOP', 'I am out of office', 'Nobody drafts this']) {
-      expect(await requestsAbout(desk, `"text":"${text}"`)).toEqual([]);
+      expect(await modelRequestsAbout(desk, `"text":"${text}"`)).toEqual([]);
     }
   });
 });
@@ -320,17 +321,17 @@ describe('a draft', () => {
   it.each(ApprovalChannel.options)(
     'can be decided through the channel %s, which its events name',
     async (channel) => {
-      const desk = await copilot(app, receiver);
-      const [approved, rejected] = [await drafted(desk), await drafted(desk)];
+      const desk = await createCopilot(app, receiver);
+      const [approved, rejected] = [await createDraft(desk), await createDraft(desk)];
       expect(await decide(desk, approved.replyId, 'approve', channel)).toMatchObject({ status: 'approved' });
       expect(await decide(desk, rejected.replyId, 'reject', channel)).toMatchObject({ status: 'rejected' });
-      expect(await act(desk, approved.replyId, 'reject')).toMatchObject({
+      expect(await decideDraft(desk, approved.replyId, 'reject')).toMatchObject({
         status: 409,
         body: { approvalChannel: channel },
       });
       for (const event of ['message.ai_draft_approved', 'message.ai_draft_rejected']) {
         const [payload] = await eventually(async () => {
-          const events = told(desk, event);
+          const events = eventsOf(desk, event);
           return events.length > 0 && events;
         });
         expect(payload.data.approvalChannel).toBe(channel);

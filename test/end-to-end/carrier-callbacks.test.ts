@@ -1,17 +1,16 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { z } from 'zod';
+import type { Channel } from '#domain/channel.ts';
 import { newId } from '#domain/ids.ts';
 import { BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
-import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
 import { signTwilio } from '#providers/carriers/twilio-callback.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
-import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
 const SECRET = 'a secret for callbacks';
 const TOKEN = 'the-token-of-the-account';
@@ -24,20 +23,8 @@ let lines: Record<'smtp' | 'bluebubbles' | 'twilio' | 'simulated', string>;
 beforeAll(async () => {
   app = await startTestApp({ worker: false });
   workspace = await createWorkspace(app);
-  const box = createSecretBox(app.config.encryptionKeys);
-  const lineAt = async (
-    channel: 'email' | 'imessage' | 'sms',
-    carrier: string,
-    schema: z.ZodType,
-    given: object,
-  ) => {
-    const id = newId();
-    const config = sealConfig(schema, { ...given }, (plain) =>
-      box.seal(plain, secretContext('line', workspace.id, id)),
-    );
-    await createLine(app, workspace.id, channel, { id, carrier, carrier_config: JSON.stringify(config) });
-    return id;
-  };
+  const lineAt = (channel: Channel, name: string, schema: z.ZodType, settings: object) =>
+    createLineAt(app, workspace.id, channel, { name, schema, settings });
   lines = {
     smtp: await lineAt('email', 'smtp', SmtpConfig, { url: app.smtpUrl, inboundSecret: SECRET }),
     bluebubbles: await lineAt('imessage', 'bluebubbles', BlueBubblesConfig, BLUEBUBBLES),

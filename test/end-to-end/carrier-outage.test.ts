@@ -8,8 +8,8 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { type Front, startFront } from '#test/support/front.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 
-const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
 const MESSAGES = 120;
 
 let twilio: TwilioStandIn;
@@ -21,7 +21,7 @@ let otherLineId: string;
 let front: Front;
 
 beforeAll(async () => {
-  twilio = await startTwilio(ACCOUNT);
+  twilio = await startTwilio(TWILIO_ACCOUNT);
   front = await startFront(twilio.url);
   front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
   app = await startTestApp();
@@ -31,7 +31,7 @@ beforeAll(async () => {
     await createLine(app, workspace.id, 'sms'),
     await createLine(app, workspace.id, 'sms'),
   ];
-  const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: front.url };
+  const config = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, baseUrl: front.url };
   await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
 });
 afterAll(async () => {

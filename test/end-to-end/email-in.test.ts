@@ -3,12 +3,11 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
-import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { firstMailTo } from '#test/support/mails.ts';
 
 const SECRET = 'a secret for callbacks';
 
@@ -21,16 +20,10 @@ beforeAll(async () => {
   app = await startTestApp();
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
-  lineId = newId();
-  const box = createSecretBox(app.config.encryptionKeys);
-  const given = { url: app.smtpUrl, inboundSecret: SECRET };
-  const config = sealConfig(SmtpConfig, given, (plain) =>
-    box.seal(plain, secretContext('line', workspace.id, lineId)),
-  );
-  await createLine(app, workspace.id, 'email', {
-    id: lineId,
-    carrier: 'smtp',
-    carrier_config: JSON.stringify(config),
+  lineId = await createLineAt(app, workspace.id, 'email', {
+    name: 'smtp',
+    schema: SmtpConfig,
+    settings: { url: app.smtpUrl, inboundSecret: SECRET },
   });
 });
 afterAll(() => app.stop());
@@ -75,12 +68,13 @@ async function send(recipientEmail: string): Promise<Sent> {
     recipientEmail,
   });
   expect(status).toBe(201);
-  const to = encodeURIComponent(recipientEmail);
-  const { headers } = await eventually(
-    async () => (await apiClient(app.url, '')('GET', `/simulated/mail?to=${to}`)).body.messages[0],
-  );
+  const { headers } = await firstMailTo(app, recipientEmail);
   await eventually(async () => (await message(body._id)).status === 'sent');
-  return { id: body._id, messageId: headers['message-id'], echoed: headers['x-pm-metadata-message-id'] };
+  return {
+    id: body._id,
+    messageId: headers['message-id'] ?? '',
+    echoed: headers['x-pm-metadata-message-id'] ?? '',
+  };
 }
 
 const message = async (id: string) => (await api('GET', `/api/messages/${id}`)).body;

@@ -7,9 +7,9 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
+import { signalsOf } from '#test/support/workflows.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
-import { signalsOf } from '#test/support/workflows.ts';
 
 let app: TestApp;
 

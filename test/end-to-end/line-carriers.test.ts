@@ -7,9 +7,10 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { mailsTo } from '#test/support/mails.ts';
 import { signIn } from '#test/support/sessions.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 
-const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
 const PASSWORD = 'the password of the Mac';
 
 let twilio: TwilioStandIn;
@@ -19,7 +20,7 @@ let workspace: TestWorkspace;
 let api: ApiClient;
 
 beforeAll(async () => {
-  [twilio, mac] = [await startTwilio(ACCOUNT), await startBlueBubbles(PASSWORD)];
+  [twilio, mac] = [await startTwilio(TWILIO_ACCOUNT), await startBlueBubbles(PASSWORD)];
   app = await startTestApp();
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
@@ -29,7 +30,11 @@ afterAll(async () => {
   await Promise.all([twilio.stop(), mac.stop()]);
 });
 
-const twilioConfig = () => ({ accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: twilio.url });
+const twilioConfig = () => ({
+  accountSid: TWILIO_ACCOUNT.sid,
+  authToken: TWILIO_ACCOUNT.authToken,
+  baseUrl: twilio.url,
+});
 const connect = (lineId: string, body: object, call = api) =>
   call('PUT', `/api/lines/${lineId}/carrier`, body);
 const connectionOf = async (lineId: string) =>
@@ -114,8 +119,8 @@ describe('a line connected over the API', () => {
     ]);
     const to = `ada-${newId()}@example.com`;
     await settled(await send(lineId, { recipientEmail: to, messageType: 'email' }), 'sent');
-    const { messages } = (await apiClient(app.url, '')('GET', `/simulated/mail?to=${to}`)).body;
-    expect(messages[0].headers.from).toContain(address);
+    const [mail] = await mailsTo(app, to);
+    expect(mail?.headers['from']).toContain(address);
 
     const email = { MessageID: newId(), From: to, TextBody: 'Sounds good' };
     const reply = await fetch(body.connection.callbackUrl, {
@@ -177,7 +182,7 @@ describe('a connection is refused without any change', () => {
     ],
     [
       'for incomplete settings',
-      () => ({ provider: 'twilio', config: { accountSid: ACCOUNT.sid } }),
+      () => ({ provider: 'twilio', config: { accountSid: TWILIO_ACCOUNT.sid } }),
       400,
       'VALIDATION_ERROR',
       'config.authToken',

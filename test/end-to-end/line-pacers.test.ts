@@ -12,8 +12,7 @@ import { startWorker } from '#workers/worker.ts';
 import { WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { sessionClient } from '#test/support/sessions.ts';
-
-const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 
 let twilio: TwilioStandIn;
 /** Its worker does not serve the task queue of Twilio. */
@@ -26,7 +25,7 @@ let workspace: TestWorkspace;
 let api: ApiClient;
 
 beforeAll(async () => {
-  twilio = await startTwilio(ACCOUNT);
+  twilio = await startTwilio(TWILIO_ACCOUNT);
   app = await startTestApp({
     environment: { WORKER_QUEUES: 'main,webhooks,mail,carrier-simulated,carrier-bluebubbles' },
   });
@@ -43,7 +42,7 @@ afterAll(async () => {
 });
 
 const connect = async (lineId: string) => {
-  const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: twilio.url };
+  const config = { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, baseUrl: twilio.url };
   const { status } = await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
   expect(status).toBe(200);
 };

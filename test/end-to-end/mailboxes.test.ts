@@ -9,6 +9,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { startHostileMailbox } from '#test/support/hostile-mailbox.ts';
 import { startMailbox, type TestMailbox } from '#test/support/mailbox.ts';
+import { firstMailTo } from '#test/support/mails.ts';
 
 let app: TestApp;
 let api: ApiClient;
@@ -47,12 +48,9 @@ async function send(recipientEmail: string): Promise<{ id: string; messageId: st
     messageType: 'email',
     recipientEmail,
   });
-  const to = encodeURIComponent(recipientEmail);
-  const { headers } = await eventually(
-    async () => (await apiClient(app.url, '')('GET', `/simulated/mail?to=${to}`)).body.messages[0],
-  );
+  const { headers } = await firstMailTo(app, recipientEmail);
   await eventually(async () => (await message(body._id)).status === 'sent');
-  return { id: body._id, messageId: headers['message-id'] };
+  return { id: body._id, messageId: headers['message-id'] ?? '' };
 }
 
 const message = async (id: string) => (await api('GET', `/api/messages/${id}`)).body;

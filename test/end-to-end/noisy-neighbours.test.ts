@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { copilot, drafted, hears, messagesOf, requestsAbout, told } from '#test/support/copilot.ts';
+import {
+  createCopilot,
+  createDraft,
+  eventsOf,
+  messagesOf,
+  modelRequestsAbout,
+  receiveReply,
+} from '#test/support/copilot.ts';
 import { type Endpoint, hang, startEndpoint } from '#test/support/endpoint.ts';
 
 const SLOTS = 6;
@@ -29,30 +36,30 @@ afterAll(async () => {
 describe('a workspace whose model and webhook endpoint never respond', () => {
   it('delays no send, delivery, draft or drip of another', async () => {
     const marker = 'simulate:timeout, for the noisy one';
-    const noisy = await copilot(app, hanging, { instructions: marker });
+    const noisy = await createCopilot(app, hanging, { instructions: marker });
     const contacts = Array.from({ length: 3 * SLOTS }, () => phone());
     for (const recipientPhone of contacts) {
       await noisy.call('POST', '/api/messages', { message: 'Hello', recipientPhone });
-      await hears(noisy, recipientPhone, 'Is it still free?');
+      await receiveReply(noisy, recipientPhone, 'Is it still free?');
     }
     // It uses the share of one workspace: half of the slots.
-    await eventually(async () => (await requestsAbout(noisy, marker)).length >= SLOTS / 2);
+    await eventually(async () => (await modelRequestsAbout(noisy, marker)).length >= SLOTS / 2);
     await eventually(async () => hanging.open() >= SLOTS);
 
-    const quiet = await copilot(app, answering);
+    const quiet = await createCopilot(app, answering);
     const sent = phone();
     await quiet.call('POST', '/api/drip', { message: 'Hello', recipientPhone: phone() });
     await quiet.call('POST', '/api/messages', { message: 'Hello', recipientPhone: sent });
-    await drafted(quiet);
+    await createDraft(quiet);
     await eventually(async () => (await sentTo(app, sent)).length === 1);
-    await eventually(async () => told(quiet, 'message.sent').length === 1);
+    await eventually(async () => eventsOf(quiet, 'message.sent').length === 1);
     // The drip has become a message that waits for its jittered time.
     await eventually(async () =>
       (await messagesOf(quiet)).some(({ status }: { status: string }) => status === 'scheduled'),
     );
 
     // All requests of the noisy workspace are still pending.
-    expect(await requestsAbout(noisy, marker)).toHaveLength(SLOTS / 2);
+    expect(await modelRequestsAbout(noisy, marker)).toHaveLength(SLOTS / 2);
     expect(hanging.open()).toBeGreaterThanOrEqual(SLOTS);
   }, 60_000);
 });

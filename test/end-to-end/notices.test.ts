@@ -5,6 +5,7 @@ import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { type Mail, mailsTo } from '#test/support/mails.ts';
 import { pay, sendInvoiceEvent, steerPayments } from '#test/support/payments.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 
@@ -24,16 +25,8 @@ beforeEach(async () => {
   api = apiClient(app.url, workspace.key);
 });
 
-interface Mail {
-  subject: string;
-  text: string;
-}
-
 /** The emails to the owner of the workspace. */
-async function mails(): Promise<Mail[]> {
-  const to = encodeURIComponent(`${workspace.ownerId}@example.test`);
-  return (await apiClient(app.url, '')('GET', `/simulated/mail?to=${to}`)).body.messages;
-}
+const mails = (): Promise<Mail[]> => mailsTo(app, `${workspace.ownerId}@example.test`);
 const mail = (subject: string): Promise<Mail> =>
   eventually(async () => (await mails()).find((one) => one.subject === `${subject} (Test)`));
 

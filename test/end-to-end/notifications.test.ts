@@ -15,14 +15,8 @@ import {
 } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { newUserId } from '#domain/ids.ts';
+import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { campaignWorkflowId, notifierId } from '#workflows/messages/wake.ts';
-
-interface Mail {
-  subject: string;
-  text: string;
-  html: string;
-  headers: Record<string, string>;
-}
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -41,12 +35,6 @@ beforeEach(async () => {
   api = apiClient(app.url, workspace.key);
   owner = `${workspace.ownerId}@example.test`;
 });
-
-async function mailsTo(to: string): Promise<Mail[]> {
-  const { body } = await apiClient(app.url, '')('GET', `/simulated/mail?to=${encodeURIComponent(to)}`);
-  return body.messages;
-}
-const firstMailTo = (to: string): Promise<Mail> => eventually(async () => (await mailsTo(to))[0]);
 
 /** Adds a member to the workspace. @returns their address. */
 async function addMember(role: 'org:admin' | 'org:member'): Promise<string> {
@@ -91,7 +79,7 @@ describe('the alert about a reply', () => {
     const from = phone();
     await createLead(app, workspace.id, { first_name: 'Grace', last_name: '<Hopper>', phones: [from] });
     await receiveReply(from, 'Yes & <please>\ncall me');
-    const mail = await firstMailTo(owner);
+    const mail = await firstMailTo(app, owner);
     expect(mail.subject).toBe('Grace <Hopper> replied (Bits & Pieces)');
     const link = `${app.config.publicUrl}/inbox/${encodeURIComponent(from)}`;
     expect(mail.text).toContain(`Grace <Hopper> (${from})`);
@@ -110,14 +98,14 @@ describe('the alert about a reply', () => {
     await receiveReply(from, 'Second');
     const second = await dueAt(from);
     expect(second?.getTime()).toBeGreaterThan(first?.getTime() ?? 0);
-    expect(await mailsTo(owner)).toEqual([]);
+    expect(await mailsTo(app, owner)).toEqual([]);
     await makeDue();
-    const mail = await firstMailTo(owner);
+    const mail = await firstMailTo(app, owner);
     expect(mail.text).toMatch(/First\n.*Second/);
     await receiveReply(from, 'Third');
     await makeDue();
     const mails = await eventually(async () => {
-      const all = await mailsTo(owner);
+      const all = await mailsTo(app, owner);
       return all.length === 2 && all;
     });
     const third = mails.find(({ text }) => text.includes('Third'));
@@ -143,13 +131,13 @@ describe('the alert about a reply', () => {
       api('POST', `/api/conversations/${encodeURIComponent(address)}/tags`, { tags });
     expect((await tag(cold, ['angry'])).status).toBe(200);
     expect((await tag(keen, ['Interested'])).status).toBe(200);
-    expect((await firstMailTo(owner)).text).toContain('Tell me more');
+    expect((await firstMailTo(app, owner)).text).toContain('Tell me more');
     expect(await dueAt(cold)).not.toBeNull();
     await makeDue();
     await eventually(async () => (await dueAt(cold)) === null);
     await receiveReply(keen, 'And the price?');
     const mails = await eventually(async () => {
-      const all = await mailsTo(owner);
+      const all = await mailsTo(app, owner);
       return all.length === 2 && all;
     });
     expect(mails.some(({ text }) => text.includes('And the price?'))).toBe(true);
@@ -162,8 +150,8 @@ describe('the alert about a reply', () => {
     expect((await api('PUT', '/api/knowledge-base', knowledge)).status).toBe(200);
     await receiveReply(phone(), 'No thanks, never');
     await receiveReply(phone(), 'Sounds good');
-    expect((await firstMailTo(owner)).text).toContain('Sounds good');
-    expect(await mailsTo(owner)).toHaveLength(1);
+    expect((await firstMailTo(app, owner)).text).toContain('Sounds good');
+    expect(await mailsTo(app, owner)).toHaveLength(1);
   });
 
   it('is sent in the mode daily_digest at 09:00 local time, with all contacts in one email', async () => {
@@ -179,11 +167,11 @@ describe('the alert about a reply', () => {
     expect(minutesFromNow(due)).toBeLessThanOrEqual(24 * 60);
     expect(minutesFromNow(due)).toBeGreaterThanOrEqual(0);
     await makeDue();
-    const mail = await firstMailTo(owner);
+    const mail = await firstMailTo(app, owner);
     expect(mail.subject).toBe('2 contacts replied (Bits & Pieces)');
     for (const text of ['From Ada', 'From Bob', 'Ada again']) expect(mail.text).toContain(text);
     await eventually(async () => (await dueAt(ada)) === null);
-    expect(await mailsTo(owner)).toHaveLength(1);
+    expect(await mailsTo(app, owner)).toHaveLength(1);
   });
 
   it('goes to the contact owner only, or else to the owner and the admins', async () => {
@@ -195,14 +183,14 @@ describe('the alert about a reply', () => {
       contact_owner_email: plain.toUpperCase(),
     });
     await receiveReply(owned, 'For the owner of the contact');
-    expect((await firstMailTo(plain)).text).toContain('For the owner of the contact');
+    expect((await firstMailTo(app, plain)).text).toContain('For the owner of the contact');
     await receiveReply(phone(), 'For the admins');
     for (const to of [owner, admin]) {
-      const mail = await firstMailTo(to);
+      const mail = await firstMailTo(app, to);
       expect(mail.text).toContain('For the admins');
       expect(mail.text).not.toContain('For the owner');
     }
-    expect(await mailsTo(plain)).toHaveLength(1);
+    expect(await mailsTo(app, plain)).toHaveLength(1);
   });
 
   it('is not sent for an automatic reply, nor when it is turned off', async () => {
@@ -219,8 +207,8 @@ describe('the alert about a reply', () => {
     await eventually(async () => (await dueAt(before)) === null);
     await setPreferences({ reply: { enabled: true, mode: 'all' } });
     await receiveReply(phone(), 'On again');
-    expect((await firstMailTo(owner)).text).toContain('On again');
-    expect(await mailsTo(owner)).toHaveLength(1);
+    expect((await firstMailTo(app, owner)).text).toContain('On again');
+    expect(await mailsTo(app, owner)).toHaveLength(1);
   });
 });
 
@@ -229,8 +217,8 @@ describe('the link to turn notifications off', () => {
     await setPreferences({ reply: { mode: 'all' } });
     const admin = await addMember('org:admin');
     await receiveReply(phone(), 'One');
-    const { headers, text, html } = await firstMailTo(owner);
-    await firstMailTo(admin);
+    const { headers, text, html } = await firstMailTo(app, owner);
+    await firstMailTo(app, admin);
     const link = /^<(.*)>$/.exec(headers['list-unsubscribe'] ?? '')?.[1] ?? '';
     expect(headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click');
     expect(link.startsWith(`${app.config.publicUrl}/notifications/`)).toBe(true);
@@ -243,7 +231,7 @@ describe('the link to turn notifications off', () => {
       expect.stringContaining('Turn reply alerts off?'),
     ]);
     await receiveReply(phone(), 'Two');
-    await eventually(async () => (await mailsTo(owner)).length === 2);
+    await eventually(async () => (await mailsTo(app, owner)).length === 2);
 
     const oneClick = await fetch(link, {
       method: 'POST',
@@ -254,12 +242,12 @@ describe('the link to turn notifications off', () => {
       expect.stringContaining('You no longer receive reply alerts'),
     ]);
     await receiveReply(phone(), 'Three');
-    await eventually(async () => (await mailsTo(admin)).length === 3);
-    expect(await mailsTo(owner)).toHaveLength(2);
+    await eventually(async () => (await mailsTo(app, admin)).length === 3);
+    expect(await mailsTo(app, owner)).toHaveLength(2);
 
     await fetch(link, { method: 'POST', body: new URLSearchParams({ state: 'on' }) });
     await receiveReply(phone(), 'Four');
-    await eventually(async () => (await mailsTo(owner)).length === 3);
+    await eventually(async () => (await mailsTo(app, owner)).length === 3);
     expect((await fetch(`${link}x`, { method: 'POST' })).status).toBe(404);
     expect((await fetch(link.replace('.reply.', '.billing.'), { method: 'POST' })).status).toBe(404);
   });
@@ -274,7 +262,7 @@ test('a completed campaign is reported once', async () => {
     start: true,
   });
   expect((await api('POST', `/api/campaigns/${body.campaign._id}/leads`, { leadId })).status).toBe(201);
-  const mail = await firstMailTo(owner);
+  const mail = await firstMailTo(app, owner);
   expect(mail.subject).toBe('Campaign completed: Spring (Bits & Pieces)');
   expect(mail.text).toContain('1 lead entered. 1 went through all steps');
   expect(mail.text).toContain('1 message was sent, 0 failed.');
@@ -309,12 +297,12 @@ describe('the daily report of running campaigns', () => {
     await receiveReply(summer.to, 'Tell me more');
     await setPreferences({ reply: { enabled: false } });
     await makeDue();
-    const mail = await firstMailTo(owner);
+    const mail = await firstMailTo(app, owner);
     expect(mail.subject).toBe('2 campaigns under way (Bits & Pieces)');
     expect(mail.text).toContain('Spring\n1 lead entered: 1 under way, 0 went through all steps');
     expect(mail.text).toMatch(/Summer\n.*\n.*1 message was sent, 0 failed\. 1 contact replied\./);
     expect(mail.headers['list-unsubscribe']).toContain('.campaign.');
-    expect(await mailsTo(owner)).toHaveLength(1);
+    expect(await mailsTo(app, owner)).toHaveLength(1);
   });
 
   it('omits paused and idle campaigns, and is not sent when it is turned off', async () => {
@@ -327,7 +315,7 @@ describe('the daily report of running campaigns', () => {
     await app.pools.system.query(sql.unsafe`
       update messages set sent_at = sent_at - interval '25 hours' where campaign_id = ${idle.id}`);
     await makeDue();
-    const mail = await firstMailTo(owner);
+    const mail = await firstMailTo(app, owner);
     expect(mail.subject).toBe('Campaign progress: News (Bits & Pieces)');
     expect(mail.text).toContain('In the last 24 hours: 1 message was sent, 0 failed.');
     await eventually(async () => (await dueAt(news.id)) === null);
@@ -343,7 +331,7 @@ describe('the daily report of running campaigns', () => {
     };
     await eventually(looked);
     expect(await dueAt(news.id)).toBeNull();
-    expect(await mailsTo(owner)).toHaveLength(1);
+    expect(await mailsTo(app, owner)).toHaveLength(1);
   });
 
   it('is replaced by the email that a campaign is completed', async () => {
@@ -351,8 +339,8 @@ describe('the daily report of running campaigns', () => {
     await app.pools.system.query(sql.unsafe`
       update campaign_leads set state = 'finished' where campaign_id = ${id}`);
     await signalWorkflow(app.temporal, campaignWorkflowId(id), workspace.id, 'progressDue');
-    expect((await firstMailTo(owner)).subject).toBe('Campaign completed: Short (Bits & Pieces)');
+    expect((await firstMailTo(app, owner)).subject).toBe('Campaign completed: Short (Bits & Pieces)');
     await eventually(async () => (await dueAt(id)) === null);
-    expect(await mailsTo(owner)).toHaveLength(1);
+    expect(await mailsTo(app, owner)).toHaveLength(1);
   });
 });

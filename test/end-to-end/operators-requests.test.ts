@@ -6,11 +6,11 @@ import type { ApiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
 import { pay } from '#test/support/payments.ts';
+import { signalsOf } from '#test/support/workflows.ts';
 import { startWorker } from '#workers/worker.ts';
 import { statusQuery } from '#workflows/messages/queries.ts';
 import { checkPayment, giveUp } from '#workflows/messages/updates.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
-import { signalsOf } from '#test/support/workflows.ts';
 
 const PATH = '/api/line-requests';
 const NAME = { firstName: 'Ada', lastName: 'Lovelace' };

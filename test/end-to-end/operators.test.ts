@@ -4,10 +4,19 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
-import { act, type Copilot, copilot, draftFor, drafted, hears, told } from '#test/support/copilot.ts';
+import {
+  type Copilot,
+  createCopilot,
+  createDraft,
+  decideDraft,
+  draftFor,
+  eventsOf,
+  receiveReply,
+} from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
+import { signalsOf } from '#test/support/workflows.ts';
 import { draftQuery, progressQuery } from '#workflows/messages/queries.ts';
 import {
   archiveCampaign,
@@ -17,7 +26,6 @@ import {
   resumeCampaign,
 } from '#workflows/messages/updates.ts';
 import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/wake.ts';
-import { signalsOf } from '#test/support/workflows.ts';
 
 let app: TestApp;
 let receiver: Endpoint;
@@ -33,7 +41,7 @@ const { newList, newCampaign, statusOf } = campaignHelpers(() => ({
 beforeAll(async () => {
   receiver = await startEndpoint();
   app = await startTestApp();
-  desk = await copilot(app, receiver);
+  desk = await createCopilot(app, receiver);
   workspace = await createWorkspace(app);
 });
 afterAll(async () => {
@@ -44,7 +52,7 @@ afterAll(async () => {
 describe('a draft that an operator decides about', () => {
   it('is approved as over the API, and the audit log records it', async () => {
     const contact = phone();
-    const { replyId } = await drafted(desk, contact);
+    const { replyId } = await createDraft(desk, contact);
     const workflowId = aiDraftId(replyId);
     await eventually(
       async () => (await app.temporal.workflow.getHandle(workflowId).query(draftQuery)).state === 'drafted',
@@ -68,13 +76,13 @@ describe('a draft that an operator decides about', () => {
 
   it('is decided once by the first of fifty simultaneous decisions from the API and operators', async () => {
     const contact = phone();
-    const { replyId } = await drafted(desk, contact);
+    const { replyId } = await createDraft(desk, contact);
     const actions = ['approve', 'reject', 'mark_sent'] as const;
     const decisions = await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
         const action = actions[index % 3] ?? 'approve';
         // The server accepts ten updates of one workflow at a time.
-        if (index % 5 > 0) return (await act(desk, replyId, action)).status === 200;
+        if (index % 5 > 0) return (await decideDraft(desk, replyId, action)).status === 200;
         const order = { by: `Operator ${index}`, action };
         return ask(app.temporal, aiDraftId(replyId), decide, order).then(
           () => true,
@@ -95,15 +103,15 @@ describe('a draft that an operator decides about', () => {
     await app.temporal.workflow.getHandle(aiDraftId(replyId)).result();
     expect((await sentTo(app, contact)).length).toBe(winner === 'approve' ? 1 : 0);
     const events = ['message.ai_draft_approved', 'message.ai_draft_rejected'].flatMap((event) =>
-      told(desk, event).filter(({ data }) => data.replyId === replyId),
+      eventsOf(desk, event).filter(({ data }) => data.replyId === replyId),
     );
     expect(events.length).toBeLessThanOrEqual(1);
   });
 
   it('cannot be decided before it is written', async () => {
-    const slow = await copilot(app, receiver, { debounceSeconds: 600 });
+    const slow = await createCopilot(app, receiver, { debounceSeconds: 600 });
     const contact = phone();
-    await hears(slow, contact, 'Is it still free?');
+    await receiveReply(slow, contact, 'Is it still free?');
     const id = await eventually(async () => {
       for await (const { workflowId } of app.temporal.workflow.list({
         query: `WorkspaceId = '${slow.workspace.id}' and State = 'waiting'`,

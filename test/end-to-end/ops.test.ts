@@ -5,7 +5,7 @@ import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { copilot, drafted } from '#test/support/copilot.ts';
+import { createCopilot, createDraft } from '#test/support/copilot.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { auditOf } from '#test/support/operators.ts';
@@ -114,7 +114,7 @@ describe('npm run ops', () => {
 
   it('decides a draft once', async () => {
     const receiver = await startEndpoint();
-    const { replyId } = await drafted(await copilot(app, receiver));
+    const { replyId } = await createDraft(await createCopilot(app, receiver));
     expect(await verdict('decide-draft', replyId, '--action', 'reject', ...BY)).toEqual({
       replyId,
       status: 'rejected',

@@ -5,6 +5,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
+import { firstMailTo } from '#test/support/mails.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -199,15 +200,8 @@ describe('opt-outs', () => {
 });
 
 describe('the unsubscribe link', () => {
-  interface Mail {
-    headers: Record<string, string>;
-  }
-
   async function unsubscribeUrl(to: string): Promise<string> {
-    const mail = await eventually(async () => {
-      const answer = await fetch(`${app.url}/simulated/mail?to=${encodeURIComponent(to)}`);
-      return ((await answer.json()) as { messages: Mail[] }).messages[0];
-    });
+    const mail = await firstMailTo(app, to);
     expect(mail.headers['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click');
     const [, url = ''] = /<(http[^>]+)>/.exec(mail.headers['list-unsubscribe'] ?? '') ?? [];
     return url;

@@ -10,8 +10,8 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { startEndpoint, verify } from '#test/support/endpoint.ts';
 import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
-import { SEALED } from '#workers/rotate-keys.ts';
 import { sessionClient } from '#test/support/sessions.ts';
+import { SEALED } from '#workers/rotate-keys.ts';
 
 const PASSWORD = 'the password of the Mac';
 const keyOf = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;

@@ -1,14 +1,15 @@
 import { SMTPServer } from 'smtp-server';
 import { text } from 'node:stream/consumers';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
+import { freePort } from '#standalone/ports.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
 
@@ -23,8 +24,6 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const mailsTo = async (to: string) =>
-  (await apiClient(app.url, '')('GET', `/simulated/mail?to=${encodeURIComponent(to)}`)).body;
 const linkIn = (mail: { text: string }): string => /https?:\S+\/invitations\/\S+/.exec(mail.text)?.[0] ?? '';
 
 describe('an invitation', () => {
@@ -45,7 +44,7 @@ describe('an invitation', () => {
         createdAt: expect.any(String),
       },
     });
-    const mail = await eventually(async () => (await mailsTo('grace@example.com')).messages[0]);
+    const mail = await firstMailTo(app, 'grace@example.com');
     expect(mail.subject).toBe('Join Bits & <Pieces> on Linepace');
     expect(mail.text).toContain('Bits & <Pieces>, a workspace on Linepace, as an admin');
     expect(mail.html).toContain('Bits &amp; &lt;Pieces&gt;');
@@ -101,18 +100,14 @@ describe('an invitation', () => {
 
   it('replaces an earlier one to the same address', async () => {
     await api('POST', '/api/team/invite', { email: 'alan@example.com', role: 'org:admin' });
-    await eventually(async () => (await mailsTo('alan@example.com')).count === 1);
+    await eventually(async () => (await mailsTo(app, 'alan@example.com')).length === 1);
     await passOneHour('alan@example.com');
     await api('POST', '/api/team/invite', { email: 'alan@example.com', role: 'org:member' });
     const mails = await eventually(async () => {
-      const { count, messages } = await mailsTo('alan@example.com');
-      return count === 2 && messages;
+      const all = await mailsTo(app, 'alan@example.com');
+      return all.length === 2 && all;
     });
-    const links: string[] = mails
-      .toSorted((a: { receivedAt: string }, b: { receivedAt: string }) =>
-        a.receivedAt < b.receivedAt ? -1 : 1,
-      )
-      .map(linkIn);
+    const links: string[] = mails.toSorted((a, b) => (a.receivedAt < b.receivedAt ? -1 : 1)).map(linkIn);
     expect((await fetch(links[0] ?? '')).status).toBe(404);
     expect((await fetch(links[1] ?? '')).status).toBe(200);
     const { invitations } = (await api('GET', '/api/team/invitations')).body;
@@ -125,7 +120,7 @@ describe('an invitation', () => {
     const email = 'ken@example.com';
     for (const role of ['org:member', 'org:member', 'org:admin'])
       expect((await api('POST', '/api/team/invite', { email, role })).status).toBe(201);
-    const link = linkIn(await eventually(async () => (await mailsTo(email)).messages[0]));
+    const link = linkIn(await firstMailTo(app, email));
     expect((await fetch(link)).status).toBe(200);
     // A new invitation after a withdrawal has another link, which is sent once the hour is over.
     const { invitations } = (await api('GET', '/api/team/invitations')).body;
@@ -134,13 +129,13 @@ describe('an invitation', () => {
     await api('DELETE', `/api/team/invitations/${open._id}`);
     expect((await api('POST', '/api/team/invite', { email })).status).toBe(201);
     await api('POST', '/api/team/invite', { email: 'dennis@example.com' });
-    await eventually(async () => (await mailsTo('dennis@example.com')).count === 1);
-    expect((await mailsTo(email)).count).toBe(1);
+    await eventually(async () => (await mailsTo(app, 'dennis@example.com')).length === 1);
+    expect(await mailsTo(app, email)).toHaveLength(1);
     await passOneHour(email);
     await signalWorkflow(app.temporal, mailSenderId(workspace.id), workspace.id, 'mailsDue');
     const second = await eventually(async () => {
-      const { count, messages } = await mailsTo(email);
-      return count === 2 && messages.map(linkIn).find((other: string) => other !== link);
+      const mails = await mailsTo(app, email);
+      return mails.length === 2 && mails.map(linkIn).find((other) => other !== link);
     });
     expect((await fetch(second)).status).toBe(200);
     expect((await fetch(link)).status).toBe(404);
@@ -162,7 +157,7 @@ describe('an invitation', () => {
     const name = `Your account is locked\nCall ${'+1 900 555 0100 '.repeat(20)}`;
     const { key } = await createWorkspace(app, { name });
     await apiClient(app.url, key)('POST', '/api/team/invite', { email: 'vera@example.com' });
-    const mail = await eventually(async () => (await mailsTo('vera@example.com')).messages[0]);
+    const mail = await firstMailTo(app, 'vera@example.com');
     expect(mail.subject).toMatch(/^Join .{10,60} on Linepace$/);
     for (const part of [mail.subject, mail.text, mail.html]) {
       expect(part).toContain('Your account is locked Call +1 900 555 0100');
@@ -174,7 +169,7 @@ describe('an invitation', () => {
     const withdrawn = (await api('POST', '/api/team/invite', { email: 'barbara@example.com' })).body
       .invitation;
     expect(withdrawn.role).toBe('org:member');
-    const link = linkIn(await eventually(async () => (await mailsTo('barbara@example.com')).messages[0]));
+    const link = linkIn(await firstMailTo(app, 'barbara@example.com'));
     await withSystem(app.pools, (db) =>
       db.query(sql.type(z.unknown())`
       update invitations set expires_at = now() - interval '1 second' where id = ${withdrawn._id}`),
@@ -211,7 +206,7 @@ describe('an invitation', () => {
   it('is stored without its readable link', async () => {
     await api('POST', '/api/team/invite', { email: 'edsger@example.com' });
     const token =
-      linkIn(await eventually(async () => (await mailsTo('edsger@example.com')).messages[0]))
+      linkIn(await firstMailTo(app, 'edsger@example.com'))
         .split('/')
         .at(-1) ?? '';
     expect(token.length).toBeGreaterThan(40);
@@ -288,12 +283,3 @@ test('emails are not lost while the mail server is down, refuses recipients or i
     await own.stop();
   }
 });
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

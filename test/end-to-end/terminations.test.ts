@@ -12,6 +12,7 @@ import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createAgency, createLead, createLine, createWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent, writeIn } from '#test/support/inbound.ts';
 import { startMailbox, type TestMailbox } from '#test/support/mailbox.ts';
+import { mailsTo } from '#test/support/mails.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { type Step, type Terminator, watchWorkers } from '#test/support/terminations.ts';
 import { runSweep } from '#test/support/workflows.ts';
@@ -48,8 +49,6 @@ type IsDone = () => Promise<boolean>;
 
 const db = <T extends z.ZodType>(type: T, query: ReturnType<typeof sql.fragment>) =>
   withSystem(app.pools, (system) => system.oneFirst(sql.type(z.object({ value: type }))`${query}`));
-const mailsTo = async (to: string) =>
-  (await apiClient(app.url, '')('GET', `/simulated/mail?to=${encodeURIComponent(to)}`)).body.messages;
 const provisioningOf = (lineId: string, status: string) =>
   db(z.boolean(), sql.fragment`select provisioning_status = ${status} value from lines where id = ${lineId}`);
 
@@ -82,7 +81,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
   async mailSender({ api }) {
     const recipients = [`${newId()}@example.test`, `${newId()}@example.test`];
     for (const email of recipients) await api('POST', '/api/team/invite', { email, role: 'org:member' });
-    return once(recipients, async (to) => (await mailsTo(to)).length);
+    return once(recipients, async (to) => (await mailsTo(app, to)).length);
   },
 
   async agencyMailSender({ owner: agencyId }) {
@@ -93,7 +92,7 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
     const signedIn = await sessionClient(app, { userId: ownerId });
     const email = `${newId()}@example.test`;
     await signedIn('POST', '/api/agency/admins', { email });
-    return once([email], async (to) => (await mailsTo(to)).length);
+    return once([email], async (to) => (await mailsTo(app, to)).length);
   },
 
   async notifier({ api, workspaceId }) {

@@ -8,14 +8,13 @@ import { phone } from '#test/support/carrier.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { type Front, startFront } from '#test/support/front.ts';
-
-const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 
 let twilio: TwilioStandIn;
 let front: Front;
 let app: TestApp;
 beforeAll(async () => {
-  twilio = await startTwilio(ACCOUNT);
+  twilio = await startTwilio(TWILIO_ACCOUNT);
   front = await startFront(twilio.url);
   app = await startTestApp();
 });
@@ -280,7 +279,11 @@ describe('what a message waits for', () => {
   it('can be a carrier that refuses the credentials, also for the following messages', async () => {
     const of = await createWorkspaceWithLine(app);
     const lineId = await createLine(app, of.id, 'sms');
-    const config = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, baseUrl: front.url };
+    const config = {
+      accountSid: TWILIO_ACCOUNT.sid,
+      authToken: TWILIO_ACCOUNT.authToken,
+      baseUrl: front.url,
+    };
     expect((await of.api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config })).status).toBe(
       200,
     );

@@ -2,18 +2,14 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
-import { newId } from '#domain/ids.ts';
-import { sealConfig } from '#providers/carriers/secret-config.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
-import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import type { PlacedCall, TwilioCall } from '#simulator/twilio-calls.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace } from '#test/support/factories.ts';
-
-const ACCOUNT = { sid: 'AC00000000000000000000000000000001', authToken: 'the-token-of-the-account' };
+import { createLine, createLineAt, createWorkspace } from '#test/support/factories.ts';
+import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 
 const LINE = '+14155550111';
 
@@ -21,7 +17,7 @@ let twilio: TwilioStandIn;
 let app: TestApp;
 
 beforeAll(async () => {
-  twilio = await startTwilio(ACCOUNT);
+  twilio = await startTwilio(TWILIO_ACCOUNT);
   app = await startTestApp({ environment: { TWILIO_API_URL: twilio.url } });
 });
 afterAll(async () => {
@@ -44,7 +40,11 @@ async function withFallback() {
   const workspace = await createWorkspace(app);
   const lineId = await createLine(app, workspace.id);
   const call = apiClient(app.url, workspace.key);
-  const account = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, fromNumber: '+14155550100' };
+  const account = {
+    accountSid: TWILIO_ACCOUNT.sid,
+    authToken: TWILIO_ACCOUNT.authToken,
+    fromNumber: '+14155550100',
+  };
   await call('PATCH', '/api/workspace/fallback-config', { enabled: true, provider: 'twilio', ...account });
   return { call, callbackUrl: `${app.url}/callbacks/carriers/twilio/${lineId}` };
 }
@@ -110,18 +110,13 @@ test('callbacks of Twilio get a 404 for a line without a Twilio account', async 
 
 async function withLine() {
   const workspace = await createWorkspace(app);
-  const id = newId();
-  const context = secretContext('line', workspace.id, id);
-  const settings = { accountSid: ACCOUNT.sid, authToken: ACCOUNT.authToken, from: LINE };
-  const secrets = createSecretBox(app.config.encryptionKeys);
-  const config = sealConfig(TwilioConfig, settings, (plain) => secrets.seal(plain, context));
-  await createLine(app, workspace.id, 'sms', {
-    id,
-    carrier: 'twilio',
-    carrier_config: JSON.stringify(config),
+  const id = await createLineAt(app, workspace.id, 'sms', {
+    name: 'twilio',
+    schema: TwilioConfig,
+    settings: { accountSid: TWILIO_ACCOUNT.sid, authToken: TWILIO_ACCOUNT.authToken, from: LINE },
   });
   return {
-    call: apiClient(app.url, workspace.key),
+    call: workspace.api,
     callbackUrl: `${app.url}/callbacks/carriers/twilio/${id}`,
     workspaceId: workspace.id,
   };
@@ -238,7 +233,7 @@ describe('calls', () => {
     const to = phone();
     const call = place(to);
     const { recordingSid: RecordingSid } = call;
-    const RecordingUrl = `${twilio.url}/2010-04-01/Accounts/${ACCOUNT.sid}/Recordings/${RecordingSid}`;
+    const RecordingUrl = `${twilio.url}/2010-04-01/Accounts/${TWILIO_ACCOUNT.sid}/Recordings/${RecordingSid}`;
     expect(await call.tell('completed', { RecordingSid, RecordingUrl, RecordingDuration: '61' })).toBe(200);
     expect(await call.tellRecording()).toBe(200);
     expect((await recorded(to)).recordingUrl).toContain(RecordingSid);

@@ -18,7 +18,11 @@ export interface Copilot {
 
 const EVENTS = ['message.sent', 'message.ai_draft', 'message.ai_draft_approved', 'message.ai_draft_rejected'];
 
-export async function copilot(app: TestApp, receiver: Endpoint, knowledge: object = {}): Promise<Copilot> {
+export async function createCopilot(
+  app: TestApp,
+  receiver: Endpoint,
+  knowledge: object = {},
+): Promise<Copilot> {
   const workspace = await createWorkspace(app);
   const lineId = await createLine(app, workspace.id);
   const call = apiClient(app.url, workspace.key);
@@ -32,7 +36,7 @@ export async function copilot(app: TestApp, receiver: Endpoint, knowledge: objec
   return { app, receiver, workspace, lineId, call };
 }
 
-export async function hears(
+export async function receiveReply(
   { app, lineId }: Copilot,
   from: string,
   text: string,
@@ -52,15 +56,20 @@ export const draftFor = (desk: Copilot, contact: string, status = 'drafted') =>
     ),
   );
 
-export async function drafted(desk: Copilot, contact = phone(), text = 'Is it still free?') {
-  await hears(desk, contact, text);
+export async function createDraft(desk: Copilot, contact = phone(), text = 'Is it still free?') {
+  await receiveReply(desk, contact, text);
   return draftFor(desk, contact);
 }
 
-export const act = (desk: Copilot, replyId: string, action: string, fields = {}): Promise<ApiAnswer> =>
+export const decideDraft = (
+  desk: Copilot,
+  replyId: string,
+  action: string,
+  fields = {},
+): Promise<ApiAnswer> =>
   desk.call('POST', '/api/knowledge-base/auto-replies', { replyId, action, ...fields });
 
-export const told = (desk: Copilot, event: string) =>
+export const eventsOf = (desk: Copilot, event: string) =>
   desk.receiver.received
     .map(({ json: payload }) => payload)
     .filter((payload) => payload.event === event && payload.workspaceId === desk.workspace.id);
@@ -69,7 +78,7 @@ export const messagesOf = async ({ call }: Copilot) =>
   (await call('GET', '/api/messages?limit=200')).body.messages;
 
 /** Waits for a draft's workflow to end. @returns its details as shown to operators. */
-export async function ended({ app }: Copilot, replyId: string): Promise<string> {
+export async function waitForEnd({ app }: Copilot, replyId: string): Promise<string> {
   const handle = app.temporal.workflow.getHandle(aiDraftId(replyId));
   // The workflow starts after the response to the carrier.
   await eventually(async () => handle.describe());
@@ -77,13 +86,13 @@ export async function ended({ app }: Copilot, replyId: string): Promise<string> 
   return JSON.stringify(await handle.query('__temporal_workflow_metadata'));
 }
 
-export async function replyOf(desk: Copilot, contact: string): Promise<string> {
+export async function replyIdOf(desk: Copilot, contact: string): Promise<string> {
   const { body } = await desk.call('GET', '/api/replies?limit=200');
   return body.replies.find(({ recipientPhone }: { recipientPhone: string }) => recipientPhone === contact)
     .messageId;
 }
 
-export async function requestsAbout(
+export async function modelRequestsAbout(
   { app }: Copilot,
   text: string,
 ): Promise<{ messages: { role: string; content: string }[] }[]> {

@@ -4,6 +4,8 @@ import { type SystemDb, withSystem } from '#db/transactions.ts';
 import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import type { Channel } from '#domain/channel.ts';
 import { newAgencyId, newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
+import { sealConfig } from '#providers/carriers/secret-config.ts';
+import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import type { TestApp } from './app.ts';
 import { type ApiClient, apiClient } from './client.ts';
 
@@ -143,6 +145,23 @@ export async function createLine(
       ...fields,
     }),
   );
+  return id;
+}
+
+/** Creates a line whose carrier settings are sealed, as the API stores them. */
+export async function createLineAt(
+  app: TestApp,
+  workspaceId: string,
+  channel: Channel,
+  carrier: { name: string; schema: z.ZodType; settings: object },
+): Promise<string> {
+  const id = newId();
+  const box = createSecretBox(app.config.encryptionKeys);
+  const config = sealConfig(carrier.schema, { ...carrier.settings }, (plain) =>
+    box.seal(plain, secretContext('line', workspaceId, id)),
+  );
+  const columns = { id, carrier: carrier.name, carrier_config: JSON.stringify(config) };
+  await createLine(app, workspaceId, channel, columns);
   return id;
 }
 
