@@ -4,7 +4,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
-import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
+import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { startProduct } from './product.ts';
 import { inParallel, until } from './waiting.ts';
@@ -219,7 +219,7 @@ function check(draft: Draft, given: readonly Given[]): void {
     if (!names(draft, answer)) problem(`a 409 names another winner: ${JSON.stringify(answer.body)}`);
 }
 
-function names({ winner }: Draft, { status, body }: ApiAnswer): boolean {
+function names({ winner }: Draft, { status, body }: ApiResponse): boolean {
   if (!winner || status !== 409) return false;
   const [as, channel] =
     winner.by === 'inbox' ? ['approved', 'inbox_direct_send'] : [WON_AS[winner.by], 'api'];

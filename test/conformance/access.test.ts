@@ -5,7 +5,7 @@ import { errorCodes } from '#api/http/openapi.ts';
 import type { TenantRoute } from '#api/http/route.ts';
 import { newId } from '#domain/ids.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import type { ApiAnswer } from '#test/support/client.ts';
+import type { ApiResponse } from '#test/support/client.ts';
 import { createAgency, createKey, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { call, tenantRoutes } from './requests.ts';
@@ -159,9 +159,9 @@ describe('every endpoint', () => {
           route.credential !== 'session' && route.role === 'admin' && isMember
             ? 'ADMIN_REQUIRED'
             : rules[kindOf(route)];
-        const answer = await call(app.url, route, credentials[name] ?? null);
+        const response = await call(app.url, route, credentials[name] ?? null);
         const problem =
-          expected === null ? problemOfAccess(route, answer) : problemOfRefusal(route, answer, expected);
+          expected === null ? problemOfAccess(route, response) : problemOfRefusal(route, response, expected);
         return problem === null ? [] : [`${route.method} ${route.path}: ${problem}`];
       }),
     );
@@ -170,7 +170,7 @@ describe('every endpoint', () => {
 });
 
 /** Accepted: the response to an empty request is no refusal of the credential, unless the route declares that code. */
-function problemOfAccess(route: TenantRoute, { status, body }: ApiAnswer): string | null {
+function problemOfAccess(route: TenantRoute, { status, body }: ApiResponse): string | null {
   const declared = (route.errors as string[] | undefined)?.includes(body.code) ?? false;
   return status === 401 || (REFUSALS.has(body.code) && !declared)
     ? `refused with ${status} ${body.code}`
@@ -179,7 +179,7 @@ function problemOfAccess(route: TenantRoute, { status, body }: ApiAnswer): strin
 
 function problemOfRefusal(
   route: TenantRoute,
-  { status, body }: ApiAnswer,
+  { status, body }: ApiResponse,
   expected: ErrorCode,
 ): string | null {
   if (status !== ERRORS[expected][0] || body.code !== expected)

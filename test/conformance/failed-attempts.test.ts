@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiAnswer, apiClient } from '#test/support/client.ts';
+import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 
@@ -35,13 +35,13 @@ beforeAll(async () => {
 afterAll(() => app.stop());
 
 const guess = (): string => createHmac('sha256', newId()).update('guess').digest('base64url');
-const get = (path: string, credential = ''): Promise<ApiAnswer> =>
+const get = (path: string, credential = ''): Promise<ApiResponse> =>
   apiClient(app.url, credential)('GET', path);
-const post = (path: string, headers: Record<string, string> = {}): Promise<ApiAnswer> =>
+const post = (path: string, headers: Record<string, string> = {}): Promise<ApiResponse> =>
   apiClient(app.url, '')('POST', path, '{}', headers);
 
 /** Every way to guess a credential, and the status of the refusal. */
-const ATTEMPTS: Record<string, { status: number; ask: () => Promise<ApiAnswer> }> = {
+const ATTEMPTS: Record<string, { status: number; ask: () => Promise<ApiResponse> }> = {
   'a workspace key': { status: 401, ask: () => get('/api/lists', `svc_sk_${guess()}`) },
   'an agency key': { status: 401, ask: () => get('/api/agency/lines', `svcagency_${guess()}`) },
   'a session token': {

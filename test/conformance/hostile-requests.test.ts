@@ -18,9 +18,9 @@ afterAll(() => app.stop());
 /** @returns the status of a request with headers that `fetch` would refuse to send. */
 function statusOf(path: string, headers: Record<string, string | string[]>): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(app.url + path, { headers }, (answer) => {
-      answer.resume();
-      resolve(answer.statusCode ?? 0);
+    const sent = request(app.url + path, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
     });
     sent.once('error', reject);
     sent.end();

@@ -1,7 +1,7 @@
 import type { TenantRoute } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
 import { newId } from '#domain/ids.ts';
-import { type ApiAnswer, apiClient } from '#test/support/client.ts';
+import { type ApiResponse, apiClient } from '#test/support/client.ts';
 
 /** Every endpoint that requires a credential. */
 export const tenantRoutes = routes.filter((route): route is TenantRoute => route.caller !== 'anyone');
@@ -20,7 +20,7 @@ export async function call(
     body = {},
     headers = {},
   }: { path?: string; body?: unknown; headers?: Record<string, string> } = {},
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const credential = authorization === null ? {} : { authorization };
   return apiClient(url, '')(route.method, path, route.body ? body : undefined, { ...credential, ...headers });
 }

@@ -8,7 +8,7 @@ import type { PublicRoute, TenantRoute } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiAnswer, apiClient } from '#test/support/client.ts';
+import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { call, pathOf, tenantRoutes } from './requests.ts';
@@ -36,8 +36,8 @@ const nameOf = (route: TenantRoute): string => `${route.method} ${route.path}`;
 /** Sends a request to each route. @returns each route with a wrong response, and what is wrong with it. */
 async function problemsOf(
   tested: readonly TenantRoute[],
-  ask: (route: TenantRoute) => Promise<ApiAnswer>,
-  problem: (answer: ApiAnswer, route: TenantRoute) => string | false | null | undefined,
+  ask: (route: TenantRoute) => Promise<ApiResponse>,
+  problem: (answer: ApiResponse, route: TenantRoute) => string | false | null | undefined,
 ): Promise<string[]> {
   const found = await Promise.all(
     tested.map(async (route) => {
@@ -50,7 +50,7 @@ async function problemsOf(
 }
 
 /** Every refusal is `{error, code, requestId}` with the status of its code, and its code is in the document. */
-function undocumented({ status, body }: ApiAnswer, route: TenantRoute): string | null {
+function undocumented({ status, body }: ApiResponse, route: TenantRoute): string | null {
   if (status < 400) return route.responses[status as never] ? null : `${status} is not in its document`;
   const code = body.code as ErrorCode;
   if (typeof body.error !== 'string') return `no error text: ${JSON.stringify(body)}`;
@@ -58,11 +58,11 @@ function undocumented({ status, body }: ApiAnswer, route: TenantRoute): string |
   return errorCodes(route).includes(code) ? null : `${code} is not in its document`;
 }
 
-const unlessRefused = (status: number, code: ErrorCode) => (answer: ApiAnswer) =>
+const unlessRefused = (status: number, code: ErrorCode) => (answer: ApiResponse) =>
   (answer.status !== status || answer.body.code !== code) &&
   `${answer.status} ${answer.body.code} instead of ${status} ${code}`;
 
-const raw = (route: TenantRoute, body: string, headers: Record<string, string> = {}): Promise<ApiAnswer> =>
+const raw = (route: TenantRoute, body: string, headers: Record<string, string> = {}): Promise<ApiResponse> =>
   apiClient(app.url, '')(route.method, pathOf(route), body, { authorization: keyOf(route), ...headers });
 
 describe('every endpoint with a body', () => {
@@ -81,7 +81,7 @@ describe('every endpoint with a body', () => {
 
   it('refuses a list, a text, a number and null instead of an object, and reports the place', async () => {
     for (const body of ['[]', '"text"', 'null', '7']) {
-      const problem = (answer: ApiAnswer) =>
+      const problem = (answer: ApiResponse) =>
         unlessRefused(400, 'VALIDATION_ERROR')(answer) || (!Array.isArray(answer.body.issues) && 'no issues');
       expect(await problemsOf(withBody, (route) => raw(route, body), problem), body).toEqual([]);
     }
@@ -134,7 +134,7 @@ describe('every endpoint with a body', () => {
       [`{"message": ${deep('{"a":', '}')}}`, 'message', withBody.slice(0, 2)],
       [deep('[', ']'), '0', withBody.slice(0, 2)],
     ] as const) {
-      const problem = (answer: ApiAnswer) =>
+      const problem = (answer: ApiResponse) =>
         unlessRefused(400, 'VALIDATION_ERROR')(answer) ||
         (answer.body.issues[0].path !== path && JSON.stringify(answer.body));
       expect(await problemsOf(of, (route) => raw(route, body), problem), body.slice(0, 40)).toEqual([]);
@@ -189,7 +189,7 @@ describe('every endpoint', () => {
     for (const name of ['id', 'search', 'address', 'correlationId', 'cursor']) {
       const ask = (route: TenantRoute) =>
         call(app.url, route, keyOf(route), { path: `${pathOf(route)}?${name}=a%00b` });
-      const problem = (answer: ApiAnswer) =>
+      const problem = (answer: ApiResponse) =>
         unlessRefused(400, 'VALIDATION_ERROR')(answer) ||
         (answer.body.issues[0].path !== name && 'not named');
       expect(await problemsOf(inQuery, ask, problem), name).toEqual([]);
@@ -221,7 +221,7 @@ describe('every endpoint', () => {
           // A conversation that does not exist is a 404 whatever the cursor.
           path: `${pathOf(route, { address: '+14155550199' })}?cursor=${cursor}`,
         });
-      const problem = ({ status, body }: ApiAnswer) => {
+      const problem = ({ status, body }: ApiResponse) => {
         if (status === 200 || status === 404) return null;
         return (status !== 400 || body.issues[0].path !== 'cursor') && `${status} ${JSON.stringify(body)}`;
       };
@@ -237,7 +237,7 @@ describe('every endpoint', () => {
         call(app.url, route, keyOf(route), {
           path: route.path.replaceAll(/\{\w+\}/g, encodeURIComponent(id)),
         });
-      const problem = ({ status, body }: ApiAnswer, route: TenantRoute) => {
+      const problem = ({ status, body }: ApiResponse, route: TenantRoute) => {
         // A malformed id of a line request is a 400; the id is checked before or after the body.
         if (
           status === 400 &&
@@ -268,16 +268,16 @@ describe('every endpoint', () => {
         ({ headers }) => headers.get('x-request-id') !== base64 && 'not echoed',
       ),
     ).toEqual([]);
-    const made = ({ headers }: ApiAnswer) =>
+    const made = ({ headers }: ApiResponse) =>
       !/^[0-9a-f-]{36}$/.test(headers.get('x-request-id') ?? '') && 'none made';
     expect(await problemsOf(tenantRoutes, ask(null), made)).toEqual([]);
     expect(await problemsOf(tenantRoutes.slice(0, 3), ask('not fit: <script>'), made)).toEqual([]);
   });
 
   it('forbids caching and content sniffing', async () => {
-    const cached = ({ headers }: ApiAnswer) =>
+    const cached = ({ headers }: ApiResponse) =>
       headers.get('cache-control') !== 'no-store' && `Cache-Control: ${headers.get('cache-control')}`;
-    const sniffed = ({ headers }: ApiAnswer) =>
+    const sniffed = ({ headers }: ApiResponse) =>
       headers.get('x-content-type-options') !== 'nosniff' && 'without nosniff';
     const ask = (route: TenantRoute) => call(app.url, route, keyOf(route));
     expect(await problemsOf(tenantRoutes, ask, (answer) => cached(answer) || sniffed(answer))).toEqual([]);
@@ -291,7 +291,7 @@ describe('every endpoint', () => {
     const ask = (route: TenantRoute) =>
       call(app.url, route, keyOf(route), { headers: { 'x-request-id': 'trace-7' } });
     const statuses = new Set<number>();
-    const unnamed = ({ status, body }: ApiAnswer) => {
+    const unnamed = ({ status, body }: ApiResponse) => {
       statuses.add(status);
       return status >= 400 && body.requestId !== 'trace-7' && `${status} ${body.requestId}`;
     };
@@ -301,7 +301,7 @@ describe('every endpoint', () => {
   });
 
   it('reports the rate limit and what remains of it', async () => {
-    const problem = ({ headers }: ApiAnswer, { limit }: TenantRoute) => {
+    const problem = ({ headers }: ApiResponse, { limit }: TenantRoute) => {
       const [total, left, reset] = ['limit', 'remaining', 'reset'].map((name) =>
         headers.get(`ratelimit-${name}`),
       );
@@ -436,7 +436,7 @@ test('a workspace that is past due can read, but writes only to endpoints that s
   const own = tenantRoutes.filter(({ caller }) => caller === 'workspace');
   const ask = (route: TenantRoute) =>
     call(app.url, route, `Bearer ${route.credential === 'session' ? admin : late.key}`);
-  const problem = ({ status, body }: ApiAnswer, route: TenantRoute) => {
+  const problem = ({ status, body }: ApiResponse, route: TenantRoute) => {
     const closed = route.method !== 'GET' && !route.openWhenReadOnly;
     if (!closed) return (status === 402 || status >= 500) && status !== 503 && `${status} ${body.code}`;
     const { error, code, reason } = body;

@@ -39,9 +39,9 @@ async function buildWorld(phone: string): Promise<World> {
   const api = apiClient(app.url, workspace.key);
   const lineId = await createLine(app, workspace.id);
   const create = async (method: string, path: string, body: unknown, by: ApiClient = api) => {
-    const answer = await by(method, path, body);
-    expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
-    return answer.body;
+    const response = await by(method, path, body);
+    expect(response.status, `${method} ${path}: ${JSON.stringify(response.body)}`).toBeLessThan(300);
+    return response.body;
   };
   const list = (await create('POST', '/api/lists', { name: 'List' })).list._id;
   const [lead] = (await create('POST', '/api/leads', { listId: list, leads: [{ firstName: 'Ada', phone }] }))

@@ -40,9 +40,9 @@ const transfer = (lineId: string, target: { id: string }) => transferLine(agency
 const linesOf = async (workspace: TestWorkspace) =>
   (await workspace.api('GET', '/api/lines/by-user')).body.lines;
 const send = async (workspace: TestWorkspace, body: object): Promise<string> => {
-  const answer = await workspace.api('POST', '/api/messages', { message: 'Hello', ...body });
-  expect(answer.status).toBe(201);
-  return answer.body._id;
+  const response = await workspace.api('POST', '/api/messages', { message: 'Hello', ...body });
+  expect(response.status).toBe(201);
+  return response.body._id;
 };
 const message = async (workspace: TestWorkspace, id: string) =>
   (await workspace.api('GET', `/api/messages/${id}`)).body;
@@ -208,10 +208,10 @@ describe('a line that is transferred', () => {
 
   it('moves once on simultaneous identical transfers, each of which reports its workspace', async () => {
     const lineId = await createLine(app, a.id);
-    const answers = await Promise.all(Array.from({ length: 8 }, () => transfer(lineId, b)));
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    expect(new Set(answers.map(({ body }) => body.line.workspaceId))).toEqual(new Set([b.id]));
-    expect(answers.filter(({ body }) => body.fromWorkspaceId === a.id)).toHaveLength(1);
+    const responses = await Promise.all(Array.from({ length: 8 }, () => transfer(lineId, b)));
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
+    expect(new Set(responses.map(({ body }) => body.line.workspaceId))).toEqual(new Set([b.id]));
+    expect(responses.filter(({ body }) => body.fromWorkspaceId === a.id)).toHaveLength(1);
   });
 
   it('blocks no other request and sends nothing while it waits for attempts in flight', async () => {
@@ -280,8 +280,8 @@ describe('a line that is transferred', () => {
 });
 
 describe('a transfer is refused', () => {
-  const codeOf = async (answer: ReturnType<ApiClient>) => {
-    const { status, body } = await answer;
+  const codeOf = async (response: ReturnType<ApiClient>) => {
+    const { status, body } = await response;
     return [status, body.code];
   };
 

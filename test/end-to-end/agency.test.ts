@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
+import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
@@ -98,10 +98,10 @@ describe('subaccounts', () => {
   it('are created once per Idempotency-Key, which returns the same workspace key', async () => {
     const header = { 'idempotency-key': `make-${newId()}` };
     const create = (body: object = input) => api('POST', '/api/agency/subaccounts', body, header);
-    const answers = await Promise.all([create(), create(), create()]);
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
-    expect(new Set(answers.map(({ body }) => body.workspaceApiKey)).size).toBe(1);
-    expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(2);
+    const responses = await Promise.all([create(), create(), create()]);
+    expect(responses.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(new Set(responses.map(({ body }) => body.workspaceApiKey)).size).toBe(1);
+    expect(responses.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(2);
     expect(await create({ ...input, name: 'Another' })).toMatchObject({
       status: 409,
       body: { code: 'IDEMPOTENCY_KEY_REUSED' },
@@ -171,8 +171,8 @@ describe("an agency's webhooks", () => {
   it("are refused without a workspace, for another agency's client, an unknown event or a forbidden URL", async () => {
     const stranger = await clientOf(other.id);
     const refusal = async (body: object) => {
-      const { status, body: answer } = await api('POST', '/api/agency/webhooks', { ...input, ...body });
-      return [status, answer.code];
+      const { status, body: response } = await api('POST', '/api/agency/webhooks', { ...input, ...body });
+      return [status, response.code];
     };
     expect(await refusal({})).toEqual([400, 'VALIDATION_ERROR']);
     expect(await refusal({ workspaceId: stranger.id })).toEqual([404, 'WORKSPACE_NOT_FOUND']);
@@ -202,8 +202,8 @@ describe('co-admins', () => {
     const mail = await firstMailTo(app, email);
     return /https?:\/\/[^/]+(\/invitations\/\S+)/.exec(mail.text)?.[1] ?? '';
   };
-  const codeOf = async (answer: Promise<ApiAnswer>) => {
-    const { status, body } = await answer;
+  const codeOf = async (response: Promise<ApiResponse>) => {
+    const { status, body } = await response;
     return [status, body.code];
   };
 
@@ -354,9 +354,9 @@ describe('co-admins', () => {
       await codeOf(ownerOfMine.as('GET', '/api/agency/admins', undefined, { 'x-agency-id': first!.id })),
     ).toEqual([403, 'AGENCY_OWNER_REQUIRED']);
     for (const id of [foreign!.id, 'agency_000000000000000000000000', 'nonsense']) {
-      const answer = await create(ownerOfMine.as, 'nowhere', id);
-      expect([answer.status, answer.body.code]).toEqual([404, 'AGENCY_NOT_FOUND']);
-      expect(answer.body.error).toContain('X-Agency-Id');
+      const response = await create(ownerOfMine.as, 'nowhere', id);
+      expect([response.status, response.body.code]).toEqual([404, 'AGENCY_NOT_FOUND']);
+      expect(response.body.error).toContain('X-Agency-Id');
     }
     expect(
       await codeOf(

@@ -175,7 +175,7 @@ describe('the first action on a draft', () => {
     const draft = await createDraft(desk);
     await app.stopWorker();
     const actions = ['approve', 'reject', 'mark_sent'];
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         index % 10 === 0
           ? desk.call('POST', '/api/inbox/send-reply', {
@@ -185,9 +185,9 @@ describe('the first action on a draft', () => {
           : decideDraft(desk, draft.replyId, actions[index % 3] ?? ''),
       ),
     );
-    const byHand = answers.filter(({ status }) => status === 201);
-    const settled = answers.filter(({ status }) => status === 200);
-    const refused = answers.filter(({ status }) => status === 409);
+    const byHand = responses.filter(({ status }) => status === 201);
+    const settled = responses.filter(({ status }) => status === 200);
+    const refused = responses.filter(({ status }) => status === 409);
     expect([byHand.length, settled.length + refused.length]).toEqual([5, 45]);
     expect(settled.length).toBeLessThanOrEqual(1);
     const outcomes = new Set(refused.map(({ body }) => `${body.status} ${body.approvalChannel}`));
@@ -206,8 +206,11 @@ describe('the first action on a draft', () => {
     const desk = await createCopilot(app, receiver);
     const draft = await createDraft(desk);
     const to = draft.conversationRecipient;
-    const answer = await desk.call('POST', '/api/inbox/send-reply', { phone: to, message: 'I call you now' });
-    expect(answer.status).toBe(201);
+    const response = await desk.call('POST', '/api/inbox/send-reply', {
+      phone: to,
+      message: 'I call you now',
+    });
+    expect(response.status).toBe(201);
     expect((await desk.call('POST', '/api/inbox/send-reply', { phone: to, message: 'Busy?' })).status).toBe(
       201,
     );
@@ -220,7 +223,7 @@ describe('the first action on a draft', () => {
       status: 409,
       body: { status: 'approved', approvalChannel: 'inbox_direct_send' },
     });
-    expect(await draftFor(desk, to, 'approved')).toMatchObject({ messageId: answer.body._id });
+    expect(await draftFor(desk, to, 'approved')).toMatchObject({ messageId: response.body._id });
     await waitForEnd(desk, draft.replyId);
     await eventually(async () => eventsOf(desk, 'message.sent').length === 2);
     expect(eventsOf(desk, 'message.ai_draft_approved')).toHaveLength(1);

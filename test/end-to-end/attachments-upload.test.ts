@@ -38,18 +38,18 @@ describe('uploading a file', () => {
     const days = (Number(new URL(body.url).searchParams.get('expires')) * 1000 - Date.now()) / 86_400_000;
     expect(days).toBeGreaterThan(364);
     expect(days).toBeLessThan(367);
-    const answer = await fetch(body.url);
-    expect(answer.headers.get('content-type')).toBe('image/png');
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(PNG);
+    const response = await fetch(body.url);
+    expect(response.headers.get('content-type')).toBe('image/png');
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(PNG);
   });
 
   it('makes byte ranges of it available', async () => {
     const content = Buffer.from(Array.from({ length: 200_000 }, (_, index) => index % 251));
     const { body } = await upload(app, workspace.key, { name: 'film.mp4', content, type: 'video/mp4' });
     const part = async (range: string, headers: Record<string, string> = {}) => {
-      const answer = await fetch(body.url, { headers: { range, ...headers } });
-      const bytes = Buffer.from(await answer.arrayBuffer());
-      return { status: answer.status, range: answer.headers.get('content-range'), bytes };
+      const response = await fetch(body.url, { headers: { range, ...headers } });
+      const bytes = Buffer.from(await response.arrayBuffer());
+      return { status: response.status, range: response.headers.get('content-range'), bytes };
     };
     const parts: [range: string, start: number, end: number][] = [
       ['bytes=0-0', 0, 0],
@@ -122,9 +122,9 @@ describe('uploading a file', () => {
     ['a picture named like a recording', { name: 'voice.m4a', content: PNG }, 400, /image\/png/],
     ['a file over 25 MB', { name: 'a.mp4', content: Buffer.alloc(26 * MB) }, 413, /26\.0 MB.*under 25 MB/],
   ])('is refused for %s', async (_, file, status, error) => {
-    const answer = await upload(app, workspace.key, file);
-    expect(answer.status).toBe(status);
-    expect(answer.body.error).toMatch(error);
+    const response = await upload(app, workspace.key, file);
+    expect(response.status).toBe(status);
+    expect(response.body.error).toMatch(error);
   });
 
   it('is refused without a form, and with a form that has no file', async () => {
@@ -257,8 +257,8 @@ describe('the link to a file', () => {
       url.replace(/signature=.*/, 'signature='),
       url.replace(/\?.*/, ''),
     ]) {
-      const answer = await get(wrong);
-      expect([answer.status, ((await answer.json()) as { code: string }).code], wrong).toEqual([
+      const response = await get(wrong);
+      expect([response.status, ((await response.json()) as { code: string }).code], wrong).toEqual([
         403,
         'LINK_NOT_VALID',
       ]);
@@ -370,7 +370,7 @@ function startUpload(more: Record<string, string> = {}): ClientRequest {
 
 const answerOf = (sent: ClientRequest): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
-    sent.on('response', (answer) => resolve(answer.resume()));
+    sent.on('response', (response) => resolve(response.resume()));
     sent.on('error', reject);
   });
 

@@ -41,8 +41,8 @@ async function world(): Promise<World> {
   };
 }
 
-async function bodyOf(answer: ReturnType<ApiClient>) {
-  const { status, body } = await answer;
+async function bodyOf(response: ReturnType<ApiClient>) {
+  const { status, body } = await response;
   expect(status, JSON.stringify(body)).toBeLessThan(300);
   return body;
 }
@@ -291,19 +291,19 @@ describe('the audit log', () => {
   it('is readable only by admins of the workspace and of its agency', async () => {
     const { api, agent, workspace, agency } = await world();
     const foreign = await world();
-    const answers = async (by: ApiClient, query = '') => {
+    const statusAndCode = async (by: ApiClient, query = '') => {
       const { status, body } = await by('GET', `/api/audit-log${query}`);
       return [status, body.code];
     };
     const organizationId = workspace.id;
     const member = await signIn(app, { userId: newUserId(), organizationId, role: 'org:member' });
-    expect(await answers(api)).toEqual([403, 'SESSION_REQUIRED']);
-    expect(await answers(apiClient(app.url, agency.key))).toEqual([403, 'SESSION_REQUIRED']);
-    expect(await answers(apiClient(app.url, member))).toEqual([403, 'ADMIN_REQUIRED']);
-    expect(await answers(agent, `?workspaceId=${workspace.id}`)).toEqual([200, undefined]);
+    expect(await statusAndCode(api)).toEqual([403, 'SESSION_REQUIRED']);
+    expect(await statusAndCode(apiClient(app.url, agency.key))).toEqual([403, 'SESSION_REQUIRED']);
+    expect(await statusAndCode(apiClient(app.url, member))).toEqual([403, 'ADMIN_REQUIRED']);
+    expect(await statusAndCode(agent, `?workspaceId=${workspace.id}`)).toEqual([200, undefined]);
     const notFound = [404, 'WORKSPACE_NOT_FOUND'];
-    expect(await answers(agent, `?workspaceId=${foreign.workspace.id}`)).toEqual(notFound);
-    expect(await answers(apiClient(app.url, member), `?workspaceId=${foreign.workspace.id}`)).toEqual(
+    expect(await statusAndCode(agent, `?workspaceId=${foreign.workspace.id}`)).toEqual(notFound);
+    expect(await statusAndCode(apiClient(app.url, member), `?workspaceId=${foreign.workspace.id}`)).toEqual(
       notFound,
     );
     // A member of two agencies reads a workspace only as a member of its own agency.

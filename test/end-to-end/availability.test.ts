@@ -57,8 +57,8 @@ describe('an availability check', () => {
     expect(status).toBe(202);
     expect(body.total).toBe(3);
     const job = await eventually(async () => {
-      const answer = await call('GET', `/api/leads/check-availability/jobs/${body.jobId}`);
-      return answer.body.status === 'completed' && answer.body;
+      const response = await call('GET', `/api/leads/check-availability/jobs/${body.jobId}`);
+      return response.body.status === 'completed' && response.body;
     });
     expect(job).toEqual({
       success: true,

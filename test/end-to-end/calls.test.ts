@@ -42,12 +42,12 @@ const step = (
 /** Has the simulated carrier place a call. */
 const place = async (to: string, fields: object = {}): Promise<void> => {
   const placed = { lineId, from: line, to, seconds: 90, answered: true, recording: true, ...fields };
-  const answer = await fetch(`${app.url}/simulated/carrier/call`, {
+  const response = await fetch(`${app.url}/simulated/carrier/call`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(placed),
   });
-  expect(answer.ok).toBe(true);
+  expect(response.ok).toBe(true);
 };
 
 const read = async (number: string, query = '') => {

@@ -5,7 +5,7 @@ import { systemDb } from '#db/transactions.ts';
 import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
 import { connected } from '#test/setup/database.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiAnswer, apiClient } from '#test/support/client.ts';
+import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
 let app: TestApp;
@@ -29,7 +29,7 @@ async function makeCode(): Promise<string> {
   return code;
 }
 
-const exchange = (code: string, url = app.url): Promise<ApiAnswer> =>
+const exchange = (code: string, url = app.url): Promise<ApiResponse> =>
   apiClient(url, '')('POST', '/api/console/session', { code });
 
 const UNAUTHORIZED = { status: 401, body: { code: 'UNAUTHORIZED' } };
@@ -54,8 +54,8 @@ test('a code is exchanged for a session of the workspace owner that lasts twelve
 
 test('a code is accepted once, even in simultaneous requests', async () => {
   const code = await makeCode();
-  const answers = await Promise.all(Array.from({ length: 8 }, () => exchange(code)));
-  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(401)]);
+  const responses = await Promise.all(Array.from({ length: 8 }, () => exchange(code)));
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, ...Array(7).fill(401)]);
   expect(await exchange(code)).toMatchObject(UNAUTHORIZED);
 });
 

@@ -17,12 +17,12 @@ const thread = (address: string, query = ''): string =>
   `/api/conversations/${encodeURIComponent(address)}${query}`;
 
 async function sent(api: ApiClient, body: object): Promise<string> {
-  const answer = await api('POST', '/api/messages', { message: 'Hello', ...body });
-  expect(answer.status).toBe(201);
+  const response = await api('POST', '/api/messages', { message: 'Hello', ...body });
+  expect(response.status).toBe(201);
   await eventually(
-    async () => (await api('GET', `/api/messages/${answer.body._id}`)).body.status === 'delivered',
+    async () => (await api('GET', `/api/messages/${response.body._id}`)).body.status === 'delivered',
   );
-  return answer.body._id;
+  return response.body._id;
 }
 
 describe('GET /api/replies', () => {

@@ -76,14 +76,14 @@ describe('deleting a large list', () => {
 
     const { lists } = (await api('GET', '/api/lists')).body;
     expect(lists.map(({ _id }: { _id: string }) => _id)).not.toContain(listId);
-    for (const answer of [
+    for (const response of [
       await api('PATCH', `/api/lists/${listId}`, { name: 'Back' }),
       await api('DELETE', `/api/lists/${listId}`),
       await api('POST', '/api/leads', { listId, leads: [{ phone: '+14155559999' }] }),
       await api('GET', `/api/leads/${LAST}`),
       await api('POST', '/api/messages', { leadId: LAST, message: 'Hello' }),
     ])
-      expect([400, 404]).toContain(answer.status);
+      expect([400, 404]).toContain(response.status);
     expect((await api('GET', '/api/leads')).body.leads.map(({ _id }: { _id: string }) => _id)).toEqual([
       FIRST,
     ]);

@@ -70,10 +70,10 @@ describe('POST /api/drip', () => {
     ];
     const ownCall = apiClient(app.url, own.key);
     const recipients = Array.from({ length: 30 }, () => phone());
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       recipients.map((to) => ownCall('POST', '/api/drip', { message: `For ${to}`, recipientPhone: to })),
     );
-    expect(answers.every(({ status }) => status === 202)).toBe(true);
+    expect(responses.every(({ status }) => status === 202)).toBe(true);
     await eventually(
       async () => (await ownCall('GET', '/api/messages?limit=200')).body.messages.length === 30,
     );
@@ -112,16 +112,16 @@ describe('POST /api/drip', () => {
     const to = phone();
     const correlationId = `same-${to}`;
     const input = { message: 'Same', recipientPhone: to, correlationId };
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       call('POST', '/api/drip', input),
       call('POST', '/api/drip', input),
       call('POST', '/api/drip', input),
     ]);
-    answers.push(
+    responses.push(
       await call('POST', '/api/drip', { ...input, recipientPhone: ` ${to.slice(2, 5)}-${to.slice(5)}` }),
     );
-    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 202]);
-    expect(new Set(answers.map(({ body }) => body.scheduledDate)).size).toBe(1);
+    expect(responses.map(({ status }) => status)).toEqual([202, 202, 202, 202]);
+    expect(new Set(responses.map(({ body }) => body.scheduledDate)).size).toBe(1);
     const other = await call('POST', '/api/drip', { ...input, message: 'Different' });
     expect(other.status).toBe(202);
     await eventually(async () => (await messagesOf(correlationId)).length === 2);
@@ -186,13 +186,13 @@ describe('POST /api/drip', () => {
   it('accepts drips while no worker runs, and sends each once afterwards', async () => {
     await app.stopWorker();
     const recipients = Array.from({ length: 20 }, () => phone());
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       recipients.map((to) => call('POST', '/api/drip', { message: `Wait ${to}`, recipientPhone: to })),
     );
-    expect(answers.every(({ status }) => status === 202)).toBe(true);
+    expect(responses.every(({ status }) => status === 202)).toBe(true);
     await app.startWorker();
     // Polls the database: the API allows 120 reads a minute, and a worker may take long to start.
-    const correlationIds = answers.map(({ body }) => String(body.correlationId));
+    const correlationIds = responses.map(({ body }) => String(body.correlationId));
     await eventually(async () => {
       const stored = await systemDb(app.pools).anyFirst(sql.type(z.object({ correlationId: z.string() }))`
         select correlation_id from messages

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiAnswer, apiClient } from '#test/support/client.ts';
+import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import {
   createAgency,
   createKey,
@@ -20,10 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => app.stop());
 
-const times = (count: number, ask: () => Promise<ApiAnswer>): Promise<ApiAnswer>[] =>
+const times = (count: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse>[] =>
   Array.from({ length: count }, ask);
-const statuses = async (answers: Promise<ApiAnswer>[]): Promise<number[]> => [
-  ...new Set((await Promise.all(answers)).map(({ status }) => status)),
+const statuses = async (responses: Promise<ApiResponse>[]): Promise<number[]> => [
+  ...new Set((await Promise.all(responses)).map(({ status }) => status)),
 ];
 
 describe('requests that wait for a lock', () => {
@@ -97,13 +97,13 @@ describe('requests that wait for a lock', () => {
   it('get a 503 with Retry-After if the lock is not released, and later requests succeed', async () => {
     const { id, lineId, api } = await createWorkspaceWithLine(app);
     const held = await lock(app, 'lines', lineId);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       times(3, () => api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 7 })),
     );
-    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
+    expect(responses.map(({ status, body }) => [status, body.code])).toEqual(
       Array.from({ length: 3 }, () => [503, 'UNAVAILABLE']),
     );
-    for (const { headers } of answers) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    for (const { headers } of responses) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
     await held.release();
     const another = apiClient(app.url, await createKey(app, 'workspace', id));
     expect((await another('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 7 })).status).toBe(200);

@@ -116,10 +116,10 @@ describe('saving leads', () => {
   it('stores a lead once when simultaneous requests save it', async () => {
     const listId = await newList();
     const lead = { phone: '+14155550199' };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 6 }, () => api('POST', '/api/leads', { listId, leads: [lead] })),
     );
-    expect(answers.map(({ body }) => body.savedCount).toSorted()).toEqual([0, 0, 0, 0, 0, 1]);
+    expect(responses.map(({ body }) => body.savedCount).toSorted()).toEqual([0, 0, 0, 0, 0, 1]);
     expect(await leadsOf(listId)).toHaveLength(1);
   });
 

@@ -217,8 +217,8 @@ describe('a connection is refused without any change', () => {
     ],
   ])('%s', async (_what, body, status, code, path) => {
     const before = await connectionOf(lineId);
-    const answer = await connect(lineId, body());
-    expect([answer.status, answer.body.code, answer.body.issues?.[0]?.path ?? null]).toEqual([
+    const response = await connect(lineId, body());
+    expect([response.status, response.body.code, response.body.issues?.[0]?.path ?? null]).toEqual([
       status,
       code,
       path,

@@ -104,11 +104,11 @@ const repeatCallbacks = command(
     for (const { id, status, metadata } of invoices) {
       if (status !== 'paid') continue;
       const fact = { workspaceId, lineId, invoiceId: id, round: Number(metadata['round']) };
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         sendInvoiceEvent(app, { ...fact, type: 'invoice.paid' }),
         sendInvoiceEvent(app, { ...fact, type: 'invoice.payment_failed' }),
       ]);
-      expect(answers.map((answer) => answer.status)).toEqual([200, 200]);
+      expect(responses.map((response) => response.status)).toEqual([200, 200]);
     }
   },
   exists,

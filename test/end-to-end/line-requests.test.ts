@@ -80,11 +80,11 @@ describe('an included line', () => {
 
   it('is granted once when two requests compete for the last one', async () => {
     const { api } = await createWorkspace(app, { plan: 'starter' });
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       api('POST', PATH, NAME),
       api('POST', PATH, { ...NAME, channelType: 'sms' }),
     ]);
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 403]);
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 403]);
   });
 
   it('is retried after transient errors of the carrier', async () => {

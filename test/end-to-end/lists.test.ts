@@ -14,12 +14,12 @@ const workspaceApi = async () => apiClient(app.url, (await createWorkspace(app))
 test('the first requests to /api/lists create Quick Sends once, even simultaneously', async () => {
   const { key, ownerId } = await createWorkspace(app);
   const api = apiClient(app.url, key);
-  const answers = await Promise.all(Array.from({ length: 8 }, () => api('GET', '/api/lists')));
-  const ids = answers.map(({ body }) =>
+  const responses = await Promise.all(Array.from({ length: 8 }, () => api('GET', '/api/lists')));
+  const ids = responses.map(({ body }) =>
     body.lists.map(({ _id, name }: { _id: string; name: string }) => `${_id} ${name}`),
   );
   expect(new Set(ids.flat()).size).toBe(1);
-  expect(answers[0]?.body.lists[0]).toMatchObject({
+  expect(responses[0]?.body.lists[0]).toMatchObject({
     name: 'Quick Sends',
     leadCount: 0,
     createdByUserId: ownerId,
@@ -71,8 +71,8 @@ test('Quick Sends cannot be renamed or deleted', async () => {
 
 test('a workspace may list 120 times a minute, then gets a 429 with Retry-After', async () => {
   const api = await workspaceApi();
-  const answers = await Promise.all(Array.from({ length: 121 }, () => api('GET', '/api/lists')));
-  const refused = answers.filter(({ status }) => status === 429);
+  const responses = await Promise.all(Array.from({ length: 121 }, () => api('GET', '/api/lists')));
+  const refused = responses.filter(({ status }) => status === 429);
   expect(refused).toHaveLength(1);
   expect(refused[0]?.body).toMatchObject({ error: 'Rate limit exceeded', code: 'RATE_LIMITED' });
   expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);

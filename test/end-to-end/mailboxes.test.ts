@@ -185,8 +185,8 @@ test.each<[string, (socket: Socket, tag: string) => void]>([
     },
   ],
   ['reports no next UID', (socket, tag) => socket.write(`* 1 EXISTS\r\n${tag} OK [READ-ONLY] done\r\n`)],
-])('connecting a mailbox whose server %s soon fails', async (_what, answer) => {
-  const server = await startHostileMailbox(answer);
+])('connecting a mailbox whose server %s soon fails', async (_what, response) => {
+  const server = await startHostileMailbox(response);
   const config = { url: app.smtpUrl, imapUrl: server.url };
   const { status, body } = await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'smtp', config });
   expect([status, body.code]).toEqual([502, 'CARRIER_NOT_USABLE']);

@@ -49,8 +49,8 @@ describe('a managed Temporal', () => {
   ])('cannot be used %s', async (_, change) => {
     const { temporal } = app.config;
     const client = createTemporalClient({ ...temporal, tls: temporal.tls && { ...temporal.tls, ...change } });
-    const answer = client.withDeadline(Date.now() + 2000, () => client.workflow.count());
-    await expect(answer).rejects.toThrow(/Failed|error/i);
+    const response = client.withDeadline(Date.now() + 2000, () => client.workflow.count());
+    await expect(response).rejects.toThrow(/Failed|error/i);
     await client.connection.close();
   });
 });

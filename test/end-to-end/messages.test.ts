@@ -205,10 +205,10 @@ describe('POST /api/messages', () => {
   it('limits a workspace to 60 requests a minute and reports the limit in headers', async () => {
     const busy = await createWorkspace(app);
     const busyCall = apiClient(app.url, busy.key);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 65 }, () => busyCall('POST', '/api/messages', {})),
     );
-    const limited = answers.filter(({ status }) => status === 429);
+    const limited = responses.filter(({ status }) => status === 429);
     expect(limited).toHaveLength(5);
     expect(limited[0]?.body).toMatchObject({ code: 'RATE_LIMITED', error: 'Rate limit exceeded' });
     expect(Number(limited[0]?.headers.get('retry-after'))).toBeGreaterThan(0);

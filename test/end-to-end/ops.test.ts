@@ -41,9 +41,9 @@ const BY = ['--by', 'Dana', '--reason', 'maintenance'];
 async function send(lineId: string, fields: object = {}): Promise<{ id: string; to: string }> {
   const to = phone();
   const body = { message: 'Hello', recipientPhone: to, fromLineId: lineId, ...fields };
-  const answer = await api('POST', '/api/messages', body);
-  expect(answer.status).toBe(201);
-  return { id: answer.body._id, to };
+  const response = await api('POST', '/api/messages', body);
+  expect(response.status).toBe(201);
+  return { id: response.body._id, to };
 }
 
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();

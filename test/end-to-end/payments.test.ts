@@ -84,8 +84,8 @@ describe('callbacks of the payment provider', () => {
     '{"object":"v2.core.event","id":"evt_1","type":"invoice.paid","data":{"object":{}}}',
     `{"id":"evt_1","type":"invoice.paid","data":{"object":${'['.repeat(10_000)}${']'.repeat(10_000)}}}`,
   ])('get a 400 if they are signed but invalid: %s', async (payload) => {
-    const answer = await postCallback(app, payload, signed(payload, app.config.simulator?.secret ?? ''));
-    expect([answer.status, await answer.json()]).toEqual([
+    const response = await postCallback(app, payload, signed(payload, app.config.simulator?.secret ?? ''));
+    expect([response.status, await response.json()]).toEqual([
       400,
       expect.objectContaining({ code: 'VALIDATION_ERROR', issues: [expect.anything()] }),
     ]);
@@ -96,8 +96,8 @@ describe('callbacks of the payment provider', () => {
     const secret = simulatedWebhookSecret(app.config.simulator?.secret ?? '');
     const timestamp = Math.floor(Date.now() / 1000);
     const signature = createHmac('sha256', secret).update(`${timestamp}.`).update(payload).digest('hex');
-    const answer = await postCallback(app, payload, `t=${timestamp},v1=${signature}`);
-    expect([answer.status, await answer.json()]).toEqual([
+    const response = await postCallback(app, payload, `t=${timestamp},v1=${signature}`);
+    expect([response.status, await response.json()]).toEqual([
       400,
       expect.objectContaining({ code: 'VALIDATION_ERROR' }),
     ]);
@@ -112,8 +112,8 @@ describe('callbacks of the payment provider', () => {
   ])('are accepted without effect if they concern no line: %j', async (metadata) => {
     const object = { object: 'invoice', id: 'in_1', status: 'paid', metadata };
     const payload = JSON.stringify({ id: 'evt_1', type: 'invoice.paid', data: { object } });
-    const answer = await postCallback(app, payload, signed(payload, app.config.simulator?.secret ?? ''));
-    expect(answer.status).toBe(200);
+    const response = await postCallback(app, payload, signed(payload, app.config.simulator?.secret ?? ''));
+    expect(response.status).toBe(200);
   });
 
   it.each([
@@ -129,8 +129,8 @@ describe('callbacks of the payment provider', () => {
     't=1,v1=ü',
     ','.repeat(10_000),
   ])('get a 400 for a malformed Stripe-Signature: %s', async (signature) => {
-    const answer = await postCallback(app, '{}', signature);
-    expect([answer.status, await answer.json()]).toEqual([
+    const response = await postCallback(app, '{}', signature);
+    expect([response.status, await response.json()]).toEqual([
       400,
       expect.objectContaining({
         code: 'VALIDATION_ERROR',
@@ -142,8 +142,8 @@ describe('callbacks of the payment provider', () => {
   it('take effect once, even if they are repeated simultaneously', async () => {
     const { lineId, invoiceId } = await requestAddOn();
     const fact = { id: 'evt_twice', type: 'invoice.paid', workspaceId, lineId, invoiceId } as const;
-    const answers = await Promise.all([1, 2, 3].map(() => sendInvoiceEvent(app, fact)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const responses = await Promise.all([1, 2, 3].map(() => sendInvoiceEvent(app, fact)));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     await eventually(async () => (await statusOf(lineId)) === 'active');
     expect((await sendInvoiceEvent(app, fact)).status).toBe(200);
     expect(
@@ -404,11 +404,11 @@ describe('subscriptions', () => {
       plan: null,
       subscription_status: 'none',
     });
-    const answer = await apiClient(app.url, invoiced.key)('POST', '/api/agency/billing/subscribe', {
+    const response = await apiClient(app.url, invoiced.key)('POST', '/api/agency/billing/subscribe', {
       workspaceId: client.id,
       plan: 'mini',
     });
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       status: 200,
       body: { subscriptionId: null, billingMode: 'invoice', plan: 'mini' },
     });
@@ -419,11 +419,11 @@ describe('subscriptions', () => {
 
   it('cannot be changed by another agency', async () => {
     const other = await createAgency(app);
-    const answer = await apiClient(app.url, other.key)('POST', '/api/agency/billing/subscribe', {
+    const response = await apiClient(app.url, other.key)('POST', '/api/agency/billing/subscribe', {
       workspaceId,
       plan: 'mini',
     });
-    expect(answer).toMatchObject({ status: 404, body: { code: 'WORKSPACE_NOT_FOUND' } });
+    expect(response).toMatchObject({ status: 404, body: { code: 'WORKSPACE_NOT_FOUND' } });
     expect(
       (await agencyApi('POST', '/api/agency/billing/subscribe', { workspaceId, plan: 'maxi' })).status,
     ).toBe(400);

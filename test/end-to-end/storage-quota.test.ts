@@ -8,7 +8,7 @@ import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
-import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
+import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { upload, wav } from '#test/support/files.ts';
 import { writeIn } from '#test/support/inbound.ts';
@@ -34,10 +34,10 @@ beforeEach(async () => {
   api = apiClient(app.url, workspace.key);
 });
 
-const store = (bytes: number, headers = {}): Promise<ApiAnswer> =>
+const store = (bytes: number, headers = {}): Promise<ApiResponse> =>
   upload(app, workspace.key, { name: 'film.mp4', content: 'x'.repeat(bytes), type: 'video/mp4' }, headers);
 
-const codeOf = ({ status, body }: ApiAnswer) => [status, body.code];
+const codeOf = ({ status, body }: ApiResponse) => [status, body.code];
 const REFUSED = [413, 'STORAGE_QUOTA_EXCEEDED'];
 
 const Use = z.object({ total: z.int(), today: z.int() });
@@ -143,7 +143,7 @@ test('files of contacts beyond the quota are skipped and recorded, and their mes
 
 test('the file of a running import and the recording of a call count against the quota', async () => {
   const list = (await api('POST', '/api/lists', { name: 'List' })).body.list._id as string;
-  const startImport = async (bytes: number): Promise<ApiAnswer> => {
+  const startImport = async (bytes: number): Promise<ApiResponse> => {
     const row = 'ada@example.com\n';
     const csv = `email\n${row.repeat(Math.ceil(bytes / row.length))}`.slice(0, bytes);
     const response = await fetch(`${app.url}/api/lists/${list}/import`, {

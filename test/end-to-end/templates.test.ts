@@ -5,7 +5,7 @@ import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import { type ApiAnswer, type ApiClient, apiClient } from '#test/support/client.ts';
+import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 
@@ -143,13 +143,13 @@ describe('a template', () => {
   it('cannot read a file with any tag in a preview', async () => {
     const leadId = await createLead(app, workspace.id, { phones: [phone()] });
     for (const tag of TAGS) {
-      const answers: ApiAnswer[] = [];
+      const responses: ApiResponse[] = [];
       for (const file of FILES) {
         const campaign = await storedCampaign([`{% ${tag} "${file}" %}`]);
-        answers.push(await api('POST', `/api/campaigns/${campaign}/preview`, { leadId }));
+        responses.push(await api('POST', `/api/campaigns/${campaign}/preview`, { leadId }));
       }
-      expect(answers, tag).toMatchObject(FILES.map(() => refuses('steps.0.message')));
-      expect(JSON.stringify(answers)).not.toMatch(/linepace|root:/);
+      expect(responses, tag).toMatchObject(FILES.map(() => refuses('steps.0.message')));
+      expect(JSON.stringify(responses)).not.toMatch(/linepace|root:/);
     }
   });
 
@@ -412,9 +412,9 @@ describe("an id in a body that is unknown or another workspace's", () => {
         7,
         true,
       ]) {
-        const { status, body: answer } = await api(method, target, body(unknown));
-        expect([400, 404], `${JSON.stringify(unknown)}: ${JSON.stringify(answer)}`).toContain(status);
-        if (status === 400) expect(JSON.stringify(answer), JSON.stringify(unknown)).toContain(field);
+        const { status, body: response } = await api(method, target, body(unknown));
+        expect([400, 404], `${JSON.stringify(unknown)}: ${JSON.stringify(response)}`).toContain(status);
+        if (status === 400) expect(JSON.stringify(response), JSON.stringify(unknown)).toContain(field);
       }
     },
   );

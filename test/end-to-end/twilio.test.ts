@@ -59,13 +59,13 @@ test("fallback SMS use the workspace's Twilio account, whose callbacks are accep
   if (!sms) throw new Error('no SMS');
   expect(await twilio.tell(sms, 'delivered')).toBe(200);
 
-  const answer = await twilio.receive(callbackUrl, {
+  const response = await twilio.receive(callbackUrl, {
     MessageSid: 'SM1',
     From: to,
     To: '+14155550100',
     Body: 'No, thanks',
   });
-  expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+  expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([
     200,
     'text/xml; charset=utf-8',
     '<Response/>',
@@ -101,11 +101,11 @@ test('a number that Twilio reports as opted out, in a response or a receipt, get
 test('callbacks of Twilio get a 404 for a line without a Twilio account', async () => {
   const workspace = await createWorkspace(app);
   const lineId = await createLine(app, workspace.id);
-  const answer = await twilio.receive(`${app.url}/callbacks/carriers/twilio/${lineId}`, {
+  const response = await twilio.receive(`${app.url}/callbacks/carriers/twilio/${lineId}`, {
     MessageSid: 'SM1',
     From: '+1',
   });
-  expect(answer.status).toBe(404);
+  expect(response.status).toBe(404);
 });
 
 async function withLine() {
@@ -224,8 +224,8 @@ describe('calls', () => {
   it('have their recording even if its callback and the first of the call arrive simultaneously', async () => {
     const tos = Array.from({ length: 30 }, () => phone());
     const calls = tos.map((to) => place(to));
-    const answers = calls.flatMap((call) => [call.tellRecording(), call.tell('completed')]);
-    expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
+    const responses = calls.flatMap((call) => [call.tellRecording(), call.tell('completed')]);
+    expect(new Set(await Promise.all(responses))).toEqual(new Set([200]));
     for (const to of tos) await recorded(to);
   });
 

@@ -40,11 +40,11 @@ const accepted = ({ to }: { to: string }): Promise<SentMessage> =>
 async function noteOf(upload: string): Promise<Buffer> {
   const links = createSignedLinks(app.config.publicUrl, createSigner(app.config.signingKeys));
   const attachmentId = voiceNoteId(links.openUnverified(upload)?.attachmentId ?? '');
-  const answer = await fetch(
+  const response = await fetch(
     links.sign({ workspaceId: workspace.id, attachmentId, name: 'note' }, new Date(Date.now() + 60_000)),
   );
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'audio/x-caf']);
-  return Buffer.from(await answer.arrayBuffer());
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'audio/x-caf']);
+  return Buffer.from(await response.arrayBuffer());
 }
 
 /** The format in the `desc` chunk of a Core Audio file. */

@@ -1,5 +1,5 @@
 /** A response of the API. */
-export interface ApiAnswer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   // Tests read any field; the conformance suite checks the shapes.
@@ -8,7 +8,7 @@ export interface ApiAnswer {
 }
 
 export interface ApiClient {
-  (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+  (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
 }
 
 /** Calls the API over HTTP with a bearer credential; '' for none. */

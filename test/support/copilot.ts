@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { aiDraftId } from '#workflows/messages/wake.ts';
 import { eventually, type TestApp } from './app.ts';
 import { phone } from './carrier.ts';
-import { type ApiAnswer, type ApiClient, apiClient } from './client.ts';
+import { type ApiClient, type ApiResponse, apiClient } from './client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from './factories.ts';
 import { callBack, replyEvent } from './inbound.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -66,7 +66,7 @@ export const decideDraft = (
   replyId: string,
   action: string,
   fields = {},
-): Promise<ApiAnswer> =>
+): Promise<ApiResponse> =>
   desk.call('POST', '/api/knowledge-base/auto-replies', { replyId, action, ...fields });
 
 export const eventsOf = (desk: Copilot, event: string) =>

@@ -1,5 +1,5 @@
 import type { TestApp } from './app.ts';
-import type { ApiAnswer } from './client.ts';
+import type { ApiResponse } from './client.ts';
 
 export interface UploadedFile {
   name: string;
@@ -14,7 +14,7 @@ export async function upload(
   credential: string,
   { name, content, type = '' }: UploadedFile,
   headers: Record<string, string> = {},
-): Promise<ApiAnswer> {
+): Promise<ApiResponse> {
   const form = new FormData();
   form.append('file', new Blob([new Uint8Array(Buffer.from(content))], { type }), name);
   const response = await fetch(`${app.url}/api/attachments/upload`, {

@@ -12,7 +12,7 @@ export interface HostileMailbox {
  * @param answer writes the response to a command; without the line of its tag the response never ends.
  */
 export async function startHostileMailbox(
-  answer: (socket: Socket, tag: string, command: string) => void,
+  response: (socket: Socket, tag: string, command: string) => void,
 ): Promise<HostileMailbox> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -23,7 +23,7 @@ export async function startHostileMailbox(
       for (const line of lines.split('\r\n').filter((text) => text !== '')) {
         const [tag = '', command = ''] = line.split(' ');
         if (/^(CAPABILITY|LOGIN|NAMESPACE|ID|NOOP)$/i.test(command)) socket.write(`${tag} OK done\r\n`);
-        else answer(socket, tag, command.toUpperCase());
+        else response(socket, tag, command.toUpperCase());
       }
     });
   });

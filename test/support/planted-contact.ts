@@ -61,9 +61,9 @@ export async function plantContact(app: TestApp, receiver: Endpoint, person: Per
   const lineId = await createLine(app, workspace.id, 'imessage', { phone: lineNumber });
   const api = apiClient(app.url, workspace.key);
   const post = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const { status, body: answer } = await api('POST', path, body, headers);
-    if (status >= 300) throw new Error(`POST ${path} answered ${status}: ${JSON.stringify(answer)}`);
-    return answer;
+    const { status, body: response } = await api('POST', path, body, headers);
+    if (status >= 300) throw new Error(`POST ${path} answered ${status}: ${JSON.stringify(response)}`);
+    return response;
   };
   await post('/api/webhooks', { name: 'all', url: receiver.url, events: EVENTS });
   await api('PATCH', '/api/email-preferences', { reply: { enabled: true, mode: 'all' } });
