@@ -35,7 +35,7 @@ describe('a model', () => {
     ['429', 'rate limit is reached'],
     ['quota', 'insufficient_quota'],
     ['500', 'responded 500'],
-    ['garbage', 'not the JSON that was asked for'],
+    ['garbage', 'does not match the requested JSON schema'],
     ['refusal', 'refused to answer'],
   ])('that fails with %s leaves no draft, and operators see the reason', async (fault, reason) => {
     const desk = await createCopilot(app, receiver, { instructions: `simulate:${fault}` });

@@ -82,7 +82,7 @@ describe('a campaign with AI personalization', () => {
     ['timeout', 'did not respond within 2 s'],
     ['429', 'rate limit is reached'],
     ['500', 'responded 500'],
-    ['garbage', 'not the JSON that was asked for'],
+    ['garbage', 'does not match the requested JSON schema'],
     ['refusal', 'refused to answer'],
     ['link', 'has a link that the message does not have'],
   ])('sends the template if the model fails with %s, and operators see the reason', async (fault, reason) => {
