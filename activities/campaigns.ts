@@ -7,6 +7,7 @@ import {
   completeCampaign,
 } from '#db/commands/campaigns/campaign-status.ts';
 import { campaignProgress, type CampaignRow, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
+import { shareList } from '#db/queries/lists.ts';
 import { notify, notifyProgress } from '#db/commands/outbox/notifications.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
@@ -132,6 +133,8 @@ async function advance(db: TenantDb, campaignId: string, enters: boolean, now: D
 }
 
 async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promise<void> {
+  // An erasure of one of these leads waits for their messages, and cancels them.
+  if (campaign.listId !== null) await shareList(db, campaign.listId);
   const leads = await nextLeads(db, campaign, BATCH);
   await enterLeads(db, campaign, leads, now);
   await setEntryProgress(db, campaign.id, leads.at(-1)?.id ?? campaign.enteredTo, leads.length < BATCH);

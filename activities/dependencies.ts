@@ -1,6 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Pools } from '#db/pools.ts';
+import type { Retention } from '#domain/retention.ts';
 import type { StorageQuota } from '#domain/storage-quota.ts';
 import type { PaymentProvider } from '#domain/payments.ts';
 import type { MakeVoiceNote } from '#providers/audio/voice-note.ts';
@@ -29,6 +30,7 @@ export interface Dependencies {
   storage: Storage;
   links: SignedLinks;
   storageQuota: StorageQuota;
+  retention: Retention;
   makeVoiceNote: MakeVoiceNote;
   /** null: no mail server is configured, and emails wait. */
   mailer: Mailer | null;

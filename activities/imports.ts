@@ -9,6 +9,7 @@ import {
   lockImport,
   type RejectedRow,
 } from '#db/queries/lead-imports.ts';
+import { erasingAmong } from '#db/queries/erasures.ts';
 import { insertLeads } from '#db/queries/leads.ts';
 import { lockList } from '#db/queries/lists.ts';
 import { decide } from '#db/decisions.ts';
@@ -182,11 +183,14 @@ async function saveBatch(
     if (lead && reason === '') leads.push(lead);
     else rejected.push({ rowNumber, reason, fields: cells });
   }
+  const addressesOf = ({ emails, phones }: NormalizedLead): string[] => [...emails, ...phones];
+  const erasing = await erasingAmong(db, leads.flatMap(addressesOf), row.id);
+  const kept = leads.filter((lead) => !addressesOf(lead).some((address) => erasing.has(address)));
   const ownerOf = await contactOwners(
     db,
-    leads.map(({ contactOwnerEmail }) => contactOwnerEmail),
+    kept.map(({ contactOwnerEmail }) => contactOwnerEmail),
   );
-  const owned = leads.map((lead) => ({ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }));
+  const owned = kept.map((lead) => ({ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }));
   const results = await insertLeads(db, row.listId, owned, { source: 'import', now: new Date() });
   const saved = results.filter(({ isNew }) => isNew).length;
   await recordBatch(db, row.id, {
@@ -194,5 +198,6 @@ async function saveBatch(
     saved,
     duplicates: results.length - saved,
     rejected,
+    erased: leads.length - kept.length,
   });
 }

@@ -2,6 +2,7 @@ import { createDraftActivities } from './ai-drafts.ts';
 import { createAvailabilityActivities } from './availability.ts';
 import { createBillingActivities } from './billing.ts';
 import { createCampaignActivities } from './campaigns.ts';
+import { createContactErasureActivities } from './contact-erasure.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createDrainActivities } from './drip.ts';
 import { createLineHandoverActivities } from './line-handover.ts';
@@ -40,6 +41,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createPersonalizationActivities(dependencies),
     ...createImportActivities(dependencies),
     ...createListDeletionActivities(dependencies),
+    ...createContactErasureActivities(dependencies),
     ...createDraftActivities(dependencies),
     ...createRetentionActivities(dependencies),
     ...createSweepActivities(dependencies),

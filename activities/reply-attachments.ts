@@ -67,13 +67,15 @@ export function createReplyAttachmentActivities({
       const contentType = file.contentType ?? media.contentType;
       const key = storageKey(workspaceId, file.id);
       const size = await storage.put(key, media.body, MAX_FILE_BYTES, contentType);
-      await tenant(async (db) => {
-        await markStored(db, file.id, { size, contentType });
+      const isWanted = await tenant(async (db) => {
+        const isStored = await markStored(db, file.id, { size, contentType });
         await refuseBeyondQuota(db, 0);
+        return isStored;
       }).catch(async (error: unknown) => {
         if (error instanceof NoRoom) await storage.delete(key);
         throw error;
       });
+      if (!isWanted) await storage.delete(key);
     } catch (error) {
       const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** file.tries);
       const forGood = error instanceof FileTooLarge || error instanceof NoRoom;

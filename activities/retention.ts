@@ -19,9 +19,10 @@ export function createRetentionActivities(dependencies: Dependencies) {
         const end = Date.now() + BUDGET_MS;
         const mayContinue = () => !canceled.aborted && Date.now() < end;
         // A partition may be locked by a long read, such as a backup. The next run tries again.
-        const [partitions] = await Promise.allSettled([keepPartitions(db)]);
+        const [partitions] = await Promise.allSettled([keepPartitions(db, dependencies.retention)]);
         const trimmed =
-          (await trimAged(db, mayContinue)) + (await deleteEndedUploads(dependencies, mayContinue));
+          (await trimAged(db, dependencies.retention, mayContinue)) +
+          (await deleteEndedUploads(dependencies, mayContinue));
         if (partitions.status === 'rejected') throw partitions.reason;
         return trimmed;
       });

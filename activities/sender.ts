@@ -13,13 +13,14 @@ import {
   lockCarrierMessage,
   takeDeferredEvents,
 } from '#db/commands/inbound/carrier-events.ts';
+import { isOfErased } from '#db/queries/erasures.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLine, lockLine } from '#db/queries/lines.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { forceFallback, type Settled, settleFallback, settlePrimary } from '#db/commands/sending/outcomes.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { isOptedOut } from '#db/commands/sending/opt-outs.ts';
+import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { setFallbackSms } from '#db/queries/sends.ts';
 import { isPastDue } from '#db/queries/workspaces.ts';
 import { newId } from '#domain/ids.ts';
@@ -217,7 +218,7 @@ export function createSender({ pools, carriers, secrets, signer, logger, links, 
       const message = await findMessage(db, messageId);
       const account = await findFallbackAccount(db);
       if (message?.fallbackSms !== 'due' || message.recipientPhone === null || !account) return null;
-      if (await isOptedOut(db, message.recipientPhone)) {
+      if ((await isOptedOut(db, message.recipientPhone)) || (await isOfErased(db, message))) {
         await setFallbackSms(db, messageId, 'failed');
         return null;
       }

@@ -140,6 +140,7 @@ function outcomeOf(
     case 'conflict':
       return new ApiError('IDEMPOTENCY_KEY_REUSED');
     case 'stored':
+      if (decision.response === null) return new ApiError('CONTACT_ERASED');
       return { acknowledgement: DripAcknowledgement.parse(decision.response), replayed: true };
     case 'accepted':
     case 'repeated': {

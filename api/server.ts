@@ -5,6 +5,7 @@ import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
 import { createPayments } from '#providers/payments/provider.ts';
+import { createKeySeal } from '#providers/key-seal.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
@@ -33,7 +34,11 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const logger = createLogger('api', config.logLevel);
   const temporal = createTemporalClient(config.temporal);
   const waker = createWaker(temporal, logger);
-  const pools = await createApiPools(config.database, config.databasePoolSize, waker);
+  const secrets = createSecretBox(config.encryptionKeys);
+  const pools = await createApiPools(config.database, config.databasePoolSize, {
+    waker,
+    keySeal: createKeySeal(secrets),
+  });
   const metrics = createMetrics({ pools, logger });
   const egress = createEgress({ allowPrivate: config.webhooks.allowPrivate, httpsOnly: config.production });
   const signer = createSigner(config.signingKeys);
@@ -51,7 +56,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     temporal: temporal.connection,
     sessions: createSessionVerifier(sessionOptions(config)),
     callers: createCallerCache(config.database.systemUrl),
-    secrets: createSecretBox(config.encryptionKeys),
+    secrets,
     signer,
     storage: await createStorage(config.storage),
     links,

@@ -4,6 +4,7 @@ import { abandonChunk } from '#db/commands/lines/line-rehoming.ts';
 import { recordCarrierEvent } from '#db/commands/inbound/carrier-events.ts';
 import { createPools } from '#db/pools.ts';
 import { keepPartitions, trimAged } from '#db/queries/retention.ts';
+import { DEFAULT_RETENTION } from '#domain/retention.ts';
 import {
   beginClaims,
   claimDeliveries,
@@ -91,7 +92,11 @@ async function deleteAged(): Promise<void> {
           20, 1, now(), now() from generate_series(1, ${ROWS}) n`),
     ),
   );
-  report('deliveries dropped with their days', ROWS, await seconds(() => keepPartitions(systemDb(pools))));
+  report(
+    'deliveries dropped with their days',
+    ROWS,
+    await seconds(() => keepPartitions(systemDb(pools), DEFAULT_RETENTION)),
+  );
 
   report('attempts written', ROWS, await seconds(writeAttempts));
   await trim('attempts deleted by the row');
@@ -111,7 +116,7 @@ async function trim(what: string): Promise<void> {
   await owner.query('vacuum analyze attempts');
   let trimmed = 0;
   const took = await seconds(async () => {
-    trimmed = await trimAged(systemDb(pools), () => true);
+    trimmed = await trimAged(systemDb(pools), DEFAULT_RETENTION, () => true);
   });
   if (trimmed !== ROWS) throw new Error(`${trimmed} rows were deleted`);
   report(what, ROWS, took);

@@ -1,5 +1,6 @@
 import { createPool, type DatabasePool, parseDsn, sql, stringifyDsn } from 'slonik';
 import { createFairQueue, type FairQueue } from '#domain/fair-queue.ts';
+import { type AddressHashes, createAddressHashes, type KeySeal } from './address-hashes.ts';
 import { prepareStatements } from './prepared-statements.ts';
 import { restrictedLogin, UnrestrictedLoginError } from './restricted-login.ts';
 import { NoRows, parseRows, typeParsers } from './rows.ts';
@@ -21,6 +22,7 @@ export interface Pools {
   readonly apart: DatabasePool;
   /** Signals the workflows that a committed transaction woke; null: they wait for the sweep. */
   readonly waker: WakeSignals | null;
+  readonly addressHashes: AddressHashes;
   close(): Promise<void>;
 }
 
@@ -49,6 +51,8 @@ export interface PoolOptions {
   size?: number;
   statementTimeoutMs?: number;
   waker?: WakeSignals;
+  /** Default: the process has no encryption keys. */
+  keySeal?: KeySeal;
 }
 
 /** @throws UnrestrictedLoginError if a login has too many privileges. An unreachable database is not an error yet. */
@@ -63,6 +67,7 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
     system,
     apart,
     waker: options.waker ?? null,
+    addressHashes: createAddressHashes(apart, options.keySeal ?? null),
     close: async () => {
       await Promise.all([tenant, system, apart].map((pool) => pool.end()));
     },
@@ -80,7 +85,7 @@ const MAX_WAITING = 500;
 export async function createApiPools(
   urls: DatabaseUrls,
   size: number,
-  waker: WakeSignals,
+  { waker, keySeal }: Required<Pick<PoolOptions, 'waker' | 'keySeal'>>,
 ): Promise<ApiPools> {
   const half = Math.max(2, Math.ceil(size / 2));
   const openTenant = (size: number): Promise<DatabasePool> =>
@@ -107,6 +112,7 @@ export async function createApiPools(
     systemQueue: share(half),
     apart,
     waker,
+    addressHashes: createAddressHashes(apart, keySeal),
     auth: {
       pool: auth,
       // A client that tries many keys must not lock out the others behind the same address.

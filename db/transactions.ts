@@ -5,6 +5,7 @@ import {
   type DatabaseTransactionConnection,
   sql,
 } from 'slonik';
+import type { AddressHashes } from './address-hashes.ts';
 import type { ApiPools, Pools, TenantPool } from './pools.ts';
 import { NoRows } from './rows.ts';
 import { Wakes, type WakeSignals } from './transaction-wakes.ts';
@@ -25,6 +26,7 @@ export interface TenantDb extends DatabaseTransactionConnection {
    * nobody may keep locked. They see every workspace.
    */
   readonly apart: CommonQueryMethods;
+  readonly addressHashes: AddressHashes;
 }
 
 /** For queries across workspaces: authentication, sweeps, agencies. The type marks them for review. */
@@ -36,6 +38,7 @@ export interface SystemDb extends CommonQueryMethods {
 export interface SystemTransaction extends SystemDb {
   readonly wakes: Wakes;
   readonly apart: CommonQueryMethods;
+  readonly addressHashes: AddressHashes;
 }
 
 /** Runs work in a transaction of one workspace. @throws Busy in an API process if no connection becomes free in time. */
@@ -57,7 +60,7 @@ export async function withTenantReads<T>(
 }
 
 async function tenantTransaction<T>(
-  { waker, apart }: Pools,
+  { waker, apart, addressHashes }: Pools,
   { pool, queue }: TenantPool,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
@@ -67,14 +70,14 @@ async function tenantTransaction<T>(
       await transaction.query(
         sql.type(NoRows)`select set_config('app.workspace_id', ${workspaceId}, true), ${LIMITED_LOCKS}`,
       );
-      return work(tenantDb(transaction, { workspaceId, wakes, apart }));
+      return work(tenantDb(transaction, { workspaceId, wakes, apart, addressHashes }));
     });
   return queue ? queue.run(workspaceId, run) : run();
 }
 
 const tenantDb = (
   transaction: DatabaseTransactionConnection,
-  own: Pick<TenantDb, 'workspaceId' | 'wakes' | 'apart'>,
+  own: Pick<TenantDb, 'workspaceId' | 'wakes' | 'apart' | 'addressHashes'>,
 ): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
@@ -126,8 +129,10 @@ async function transaction<T>(
 /** Runs work in a savepoint: an error rolls back its changes and its wakes, and nothing else. */
 export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   const wakes = new Wakes();
-  const { workspaceId, apart } = db;
-  const result = await db.transaction((inner) => work(tenantDb(inner, { workspaceId, wakes, apart })));
+  const { workspaceId, apart, addressHashes } = db;
+  const result = await db.transaction((inner) =>
+    work(tenantDb(inner, { workspaceId, wakes, apart, addressHashes })),
+  );
   db.wakes.add(wakes);
   return result;
 }
@@ -153,7 +158,13 @@ export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>
 export async function withSystem<T>(pools: Pools, work: (db: SystemTransaction) => Promise<T>): Promise<T> {
   return transact(pools.system, pools.waker, async (transaction, wakes) => {
     await transaction.query(sql.type(NoRows)`select ${LIMITED_LOCKS}`);
-    return work(Object.assign(transaction, { wakes, apart: pools.apart }) as unknown as SystemTransaction);
+    return work(
+      Object.assign(transaction, {
+        wakes,
+        apart: pools.apart,
+        addressHashes: pools.addressHashes,
+      }) as unknown as SystemTransaction,
+    );
   });
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DEFAULT_RETENTION, readRetention } from './retention.ts';
 import { storageQuota } from './storage-quota.ts';
 
 /** A variable that may be absent, as null. */
@@ -51,6 +52,13 @@ const Slots = z.string().transform((text, context) => {
   return slots;
 });
 
+/** `attempts=90,mails=7` */
+const RetentionDays = z.string().transform((text, context) => {
+  const { retention, problems } = readRetention(text);
+  for (const message of problems) context.addIssue({ code: 'custom', message });
+  return retention;
+});
+
 /** The connection to Temporal. */
 const TemporalServer = {
   TEMPORAL_ADDRESS: z.string().default('localhost:7233'),
@@ -98,6 +106,7 @@ const Environment = z.object({
   MAIL_FROM: z.string().default('Linepace <no-reply@linepace.example>'),
   INBOX_POLL_SECONDS: z.coerce.number().min(1).max(3600).default(60),
   DATA_DIR: z.string().default('.data'),
+  RETENTION_DAYS: RetentionDays.default(DEFAULT_RETENTION),
   STORAGE_QUOTA_GB: z.coerce.number().positive().default(20),
   S3_BUCKET: optional(z.string()),
   S3_REGION: z.string().default('us-east-1'),
@@ -155,6 +164,7 @@ const configOf = (env: Variables) => ({
   mail: { smtpUrl: env.SMTP_URL, from: env.MAIL_FROM },
   llm: { timeoutMs: env.LLM_TIMEOUT_SECONDS * 1000, endpoint: llmEndpoint(env) },
   ffmpeg: { path: env.FFMPEG_PATH, searchPath: env.PATH },
+  retention: env.RETENTION_DAYS,
   storageQuota: storageQuota(env.STORAGE_QUOTA_GB),
   storage: { folder: `${env.DATA_DIR}/attachments`, s3: bucket(env) },
 });

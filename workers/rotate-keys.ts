@@ -53,6 +53,7 @@ export const SEALED: readonly Target[] = [
     kind: 'text',
     secret: 'idempotency',
   },
+  { table: 'hash_keys', column: 'key_sealed', key: ['id'], kind: 'text', secret: 'hash', recordId: 'key' },
 ];
 
 const BATCH = 200;

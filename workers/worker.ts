@@ -21,6 +21,7 @@ import { createLogger } from '#providers/log.ts';
 import { createMailer } from '#providers/mail/mailer.ts';
 import { createModel } from '#providers/models/registry.ts';
 import { createPayments } from '#providers/payments/provider.ts';
+import { createKeySeal } from '#providers/key-seal.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
@@ -80,13 +81,17 @@ export async function startWorker(
   const logger = createLogger('worker', config.logLevel);
   const temporal = createTemporalClient(config.temporal);
   const waker = createWaker(temporal, logger);
-  const pools = await createPools(config.database, { size: config.databasePoolSize * 2, waker });
+  const secrets = createSecretBox(config.encryptionKeys);
+  const pools = await createPools(config.database, {
+    size: config.databasePoolSize * 2,
+    waker,
+    keySeal: createKeySeal(secrets),
+  });
   const egress = createEgress({
     allowPrivate: config.webhooks.allowPrivate,
     httpsOnly: config.production,
     connectionsPerOrigin: WEBHOOK_SOCKETS_PER_HOST,
   });
-  const secrets = createSecretBox(config.encryptionKeys);
   const metrics = createWorkerMetrics(pools, logger);
   const { onDelivery, onSweep, onCarrierCall } = metrics;
   const deliverer = createWebhookDeliverer({ pools, egress, secrets, logger, onDelivery });
@@ -124,6 +129,7 @@ export async function startWorker(
     signer,
     storage,
     storageQuota: config.storageQuota,
+    retention: config.retention,
     links,
     makeVoiceNote: createVoiceNoteMaker(ffmpeg, untrusted),
     publicUrl: config.publicUrl,

@@ -2,6 +2,7 @@ export { agencyMailSender } from './agency-mail-sender.ts';
 export { aiDraft } from './ai-draft.ts';
 export { availabilityJob } from './availability-job.ts';
 export { campaign } from './campaign.ts';
+export { contactErasure } from './contact-erasure.ts';
 export { dripDrainer } from './drip-drainer.ts';
 export { housekeeping } from './housekeeping.ts';
 export { leadImport } from './lead-import.ts';

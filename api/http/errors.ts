@@ -44,6 +44,7 @@ export const ERRORS = {
   DRAFT_ALREADY_RESOLVED: [409, 'The draft was already resolved'],
   WEBHOOK_INACTIVE: [409, 'The webhook is inactive: set isActive to true first'],
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body'],
+  CONTACT_ERASED: [410, 'The contact that this request was about has been erased'],
   BODY_TOO_LARGE: [413, 'The body is larger than 1 MB'],
   STORAGE_QUOTA_EXCEEDED: [413, 'The workspace has no room for this file'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be application/json'],

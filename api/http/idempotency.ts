@@ -40,6 +40,7 @@ export async function withIdempotencyKey(
   const earlier = (await claimIdempotencyKeys(db, route, [{ key, requestHash: hash }])).get(key);
   if (earlier) {
     if (earlier.requestHash !== hash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
+    if (earlier.response === null) throw new ApiError('CONTACT_ERASED');
     const body: unknown = JSON.parse(secrets.open(z.string().parse(earlier.response), context));
     return { status: earlier.status, body, headers: { 'Idempotent-Replayed': 'true' } };
   }

@@ -204,7 +204,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   if (route.body) for (const code of BODY_ERRORS) codes.add(code);
   if (route.consumes)
     for (const code of ['BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const) codes.add(code);
-  if (route.idempotent) codes.add('IDEMPOTENCY_KEY_REUSED');
+  if (route.idempotent) codes.add('IDEMPOTENCY_KEY_REUSED').add('CONTACT_ERASED');
   if (route.caller === 'workspace' && route.method !== 'GET' && !route.openWhenReadOnly)
     codes.add('READ_ONLY');
   return [...codes];

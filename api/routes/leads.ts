@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eraseContact } from '#db/commands/contacts/contact-erasure.ts';
 import { deleteLead } from '#db/commands/contacts/delete-lead.ts';
 import { findLead, insertLeads, listLeads, presentLead, updateLead } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
@@ -20,6 +21,8 @@ import { listNotFound } from './lists.ts';
 import { SINGLE_LINE } from '#domain/text.ts';
 
 const LeadParams = z.object({ id: Id });
+
+const Success = z.object({ success: z.literal(true) });
 
 const OneLead = z.object({ success: z.literal(true), lead: Lead });
 
@@ -177,13 +180,22 @@ export const leadRoutes = [
     method: 'DELETE',
     path: '/api/leads/{id}',
     tag: 'Contacts',
-    summary: 'Delete a lead and cancel its unsent messages',
+    summary: 'Delete a lead and cancel its unsent messages, or erase the contact',
+    description:
+      'With `erase=true` all that is stored about the contact is erased: this lead, every lead that shares an address with it, and what was sent to and received from these addresses. Messages keep their counts, statuses and times. Nothing is sent any more once this is answered; the rest is gone within a minute for an ordinary contact. An opt-out remains in force.',
     params: LeadParams,
-    responses: { 200: z.object({ success: z.literal(true) }) },
+    query: z.object({ erase: z.enum(['true', 'false']).optional() }),
+    responses: { 200: Success, 202: Success },
     errors: ['NOT_FOUND'],
-    async handler({ db, params, now }) {
+    audit: { action: 'contact.erased', target: 'lead', targets: 'handler' },
+    async handler({ db, params, query, now, audit }) {
       const lead = await findLead(db, params.id);
       if (!lead) throw leadNotFound();
+      if (query.erase === 'true') {
+        await eraseContact(db, lead.id);
+        await audit(db, [{ id: lead.id, changes: {} }]);
+        return { status: 202, body: { success: true } };
+      }
       await deleteLead(db, lead, now);
       return { status: 200, body: { success: true } };
     },

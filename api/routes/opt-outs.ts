@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isOptedOut, listOptOuts, optIn, optOut, presentOptOut } from '#db/commands/sending/opt-outs.ts';
+import { listOptOuts, optIn, optOut, presentOptOut } from '#db/commands/sending/opt-outs.ts';
+import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';

@@ -1,6 +1,8 @@
 import type { Context } from 'koa';
 import { findMessage } from '#db/queries/messages.ts';
-import { isOptedOut, optOut } from '#db/commands/sending/opt-outs.ts';
+import { optOut } from '#db/commands/sending/opt-outs.ts';
+import { shownAddress } from '#db/queries/erasures.ts';
+import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { withTenant } from '#db/transactions.ts';
 import { html } from '#providers/mail/html.ts';
 import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
@@ -56,6 +58,8 @@ async function recipientOf(context: Context, { config, signer, pools }: Services
   const { token = '' } = context['params'] as Record<string, string>;
   const target = createUnsubscribeLinks(config.publicUrl, signer).read(token);
   if (!target) return null;
-  const message = await withTenant(pools, target.workspaceId, (db) => findMessage(db, target.messageId));
-  return message && { workspaceId: target.workspaceId, address: message.address };
+  return withTenant(pools, target.workspaceId, async (db) => {
+    const message = await findMessage(db, target.messageId);
+    return message && { workspaceId: target.workspaceId, address: await shownAddress(db, message) };
+  });
 }

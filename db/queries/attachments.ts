@@ -133,14 +133,16 @@ export async function nextAttachmentAt(db: TenantDb): Promise<Date | null> {
     select min(try_at) "at" from attachments where workspace_id = ${db.workspaceId} and status = 'waiting'`);
 }
 
+/** @returns false when nobody waits for the file any more: its contact was erased. */
 export async function markStored(
   db: TenantDb,
   id: string,
   { size, contentType }: { size: number; contentType: string | null },
-): Promise<void> {
-  await db.query(sql.type(NoRows)`
+): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
     update attachments set status = 'stored', size = ${size}, content_type = ${contentType}
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'waiting'`);
+  return rowCount > 0;
 }
 
 /** @param failure the reason, stored if there is no retry. @param tryAt when to retry; null: never. */

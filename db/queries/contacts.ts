@@ -9,7 +9,7 @@ const ContactRow = z.object({ addresses: z.array(z.string()), leadIds: z.array(z
 export async function findContact(db: TenantDb, leadId: string): Promise<Contact> {
   const known = await db.one(sql.type(ContactRow)`
     with recursive contact (lead_id, address) as (
-      select l.id::text, t.address from leads l cross join lateral unnest(l.emails || l.phones) as t (address)
+      select l.id::text, t.address from leads l left join lateral unnest(l.emails || l.phones) as t (address) on true
       where l.workspace_id = ${db.workspaceId} and l.id = ${leadId}
       union
       select l.id::text, t.address from contact c
@@ -17,7 +17,9 @@ export async function findContact(db: TenantDb, leadId: string): Promise<Contact
       join leads l on l.workspace_id = a.workspace_id and l.id = a.lead_id
       cross join lateral unnest(l.emails || l.phones) as t (address)
     )
-    select array_agg(distinct address) addresses, array_agg(distinct lead_id) lead_ids from contact`);
+    select coalesce(array_agg(distinct address) filter (where address is not null), '{}') addresses,
+      array_agg(distinct lead_id) lead_ids
+    from contact`);
   const former = await formerAddresses(db, known);
   return { ...known, addresses: [...known.addresses, ...former] };
 }

@@ -9,6 +9,7 @@ import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
 import { inboundFiles } from './attachments.ts';
 import { findLeads, findLeadsByAddress } from './leads.ts';
+import { optedOutAmong } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { contactName, shownText } from './replies.ts';
 
@@ -18,7 +19,6 @@ const ConversationRow = z.object({
   tags: z.array(z.string()),
   lastInboundAt: z.date().nullable(),
   lastOutboundAt: z.date().nullable(),
-  optedOut: z.boolean(),
   lastDirection: z.enum(['in', 'out']).nullable(),
   lastAt: z.date().nullable(),
   lastBody: z.string().nullable(),
@@ -32,12 +32,11 @@ export type ConversationRow = z.infer<typeof ConversationRow>;
 
 /** With the last message. Scheduled messages do not count. */
 const CONVERSATIONS = sql.fragment`
-  select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at, o.address is not null opted_out,
+  select c.address, c.line_id, c.tags, c.last_inbound_at, c.last_outbound_at,
     last.at last_at, last.direction last_direction, last.body last_body,
     last.sent_text last_sent_text, sent.lead_id,
     sent.recipient_name, greatest(c.last_inbound_at, c.last_outbound_at) active_at
   from conversations c
-  left join opt_outs o on o.workspace_id = c.workspace_id and o.address = c.address
   left join lateral (
     select lead_id, recipient_name, body, sent_text, coalesce(sent_at, updated_at) "at" from messages m
     where m.workspace_id = c.workspace_id and m.address = c.address
@@ -54,6 +53,8 @@ const CONVERSATIONS = sql.fragment`
   ) last on true`;
 
 const STARTED = sql.fragment`(c.last_inbound_at is not null or c.last_outbound_at is not null)`;
+/** What is left of an erased contact is counted, and of no use to anybody who answers. */
+const NOT_ERASED = sql.fragment`not starts_with(c.address, 'erased:')`;
 
 /** Most recent activity first, starting after the position `after`. */
 export async function listConversations(
@@ -62,7 +63,7 @@ export async function listConversations(
 ): Promise<ConversationRow[]> {
   const rows = await db.any(sql.type(ConversationRow)`${CONVERSATIONS}
     where ${sql.and([
-      sql.fragment`c.workspace_id = ${db.workspaceId} and ${STARTED}`,
+      sql.fragment`c.workspace_id = ${db.workspaceId} and ${STARTED} and ${NOT_ERASED}`,
       after &&
         sql.fragment`(greatest(c.last_inbound_at, c.last_outbound_at), c.address) < (${sql.timestamp(after.at)}, ${after.key})`,
     ])}
@@ -106,6 +107,10 @@ export async function presentConversations(
     db,
     rows.flatMap((row) => idOf(row) ?? []),
   );
+  const optedOut = await optedOutAmong(
+    db,
+    rows.map(({ address }) => address),
+  );
   return rows.map((row) => {
     const lead = leads.get(idOf(row) ?? '') ?? null;
     const isEmail = row.address.includes('@');
@@ -118,7 +123,7 @@ export async function presentConversations(
       name: contactName(lead, row.recipientName, row.address),
       lineId: row.lineId,
       tags: row.tags,
-      optedOut: row.optedOut,
+      optedOut: optedOut.has(row.address),
       lastMessage:
         row.lastDirection === 'out' ? shownText({ body, sentText: row.lastSentText }) : shownReply(body),
       lastDirection: row.lastDirection,

@@ -56,6 +56,12 @@ export async function lockImport(db: TenantDb, id: string, processed: number): P
     where workspace_id = ${db.workspaceId} and id = ${id} and status = 'running' and processed = ${processed} for update`);
 }
 
+/** Whether an import runs that is older than `id`. */
+export async function isImporting(db: TenantDb, id: string): Promise<boolean> {
+  return db.exists(sql.type(NoRows)`
+    select from lead_imports where workspace_id = ${db.workspaceId} and status = 'running' and id < ${id}`);
+}
+
 export interface RejectedRow {
   rowNumber: number;
   reason: string;
@@ -66,12 +72,19 @@ export interface RejectedRow {
 export async function recordBatch(
   db: TenantDb,
   id: string,
-  batch: { columns: string[]; saved: number; duplicates: number; rejected: readonly RejectedRow[] },
+  batch: {
+    columns: string[];
+    saved: number;
+    duplicates: number;
+    rejected: readonly RejectedRow[];
+    /** Rows of contacts that were erased since: counted as rejected, and not kept. */
+    erased: number;
+  },
 ): Promise<void> {
-  const { columns, saved, duplicates, rejected } = batch;
+  const { columns, saved, duplicates, rejected, erased } = batch;
   await db.query(sql.type(NoRows)`
     update lead_imports set columns = ${sql.array(columns, 'text')}, saved = saved + ${saved}, duplicates = duplicates + ${duplicates},
-      rejected = rejected + ${rejected.length}, processed = processed + ${saved + duplicates + rejected.length}, updated_at = now()
+      rejected = rejected + ${rejected.length + erased}, processed = processed + ${saved + duplicates + rejected.length + erased}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${id}`);
   if (rejected.length === 0) return;
   const rows = rejected.map((row) => ({ ...row, workspaceId: db.workspaceId, importId: id }));

@@ -214,12 +214,15 @@ const addressesOf = ({ emails, phones }: Pick<LeadRow, 'emails' | 'phones'>): st
   ...phones,
 ];
 
-/** Locks the lists that contain a lead, in id order, so that concurrent changes do not deadlock. */
-export async function lockListsOf(db: TenantDb, lead: LeadRow): Promise<string[]> {
+/** Locks the lists that contain any of these leads, in id order, so that concurrent changes do not deadlock. */
+export async function lockListsOf(db: TenantDb, ...leads: readonly LeadRow[]): Promise<string[]> {
   const ids = await db.anyFirst(sql.type(IdRow)`
     select id from lead_lists where workspace_id = ${db.workspaceId} and id in (
       select list_id from list_addresses
-      where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})
+      where workspace_id = ${db.workspaceId} and lead_id = any(${sql.array(
+        leads.map(({ id }) => id),
+        'text',
+      )}) and address = any(${sql.array(leads.flatMap(addressesOf), 'text')})
     ) order by id for no key update`);
   return [...ids];
 }
@@ -254,15 +257,21 @@ export async function updateLead(
     where workspace_id = ${db.workspaceId} and id = ${lead.id} returning *`);
 }
 
-async function removeEntries(db: TenantDb, lead: LeadRow): Promise<void> {
-  await db.query(sql.type(NoRows)`
-    delete from list_addresses
-    where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})`);
+const ListIdRow = z.object({ listId: z.string() });
+
+/** @returns the lists that the lead was in. */
+async function removeEntries(db: TenantDb, lead: LeadRow): Promise<Set<string>> {
+  return new Set(
+    await db.anyFirst(sql.type(ListIdRow)`
+      delete from list_addresses
+      where workspace_id = ${db.workspaceId} and lead_id = ${lead.id} and address = any(${sql.array(addressesOf(lead), 'text')})
+      returning list_id`),
+  );
 }
 
-/** Deletes a lead from all its lists. @param lists as returned by `lockListsOf`. */
-export async function deleteLeadFrom(db: TenantDb, lists: readonly string[], lead: LeadRow): Promise<void> {
-  await removeEntries(db, lead);
+/** Deletes a lead from all its lists. Requires `lockListsOf`. */
+export async function deleteLeadFromLists(db: TenantDb, lead: LeadRow): Promise<void> {
+  const lists = await removeEntries(db, lead);
   await db.query(
     sql.type(NoRows)`delete from leads where workspace_id = ${db.workspaceId} and id = ${lead.id}`,
   );

@@ -84,6 +84,12 @@ export async function lockList(db: TenantDb, id: string): Promise<boolean> {
   return locked !== null;
 }
 
+/** Locks a list in share mode: no lead is added to it or taken from it meanwhile. */
+export async function shareList(db: TenantDb, id: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    select from lead_lists where workspace_id = ${db.workspaceId} and id = ${id} for share`);
+}
+
 /** Adjusts a list's number of leads. Requires `lockList`. */
 export async function countLeads(db: TenantDb, listId: string, added: number): Promise<void> {
   await db.query(sql.type(NoRows)`

@@ -4,6 +4,7 @@ import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { MessageWindow, sendWindow } from './message-window.ts';
+import { erasedAmong, hasErasedOptOuts } from './opt-outs.ts';
 
 /**
  * Whether a message's campaign is active, so that pausing changes one row and every message keeps its place. The
@@ -90,6 +91,7 @@ export async function countQueued(db: TenantDb, lineId: string, most: number): P
 }
 
 const QueueRow = MessageWindow.extend({
+  hasErased: z.boolean(),
   id: z.string(),
   address: z.string(),
   scheduledAt: z.date(),
@@ -168,7 +170,7 @@ async function describeQueued(
 ): Promise<QueuedMessage[]> {
   const rows = await db.any(sql.type(QueueRow)`
     select m.id, m.address, m.scheduled_at, m.arrival, f.is_answer,
-      lc.address is null and not f.is_answer is_new, b.address is not null opted_out,
+      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${hasErasedOptOuts(db)} has_erased,
       c.last_outbound_at contact_last_sent_at, m.window_timezone, m.window_start, m.window_end, m.window_days
     from (${found}) f
     join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
@@ -176,8 +178,11 @@ async function describeQueued(
     left join opt_outs b on b.workspace_id = m.workspace_id and b.address = m.address
     left join conversations c on c.workspace_id = m.workspace_id and c.address = m.address
     order by f.is_answer desc, f.scheduled_at, f.arrival`);
-  return rows.map(({ windowTimezone, windowStart, windowEnd, windowDays, ...message }) => ({
+  const addresses = rows.flatMap(({ hasErased, address }) => (hasErased ? [address] : []));
+  const erased = new Set(addresses.length > 0 ? await erasedAmong(db, addresses) : []);
+  return rows.map(({ windowTimezone, windowStart, windowEnd, windowDays, hasErased, ...message }) => ({
     ...message,
+    optedOut: message.optedOut || (hasErased && erased.has(message.address)),
     ...sendWindow({ windowTimezone, windowStart, windowEnd, windowDays }),
   }));
 }

@@ -56,6 +56,7 @@ export async function listReplies(
     select r.* from inbound_messages r
     where ${sql.and([
       matches('r'),
+      sql.fragment`not starts_with(r.address, 'erased:')`,
       sql.fragment`not exists (
         select from inbound_messages n
         where ${matches('n')} and n.address = r.address and (n.received_at, n.id) > (r.received_at, r.id))`,

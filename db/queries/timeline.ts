@@ -12,6 +12,7 @@ import { AttemptOutcome, AttemptRow, callHistories, lineHistory } from './attemp
 import { findLine, pacedLine } from './lines.ts';
 import { findMessage, type MessageRow } from './messages.ts';
 import { sendWindow } from './message-window.ts';
+import { isOptedOut } from './opt-outs.ts';
 import { showWaits } from './shown-messages.ts';
 import { campaignAllowsSending } from './queue.ts';
 import { isPastDue, workspaceTimezone } from './workspaces.ts';
@@ -82,8 +83,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
         owesFallbackSms: row.fallbackSms === 'due',
       },
       pastDue,
-      optedOut: await db.exists(sql.type(NoRows)`
-        select from opt_outs where workspace_id = ${db.workspaceId} and address = ${row.address}`),
+      optedOut: await isOptedOut(db, row.address),
       campaign: row.campaignId === null ? null : await campaignStatus(db, row.campaignId),
       line: line && (await waitingLine(db, pacedLine(line, timezone), line, now)),
       openAttempt: open ?? null,

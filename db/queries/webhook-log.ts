@@ -41,7 +41,7 @@ const StoredDelivery = DeliveryRow.pick({ id: true, eventId: true, event: true, 
   body: z.string(),
 });
 
-/** A past delivery with the exact body that was sent. @returns null also if the body has been deleted by retention. */
+/** A past delivery with the exact body that was sent. @returns null also if the body has been deleted or erased. */
 export async function findStoredDelivery(
   db: TenantDb,
   webhookId: string,
@@ -50,7 +50,9 @@ export async function findStoredDelivery(
   return db.maybeOne(sql.type(StoredDelivery)`
     select d.id, d.event_id, d.event, d.is_replay_of, e.body
     from webhook_deliveries d join events e on e.workspace_id = d.workspace_id and e.id = d.event_id
-    where d.workspace_id = ${db.workspaceId} and d.webhook_id = ${webhookId} and d.id = ${id}`);
+    where d.workspace_id = ${db.workspaceId} and d.webhook_id = ${webhookId} and d.id = ${id}
+      and e.body <> '{}' -- its contact was erased
+    `);
 }
 
 /** Inserts a delivery that the caller sends itself after the commit. @returns its id. */

@@ -50,8 +50,8 @@ describe('the export of a contact', () => {
         'plugh later',
         'plugh fallback',
         'plugh drip',
-        'plugh step one',
-        'plugh step two',
+        'Step one, Zebulon',
+        'Step two',
       ]),
     );
     const delivered = found.messages.find(({ _id }) => _id === messages.delivered);

@@ -100,6 +100,10 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
   await bodyOf(api, 'POST', '/api/team/invite', { email: 'ada@example.com' });
   await bodyOf(owner, 'POST', '/api/agency/admins', { email: 'ada@example.com' });
 
+  const contact = await bodyOf(api, 'POST', '/api/leads', { leads: [{ phone: '+14155550123' }] });
+  await bodyOf(api, 'POST', '/api/opt-outs', { address: '+14155550123' });
+  await bodyOf(api, 'DELETE', `/api/leads/${contact.leadIds[0]}?erase=true`);
+
   const tables = [...new Set(SEALED.map(({ table }) => table))].toSorted();
   expect(await tablesWith('v1.1.')).toEqual(tables);
   expect(await rotate(first)).toMatchObject({ code: 1, out: expect.stringContaining('names one key') });
@@ -115,6 +119,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
     'agency_mails.data_sealed': 1,
     'idempotency_keys.response': 1,
     'agency_idempotency_keys.response_sealed': 1,
+    'hash_keys.key_sealed': 1,
   });
   expect(await tablesWith('v1.1.')).toEqual([]);
   expect(await tablesWith('v1.new_2.')).toEqual(tables);
@@ -126,6 +131,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
   expect((await laterApi('POST', '/api/webhooks', webhook, once)).body.webhook.secret).toBe(
     registered.secret,
   );
+  expect((await laterApi('GET', '/api/opt-outs/+14155550123')).body.optedOut).toBe(true);
   const laterAgency = apiClient(later.url, agency.key);
   expect((await laterAgency('POST', '/api/agency/subaccounts', subAccount, once)).body).toEqual(client);
   await bodyOf(laterApi, 'POST', `/api/webhooks/${registered._id}/health-check`);

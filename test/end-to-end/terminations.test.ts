@@ -185,6 +185,23 @@ const SCENARIOS: Record<string, (desk: Desk) => Promise<IsDone>> = {
       db(z.boolean(), sql.fragment`select count(*) = 0 value from leads where workspace_id = ${workspaceId}`);
   },
 
+  async contactErasure({ api, workspaceId }) {
+    const leadId = await createLead(app, workspaceId, { phones: [phone()] });
+    await withSystem(app.pools, (system) =>
+      system.query(sql.type(z.unknown())`
+        insert into messages (workspace_id, id, channel, status, address, lead_id, body, scheduled_at, source)
+        select ${workspaceId}, lpad(to_hex(n), 24, '0'), 'imessage', 'failed', '+14155550123', ${leadId}, 'Hello', now(), 'api'
+        from generate_series(1, 500) n`),
+    );
+    await api('DELETE', `/api/leads/${leadId}?erase=true`);
+    return () =>
+      db(
+        z.boolean(),
+        sql.fragment`select count(*) = 500 and (select count(*) = 0 from contact_erasures where workspace_id = ${workspaceId}) value
+          from messages where workspace_id = ${workspaceId} and body = '' and starts_with(address, 'erased:')`,
+      );
+  },
+
   async lineHandover({ api, workspaceId, lineId }) {
     await createLine(app, workspaceId);
     await withSystem(app.pools, (system) =>

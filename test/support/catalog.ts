@@ -10,6 +10,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   agency_keys: 'belong to an agency, and are looked up before a tenant is known',
   agency_members: 'belong to an agency',
   console_codes: 'are looked up before a tenant is known',
+  hash_keys: 'belong to the whole installation',
   line_moves: 'concern two workspaces',
   migrations: 'the record of the schema itself',
   rate_limits: 'count callers before a tenant is known',

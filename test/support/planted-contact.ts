@@ -42,7 +42,8 @@ export interface Planted {
   /** Messages by what they went through. */
   messages: Record<'delivered' | 'scheduled' | 'fallback', string>;
   replyId: string;
-  uploadUrl: string;
+  /** The request of the delivered message. */
+  retry: { key: string; body: object };
 }
 
 const EVENTS = [
@@ -84,14 +85,14 @@ export async function plantContact(app: TestApp, receiver: Endpoint, person: Per
   const other = (await post('/api/lists', { name: 'Other' })).list._id;
   const lead = { firstName: 'Zeb', lastName: 'Quixworth', phone: person.phone, notes: 'plugh notes' };
   const [otherLeadId] = (
-    await post('/api/leads', { listId: other, leads: [lead] }, { 'Idempotency-Key': `plugh-${newId()}` })
+    await post('/api/leads', { listId: other, leads: [lead] }, { 'Idempotency-Key': newId() })
   ).leadIds;
 
   const uploadUrl = await uploaded(app, workspace.key, { name: 'plugh-picture.png', content: PNG });
   const message = { leadId, recipientPhone: person.phone, recipientName: 'Zebulon Quixworth' };
-  const sent = await post(
-    '/api/messages',
-    {
+  const retry = {
+    key: newId(),
+    body: {
       ...message,
       message: 'plugh one {{ firstName }} {{ customFields.Quirk }}',
       attachmentUrls: [uploadUrl],
@@ -99,8 +100,8 @@ export async function plantContact(app: TestApp, receiver: Endpoint, person: Per
       correlationId: 'plugh-correlation',
       crmAContactId: 'plugh-crm',
     },
-    { 'Idempotency-Key': `key-${newId()}` },
-  );
+  };
+  const sent = await post('/api/messages', retry.body, { 'Idempotency-Key': retry.key });
   const scheduled = await post('/api/messages', {
     ...message,
     message: 'plugh later',
@@ -113,7 +114,8 @@ export async function plantContact(app: TestApp, receiver: Endpoint, person: Per
     forceFallback: true,
   });
   await post('/api/drip', { recipientPhone: person.phone, message: 'plugh drip' });
-  const steps = [{ message: 'plugh step one' }, { message: 'plugh step two', delay: { days: 2 } }];
+  // The text of a campaign is the workspace's own; what it becomes for a contact is not.
+  const steps = [{ message: 'Step one, {{ firstName }}' }, { message: 'Step two', delay: { days: 2 } }];
   const campaignId = (await post('/api/campaigns', { name: 'Spring', steps, listId: list, start: true }))
     .campaign._id;
   await post('/api/leads/check-availability', { address: person.phone });
@@ -176,6 +178,6 @@ export async function plantContact(app: TestApp, receiver: Endpoint, person: Per
     campaignId,
     messages: { delivered: sent._id, scheduled: scheduled._id, fallback: fallback._id },
     replyId: draft.replyId,
-    uploadUrl,
+    retry,
   };
 }

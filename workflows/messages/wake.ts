@@ -58,6 +58,10 @@ export const WORKFLOWS = {
     type: 'listDeletion',
     summary: 'Deletes the leads of one deleted list',
   },
+  'contact-erasure': {
+    type: 'contactErasure',
+    summary: 'Erases the stored data of one contact',
+  },
   'ai-draft': { type: 'aiDraft', summary: 'Drafts an answer to one reply and waits for its review' },
 } as const;
 
@@ -78,6 +82,7 @@ export const personalizerId = (campaignId: string): string => `personalizer:${ca
 export const availabilityJobId = (jobId: string): string => `availability-job:${jobId}`;
 export const leadImportId = (importId: string): string => `lead-import:${importId}`;
 export const listDeletionId = (listId: string): string => `list-deletion:${listId}`;
+export const contactErasureId = (erasureId: string): string => `contact-erasure:${erasureId}`;
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 
 /** The kinds whose subject is a line. */

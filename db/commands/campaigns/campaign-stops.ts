@@ -7,7 +7,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /** Why a lead's sequence is stopped. */
-export type StopReason = 'reply' | 'opt_out' | 'failed';
+export type StopReason = 'reply' | 'opt_out' | 'failed' | 'removed';
 
 /**
  * Stops the sequences of all leads with this address, in the transaction of the cause, and cancels their unsent steps.
@@ -42,6 +42,11 @@ export async function stopFailed(
     if (campaignId === null || leadId === null) continue;
     await stop(db, 'failed', now, sql.fragment`campaign_id = ${campaignId} and lead_id = ${leadId}`);
   }
+}
+
+/** Stops the sequences of leads that are removed, and cancels their unsent steps. Requires the locks of both. */
+export async function stopLeads(db: TenantDb, leadIds: readonly string[], now: Date): Promise<void> {
+  await stop(db, 'removed', now, sql.fragment`lead_id = any(${sql.array([...leadIds], 'text')})`);
 }
 
 const StoppedRow = z.object({ campaignId: z.string(), leadId: z.string() });

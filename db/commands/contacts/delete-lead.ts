@@ -1,11 +1,11 @@
 import { sql } from 'slonik';
 import { cancelMessagesOfLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { deleteLeadFrom, type LeadRow, lockListsOf } from '#db/queries/leads.ts';
+import { deleteLeadFromLists, type LeadRow, lockListsOf } from '#db/queries/leads.ts';
 
 /** Deletes a lead and cancels its unsent messages. */
 export async function deleteLead(db: TenantDb, lead: LeadRow, now: Date): Promise<void> {
-  const lists = await lockListsOf(db, lead);
+  await lockListsOf(db, lead);
   await cancelMessagesOfLeads(db, sql.fragment`select ${lead.id}`, now);
-  await deleteLeadFrom(db, lists, lead);
+  await deleteLeadFromLists(db, lead);
 }

@@ -173,6 +173,13 @@ export async function draftsTo(
   return rows.map((row) => ({ ...row, id: row.replyId }));
 }
 
+/** The replies with drafts to these addresses. */
+export async function draftsOf(db: TenantDb, addresses: readonly string[]): Promise<readonly string[]> {
+  return db.anyFirst(sql.type(ReplyIdRow)`
+    select reply_id from ai_drafts
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})`);
+}
+
 export const presentDraft = (row: ListedDraft): AutoReply => ({
   replyId: row.replyId,
   status: row.status,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type FileLinks, linkExpiry, linkName, REPLY_LINK_DAYS } from '#domain/attachment.ts';
 import { Call, CALL_PROGRESS } from '#domain/call.ts';
 import type { CallRecording, InboundCall } from '#domain/carrier-event.ts';
+import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
 import { attachmentFetcherId } from '#workflows/messages/wake.ts';
 import { deferEvent, lockCarrierMessage, takeDeferredEvents } from './carrier-events.ts';
@@ -31,6 +32,8 @@ const CallRow = z.object({
 });
 type CallRow = z.infer<typeof CallRow>;
 
+const PartiesRow = IdRow.extend({ fromNumber: z.string(), toNumber: z.string() });
+
 /** Advances a call. A late event fills in missing fields and never moves the call back. */
 export async function applyCall(db: TenantDb, lineId: string, event: InboundCall, now: Date): Promise<void> {
   const { callId, status, at } = event;
@@ -47,7 +50,7 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
   const to = await contactAddress(db, event.to);
   await lockCarrierMessage(db, lineId, callId);
   const isAdvance = sql.fragment`${progress('excluded')} > ${progress('calls')}`;
-  const id = await db.oneFirst(sql.type(IdRow)`
+  const { id, fromNumber, toNumber } = await db.one(sql.type(PartiesRow)`
     insert into calls (workspace_id, id, line_id, carrier_call_id, from_number, to_number, surface, status, requested_at,
       answered_at, ended_at, duration_sec, billed_sec, billed_cents, hangup_cause)
     values (${db.workspaceId}, ${newId(now)}, ${lineId}, ${callId}, ${from}, ${to}, 'carrier', ${status},
@@ -63,7 +66,8 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
       billed_sec = coalesce(calls.billed_sec, excluded.billed_sec),
       billed_cents = coalesce(calls.billed_cents, excluded.billed_cents),
       hangup_cause = coalesce(calls.hangup_cause, excluded.hangup_cause)
-    returning id`);
+    returning id, from_number, to_number`);
+  if (isErased(fromNumber) || isErased(toNumber)) return;
   for (const early of await takeDeferredEvents(db, lineId, callId))
     if (early.kind === 'recording') await recordRecording(db, id, early.recordingUrl, now);
   if (event.recordingUrl !== undefined) await recordRecording(db, id, event.recordingUrl, now);
@@ -77,9 +81,10 @@ export async function applyRecording(
   now: Date,
 ): Promise<void> {
   await lockCarrierMessage(db, lineId, event.callId);
-  const call = await db.maybeOne(sql.type(IdRow)`
-    select id from calls
+  const call = await db.maybeOne(sql.type(PartiesRow)`
+    select id, from_number, to_number from calls
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_call_id = ${event.callId}`);
+  if (call && (isErased(call.fromNumber) || isErased(call.toNumber))) return;
   if (call) await recordRecording(db, call.id, event.recordingUrl, now);
   else await deferEvent(db, lineId, event.callId, event);
 }

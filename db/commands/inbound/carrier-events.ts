@@ -48,7 +48,7 @@ export async function applyMessageEvent(
   if (event.kind === 'reaction') return applyReaction(db, messageId, event, now);
   if (endsContact(event)) {
     await lockContact(db, address, [messageId]);
-    await carrierOptOut(db, address, now);
+    await carrierOptOut(db, { address, id: messageId }, now);
   }
   // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
   if (attempt.kind === 'fallback') return;

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent, InboundReply } from '#domain/carrier-event.ts';
+import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
 import { type Keyword, optOutKeyword } from '#domain/opt-out.ts';
 import { attachmentFetcherId, linePacerId } from '#workflows/messages/wake.ts';
@@ -105,6 +106,8 @@ async function followReply(db: TenantDb, reply: InboundRow, at: Date, now: Date)
   await notifyReply(db, address, now);
 }
 
+const ReplyRow = IdRow.extend({ address: z.string() });
+
 /** Records further files of a reply; files that arrive before their reply are kept until then. */
 async function receiveAttachments(
   db: TenantDb,
@@ -113,10 +116,11 @@ async function receiveAttachments(
   now: Date,
 ): Promise<void> {
   await lockCarrierMessage(db, lineId, event.carrierMessageId);
-  const reply = await db.maybeOne(sql.type(IdRow)`
-    select id from inbound_messages
+  const reply = await db.maybeOne(sql.type(ReplyRow)`
+    select id, address from inbound_messages
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
   if (!reply) return deferEvent(db, lineId, event.carrierMessageId, event);
+  if (isErased(reply.address)) return;
   await insertInboundAttachments(db, reply.id, event, now);
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
 }
@@ -178,7 +182,8 @@ async function findOriginal(db: TenantDb, lineId: string, address: string, reply
       : await db.maybeOne(sql.type(OriginalRow)`
     select m.id, m.lead_id, m.campaign_id
     from attempts a join messages m on m.workspace_id = a.workspace_id and m.id = a.message_id
-    where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId} and a.carrier_message_id = ${replyTo}`);
+    where a.workspace_id = ${db.workspaceId} and a.line_id = ${lineId} and a.carrier_message_id = ${replyTo}
+      and not starts_with(m.address, 'erased:')`);
   return (
     named ??
     db.maybeOne(sql.type(OriginalRow)`

@@ -27,7 +27,8 @@ export async function applyReaction(
   const message = await db.maybeOne(sql.type(ReactedRow)`
     select m.id, m.lead_id, m.campaign_id, m.crm, m.reactions, c.name campaign_name
     from messages m left join campaigns c on c.workspace_id = m.workspace_id and c.id = m.campaign_id
-    where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} for no key update of m`);
+    where m.workspace_id = ${db.workspaceId} and m.id = ${messageId} and not starts_with(m.address, 'erased:')
+    for no key update of m`);
   if (!message) return;
   const { reaction, removed } = event;
   const from = await contactAddress(db, event.from);

@@ -1,11 +1,13 @@
 import { NoRows } from '#db/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { isErased } from '#domain/erasure.ts';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
+import { deleteErasedOptOut, insertErasedOptOut, optedOutAmong } from '#db/queries/opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
@@ -19,6 +21,7 @@ export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut
 
 /**
  * Opts an address out: stops its campaigns and fails its unsent messages. An existing opt-out does not change.
+ * @param address or what stands for that of an erased contact.
  * @param at when the contact opted out.
  */
 export async function optOut(
@@ -26,6 +29,10 @@ export async function optOut(
   address: string,
   { source, at, now }: { source: OptOutSource; at: Date; now: Date },
 ): Promise<OptOutRow> {
+  if (isErased(address)) {
+    await insertErasedOptOut(db, address, { source, at });
+    return { address, source, createdAt: at };
+  }
   await lockContact(db, address);
   // The assignment changes nothing, but makes `returning` include an existing row.
   const row = await db.one(sql.type(OptOutRow)`
@@ -42,7 +49,7 @@ export async function optOut(
 export async function optIn(db: TenantDb, address: string): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
-  return rowCount > 0;
+  return (await deleteErasedOptOut(db, address)) || rowCount > 0;
 }
 
 /** Applies a contact's keyword. The latest by the carrier's clock wins, whatever the order of arrival. */
@@ -70,11 +77,13 @@ export async function failOptedOut(
   addresses: readonly string[],
   now: Date,
 ): Promise<readonly MessageRow[]> {
+  const optedOut = await optedOutAmong(db, addresses);
+  if (optedOut.size === 0) return [];
   const failed = await db.any(sql.type(MessageRow)`
     with locked as materialized (
-      select m.id from opt_outs o
-      join messages m on m.workspace_id = o.workspace_id and m.address = o.address and m.status in ('pending', 'scheduled')
-      where o.workspace_id = ${db.workspaceId} and o.address = any(${sql.array([...addresses], 'text')})
+      select m.id from messages m
+      where m.workspace_id = ${db.workspaceId} and m.address = any(${sql.array([...optedOut], 'text')})
+        and m.status in ('pending', 'scheduled')
       order by m.id for no key update of m
     )
     update messages m set status = 'failed', hold_reason = null, error_message = 'recipient_opted_out', updated_at = now()
@@ -88,11 +97,6 @@ export async function failOptedOut(
     now,
   );
   return failed;
-}
-
-export async function isOptedOut(db: TenantDb, address: string): Promise<boolean> {
-  return db.exists(sql.type(NoRows)`
-    select 1 from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
 }
 
 /** The opt-outs of these addresses. */

@@ -4,12 +4,15 @@ import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
 import { type AttemptRow, callHistories, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
+import { isErased, reasonCode } from '#domain/erasure.ts';
+import { isOfErased, shownAddress } from '#db/queries/erasures.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
-import { isOptedOut, optOut } from './opt-outs.ts';
+import { isOptedOut } from '#db/queries/opt-outs.ts';
+import { optOut } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { advanceMessage, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
 
@@ -103,19 +106,24 @@ async function settleRefused(
   now: Date,
 ): Promise<void> {
   if (isOptOut(outcome)) {
-    await carrierOptOut(db, message.address, now);
+    await carrierOptOut(db, message, now);
     return fail(db, message, 'recipient_opted_out', now);
   }
   if (message.sendFallbackSmsOnFailed) return fallBack(db, message, outcome.reason, true, now);
   return fail(db, message, outcome.reason, now);
 }
 
-/** Records an opt-out that the carrier reported. */
-export async function carrierOptOut(db: TenantDb, address: string, now: Date): Promise<void> {
-  await optOut(db, address, { source: 'carrier', at: now, now });
+/** Records an opt-out that the carrier reported about a message. */
+export async function carrierOptOut(
+  db: TenantDb,
+  about: { address: string; id: string },
+  now: Date,
+): Promise<void> {
+  await optOut(db, await shownAddress(db, about), { source: 'carrier', at: now, now });
 }
 
 async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<void> {
+  if (await isOfErased(db, message)) return cancelReturned(db, message, now);
   const reason = 'reason' in outcome ? outcome.reason : 'not sent';
   if (message.transientFailures + 1 >= MAX_TRANSIENT_FAILURES && !(await isCarrierOutage(db, message, now))) {
     if (message.sendFallbackSmsOnFailed) return fallBack(db, message, reason, true, now);
@@ -129,6 +137,12 @@ async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, n
     holdReason: credentialsRefusal(reason) === null ? 'carrier_retry' : 'credentials_refused',
     countTransientFailure: true,
   });
+}
+
+/** Cancels a message that has not left, instead of a retry, because its contact was erased. */
+async function cancelReturned(db: TenantDb, { id }: MessageRow, now: Date): Promise<void> {
+  await advanceMessage(db, id, ['sending'], { to: 'scheduled', scheduledAt: now });
+  await advanceMessage(db, id, ['scheduled'], { to: 'canceled', holdReason: 'lead_deleted' });
 }
 
 /** If the line's carrier accepts nothing at all, its messages are retried for a day before they fail. */
@@ -150,12 +164,13 @@ export async function fail(
   const failed = await advanceMessage(db, message.id, OPEN, { to: 'failed', errorMessage });
   if (!failed) return;
   await stopFailed(db, [failed], now);
-  await emitMessageEvents(
-    db,
-    [{ event: 'message.failed', message: failed, data: { error: errorMessage } }],
-    now,
-  );
+  const error = tellable(failed, errorMessage);
+  await emitMessageEvents(db, [{ event: 'message.failed', message: failed, data: { error } }], now);
 }
+
+/** What a carrier said may name the contact, whom an erased message names no more. */
+const tellable = ({ address }: MessageRow, reason: string): string =>
+  isErased(address) ? reasonCode(reason) : reason;
 
 /**
  * Ends the primary send of a message whose recipient the channel cannot reach, and queues an SMS if `wantsSms`. If the
@@ -168,7 +183,8 @@ export async function fallBack(
   wantsSms: boolean,
   now: Date,
 ): Promise<void> {
-  const account = wantsSms && message.recipientPhone !== null ? await findFallbackAccount(db) : null;
+  const isPossible = wantsSms && message.recipientPhone !== null && !(await isOfErased(db, message));
+  const account = isPossible ? await findFallbackAccount(db) : null;
   const canSendSms = account?.enabled === true;
   if (canSendSms) {
     const lead = message.leadId === null ? null : await findLead(db, message.leadId);
@@ -182,7 +198,9 @@ export async function fallBack(
     ...(canSendSms && { fallbackSms: 'due' }),
   });
   if (!fallen) return;
-  const data = { reason, checkedAddresses: [message.address] };
+  const data = isErased(fallen.address)
+    ? { reason: tellable(fallen, reason) }
+    : { reason, checkedAddresses: [fallen.address] };
   await emitMessageEvents(db, [{ event: 'message.fallback', message: fallen, data }], now);
 }
 
@@ -210,8 +228,12 @@ export async function settleFallback(
   if (isOptOut(outcome)) await lockContact(db, address, [messageId]);
   else await lockSequences(db, [messageId]);
   const isAccepted = outcome.kind === 'accepted';
-  const isRetried = outcome.kind === 'transient' || outcome.kind === 'not_sent';
+  const message = await findMessage(db, messageId);
+  const mayRetry = message !== null && !(await isOfErased(db, message));
+  const isRetried = mayRetry && (outcome.kind === 'transient' || outcome.kind === 'not_sent');
   const state = isAccepted ? 'dispatched' : isRetried ? 'retry' : 'failed';
   await setFallbackSms(db, messageId, state, isAccepted ? text : null);
-  if (isOptOut(outcome)) await carrierOptOut(db, address, now);
+  if (!isOptOut(outcome)) return;
+  const shown = message && isErased(message.address) ? message.address : address;
+  await carrierOptOut(db, { address: shown, id: messageId }, now);
 }

@@ -1,0 +1,113 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { contactErasureId } from '#workflows/messages/wake.ts';
+import { stopLeads } from '#db/commands/campaigns/campaign-stops.ts';
+import { wakeDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { isDripOf } from '#db/queries/contact-export.ts';
+import { findContact, isMessageOf, texts } from '#db/queries/contacts.ts';
+import { asRows, type ErasedAddress, insertErasure, pseudonymize } from '#db/queries/erasures.ts';
+import { deleteLeadFromLists, LeadRow, lockListsOf } from '#db/queries/leads.ts';
+import { hideOptOuts } from '#db/queries/opt-outs.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+import type { Contact } from '#domain/contact.ts';
+import { newId } from '#domain/ids.ts';
+import { POSITIVE_TAGS } from '#domain/metrics.ts';
+
+/**
+ * Begins to erase the contact of a lead. In this transaction it ends: its leads are gone, nothing that waits is sent any
+ * more, and whoever writes from one of its addresses is a new contact. What is left of it is its workflow's to erase.
+ */
+export async function eraseContact(db: TenantDb, leadId: string): Promise<void> {
+  const contact = await findContact(db, leadId);
+  const erased = await pseudonymize(db, contact.addresses);
+  await cancelDrips(db, contact, erased);
+  const leads = await db.any(sql.type(LeadRow)`
+    select * from leads where workspace_id = ${db.workspaceId} and id = any(${texts(contact.leadIds)})`);
+  await lockListsOf(db, ...leads);
+  await lockAll(db, contact);
+  // Later than all that is of the contact, as everything of it is locked.
+  const now = new Date();
+  const id = newId(now);
+  await insertErasure(db, { id, leadIds: contact.leadIds, erased });
+  await supersedeDrafts(db, contact, now);
+  await stopLeads(db, contact.leadIds, now);
+  await cancelMessages(db, contact);
+  for (const lead of leads) await deleteLeadFromLists(db, lead);
+  await hideOptOuts(db, erased);
+  await endConversations(db, contact, erased);
+  wake(db, contactErasureId(id), now, 'requested');
+}
+
+/** What was accepted in bulk is a canceled message: whoever was told that it is queued finds what became of it. */
+async function cancelDrips(db: TenantDb, contact: Contact, erased: readonly ErasedAddress[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    with locked as materialized (
+      select b.id from drip_buffer b where ${isDripOf(db, contact)} order by b.arrival for update
+    ), taken as (
+      delete from drip_buffer b using locked where b.workspace_id = ${db.workspaceId} and b.id = locked.id
+      returning b.id, b.draft, b.created_at
+    )
+    insert into messages (workspace_id, id, channel, status, hold_reason, address, lead_id, scheduled_at, source,
+      created_by_user_id, created_at, updated_at)
+    select ${db.workspaceId}, t.id, t.draft ->> 'channel', 'canceled', 'lead_deleted',
+      coalesce(a.pseudonym, 'erased:' || t.id), t.draft ->> 'leadId', (t.draft ->> 'scheduledAt')::timestamptz,
+      t.draft ->> 'source', t.draft ->> 'createdByUserId', t.created_at, now()
+    from taken t left join ${asRows(erased)} on a.address = t.draft ->> 'address'`);
+}
+
+/** All that is changed here, in the order of docs/architecture.md. */
+async function lockAll(db: TenantDb, contact: Contact): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    select from conversations
+    where workspace_id = ${db.workspaceId} and address = any(${texts(contact.addresses)})
+    order by address for no key update`);
+  await db.query(sql.type(NoRows)`
+    select from campaign_leads
+    where workspace_id = ${db.workspaceId} and lead_id = any(${texts(contact.leadIds)}) and state = 'running'
+    order by campaign_id, lead_id for no key update`);
+  await db.query(sql.type(NoRows)`
+    select from messages m where ${isMessageOf(db, contact)} and (status in ('pending', 'scheduled') or fallback_sms = 'due')
+    order by m.id for no key update`);
+}
+
+async function cancelMessages(db: TenantDb, contact: Contact): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages m set status = 'canceled', hold_reason = 'lead_deleted', held = false, updated_at = now()
+    where ${isMessageOf(db, contact)} and m.status in ('pending', 'scheduled')`);
+  // One that is under way is settled as it ends.
+  await db.query(sql.type(NoRows)`
+    update messages m set fallback_sms = 'failed', updated_at = now()
+    where ${isMessageOf(db, contact)} and m.fallback_sms = 'due' and not exists (
+      select from attempts t where t.workspace_id = m.workspace_id and t.message_id = m.id and t.outcome is null)`);
+}
+
+const ReplyIdRow = z.object({ replyId: z.string() });
+
+async function supersedeDrafts(db: TenantDb, { addresses }: Contact, now: Date): Promise<void> {
+  const superseded = await db.anyFirst(sql.type(ReplyIdRow)`
+    update ai_drafts set status = 'superseded', resolved_at = ${sql.timestamp(now)}
+    where workspace_id = ${db.workspaceId} and address = any(${texts(addresses)}) and status in ('waiting', 'drafted')
+    returning reply_id`);
+  for (const replyId of superseded) wakeDraft(db, replyId, now, 'superseded');
+}
+
+/** Whoever writes next is somebody new. Of the tags those stay that analytics count. */
+async function endConversations(
+  db: TenantDb,
+  { addresses }: Contact,
+  erased: readonly ErasedAddress[],
+): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update conversations c set address = a.pseudonym, tags = array(
+      select lower(tag) from unnest(c.tags) tag where lower(tag) = any(${texts([...POSITIVE_TAGS])}))
+    from ${asRows(erased)} where c.workspace_id = ${db.workspaceId} and c.address = a.address`);
+  await db.query(sql.type(NoRows)`
+    delete from line_contacts where workspace_id = ${db.workspaceId} and address = any(${texts(addresses)})`);
+  await db.query(sql.type(NoRows)`
+    delete from available_addresses where workspace_id = ${db.workspaceId} and address = any(${texts(addresses)})`);
+  await db.query(sql.type(NoRows)`
+    delete from notifications
+    where workspace_id = ${db.workspaceId} and kind = 'reply' and subject = any(${texts(addresses)})`);
+}

@@ -1,0 +1,209 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { isEventOf, lastEventId } from '#db/queries/contact-events.ts';
+import { isRowOf } from '#db/queries/contact-export.ts';
+import { isMessageOf, isReplyOf, texts } from '#db/queries/contacts.ts';
+import { eitherForm, type Erasure, pseudonymOf, setEventsTo } from '#db/queries/erasures.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import type { Contact } from '#domain/contact.ts';
+
+/** Rows of a table that one transaction changes. */
+const CHUNK = 200;
+
+/** Messages or the like that are erased together with their files. */
+export interface Chunk {
+  ids: readonly string[];
+  /** Their files, which go before they do. */
+  fileIds: readonly string[];
+}
+
+const ChunkRow = z.object({ id: z.string(), urls: z.array(z.string()) });
+
+/** As the erasure began, everything that is older is of the contact. */
+const isOld = (erasure: Erasure, id: ReturnType<typeof sql.fragment>) => sql.fragment`${id} <= ${erasure.id}`;
+
+/** The next messages to erase, but for those under way at a carrier. @returns with the links of their files. */
+export async function nextMessages(
+  db: TenantDb,
+  erasure: Erasure,
+): Promise<readonly z.infer<typeof ChunkRow>[]> {
+  return db.any(sql.type(ChunkRow)`
+    select m.id, m.attachment_urls urls from messages m
+    where ${isMessageOf(db, erasure)} and ${isOld(erasure, sql.fragment`m.id`)} and not starts_with(m.address, 'erased:')
+      and ${isSettled}
+    order by m.id limit ${CHUNK}`);
+}
+
+const isSettled = sql.fragment`m.status not in ('pending', 'scheduled', 'sending') and not exists (
+  select from attempts t where t.workspace_id = m.workspace_id and t.message_id = m.id and t.outcome is null)`;
+
+/** A campaign may have entered the contact while it was erased. */
+export async function cancelLate(db: TenantDb, erasure: Erasure): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update messages m set status = 'canceled', hold_reason = 'lead_deleted', held = false, updated_at = now()
+    where ${isMessageOf(db, erasure)} and ${isOld(erasure, sql.fragment`m.id`)} and m.status in ('pending', 'scheduled')`);
+}
+
+/** Whether a carrier has yet to say what became of a message of the contact. */
+export async function hasUnderWay(db: TenantDb, erasure: Erasure): Promise<boolean> {
+  return db.exists(sql.type(NoRows)`
+    select from messages m
+    where ${isMessageOf(db, erasure)} and ${isOld(erasure, sql.fragment`m.id`)} and not starts_with(m.address, 'erased:')
+      and not (${isSettled})`);
+}
+
+const LinkRow = z.object({ link: z.string() });
+
+/** Those of the links that others need as well: other contacts' messages, what waits, and campaigns. */
+export async function sharedLinks(
+  db: TenantDb,
+  contact: Contact,
+  links: readonly string[],
+): Promise<readonly string[]> {
+  if (links.length === 0) return [];
+  return db.anyFirst(sql.type(LinkRow)`
+    select link from unnest(${texts(links)}) as l (link)
+    where exists (
+      select from messages m where m.workspace_id = ${db.workspaceId} and m.attachment_urls <> '{}' and m.sent_at is not null
+        and l.link = any(m.attachment_urls) and not ${isMessageOf(db, contact)})
+    or exists (
+      select from messages m where m.workspace_id = ${db.workspaceId} and m.attachment_urls <> '{}'
+        and (m.status in ('pending', 'scheduled', 'sending') or m.fallback_sms = 'due')
+        and l.link = any(m.attachment_urls) and not ${isMessageOf(db, contact)})
+    or exists (
+      select from drip_buffer b where b.workspace_id = ${db.workspaceId} and b.draft -> 'attachmentUrls' ? l.link)
+    or exists (
+      select from campaigns c, jsonb_array_elements(c.steps) step
+      where c.workspace_id = ${db.workspaceId} and step -> 'attachmentUrls' ? l.link)`);
+}
+
+/** Files are gone already: these are their rows, with those of the voice notes made of them. */
+async function forgetFiles(db: TenantDb, fileIds: readonly string[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    delete from attachments
+    where workspace_id = ${db.workspaceId} and (id = any(${texts(fileIds)}) or voice_note_of = any(${texts(fileIds)}))`);
+}
+
+/** What a message was, when and what became of it stays; not to whom it was, nor what it said. */
+export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileIds }: Chunk): Promise<void> {
+  await forgetFiles(db, fileIds);
+  await db.query(sql.type(NoRows)`
+    update attempts t set address = ${pseudonymOf(erasure, sql.fragment`t.address`, sql.fragment`t.message_id`)},
+      reason = reason_code(t.reason)
+    where t.workspace_id = ${db.workspaceId} and t.message_id = any(${texts(ids)})`);
+  await db.query(sql.type(NoRows)`
+    delete from drip_fingerprints f using messages m
+    where m.workspace_id = ${db.workspaceId} and m.id = any(${texts(ids)}) and f.workspace_id = m.workspace_id
+      and f.acknowledgement ->> 'correlationId' = m.correlation_id`);
+  await db.query(sql.type(NoRows)`
+    update messages m set address = ${pseudonymOf(erasure, sql.fragment`m.address`, sql.fragment`m.id`)},
+      recipient_phone = null, recipient_email = null, recipient_name = null, body = '', sent_text = null, subject = null,
+      attachment_urls = '{}', attachment_names = '{}', sms_fallback_message = null, send_fallback_sms_on_failed = false,
+      sms_fallback_enabled = false, crm = '{}', correlation_id = null, trace_id = null, batch_id = null, reactions = '[]',
+      error_message = reason_code(m.error_message),
+      fallback_sms = case m.fallback_sms when 'due' then 'failed' else m.fallback_sms end
+    where m.workspace_id = ${db.workspaceId} and m.id = any(${texts(ids)}) and m.status <> 'sending'`);
+  await db.query(sql.type(NoRows)`
+    update personalizations set error = case when error is not null then 'erased' end
+    where workspace_id = ${db.workspaceId} and message_id = any(${texts(ids)})`);
+}
+
+const IdsRow = z.object({ ids: z.array(z.string()), fileIds: z.array(z.string()) });
+
+export async function nextReplies(db: TenantDb, erasure: Erasure): Promise<Chunk> {
+  return db.one(sql.type(IdsRow)`
+    with next as materialized (
+      select i.id from inbound_messages i
+      where ${isReplyOf(db, erasure)} and ${isOld(erasure, sql.fragment`i.id`)} and not starts_with(i.address, 'erased:')
+      order by i.id limit ${CHUNK}
+    )
+    select array(select id::text from next) ids, array(
+      select a.id::text from attachments a
+      where a.workspace_id = ${db.workspaceId} and a.inbound_message_id in (select id from next)) file_ids`);
+}
+
+/** Replies with the drafts that answer them. */
+export async function eraseReplies(db: TenantDb, erasure: Erasure, { ids, fileIds }: Chunk): Promise<void> {
+  await forgetFiles(db, fileIds);
+  await db.query(sql.type(NoRows)`
+    update ai_drafts d set address = ${pseudonymOf(erasure, sql.fragment`d.address`, sql.fragment`d.reply_id`)}, draft = null,
+      error = case when error is not null then 'erased' end
+    where d.workspace_id = ${db.workspaceId} and d.reply_id = any(${texts(ids)})`);
+  await db.query(sql.type(NoRows)`
+    update inbound_messages i set address = ${pseudonymOf(erasure, sql.fragment`i.address`, sql.fragment`i.id`)}, body = '',
+      announced_at = coalesce(announced_at, now()),
+      -- By its own id an email is known that is read again. Some senders write their address into it.
+      carrier_message_id = case when exists (
+          select from unnest(${texts(erasure.addresses)}) as n (name) where strpos(lower(i.carrier_message_id), n.name) > 0)
+        then encode(sha256(convert_to(i.carrier_message_id, 'UTF8')), 'hex') else i.carrier_message_id end
+    where i.workspace_id = ${db.workspaceId} and i.id = any(${texts(ids)})`);
+}
+
+export async function nextCalls(db: TenantDb, { id, addresses }: Erasure): Promise<Chunk> {
+  return db.one(sql.type(IdsRow)`
+    with next as materialized (
+      select c.id from calls c
+      where c.workspace_id = ${db.workspaceId} and c.id <= ${id}
+        and (c.from_number = any(${texts(addresses)}) or c.to_number = any(${texts(addresses)}))
+      order by c.id limit ${CHUNK}
+    )
+    select array(select id::text from next) ids, array(
+      select a.id::text from attachments a
+      where a.workspace_id = ${db.workspaceId} and a.call_id in (select id from next)) file_ids`);
+}
+
+export async function eraseCalls(db: TenantDb, erasure: Erasure, { ids, fileIds }: Chunk): Promise<void> {
+  const erased = (column: 'from_number' | 'to_number') => {
+    const number = sql.fragment`c.${sql.identifier([column])}`;
+    return sql.fragment`case when ${number} = any(${texts(erasure.addresses)})
+      then ${pseudonymOf(erasure, number, sql.fragment`c.id`)} else ${number} end`;
+  };
+  await forgetFiles(db, fileIds);
+  await db.query(sql.type(NoRows)`
+    update calls c set from_number = ${erased('from_number')}, to_number = ${erased('to_number')}
+    where c.workspace_id = ${db.workspaceId} and c.id = any(${texts(ids)})`);
+}
+
+export async function eraseRejectedRows(db: TenantDb, erasure: Erasure): Promise<void> {
+  await db.query(sql.type(NoRows)`delete from rejected_rows r where ${isRowOf(db, erasure)}`);
+}
+
+/** What carriers told of the contact and nobody could apply yet, and the ids of emails that name them. */
+export async function eraseCarrierEvents(db: TenantDb, { addresses }: Erasure): Promise<void> {
+  const named = (text: ReturnType<typeof sql.fragment>) => sql.fragment`exists (
+    select from unnest(${texts(addresses)}) as n (name) where strpos(lower(${text}), n.name) > 0)`;
+  await db.query(sql.type(NoRows)`
+    update carrier_events e set waiting = null
+    where e.workspace_id = ${db.workspaceId} and e.waiting is not null and ${named(sql.fragment`e.waiting::text`)}`);
+  await db.query(sql.type(NoRows)`
+    update carrier_events e set event_id = encode(sha256(convert_to(e.event_id, 'UTF8')), 'hex')
+    where e.workspace_id = ${db.workspaceId} and ${named(sql.fragment`e.event_id`)}`);
+}
+
+/** Events keep their name, time and deliveries: what they said is gone, and they cannot be replayed. */
+const ERASED_BODY = '{}';
+
+/**
+ * Erases the contact's among the next events of the workspace. What was not delivered yet is not delivered any more.
+ * @returns false when that were all.
+ */
+export async function eraseEvents(db: TenantDb, erasure: Erasure): Promise<boolean> {
+  const last = await lastEventId(db, erasure.eventsTo);
+  if (last === null) return false;
+  const range = { after: erasure.eventsTo, last };
+  // What came since then tells of a new contact, unless it is of an old message.
+  await db.query(sql.type(NoRows)`
+    with erased as (
+      update events e set body = ${ERASED_BODY}
+      where ${isEventOf(db, eitherForm(erasure), range)} and e.body <> ${ERASED_BODY}
+        and (e.id <= ${erasure.id} or e.message_id <= ${erasure.id})
+      returning e.id
+    )
+    update webhook_deliveries d set status = 'done', success = false, error = 'erased', latency_ms = 0
+    from erased
+    where d.workspace_id = ${db.workspaceId} and d.event_id = erased.id and d.status = 'pending'
+      and d.id between left(erased.id, 12) || repeat('0', 12) and left(erased.id, 12) || repeat('f', 12)`);
+  await setEventsTo(db, erasure.id, last);
+  return true;
+}

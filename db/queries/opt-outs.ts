@@ -1,0 +1,87 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { isErased } from '#domain/erasure.ts';
+
+const KnownRow = z.object({ known: z.array(z.string()), hasErased: z.boolean() });
+
+/** Whether the workspace has opt-outs of erased contacts: only then hashes are asked for. */
+export const hasErasedOptOuts = (db: TenantDb) =>
+  sql.fragment`exists (select from erased_opt_outs where workspace_id = ${db.workspaceId})`;
+
+/** Those of the addresses that have opted out, be it before their contact was erased. */
+export async function optedOutAmong(
+  db: TenantDb,
+  addresses: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (addresses.length === 0) return new Set();
+  const { known, hasErased } = await db.one(sql.type(KnownRow)`
+    select ${hasErasedOptOuts(db)} has_erased, array(
+      select address from opt_outs
+      where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})) known`);
+  return hasErased ? new Set([...known, ...(await erasedAmong(db, addresses))]) : new Set(known);
+}
+
+export const isOptedOut = async (db: TenantDb, address: string): Promise<boolean> =>
+  (await optedOutAmong(db, [address])).has(address);
+
+const HashRow = z.object({ addressHash: z.string() });
+
+/** Those of the addresses that opted out before their contact was erased. */
+export async function erasedAmong(db: TenantDb, addresses: readonly string[]): Promise<string[]> {
+  const hashes = await db.addressHashes.of(db.workspaceId, addresses);
+  if (!hashes) return [];
+  const found = new Set(
+    await db.anyFirst(sql.type(HashRow)`
+      select address_hash from erased_opt_outs
+      where workspace_id = ${db.workspaceId} and address_hash = any(${sql.array(hashes, 'text')})`),
+  );
+  return addresses.filter((_, index) => found.has(hashes[index] ?? ''));
+}
+
+/** @returns whether there was one. */
+export async function deleteErasedOptOut(db: TenantDb, address: string): Promise<boolean> {
+  const any = await db.exists(sql.type(NoRows)`select 1 where ${hasErasedOptOuts(db)}`);
+  if (!any) return false;
+  const hashes = await db.addressHashes.of(db.workspaceId, [address]);
+  if (!hashes) return false;
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    delete from erased_opt_outs
+    where workspace_id = ${db.workspaceId} and address_hash = any(${sql.array(hashes, 'text')})`);
+  return rowCount > 0;
+}
+
+/** What an opt-out of an erased contact is kept as, while it is known what its pseudonym stands for. */
+export async function insertErasedOptOut(
+  db: TenantDb,
+  pseudonym: string,
+  { source, at }: { source: string; at: Date },
+): Promise<void> {
+  if (!isErased(pseudonym)) throw new Error('not a pseudonym');
+  await db.query(sql.type(NoRows)`
+    insert into erased_opt_outs (workspace_id, address_hash, source, created_at)
+    select workspace_id, address_hash, ${source}, ${sql.timestamp(at)} from erased_addresses
+    where workspace_id = ${db.workspaceId} and pseudonym = ${pseudonym}
+    on conflict do nothing`);
+}
+
+/** Keeps the opt-outs of these addresses as hashes only. */
+export async function hideOptOuts(
+  db: TenantDb,
+  addresses: readonly { address: string; addressHash: string }[],
+): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    with hidden as (
+      delete from opt_outs o
+      using ${sql.unnest(
+        addresses.map(({ address, addressHash }) => [address, addressHash]),
+        ['text', 'text'],
+      )} as a (address, address_hash)
+      where o.workspace_id = ${db.workspaceId} and o.address = a.address
+      returning a.address_hash, o.source, o.created_at
+    )
+    insert into erased_opt_outs (workspace_id, address_hash, source, created_at)
+    select ${db.workspaceId}, address_hash, source, created_at from hidden
+    on conflict do nothing`);
+}
