@@ -1,6 +1,6 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { IconButton } from './button.tsx';
 import { classes } from './class-names.ts';
 
@@ -19,12 +19,21 @@ const BACKDROP =
   'fixed inset-0 z-40 bg-black/30 transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0';
 
 function Overlay({ open, onClose, title, description, children, footer, popup }: Props & { popup: string }) {
+  const element = useRef<HTMLDivElement>(null);
+  // The first field, not the button that closes it.
+  const initialFocus = (): HTMLElement | null =>
+    element.current?.querySelector<HTMLElement>('input, select, textarea') ?? element.current;
   return (
     <Base.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Base.Portal>
         <Base.Backdrop className={BACKDROP} />
         <Base.Popup
-          className={classes('fixed z-50 flex flex-col border-line bg-raised shadow-raised', popup)}
+          ref={element}
+          initialFocus={initialFocus}
+          className={classes(
+            'fixed z-50 flex flex-col border-line bg-raised outline-none shadow-raised',
+            popup,
+          )}
         >
           <div className="flex shrink-0 items-start gap-3 border-b border-line px-5 py-4">
             <div className="min-w-0 flex-1">

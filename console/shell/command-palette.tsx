@@ -1,6 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
-import { LogOut, type LucideIcon, Moon, Sun } from 'lucide-react';
+import { Keyboard, LogOut, type LucideIcon, Moon, Sun } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { setTheme } from '#console/lib/theme.ts';
 import { signOut } from './account-menu.tsx';
@@ -15,7 +15,7 @@ interface Command {
 }
 
 /** Everything there is, found by typing a part of its name. */
-export default function CommandPalette({ close }: { close: () => void }) {
+export default function CommandPalette({ close, openHelp }: { close: () => void; openHelp: () => void }) {
   const navigate = useNavigate();
   const listId = useId();
   const [text, setText] = useState('');
@@ -29,6 +29,7 @@ export default function CommandPalette({ close }: { close: () => void }) {
     })),
     { title: 'Light theme', icon: Sun, run: () => setTheme('light') },
     { title: 'Dark theme', icon: Moon, run: () => setTheme('dark') },
+    { title: 'Keyboard shortcuts', icon: Keyboard, keys: '?', run: openHelp },
     { title: 'Sign out', icon: LogOut, run: signOut },
   ];
   const found = commands.filter(({ title }) => matches(title, text));

@@ -15,6 +15,7 @@ import { WorkspaceMenu } from './workspace-menu.tsx';
 const SignIn = lazy(() => import('#console/pages/sign-in.tsx'));
 const loadPalette = () => import('./command-palette.tsx');
 const CommandPalette = lazy(loadPalette);
+const ShortcutsHelp = lazy(() => import('./shortcuts-help.tsx'));
 
 /** What surrounds every page; without a session, the sign-in page in its place. */
 export function Shell() {
@@ -31,7 +32,11 @@ function SignedIn() {
   const identity = useRead('GET /api/workspace', {});
   const [palette, setPalette] = useState(false);
   const [menu, setMenu] = useState(false);
-  useNavigationKeys(() => setPalette(true));
+  const [help, setHelp] = useState(false);
+  useNavigationKeys(
+    () => setPalette(true),
+    () => setHelp(true),
+  );
   // Before it is asked for, so that the first keys reach it.
   useEffect(() => void loadPalette(), []);
   if (identity.error) return <ErrorState error={identity.error} retry={() => void identity.refetch()} />;
@@ -61,16 +66,19 @@ function SignedIn() {
           </Suspense>
         </main>
       </div>
-      <Suspense fallback={null}>{palette && <CommandPalette close={() => setPalette(false)} />}</Suspense>
+      <Suspense fallback={null}>
+        {palette && <CommandPalette close={() => setPalette(false)} openHelp={() => setHelp(true)} />}
+        {help && <ShortcutsHelp close={() => setHelp(false)} />}
+      </Suspense>
     </div>
   );
 }
 
-/** `g` and a letter for each page, Ctrl-K or `/` for the palette. */
-function useNavigationKeys(openPalette: () => void): void {
+/** `g` and a letter for each page, Ctrl-K or `/` for the palette, `?` for all of them. */
+function useNavigationKeys(openPalette: () => void, openHelp: () => void): void {
   const navigate = useNavigate();
   const pages = NAVIGATION.flat().map(({ key, to }) => [`g ${key}`, () => void navigate({ to })] as const);
-  useShortcuts({ 'mod+k': openPalette, '/': openPalette, ...Object.fromEntries(pages) });
+  useShortcuts({ 'mod+k': openPalette, '/': openPalette, '?': openHelp, ...Object.fromEntries(pages) });
 }
 
 function Sidebar({ open, close, search }: { open: boolean; close: () => void; search: () => void }) {

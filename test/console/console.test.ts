@@ -7,8 +7,9 @@ import { runNode } from '#standalone/node-process.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
+import { signIn } from '#test/support/sessions.ts';
 import { inaccessible, openTab, startBrowser, type Tab } from './browser.ts';
 
 let app: TestApp;
@@ -177,6 +178,19 @@ describe('the inbox', () => {
     ]);
   });
 
+  it('is explained with the other shortcuts, which can be turned off', async () => {
+    await page.getByRole('heading', { name: 'Inbox' }).click();
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await help.getByText('Approve the draft').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await help.getByRole('checkbox').uncheck();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('?');
+    expect(await help.count()).toBe(0);
+    await page.evaluate('localStorage.clear()');
+  });
+
   it('fits a phone', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
@@ -184,6 +198,15 @@ describe('the inbox', () => {
     await page.getByRole('button', { name: 'Open the menu' }).click();
     await page.getByRole('link', { name: 'Lines' }).waitFor();
     expect(await inaccessible(page)).toEqual([]);
+    for (const path of ['/', '/lines']) {
+      await open(path);
+      await page.getByText('Dana Lee').waitFor();
+      // What is wider would be cut off.
+      const tooWide = await page.evaluate(
+        "[...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > 391).length",
+      );
+      expect(tooWide, path).toBe(0);
+    }
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 });
@@ -236,4 +259,23 @@ test('times are shown in the zone of the workspace', async () => {
     new Date(),
   );
   await page.getByText(day).first().waitFor();
+});
+
+test('somebody of an agency switches to a client, and sees nothing of the other one', async () => {
+  const agency = await createAgency(app);
+  const [own, client] = await Promise.all(
+    ['Agency Office', 'Client Cafe'].map((name) => createWorkspace(app, { name, agency_id: agency.id })),
+  );
+  if (!own || !client) throw new Error('no workspaces');
+  await createLine(app, client.id, 'imessage', { first_name: 'Cleo', last_name: 'Cafe' });
+  const token = await signIn(app, { userId: agency.ownerId, organizationId: own.id, role: 'org:admin' });
+  await page.evaluate('sessionStorage.clear()');
+  await open('/lines');
+  await page.getByLabel('Workspace key').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('No lines yet').waitFor();
+  await page.getByRole('button', { name: /Workspace: Agency Office/ }).click();
+  await page.getByRole('menuitem', { name: 'Client Cafe' }).click();
+  await page.getByText('Cleo Cafe').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
 });

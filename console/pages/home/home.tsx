@@ -43,7 +43,7 @@ export default function Home() {
         <Figure label="Failed" value={today?.failed} before={yesterday?.failed} />
       </section>
       {series.error && <ErrorState error={series.error} retry={() => void series.refetch()} />}
-      <div className="mt-4 grid gap-4 lg:grid-cols-[3fr_2fr]">
+      <div className="mt-4 grid grid-cols-1 gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Card title="Needs attention">
           <Attention lines={lines.data?.lines} />
         </Card>

@@ -38,7 +38,7 @@ export function Thread({
   const { name, optedOut, tags } = conversation;
   return (
     <div className="flex h-full flex-col">
-      <header className="flex shrink-0 items-center gap-3 border-b border-line bg-surface px-4 py-2.5">
+      <header className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-surface px-4 py-2.5">
         <IconButton label="Back to the list" className="md:hidden" onClick={close}>
           <ArrowLeft className="size-5" aria-hidden="true" />
         </IconButton>
