@@ -1,8 +1,7 @@
-import { type AttemptRow, insertAttempts, lineHistory } from '#db/queries/attempts.ts';
+import { lineHistory } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
-import { findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
@@ -11,22 +10,14 @@ import type { TenantDb } from '#db/transactions.ts';
 import {
   dueMessages,
   forcedFallbacks,
-  markKnownUnlessBusy,
   markNew,
   queueLanes,
-  recordMoves,
   restContacts,
   urgentMessages,
 } from '#db/queries/queue.ts';
-import {
-  advanceMessage,
-  lockConversations,
-  recordOutbound,
-  owedFallbacks,
-  startSending,
-} from '#db/queries/sends.ts';
+import { advanceMessage, owedFallbacks } from '#db/queries/sends.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
-import { newId } from '#domain/ids.ts';
+import { earliest } from '#domain/earliest.ts';
 import {
   afterSends,
   canSend,
@@ -35,7 +26,6 @@ import {
   HOLD_REASONS,
   type HoldReason,
   type LineHistory,
-  movedBy,
   type PacedLine,
   planQueue,
   type QueuedMessage,
@@ -44,14 +34,7 @@ import {
   usedUpAt,
 } from '#domain/pacing.ts';
 import type { Look } from './round.ts';
-
-/** One message that the rules let go, with its attempt on record. */
-export interface Claim {
-  line: LineRow;
-  message: MessageRow;
-  lead: LeadRow | null;
-  attempt: AttemptRow;
-}
+import { type Claim, claimMessages } from './send-claim.ts';
 
 export interface SendPlan extends Look {
   claims: Claim[];
@@ -177,8 +160,8 @@ async function claimDue(
     wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
     if (found.length === 0) return { claims: [], nextAt: next.at, reason: operatorsReason(next.reason) };
     if (choice.send.length > 0) {
-      const claimed = await claim(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
-      const left = claimed.claims.map(({ message }) => message.id);
+      const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
+      const left = claims.map(({ message }) => message.id);
       // What somebody else is just changing is not claimed, and still wanted.
       await keepWanted(
         db,
@@ -186,7 +169,8 @@ async function claimDue(
         wanted,
         wanted.filter((id) => !left.includes(id)),
       );
-      return claimed;
+      // The round goes on after these; one that dies is found by the sweep.
+      return claims.length === 0 ? lookAgain(now) : { claims, nextAt: now, reason: 'more may be due' };
     }
     await markNew(db, misplacedOf(due, choice));
   }
@@ -245,88 +229,7 @@ export async function whyHeld(
   return holdReason ? HOLD_REASONS[holdReason] : null;
 }
 
-/** Claims the chosen messages, but for those that somebody else is just changing, or whose contacts. */
-async function claim(
-  db: TenantDb,
-  { row, line }: LineState,
-  chosen: readonly QueuedMessage[],
-  carrierTimeoutMs: number,
-  now: Date,
-): Promise<Claimed> {
-  const inUse = await lockConversations(
-    db,
-    chosen.map(({ address }) => address),
-  );
-  const free = chosen.filter(({ address }) => !inUse.has(address));
-  const busy = await markKnownUnlessBusy(
-    db,
-    line.id,
-    free.filter(({ isNew }) => isNew).map(({ address }) => address),
-    free.map(({ id }) => id),
-  );
-  const send = free.filter(({ address }) => !busy.has(address));
-  const claims = send.length === 0 ? [] : await startAttempts(db, row, send, carrierTimeoutMs, now);
-  if (claims.length === 0) return lookAgain(now);
-  await recordMoves(
-    db,
-    send.flatMap((message) => {
-      const moved = movedBy(line, message, now);
-      return moved ? [{ id: message.id, ...moved }] : [];
-    }),
-  );
-  // The round goes on after these; one that dies is found by the sweep.
-  return { claims, nextAt: now, reason: 'more may be due' };
-}
-
-/** Takes messages to `sending`, each with its attempt on record, before the carrier is called. */
-async function startAttempts(
-  db: TenantDb,
-  line: LineRow,
-  send: readonly QueuedMessage[],
-  carrierTimeoutMs: number,
-  now: Date,
-): Promise<Claim[]> {
-  const queued = new Map(send.map((message) => [message.id, message]));
-  const messages = await startSending(db, [...queued.keys()]);
-  const leads = await findLeads(
-    db,
-    messages.flatMap(({ leadId }) => leadId ?? []),
-  );
-  const order = [...queued.keys()];
-  const opened = new Set<string>();
-  const claims = messages
-    .toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id))
-    .map((message): Claim => {
-      const isNew = (queued.get(message.id)?.isNew ?? false) && !opened.has(message.address);
-      opened.add(message.address);
-      const attempt: AttemptRow = {
-        id: newId(now),
-        messageId: message.id,
-        lineId: line.id,
-        kind: 'primary',
-        channel: message.channel,
-        carrier: line.carrier,
-        address: message.address,
-        isNew,
-        contactLastSentAt: queued.get(message.id)?.contactLastSentAt ?? null,
-        startedAt: now,
-        answerBy: new Date(now.getTime() + carrierTimeoutMs),
-      };
-      return { line, message, lead: leads.get(message.leadId ?? '') ?? null, attempt };
-    });
-  await insertAttempts(
-    db,
-    claims.map(({ attempt }) => attempt),
-  );
-  await recordOutbound(
-    db,
-    line.id,
-    claims.map(({ message }) => message.address),
-    now,
-  );
-  return claims;
-}
-
+/** Messages whose contacts opted out after they were accepted. */
 async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<void> {
   if (refused.length === 0) return;
   await lockSequences(
@@ -348,6 +251,3 @@ async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now
     now,
   );
 }
-
-const earliest = (a: Date | null, b: Date | null): Date | null =>
-  a === null || (b !== null && b < a) ? b : a;

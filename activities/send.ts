@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { earliest } from '#domain/earliest.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import type { LineRound } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -58,6 +59,3 @@ export function createSendActivities(dependencies: Dependencies) {
     },
   };
 }
-
-const earliest = (a: Date | null, b: Date | null): Date | null =>
-  a === null || (b !== null && b < a) ? b : a;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { earliest } from './earliest.ts';
 import { Id } from './ids.ts';
 import { MessageStatus, shownStatus, type StoredStatus } from './message-status.ts';
 import { momentText, type MoveReason, type WaitFacts, waitingFor, WaitingFor } from './waiting.ts';
@@ -188,8 +189,6 @@ function attempted(record: MessageRecord, attempt: RecordedAttempt): Happened[] 
     result,
   ];
 }
-
-const earliest = (a: Date, b: Date | null): Date => (b !== null && b < a ? b : a);
 
 const RECONCILED: Partial<Record<NonNullable<RecordedAttempt['outcome']>, string>> = {
   accepted: 'The carrier had not answered; asked again, it had accepted the message.',

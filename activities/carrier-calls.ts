@@ -1,0 +1,82 @@
+import { type AttemptRow, carrierIdsAt } from '#db/queries/attempts.ts';
+import { withTenant } from '#db/transactions.ts';
+import type { Carrier, OutboundMessage } from '#providers/carriers/carrier.ts';
+import type { Dependencies } from './dependencies.ts';
+import type { LineAtCarrier } from './line-home.ts';
+import type { Settle } from './settlement.ts';
+
+/** An attempt that nobody could ask about for this long counts as unknown. */
+const RECONCILE_FOR_MS = 15 * 60_000;
+
+/** A carrier, and the settings of the account that an attempt goes through. */
+export interface CarrierAccount {
+  carrier: Carrier;
+  config: unknown;
+}
+
+/** What an attempt sends, as far as it is known. */
+export interface AttemptContent {
+  text: string | null;
+  attachmentCount: number;
+}
+
+/** What carriers are asked about attempts. Each call settles its attempt, unless the carrier cannot tell yet. */
+export interface CarrierCalls {
+  /**
+   * Sends the message. The call ends before the attempt's `answerBy`, when others take it for ended. If the carrier does
+   * not answer, it is asked once what it did.
+   */
+  send(
+    line: LineAtCarrier,
+    account: CarrierAccount,
+    attempt: AttemptRow,
+    message: OutboundMessage,
+  ): Promise<void>;
+  /** Asks what became of an attempt whose call has ended without an answer. */
+  ask(
+    line: LineAtCarrier,
+    account: CarrierAccount,
+    attempt: AttemptRow,
+    content: AttemptContent,
+  ): Promise<void>;
+}
+
+export function createCarrierCalls(
+  { pools, logger }: Pick<Dependencies, 'pools' | 'logger'>,
+  settle: Settle,
+): CarrierCalls {
+  const send: CarrierCalls['send'] = async (line, { carrier, config }, attempt, message) => {
+    const left = attempt.answerBy.getTime() - Date.now();
+    if (left <= 0) return settle(line, attempt, { kind: 'not_sent', reason: 'not started in time' });
+    const outcome = await carrier.send(config, message, AbortSignal.timeout(left));
+    if (outcome.kind !== 'unknown') return settle(line, attempt, outcome, message.text);
+    logger.warn(
+      { lineId: line.lineId, attemptId: attempt.id, reason: outcome.reason },
+      'the carrier did not answer',
+    );
+    const { text, attachments } = message;
+    return ask(line, { carrier, config }, attempt, { text, attachmentCount: attachments.length });
+  };
+
+  const ask: CarrierCalls['ask'] = async (line, { carrier, config }, attempt, content) => {
+    const { id: attemptId, lineId, channel, address: to, startedAt } = attempt;
+    const takenIds = await withTenant(pools, line.workspaceId, (db) => carrierIdsAt(db, lineId, to));
+    const found = await carrier.reconcile(config, {
+      attemptId,
+      lineId,
+      channel,
+      to,
+      startedAt,
+      takenIds,
+      ...content,
+    });
+    if (found.kind === 'accepted') return settle(line, attempt, found, content.text);
+    if (found.kind === 'not_sent')
+      return settle(line, attempt, { kind: 'not_sent', reason: 'the carrier did not take it' });
+    const isTooOld = Date.now() - startedAt.getTime() > RECONCILE_FOR_MS;
+    if (found.kind === 'unknown' || isTooOld)
+      await settle(line, attempt, { kind: 'unknown', reason: 'outcome_unknown' });
+  };
+
+  return { send, ask };
+}

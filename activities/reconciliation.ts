@@ -1,0 +1,85 @@
+import { type AttemptRow, openAttempts } from '#db/queries/attempts.ts';
+import { findFallbackAccount } from '#db/queries/fallback-config.ts';
+import { findLead } from '#db/queries/leads.ts';
+import { findLine } from '#db/queries/lines.ts';
+import { findMessage } from '#db/queries/messages.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { fallbackText } from '#domain/outgoing-text.ts';
+import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
+import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import type { AttemptContent, CarrierAccount, CarrierCalls } from './carrier-calls.ts';
+import type { Dependencies } from './dependencies.ts';
+import type { LineAtCarrier } from './line-home.ts';
+import { renderMessage } from './outbound-message.ts';
+import type { Settle } from './settlement.ts';
+
+/** A call that was ended in time may have reached the carrier in that moment, and clocks differ. */
+const MARGIN_MS = 1000;
+const ASK_AGAIN_MS = 10_000;
+
+/** Finds out the outcome of attempts that a crash or a lost answer left open. */
+export function createReconciliation(
+  { pools, carriers, secrets }: Pick<Dependencies, 'pools' | 'carriers' | 'secrets'>,
+  calls: CarrierCalls,
+  settle: Settle,
+) {
+  type Fallback = Awaited<ReturnType<typeof findFallbackAccount>>;
+
+  /** @returns null when the account that the attempt went through was replaced: nobody can be asked any more. */
+  async function accountOf(
+    db: TenantDb,
+    attempt: AttemptRow,
+    fallback: Fallback,
+  ): Promise<CarrierAccount | null> {
+    const row = await findLine(db, attempt.lineId);
+    const carrier = carriers.get(attempt.carrier);
+    if (attempt.kind !== 'fallback')
+      return row && { carrier, config: lineCarrier({ carriers, secrets }, row).config };
+    if (!row || fallback?.provider !== attempt.carrier) return null;
+    return { carrier, config: fallbackConfig(carrier, fallback, db.workspaceId, secrets) };
+  }
+
+  async function contentOf(db: TenantDb, attempt: AttemptRow, fallback: Fallback): Promise<AttemptContent> {
+    const message = await findMessage(db, attempt.messageId);
+    if (!message) return { text: null, attachmentCount: 0 };
+    const lead = message.leadId === null ? null : await findLead(db, message.leadId);
+    const template = attempt.kind === 'fallback' ? fallbackText(message, fallback) : message.body;
+    const rendered = renderMessage(message, template, lead);
+    return {
+      text: 'text' in rendered ? rendered.text : null,
+      attachmentCount: message.attachmentUrls.length,
+    };
+  }
+
+  async function reconcileOne(line: LineAtCarrier, attempt: AttemptRow): Promise<void> {
+    const asked = await withTenant(pools, line.workspaceId, async (db) => {
+      const fallback = attempt.kind === 'fallback' ? await findFallbackAccount(db) : null;
+      const account = await accountOf(db, attempt, fallback);
+      return account && { account, content: await contentOf(db, attempt, fallback) };
+    });
+    if (asked) await calls.ask(line, asked.account, attempt, asked.content);
+    else await settle(line, attempt, { kind: 'unknown', reason: 'outcome_unknown' });
+  }
+
+  /**
+   * Settles the open attempts of a line whose time to answer is over: their call has ended, one way or another.
+   * @returns when the line has something to do again: at once when one was settled, for its message may be back in the
+   *   queue or owe a fallback; otherwise when to ask again.
+   */
+  return async (line: LineAtCarrier): Promise<Date> => {
+    const findOpen = () => withTenant(pools, line.workspaceId, (db) => openAttempts(db, line.lineId));
+    const open = await findOpen();
+    for (const attempt of open) {
+      if (attempt.answerBy.getTime() + MARGIN_MS <= Date.now()) await reconcileOne(line, attempt);
+    }
+    const left = await findOpen();
+    return left.length === 0 || left.length < open.length ? new Date() : askAgainAt(left);
+  };
+}
+
+/** When the first of their calls has ended; later when the carrier has been asked about that one already. */
+function askAgainAt(open: readonly AttemptRow[]): Date {
+  const now = Date.now();
+  const firstEnd = Math.min(...open.map(({ answerBy }) => answerBy.getTime() + MARGIN_MS));
+  return new Date(firstEnd < now ? now + ASK_AGAIN_MS : Math.max(now + 1000, firstEnd));
+}

@@ -1,0 +1,145 @@
+import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
+import { isOfErased } from '#db/queries/erasures.ts';
+import { isOptedOut } from '#db/queries/opt-outs.ts';
+import { findFallbackAccount } from '#db/queries/fallback-config.ts';
+import { findLead, findLeads, type LeadRow } from '#db/queries/leads.ts';
+import { type LineRow, lockLine } from '#db/queries/lines.ts';
+import { findMessage, type MessageRow } from '#db/queries/messages.ts';
+import { markKnownUnlessBusy, recordMoves } from '#db/queries/queue.ts';
+import { lockConversations, recordOutbound, setFallbackSms, startSending } from '#db/queries/sends.ts';
+import { isPastDue } from '#db/queries/workspaces.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
+import { movedBy, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
+
+/** A message that the rules let go, with its attempt on record. */
+export interface Claim {
+  line: LineRow;
+  message: MessageRow;
+  lead: LeadRow | null;
+  attempt: AttemptRow;
+}
+
+/**
+ * Claims the chosen messages, except those that somebody else is just changing, or whose contacts. Under the line's lock.
+ */
+export async function claimMessages(
+  db: TenantDb,
+  { row, line }: { row: LineRow; line: PacedLine },
+  chosen: readonly QueuedMessage[],
+  carrierTimeoutMs: number,
+  now: Date,
+): Promise<Claim[]> {
+  const inUse = await lockConversations(
+    db,
+    chosen.map(({ address }) => address),
+  );
+  const free = chosen.filter(({ address }) => !inUse.has(address));
+  const busy = await markKnownUnlessBusy(
+    db,
+    line.id,
+    free.filter(({ isNew }) => isNew).map(({ address }) => address),
+    free.map(({ id }) => id),
+  );
+  const send = free.filter(({ address }) => !busy.has(address));
+  if (send.length === 0) return [];
+  const claims = await startAttempts(db, row, send, carrierTimeoutMs, now);
+  if (claims.length === 0) return [];
+  await recordMoves(
+    db,
+    send.flatMap((message) => {
+      const moved = movedBy(line, message, now);
+      return moved ? [{ id: message.id, ...moved }] : [];
+    }),
+  );
+  return claims;
+}
+
+/** Takes messages to `sending`, each with its attempt on record, before the carrier is called. */
+async function startAttempts(
+  db: TenantDb,
+  line: LineRow,
+  send: readonly QueuedMessage[],
+  carrierTimeoutMs: number,
+  now: Date,
+): Promise<Claim[]> {
+  const queued = new Map(send.map((message) => [message.id, message]));
+  const order = [...queued.keys()];
+  const messages = await startSending(db, order);
+  const leads = await findLeads(
+    db,
+    messages.flatMap(({ leadId }) => leadId ?? []),
+  );
+  const opened = new Set<string>();
+  const claims = messages
+    .toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id))
+    .map((message): Claim => {
+      const isNew = (queued.get(message.id)?.isNew ?? false) && !opened.has(message.address);
+      opened.add(message.address);
+      const attempt: AttemptRow = {
+        id: newId(now),
+        messageId: message.id,
+        lineId: line.id,
+        kind: 'primary',
+        channel: message.channel,
+        carrier: line.carrier,
+        address: message.address,
+        isNew,
+        contactLastSentAt: queued.get(message.id)?.contactLastSentAt ?? null,
+        startedAt: now,
+        answerBy: new Date(now.getTime() + carrierTimeoutMs),
+      };
+      return { line, message, lead: leads.get(message.leadId ?? '') ?? null, attempt };
+    });
+  await insertAttempts(
+    db,
+    claims.map(({ attempt }) => attempt),
+  );
+  await recordOutbound(
+    db,
+    line.id,
+    claims.map(({ message }) => message.address),
+    now,
+  );
+  return claims;
+}
+
+/**
+ * Puts the attempt of a fallback SMS on record.
+ * @param timeoutOf how long a provider may take to answer, in milliseconds.
+ * @returns null when it may not leave any more, or not now: the plan was made before.
+ */
+export async function claimFallback(
+  db: TenantDb,
+  lineId: string,
+  messageId: string,
+  timeoutOf: (provider: string) => number,
+) {
+  const row = await lockLine(db, lineId);
+  if (!row || (row.heldUntil !== null && row.heldUntil > new Date())) return null;
+  if (row.pausedAt !== null || (await isPastDue(db))) return null;
+  const message = await findMessage(db, messageId);
+  const account = await findFallbackAccount(db);
+  if (message?.fallbackSms !== 'due' || message.recipientPhone === null || !account) return null;
+  if ((await isOptedOut(db, message.recipientPhone)) || (await isOfErased(db, message))) {
+    await setFallbackSms(db, messageId, 'failed');
+    return null;
+  }
+  const now = new Date();
+  const attempt: AttemptRow = {
+    id: newId(now),
+    messageId,
+    lineId,
+    kind: 'fallback',
+    channel: 'sms',
+    carrier: account.provider,
+    address: message.recipientPhone,
+    isNew: false,
+    contactLastSentAt: null,
+    startedAt: now,
+    answerBy: new Date(now.getTime() + timeoutOf(account.provider)),
+  };
+  await insertAttempts(db, [attempt]);
+  const lead = message.leadId === null ? null : await findLead(db, message.leadId);
+  return { message, account, attempt, lead };
+}
