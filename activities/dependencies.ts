@@ -14,6 +14,7 @@ import type { Signer } from '#providers/signer.ts';
 import type { SignedLinks } from '#providers/storage/signed-link.ts';
 import type { Storage } from '#providers/storage/storage.ts';
 import type { Waker } from '#providers/temporal.ts';
+import type { GapWaits } from './gap-waits.ts';
 import type { WebhookDeliverer } from './webhook-deliverer.ts';
 
 /** The services that a worker passes to its activities. */
@@ -37,6 +38,7 @@ export interface Dependencies {
   /** null: no language model is configured, and no drafts are made. */
   model: Model | null;
   waker: Waker;
+  gapWaits: GapWaits;
   temporal: Client;
   logger: Logger;
   /** The base of the callback URLs, for example `https://api.example.com`. */

@@ -1,10 +1,11 @@
 import { Context } from '@temporalio/activity';
 
-const EVERY_MS = 8000;
+/** Of the heartbeat timeout. The SDK sends at most one heartbeat in 0.8 of it, whatever it is given. */
+const EVERY = 2 / 3;
 
 /**
- * Heartbeats while work goes on, but not in its first seconds: a short round costs no heartbeat at all, and a long
- * one is noticed within the heartbeat timeout when its worker dies.
+ * Sends heartbeats while work goes on, the first one late: each is an action, and a short round costs none. When its
+ * worker dies, Temporal notices within the heartbeat timeout.
  * @param work may return early when the signal is aborted. The result counts when the worker shuts down, so that the
  *   next round takes place elsewhere.
  * @throws CancelledFailure when an operator paused, reset or canceled the activity: with a result it would be over, and
@@ -12,11 +13,12 @@ const EVERY_MS = 8000;
  */
 export async function withHeartbeat<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const context = Context.current();
-  const timer = setInterval(() => context.heartbeat(), EVERY_MS);
+  const timeoutMs = context.info.heartbeatTimeoutMs;
+  const timer = timeoutMs && setInterval(() => context.heartbeat(), timeoutMs * EVERY);
   try {
     return await work(context.cancellationSignal);
   } finally {
-    clearInterval(timer);
+    if (timer) clearInterval(timer);
     if (context.cancellationDetails?.workerShutdown === false) await context.cancelled;
   }
 }

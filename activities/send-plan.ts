@@ -44,6 +44,8 @@ export interface SendPlan extends Look {
   owed: string[];
   /** An operator has paused the line. */
   isPaused: boolean;
+  /** Where the line is now. */
+  carrier: string;
   /** The line had attempts without an outcome before these: a crash or a lost answer left them. */
   hasOpenAttempts: boolean;
 }
@@ -74,7 +76,8 @@ export async function planSends(
   await rememberUsedUp(db, lineId, state.known, line.usedUp);
 
   const { isPaused, hasOpenAttempts } = state;
-  const nothing = { claims: [], forced: [], owed: [], isPaused, hasOpenAttempts };
+  const { carrier } = row;
+  const nothing = { claims: [], forced: [], owed: [], isPaused, hasOpenAttempts, carrier };
   if (row.heldUntil !== null && row.heldUntil > now)
     return { ...nothing, nextAt: row.heldUntil, reason: 'the line is being changed' };
   if (line.pastDue) return { ...nothing, nextAt: null, reason: operatorsReason('subscription_past_due') };
@@ -95,6 +98,7 @@ export async function planSends(
     owed,
     isPaused,
     hasOpenAttempts,
+    carrier,
     nextAt: forced.due.length > 0 ? now : earliest(claimed.nextAt, forced.nextAt),
   };
 }

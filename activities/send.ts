@@ -1,49 +1,60 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { activityInfo } from '@temporalio/activity';
 import { earliest } from '#domain/earliest.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
 import type { LineRound } from '#workflows/messages/round.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 import type { Dependencies } from './dependencies.ts';
+import type { RoundWaits } from './gap-waits.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { findHome, type LineAtCarrier, lineRound } from './line-home.ts';
+import type { SendPlan } from './send-plan.ts';
 import { createSender } from './sender.ts';
 import { createVoiceNotes } from './voice-notes.ts';
 
 /** A round ends after this, however much is left: an activity that goes on for ever tells the operator nothing. */
-const ROUND_MS = 45_000;
-/** A shorter wait than this is slept here: a timer costs an action and is no finer than a second. */
-const SHORT_WAIT_MS = 3000;
+const ROUND_MS = 120_000;
 
 interface LineInput {
   workspaceId: string;
   lineId: string;
 }
 
+export interface SendInput extends LineInput {
+  /**
+   * The pacer shows that the line is sending, so the round may wait for the next message. Otherwise the round returns at
+   * the first gap, and the pacer shows it.
+   */
+  isSending?: boolean;
+}
+
 export function createSendActivities(dependencies: Dependencies) {
-  const { pools, logger } = dependencies;
+  const { pools, gapWaits, logger } = dependencies;
   const sender = createSender(dependencies);
   const voiceNotes = createVoiceNotes(dependencies);
 
-  function send(line: LineAtCarrier): Promise<LineRound> {
+  function send(line: LineAtCarrier, { workspaceId, isSending = false }: SendInput): Promise<LineRound> {
     return withHeartbeat(async (canceled) => {
-      const end = Date.now() + ROUND_MS;
+      const waits = gapWaits.ofRound({
+        taskQueue: activityInfo().taskQueue,
+        workspaceId,
+        workflowId: linePacerId(line.lineId),
+        gaps: isSending,
+        end: Date.now() + ROUND_MS,
+        canceled,
+      });
       let askAt: Date | null = null;
       while (!canceled.aborted) {
         await voiceNotes.prepare(line);
-        const plan = await sender.plan(line);
-        if (!plan) return { nextAt: null, reason: 'the line is no longer in this workspace' };
-        const sent = await sender.send(line, plan);
+        const plan = await sender.plan(line, waits.allows);
+        if (plan?.carrier !== line.carrier) return at(new Date(), 'the line is elsewhere now');
+        const { retryAt } = await sender.send(line, plan);
         if (!plan.hasOpenAttempts) askAt = null;
         else if (askAt === null || askAt.getTime() <= Date.now()) askAt = await sender.reconcile(line);
-        const nextAt = earliest(plan.nextAt, earliest(sent.retryAt, askAt));
-        if (nextAt === null) return { nextAt: null, reason: plan.reason, isPaused: plan.isPaused };
-        const wait = nextAt.getTime() - Date.now();
-        if (wait > SHORT_WAIT_MS || Date.now() + Math.max(0, wait) > end) {
-          return { nextAt: nextAt.toISOString(), reason: plan.reason, isPaused: plan.isPaused };
-        }
-        if (wait > 0) await pause(wait);
+        const nextAt = earliest(plan.nextAt, earliest(retryAt, askAt));
+        if (nextAt === null || !waits.allows(nextAt)) return endOfRound(plan, nextAt, waits);
+        await waits.wait(nextAt, plan.requestedBy);
       }
       logger.info({ lineId: line.lineId }, 'round cut short');
-      return { nextAt: new Date().toISOString(), reason: 'more may be due' };
+      return at(new Date(), 'more may be due');
     });
   }
 
@@ -53,9 +64,26 @@ export function createSendActivities(dependencies: Dependencies) {
       return (await findHome(pools, lineId))?.carrier ?? null;
     },
 
-    /** Sends what a line may send, until nothing more is due in the next moments. */
-    async sendDue(line: LineInput): Promise<LineRound> {
-      return lineRound(pools, line, linePacerId(line.lineId), send, { endsUnconnected: false });
+    /** Sends what a line may send, and waits out the gaps in between, until there is nothing more to do for a while. */
+    async sendDue(input: SendInput): Promise<LineRound> {
+      return lineRound(pools, input, linePacerId(input.lineId), (line) => send(line, input), {
+        endsUnconnected: false,
+      });
     },
   };
 }
+
+function endOfRound(
+  { isAtWork, reason, isPaused }: SendPlan,
+  nextAt: Date | null,
+  waits: RoundWaits,
+): LineRound {
+  // While a round is at work nobody signals the workflow. So it rests only after a plan that says so.
+  if (isAtWork) return { ...at(new Date(), reason), isPaused };
+  return { ...at(nextAt, reason), isPaused, ...(waits.allowsNextRound(nextAt) && { goesOn: true }) };
+}
+
+const at = (nextAt: Date | null, reason: string): LineRound => ({
+  nextAt: nextAt?.toISOString() ?? null,
+  reason,
+});

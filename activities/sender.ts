@@ -57,12 +57,16 @@ export function createSender(dependencies: Dependencies) {
   }
 
   return {
-    /** @returns null when the line is no longer in this workspace. */
-    plan: (line: LineAtCarrier): Promise<SendPlan | null> => {
+    /**
+     * @param staysFor whether the round itself waits for a time.
+     * @returns null when the line is no longer in this workspace.
+     */
+    plan: (line: LineAtCarrier, staysFor: (nextAt: Date | null) => boolean) => {
       const { timeoutMs } = carriers.get(line.carrier);
-      return decide(pools, line.workspaceId, linePacerId(line.lineId), (db) =>
-        planSends(db, line.lineId, timeoutMs, new Date()),
-      );
+      return decide(pools, line.workspaceId, linePacerId(line.lineId), async (db) => {
+        const plan = await planSends(db, line.lineId, timeoutMs, new Date());
+        return plan && { ...plan, isAtWork: staysFor(plan.nextAt) };
+      });
     },
 
     /** Sends what was claimed, side by side; then the fallbacks that are owed. */

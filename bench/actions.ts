@@ -1,22 +1,5 @@
 import type { Client } from '@temporalio/client';
-
-type HistoryEvent = NonNullable<
-  Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>['events']
->[number];
-
-/**
- * The events that Temporal bills, by the name of their attributes: starts, signals, updates, activities, timers, changes
- * of search attributes, and markers, which stand for local activities and patches.
- */
-const BILLABLE = [
-  'workflowExecutionStarted',
-  'workflowExecutionSignaled',
-  'workflowExecutionUpdateAccepted',
-  'upsertWorkflowSearchAttributes',
-  'activityTaskScheduled',
-  'timerStarted',
-  'markerRecorded',
-] as const;
+import { billableActions } from '#test/support/actions.ts';
 
 /** Counts the billable actions of every workflow in the namespace so far. */
 export async function actionsOf(temporal: Client): Promise<number> {
@@ -28,5 +11,11 @@ export async function actionsOf(temporal: Client): Promise<number> {
   return actions;
 }
 
-export const billableActions = (events: readonly HistoryEvent[]): number =>
-  events.filter((event) => BILLABLE.some((kind) => event[`${kind}EventAttributes`])).length;
+const HEARTBEATS =
+  /^service_requests\{[^}]*operation="RecordActivityTaskHeartbeat"[^}]*service_name="frontend"[^}]*\} (\d+)/gm;
+
+/** The heartbeats that reached the server, from its metrics: each is an action, and no history shows it. */
+export async function heartbeatsSoFar(metricsUrl: string): Promise<number> {
+  const metrics = await (await fetch(metricsUrl)).text();
+  return [...metrics.matchAll(HEARTBEATS)].reduce((sum, [, count]) => sum + Number(count), 0);
+}

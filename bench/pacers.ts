@@ -7,7 +7,7 @@ import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
-import { billableActions } from './actions.ts';
+import { billableActions } from '#test/support/actions.ts';
 import { startProduct } from './product.ts';
 import { usageOf } from './usage.ts';
 import { inParallel, until } from './waiting.ts';

@@ -24,6 +24,7 @@ export interface Product {
   /** The URL of each API process. */
   urls: string[];
   simulatorUrl: string;
+  temporalMetrics: string;
   /** The pids of the first API process, the current worker and the servers. */
   readonly pids: { api: number; worker: number; postgres: number; temporal: number };
   /** Kills the worker with SIGKILL. */
@@ -82,6 +83,7 @@ export async function startProduct(apis = 1, overrides: Partial<Config> = {}): P
     pools,
     urls,
     simulatorUrl: simulator.url,
+    temporalMetrics: servers.temporalMetrics,
     get pids() {
       return { api: apiProcesses[0]?.pid ?? 0, worker: worker.pid, ...servers.pids };
     },

@@ -17,12 +17,15 @@ export async function startServers(): Promise<{
   /** URL of the database with the owner's login. */
   ownerUrl: string;
   pids: { postgres: number; temporal: number };
+  /** URL of Temporal's metrics. */
+  temporalMetrics: string;
   /** The folder of data and logs. */
   folder: string;
   /** @param options.keepLogs whether to keep the logs in `folder`. */
   stop(options?: { keepLogs?: boolean }): Promise<void>;
 }> {
   const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
+  const metricsPort = await freePort();
   const [postgres, temporal] = await Promise.all([
     startPostgres({
       dataDir: join(folder, 'postgres'),
@@ -33,6 +36,7 @@ export async function startServers(): Promise<{
       program: await findTemporalCli(console.log),
       port: await freePort(),
       uiPort: null,
+      metricsPort,
       dbFile: null,
       logFile: join(folder, 'temporal.log'),
     }),
@@ -54,6 +58,7 @@ export async function startServers(): Promise<{
     config,
     ownerUrl: postgres.url,
     pids: { postgres: postgres.pid, temporal: temporal.pid },
+    temporalMetrics: `http://127.0.0.1:${metricsPort}/metrics`,
     folder,
     async stop({ keepLogs = false } = {}) {
       await Promise.all([postgres.stop(), temporal.stop()]);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Pools } from './pools.ts';
 import { NEVER } from './timestamp.ts';
 import { systemDb, type TenantDb, withTenant } from './transactions.ts';
+import type { Seen } from './transaction-wakes.ts';
 import { confirmRest, seenWake } from './wakes.ts';
 import { IdRow } from './rows.ts';
 
@@ -13,9 +14,19 @@ export interface Decision {
   nextAt: Date | null;
   /** The workflow may end, unless somebody wakes it. */
   ended?: boolean;
+  /**
+   * The workflow does not rest: it looks at `nextAt` by itself, within half a minute, and earlier when somebody has
+   * asked for it (`requestedSince`). Work that falls due meanwhile sends it no signal.
+   */
+  isAtWork?: boolean;
 }
 
 type Decided<D> = D extends Decision ? Omit<D, keyof Decision> & Decision : D;
+/** With what was known of the requests for the workflow when it began to look. */
+type Looked<D> = D extends Decision ? Decided<D> & Pick<Seen, 'requestedBy'> : D;
+
+/** The sweep takes a workflow for dead half a minute after the time at which it was to look. */
+const REFRESH_MS = 15_000;
 
 /**
  * One look of a long-lived workflow at its tables, in one transaction that locks nothing others wait for. A wake that
@@ -29,24 +40,33 @@ export async function decide<D extends Decision | null>(
   workflowId: string,
   look: (db: TenantDb) => Promise<D>,
   { unconfirmed = false }: { unconfirmed?: boolean } = {},
-): Promise<Decided<D>> {
-  const { decision, own } = await withTenant(pools, workspaceId, async (db) => {
+): Promise<Looked<D>> {
+  const { decision, seen, own } = await withTenant(pools, workspaceId, async (db) => {
     const seen = await seenWake(db, workflowId);
     const decision = await look(db);
-    if (!decision) return { decision };
-    const at = decision.nextAt ?? NEVER;
-    // The row already says to look now, and only the workflow itself can postpone that.
-    if (at.getTime() <= Date.now() && seen.wakeAt !== null && seen.wakeAt <= at) return { decision };
+    if (!decision || saysAlready(seen, decision)) return { decision, seen };
+    const at = decision.isAtWork ? new Date() : (decision.nextAt ?? NEVER);
     const wake = { at, ended: decision.ended ?? false, unconfirmed };
-    return { decision, own: db.wakes.decide(workspaceId, workflowId, seen, wake) };
+    return { decision, seen, own: db.wakes.decide(workspaceId, workflowId, seen, wake) };
   });
-  if (!own) return decision as Decided<D>;
+  if (!decision) return decision as Looked<D>;
+  const { requestedBy } = seen;
+  if (!own || decision.isAtWork) return { ...decision, requestedBy } as Looked<D>;
   const looksAgain = own.at < NEVER;
   return {
     ...decision,
+    requestedBy,
     nextAt: looksAgain ? own.at : null,
     ended: own.ended && !looksAgain,
-  } as Decided<D>;
+  } as Looked<D>;
+}
+
+/** Whether the row says that the workflow has to look now, and may go on saying so: only the workflow puts that off. */
+function saysAlready({ wakeAt }: Seen, { nextAt, isAtWork }: Decision): boolean {
+  const now = Date.now();
+  if (wakeAt === null || wakeAt.getTime() > now || nextAt === null) return false;
+  if (isAtWork) return Math.max(now, nextAt.getTime()) - wakeAt.getTime() < REFRESH_MS;
+  return nextAt.getTime() <= now && wakeAt <= nextAt;
 }
 
 /** Transactions are short. If one takes longer than this, anywhere on the server, the workflow looks again. */

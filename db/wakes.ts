@@ -33,6 +33,25 @@ export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> 
   return row ?? { requestedBy: '0', wakeAt: null };
 }
 
+/** A workflow that is at work, and what it knew of the requests for it when it looked last. */
+export interface LastLook {
+  workflowId: string;
+  requestedBy: string;
+}
+
+/** Those of these workflows that somebody has asked to look since, by their ids. */
+export async function requestedSince(db: SystemDb, looks: readonly LastLook[]): Promise<ReadonlySet<string>> {
+  const requested = await db.anyFirst(sql.type(WorkflowIdRow)`
+    select look.workflow_id
+    from ${sql.unnest(
+      looks.map(({ workflowId, requestedBy }) => [workflowId, requestedBy]),
+      ['text', 'xid8'],
+    )} as look (workflow_id, requested_by)
+    left join workflow_wakes w on w.workflow_id = look.workflow_id
+    where w.requested_by is distinct from look.requested_by`);
+  return new Set(requested);
+}
+
 /** Confirms that a workflow rests, so that the sweep ignores it until its next look. */
 export async function confirmRest(db: TenantDb, workflowId: string): Promise<void> {
   await db.query(sql.type(NoRows)`

@@ -11,6 +11,8 @@ export interface TemporalOptions {
   port: number;
   /** Port of the Web UI; null: no Web UI. */
   uiPort: number | null;
+  /** Port of its own metrics, for Prometheus. */
+  metricsPort?: number;
   /** SQLite file with all state; null: in memory, several times as fast, and lost when the server ends. */
   dbFile: string | null;
   /** What the server says; appended. */
@@ -61,13 +63,14 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
   return { ...server, address };
 }
 
-function serverArguments({ port, uiPort, dbFile }: TemporalOptions): string[] {
+function serverArguments({ port, uiPort, metricsPort, dbFile }: TemporalOptions): string[] {
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
   // The caller's own profile of the CLI is about other servers.
   args.push('--disable-config-file', '--disable-config-env');
   for (const name of SEARCH_ATTRIBUTES) args.push('--search-attribute', `${name}=Keyword`);
   if (uiPort === null) args.push('--headless');
   else args.push('--ui-port', String(uiPort));
+  if (metricsPort !== undefined) args.push('--metrics-port', String(metricsPort));
   if (dbFile !== null) {
     args.push('--db-filename', dbFile);
     // With a write-ahead log it is three times as fast, and still survives the death of the process.

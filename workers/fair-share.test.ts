@@ -36,3 +36,52 @@ describe("a workspace's share of the slots", () => {
     expect(90 - a - b).toBeGreaterThanOrEqual(Math.min(a, b) - 1);
   });
 });
+
+describe('a task that waits on its slot', () => {
+  /** Takes a slot and waits on it. @returns how it was told to give it up, and what gives it back; null: it may not wait. */
+  function waitOn(share: ReturnType<typeof createShare>, workspaceId: string) {
+    if (!share.take(workspaceId)) return null;
+    let isAsked = false;
+    const end = share.wait(workspaceId, () => void (isAsked = true));
+    const giveBack = (): void => {
+      end?.();
+      share.release(workspaceId);
+    };
+    if (end) return { isAsked: () => isAsked, giveBack };
+    giveBack();
+    return null;
+  }
+  const fill = (share: ReturnType<typeof createShare>, workspaceId: string) => {
+    const waits: NonNullable<ReturnType<typeof waitOn>>[] = [];
+    for (let wait = waitOn(share, workspaceId); wait; wait = waitOn(share, workspaceId)) waits.push(wait);
+    return waits;
+  };
+
+  it('may do so while more than half of the slots are free', () => {
+    expect(fill(createShare(100), 'a')).toHaveLength(49);
+    expect(fill(createShare(1), 'a')).toHaveLength(0);
+  });
+
+  it('counts for no workspace, and is told to end when others have work', () => {
+    const share = createShare(100);
+    const waits = fill(share, 'a');
+    let taken = 0;
+    for (; share.take('a'); taken += 1) {
+      const asked = waits.findIndex(({ isAsked }) => isAsked());
+      if (asked >= 0) waits.splice(asked, 1)[0]?.giveBack();
+    }
+    expect(taken).toBe(50);
+    expect(waits).toHaveLength(0);
+  });
+
+  it('gives its slot back once, whoever ended the wait', () => {
+    const share = createShare(5);
+    const wait = waitOn(share, 'a');
+    expect([share.take('b'), wait?.isAsked()]).toEqual([true, false]);
+    expect([share.take('b'), wait?.isAsked()]).toEqual([true, true]);
+    wait?.giveBack();
+    share.release('b');
+    share.release('b');
+    expect(takeAll(share, 'a')).toBe(3);
+  });
+});

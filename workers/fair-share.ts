@@ -1,5 +1,6 @@
 import { ApplicationFailureCategory, ApplicationFailure } from '@temporalio/common';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { TaskSlots } from '#activities/gap-waits.ts';
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 15_000;
@@ -8,10 +9,8 @@ const LONGEST_RETRY_MS = 15_000;
  * Lets a workspace hold no more slots of a task queue than are free: one busy workspace gets half of them, n busy
  * workspaces get equal shares, and at least one slot is left for the next. A task beyond the share fails with a retry
  * delay, which returns it to Temporal.
- * @param slots the slots of the worker.
  */
-export function fairShare(slots: number): ActivityInterceptorsFactory {
-  const share = createShare(slots);
+export function fairShare(share: Share): ActivityInterceptorsFactory {
   return ({ info }) => ({
     inbound: {
       async execute(input, next) {
@@ -28,22 +27,57 @@ export function fairShare(slots: number): ActivityInterceptorsFactory {
   });
 }
 
-export function createShare(slots: number) {
+export interface Share extends TaskSlots {
+  /** @returns whether the workspace may have one more slot. */
+  take(workspaceId: string): boolean;
+  release(workspaceId: string): void;
+}
+
+/**
+ * The slots of a worker at one task queue. Tasks that only wait count for no workspace. They keep their slots while more than half
+ * of all are free; each task that comes then ends one of these waits, so that none is ever in the way of work.
+ */
+export function createShare(slots: number): Share {
   const held = new Map<string, number>();
   let busy = 0;
+  /** By what ends the wait, the workspace it is for; the oldest first. */
+  const waiting = new Map<() => void, string>();
   const of = (workspaceId: string): number => held.get(workspaceId) ?? 0;
+  const free = (): number => slots - busy - waiting.size;
+  const hasRoom = (): boolean => free() > slots / 2;
+
+  function hold(workspaceId: string): void {
+    held.set(workspaceId, of(workspaceId) + 1);
+    busy += 1;
+  }
+  function release(workspaceId: string): void {
+    busy -= 1;
+    if (of(workspaceId) > 1) held.set(workspaceId, of(workspaceId) - 1);
+    else held.delete(workspaceId);
+  }
+  function endWait(giveUp: () => void): void {
+    const workspaceId = waiting.get(giveUp);
+    if (workspaceId === undefined) return;
+    waiting.delete(giveUp);
+    hold(workspaceId);
+    giveUp();
+  }
+
   return {
-    /** Takes a slot. @returns false if the workspace has its share. */
-    take(workspaceId: string): boolean {
-      if (of(workspaceId) >= slots - busy) return false;
-      held.set(workspaceId, of(workspaceId) + 1);
-      busy += 1;
+    take(workspaceId) {
+      if (of(workspaceId) >= free()) return false;
+      hold(workspaceId);
+      const [oldest] = waiting.keys();
+      if (oldest && !hasRoom()) endWait(oldest);
       return true;
     },
-    release(workspaceId: string): void {
-      busy -= 1;
-      if (of(workspaceId) > 1) held.set(workspaceId, of(workspaceId) - 1);
-      else held.delete(workspaceId);
+    release,
+    hasRoom,
+    wait(workspaceId, giveUp) {
+      if (!hasRoom()) return null;
+      release(workspaceId);
+      waiting.set(giveUp, workspaceId);
+      return () => endWait(giveUp);
     },
   };
 }

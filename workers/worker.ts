@@ -10,6 +10,7 @@ import {
   type WorkerOptions,
 } from '@temporalio/worker';
 import { createActivities } from '#activities/index.ts';
+import { createGapWaits } from '#activities/gap-waits.ts';
 import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
 import { createPools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
@@ -31,7 +32,7 @@ import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { connectionOptions, createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { failuresWithoutData } from './failures.ts';
-import { fairShare } from './fair-share.ts';
+import { createShare, fairShare } from './fair-share.ts';
 import { createWorkerMetrics } from './metrics.ts';
 import { servedQueues } from './queues.ts';
 import { sweepAfterStart, upsertSchedules } from './schedules.ts';
@@ -110,7 +111,15 @@ export async function startWorker(
     fetchMedia: storedMedia(links, storage),
     onCall: onCarrierCall,
   });
-  const queues = servedQueues(config.worker, carriers.names);
+  const queues = servedQueues(config.worker, carriers.names).map((queue) => ({
+    ...queue,
+    share: createShare(queue.slots),
+  }));
+  const gapWaits = createGapWaits({
+    pools,
+    slots: new Map(queues.map(({ taskQueue, share }) => [taskQueue, share])),
+    logger,
+  });
   const connection = await NativeConnection.connect(connectionOptions(config.temporal));
   await ensureSearchAttributes(temporal.connection, config.temporal.namespace, logger);
   const activities = createActivities({
@@ -121,6 +130,7 @@ export async function startWorker(
     mailer,
     model: createModel(config),
     waker,
+    gapWaits,
     logger,
     temporal,
     secrets,
@@ -144,13 +154,13 @@ export async function startWorker(
     ...(config.temporal.buildId !== null && versioned(config.temporal.buildId)),
   } as const;
   const workers = await Promise.all(
-    queues.map(async ({ taskQueue, runsWorkflows, slots, pollers }) =>
+    queues.map(async ({ taskQueue, runsWorkflows, slots, pollers, share }) =>
       Worker.create({
         ...shared,
         taskQueue,
         maxConcurrentActivityTaskExecutions: slots,
         maxConcurrentActivityTaskPolls: pollers,
-        interceptors: { activity: [fairShare(slots), failures] },
+        interceptors: { activity: [fairShare(share), failures] },
         ...(runsWorkflows && {
           workflowBundle: bundle ?? (await bundleWorkflows()),
           maxCachedWorkflows: config.temporal.maxCachedWorkflows,
@@ -199,6 +209,7 @@ export async function startWorker(
   return {
     ended,
     async stop() {
+      gapWaits.close();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await ended;
     },

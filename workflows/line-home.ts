@@ -8,6 +8,7 @@ import {
 import type { Activities } from '#activities/index.ts';
 import type { LineHome, LineRound } from './messages/round.ts';
 import { WORKSPACE_ID } from './messages/search-attributes.ts';
+import { lineQueue } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 /** The input of a line's workflow when it continues as new. */
@@ -44,7 +45,8 @@ export async function roundAt(
     if (!isUnserved(error)) throw error;
     const carrier = await findCarrier({ workspaceId: home.workspaceId, lineId });
     const nextAt = new Date().toISOString();
-    return { nextAt, reason: 'no worker served the carrier in time', home: { ...home, carrier } };
+    const reason = `no worker takes tasks of the queue ${lineQueue(home.carrier)}`;
+    return { nextAt, reason, isUnserved: true, home: { ...home, carrier } };
   }
 }
 

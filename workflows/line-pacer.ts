@@ -1,4 +1,4 @@
-import { continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
+import { continueAsNew, patched, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { formerly, hasNamedSignals } from './formerly.ts';
 import { homeOf, type LineInput, roundAt } from './line-home.ts';
@@ -12,12 +12,12 @@ import { CARRIER_PATIENCE, lineQueue } from './messages/task-queues.ts';
 const sendingAt = (carrier: string | null) =>
   proxyActivities<Activities>({
     taskQueue: lineQueue(carrier),
-    summary: 'Send what this line may send now',
+    summary: 'Send what this line may send, and wait out the gaps in between',
     scheduleToStartTimeout: CARRIER_PATIENCE,
-    // A round works for 45 seconds at most, and one call to a carrier may be under way when they end.
+    // A round lasts two minutes, and waits and calls to a carrier may be under way when they end.
     startToCloseTimeout: '5 minutes',
-    // A worker that died is noticed by this; the attempts it left open are reconciled by the next round.
-    heartbeatTimeout: '20s',
+    // How soon the line goes on when its worker has died. Heartbeats are actions: one in 36 seconds.
+    heartbeatTimeout: '45s',
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });
@@ -50,7 +50,7 @@ export async function linePacer(input: LineInput): Promise<string> {
   });
   const send = async (): Promise<LineRound> => {
     const round = await roundAt(home, lineId, ({ workspaceId, carrier }) =>
-      sendingAt(carrier).sendDue({ workspaceId, lineId }),
+      sendingAt(carrier).sendDue({ workspaceId, lineId, isSending: news.status().state === 'sending' }),
     );
     home = round.home;
     return round;
@@ -61,18 +61,25 @@ export async function linePacer(input: LineInput): Promise<string> {
   home = await homeOf(input);
   if (!isNew) return formerly(news, send, goOn);
 
-  let round: LineRound;
-  do round = await news.after(send);
-  while (await news.until(round, stateOf(round, home)));
+  let round = await news.after(send);
+  while (await news.until(round, stateOf(round, home))) round = await news.after(send, detailsOf(round));
   return news.isOver ? round.reason : goOn();
 }
 
 /** A shorter wait is a gap between two sends of a line that is busy. */
 const LONG_PAUSE_MS = 2 * 60_000;
 
-function stateOf({ nextAt, isPaused }: LineRound, { carrier }: LineHome): string {
+function stateOf({ nextAt, isPaused, isUnserved }: LineRound, { carrier }: LineHome): string {
   if (carrier === null) return 'unconnected';
+  if (isUnserved && patched('unserved lines wait')) return 'waiting';
   if (isPaused) return 'paused';
   if (nextAt === null) return 'idle';
   return Date.parse(nextAt) - Date.now() > LONG_PAUSE_MS ? 'waiting' : 'sending';
+}
+
+/** What the operator reads during the next round. */
+function detailsOf({ isUnserved, reason }: LineRound): string {
+  return isUnserved
+    ? `Waiting: ${reason}.`
+    : 'Sending: its pending activity sends what is due, and waits out the gaps in between.';
 }

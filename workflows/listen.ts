@@ -28,8 +28,11 @@ export interface News {
   any(): boolean;
   /** Has the workflow look again, as a signal does: an operator's update changed something. */
   tell(what: string): void;
-  /** Looks at the database. Clears the signals before, since later commits send new ones. */
-  after<T>(look: () => Promise<T>): Promise<T>;
+  /**
+   * Looks at the database. Clears the signals before, since later commits send new ones.
+   * @param details what the Temporal UI shows meanwhile.
+   */
+  after<T>(look: () => Promise<T>, details?: string): Promise<T>;
   /**
    * Waits until the next round is due or a signal arrives.
    * @param state the value of the search attribute `State` in the meantime.
@@ -69,8 +72,8 @@ export function listen(...signals: SignalName[]): News {
   }
 
   /** @returns false if the workflow may end: its work is over, or it was idle for too long. */
-  async function wait({ nextAt, reason, ended }: Round): Promise<boolean> {
-    if (any()) return true;
+  async function wait({ nextAt, reason, ended, goesOn }: Round): Promise<boolean> {
+    if (any() || goesOn) return true;
     if (ended) return false;
     if (nextAt === null) return condition(any, LONGEST_IDLE, { summary: 'Ends if it stays idle' });
     const ms = Date.parse(nextAt) - Date.now();
@@ -81,13 +84,13 @@ export function listen(...signals: SignalName[]): News {
   return {
     any,
     tell,
-    async after(look) {
+    async after(look, details = 'Working; see its pending activity.') {
       heard = [];
-      setCurrentDetails('Working; see its pending activity.');
+      setCurrentDetails(details);
       return look();
     },
     async until(round, state = stateOf(round)) {
-      if (!round.ended) is(state, round.reason, round.nextAt);
+      if (!round.ended) is(state, round.reason, round.goesOn ? null : round.nextAt);
       const continues = await wait(round);
       if (continues && !isLongEnough()) return true;
       await condition(allHandlersFinished);

@@ -10,7 +10,11 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 const PAUSED = 4;
 const MESSAGES = 30;
 
+/** The worker hears of the pause with its next heartbeat. */
+const HEARD_MS = 60_000;
+
 let app: TestApp;
+let lineId: string;
 let workspace: TestWorkspace;
 let call: ApiClient;
 let pacer: string;
@@ -19,7 +23,7 @@ beforeAll(async () => {
   app = await startTestApp();
   workspace = await createWorkspace(app);
   // Slow enough to be paused in the middle, fast enough for all messages to be sent in one round.
-  const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 1 });
+  lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 2 });
   call = apiClient(app.url, workspace.key);
   pacer = linePacerId(lineId);
 });
@@ -49,7 +53,7 @@ describe('a line whose sending activity an operator pauses', () => {
       const [activity] = (await describePacer()).pendingActivities ?? [];
       const state: number | null | undefined = activity?.state;
       return state === PAUSED;
-    }, 25_000);
+    }, HEARD_MS);
     const before = await sent();
     expect(before.length).toBeLessThan(MESSAGES);
     // The workflow handles a signal meanwhile, which starts no other round.
@@ -62,6 +66,7 @@ describe('a line whose sending activity an operator pauses', () => {
     expect(await sent()).toHaveLength(before.length);
 
     await app.temporal.workflowService.unpauseActivity({ ...target(), identity: 'test' });
+    await call('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 0 });
     await eventually(async () => (await sent()).length >= MESSAGES, 60_000);
     expect(new Set((await sent()).map(({ id }) => id)).size).toBe(MESSAGES);
     expect(await Promise.all(recipients.map(async (to) => (await sentTo(app, to)).length))).toEqual(

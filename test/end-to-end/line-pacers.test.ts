@@ -9,7 +9,7 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { startWorker } from '#workers/worker.ts';
-import { WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
+import { STATE, WORKSPACE_ID } from '#workflows/messages/search-attributes.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
@@ -76,13 +76,18 @@ describe('the pacer of a line', () => {
       const { raw } = await pacer(lineId).describe();
       return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'sendDue');
     });
+    await eventually(
+      async () => (await details(lineId)).includes('no worker takes tasks of the queue carrier-twilio'),
+      60_000,
+    );
+    expect((await pacer(lineId).describe()).typedSearchAttributes.get(STATE)).toBe('waiting');
     expect(twilio.sent.filter((message) => message.to === to)).toEqual([]);
 
     const worker = await startWorker({ ...app.config, worker: { names: ['carrier-twilio'], slots: {} } });
     await eventually(async () => twilio.sent.some((message) => message.to === to), 60_000);
     await worker.stop();
     expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
-  }, 90_000);
+  }, 120_000);
 
   it('follows its line to another carrier if no worker serves the first', async () => {
     const lineId = await createLine(app, workspace.id, 'sms', { carrier: 'smtp' });

@@ -6,6 +6,8 @@ export interface Round {
   reason: string;
   /** The work is over and the workflow may end. */
   ended?: boolean;
+  /** The next round may begin at once: it waits until `nextAt` itself. */
+  goesOn?: boolean;
 }
 
 export interface LineHome {
@@ -38,4 +40,6 @@ export interface LineRound extends Round {
   home?: LineHome;
   /** An operator has paused the line. */
   isPaused?: boolean;
+  /** No worker took the round: its task queue has none, or all of theirs are busy. */
+  isUnserved?: boolean;
 }

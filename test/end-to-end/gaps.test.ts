@@ -1,0 +1,128 @@
+import type { UpdateDefinition } from '@temporalio/common';
+import { sql } from 'slonik';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { systemDb } from '#db/transactions.ts';
+import { lineGapMs } from '#domain/line-limits.ts';
+import { billableActions } from '#test/support/actions.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { ask, DANA } from '#test/support/operators.ts';
+import { planQuery } from '#workflows/messages/queries.ts';
+import { STATE } from '#workflows/messages/search-attributes.ts';
+import { type Order, pauseLine, resumeLine, sendNow } from '#workflows/messages/updates.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+
+/** Between two sends a round waits on its task slot: no timer, no new round, and still everybody is heard. */
+
+/** Gaps of 10 to 30 seconds: what comes before the end of one did not wait for it. */
+const GAP_SECONDS = 20;
+/** A worker that had to cancel its rounds would take ten seconds. */
+const STOPS_WITHIN_MS = 6000;
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let api: ApiClient;
+
+beforeAll(async () => void (app = await startTestApp()));
+afterAll(() => app.stop());
+beforeEach(async () => {
+  workspace = await createWorkspace(app);
+  api = apiClient(app.url, workspace.key);
+});
+
+const pacer = (lineId: string) => app.temporal.workflow.getHandle(linePacerId(lineId));
+const stateOf = async (lineId: string) => (await pacer(lineId).describe()).typedSearchAttributes.get(STATE);
+const isSent = async (to: string) => (await sentTo(app, to)).length === 1;
+const unsent = async (contacts: readonly string[]) => {
+  const sent = await Promise.all(contacts.map(isSent));
+  return contacts.filter((_, index) => !sent[index]);
+};
+
+/** @returns the contacts, in their order. */
+async function queue(fromLineId: string, count: number): Promise<string[]> {
+  const contacts = Array.from({ length: count }, () => phone());
+  for (const recipientPhone of contacts) {
+    const { status } = await api('POST', '/api/messages', { message: 'Hello', fromLineId, recipientPhone });
+    expect(status).toBe(201);
+  }
+  return contacts;
+}
+
+/** When the line may send again by itself. */
+async function gapEnd(lineId: string): Promise<number> {
+  const startedAt = await systemDb(app.pools).oneFirst(sql.type(z.object({ startedAt: z.date() }))`
+    select max(started_at) started_at from attempts where workspace_id = ${workspace.id} and line_id = ${lineId}`);
+  return startedAt.getTime() + lineGapMs({ id: lineId, minGapSeconds: GAP_SECONDS }, startedAt);
+}
+
+/** Within the gap that the line is in. */
+async function atOnce(lineId: string, ask: () => Promise<unknown>, isDone: () => Promise<boolean>) {
+  const end = await gapEnd(lineId);
+  await ask();
+  await eventually(isDone);
+  expect(Date.now()).toBeLessThan(end);
+}
+
+/** A line that has sent the first of its messages, and waits for the time of the second within a round. */
+async function waitingLine(messages: number) {
+  const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: GAP_SECONDS });
+  const contacts = await queue(lineId, messages);
+  await eventually(() => isSent(contacts[0] ?? ''));
+  await eventually(async () => (await stateOf(lineId)) === 'sending');
+  await eventually(async () => {
+    const { raw } = await pacer(lineId).describe();
+    return raw.pendingActivities?.length === 1 && !raw.pendingWorkflowTask;
+  });
+  expect(await unsent(contacts)).toEqual(contacts.slice(1));
+  return { lineId, contacts };
+}
+
+describe('a line that keeps gaps', () => {
+  it('costs at most 5 events and 1.3 actions a message, and shows that it is sending', async () => {
+    const lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 3, is_active: false });
+    const contacts = await queue(lineId, 6);
+    await eventually(async () => (await pacer(lineId).query(planQuery)).reason.includes('not active'));
+    const { historyLength } = await pacer(lineId).describe();
+
+    await api('PATCH', `/api/lines/${lineId}`, { isActive: true });
+    await eventually(async () => (await unsent(contacts)).length < 4);
+    expect(await stateOf(lineId)).toBe('sending');
+    await eventually(async () => (await unsent(contacts)).length === 0, 60_000);
+    await eventually(async () => (await stateOf(lineId)) === 'idle');
+    const events = ((await pacer(lineId).fetchHistory()).events ?? []).slice(historyLength);
+    expect(events.length / contacts.length).toBeLessThanOrEqual(5);
+    expect(billableActions(events) / contacts.length).toBeLessThanOrEqual(1.3);
+  }, 90_000);
+
+  it('obeys its operators in the middle of a gap', async () => {
+    const { lineId, contacts } = await waitingLine(3);
+    const tell =
+      <V>(update: UpdateDefinition<V, [Order]>) =>
+      () =>
+        ask(app.temporal, linePacerId(lineId), update, DANA);
+
+    await atOnce(lineId, tell(sendNow), () => isSent(contacts[1] ?? ''));
+    await atOnce(lineId, tell(pauseLine), async () => (await stateOf(lineId)) === 'paused');
+    await atOnce(lineId, tell(resumeLine), async () => (await stateOf(lineId)) === 'sending');
+    expect(await unsent(contacts)).toEqual(contacts.slice(2));
+  }, 60_000);
+
+  it('keeps new settings from the moment they are made', async () => {
+    const { lineId, contacts } = await waitingLine(3);
+    const change = () => api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 0 });
+    await atOnce(lineId, change, async () => (await unsent(contacts)).length === 0);
+  }, 60_000);
+
+  it('keeps no worker from ending, and goes on with the next one', async () => {
+    const { lineId, contacts } = await waitingLine(2);
+    const started = Date.now();
+    await app.stopWorker();
+    expect(Date.now() - started).toBeLessThan(STOPS_WITHIN_MS);
+    await app.startWorker();
+    await api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 0 });
+    await eventually(async () => (await unsent(contacts)).length === 0);
+  }, 60_000);
+});
