@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { decide, decideToRest } from '#db/decisions.ts';
+import { decide, decideToRest, type Decision } from '#db/decisions.ts';
 import { createPools, type Pools } from '#db/pools.ts';
 import { NoRows } from '#db/rows.ts';
 import { dryRun, savepoint, systemDb, type TenantDb, withSystem, withTenant } from '#db/transactions.ts';
 import { inWorkspace } from '#db/queries/agency.ts';
 import { Wakes } from '#db/transaction-wakes.ts';
-import { claimOverdue, wake, wakeUnlessDue } from '#db/wakes.ts';
+import { claimOverdue, requestedSince, wake, wakeUnlessDue } from '#db/wakes.ts';
 import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 import type { SignalName } from '#workflows/messages/signals.ts';
@@ -188,7 +188,7 @@ describe('a decision', () => {
     });
     expect(asked.ended).toBe(false);
     expect(asked.nextAt?.getTime()).toBeLessThanOrEqual(Date.now());
-    expect(await rest('ai-draft:1', null, true)).toEqual({ nextAt: null, ended: true });
+    expect(await rest('ai-draft:1', null, true)).toMatchObject({ nextAt: null, ended: true });
     expect(await stored()).toEqual([]);
   });
 
@@ -270,12 +270,86 @@ describe('a request to a workflow that is working', () => {
   });
 });
 
+describe('a workflow that is at work', () => {
+  const id = 'line-pacer:1';
+  const work = (nextAt: Date) => decide(pools, workspaceId, id, async () => ({ nextAt, isAtWork: true }));
+  const inSeconds = (seconds: number): Date => new Date(Date.now() + seconds * 1000);
+  const isRequested = async ({ requestedBy }: { requestedBy: string }) =>
+    (await requestedSince(systemDb(pools), [{ workflowId: id, requestedBy }])).has(id);
+
+  it('gets no signal for what falls due, and finds every request', async () => {
+    await request(id);
+    const nextAt = inSeconds(30);
+    const look = await work(nextAt);
+    expect(look.nextAt).toEqual(nextAt);
+    expect(await isRequested(look)).toBe(false);
+    signals.length = 0;
+    await request(id);
+    expect([signals, await isRequested(look)]).toEqual([[], true]);
+    await request(id, new Date(), 'lineChanged');
+    expect(namedSignals.at(-1)).toBe(`${id} lineChanged`);
+
+    expect(await isRequested(await work(inSeconds(30)))).toBe(false);
+    await rest(id, inAnHour());
+    signals.length = 0;
+    await request(id);
+    expect(signals).toEqual([id]);
+  });
+
+  it('finds a request that came while it looked', async () => {
+    await request(id);
+    const look = await decide(pools, workspaceId, id, async () => {
+      await request(id);
+      return { nextAt: inSeconds(30), isAtWork: true };
+    });
+    expect(await isRequested(look)).toBe(true);
+  });
+
+  it('is left alone by the sweep until half a minute after its last look', async () => {
+    await request(id);
+    const age = () =>
+      systemDb(pools).query(sql.type(NoRows)`
+        update workflow_wakes set wake_at = wake_at - interval '29 seconds', sweep_at = sweep_at - interval '29 seconds'`);
+    const claimed = async () => (await claimOverdue(systemDb(pools), 10)).length;
+    await age();
+    await work(inSeconds(30));
+    await age();
+    expect(await claimed()).toBe(0);
+    await age();
+    expect(await claimed()).toBe(1);
+  });
+});
+
+type Decide = (
+  pools: Pools,
+  workspaceId: string,
+  workflowId: string,
+  look: (db: TenantDb) => Promise<Decision>,
+) => Promise<Decision>;
+
+/** As a round that waits out a gap: it hears of requests for a while, and then rests. */
+const decideAtWork: Decide = async (pools, workspaceId, workflowId, look) => {
+  const decided = await decide(pools, workspaceId, workflowId, async (db) => ({
+    ...(await look(db)),
+    isAtWork: true,
+  }));
+  if (decided.nextAt !== null && decided.nextAt.getTime() <= Date.now()) return decided;
+  const { requestedBy } = decided;
+  for (let polls = 0; polls < 5; polls += 1) {
+    const requested = await requestedSince(systemDb(pools), [{ workflowId, requestedBy }]);
+    if (requested.size > 0) return { ...decided, nextAt: new Date() };
+    await pause(2);
+  }
+  return decide(pools, workspaceId, workflowId, look);
+};
+
 test.each([
   ['every request is written', { wake, decide }],
   ['requests are written while it rests', { wake: wakeUnlessDue, decide: decideToRest }],
+  ['it stays at work for a while', { wake, decide: decideAtWork }],
 ])(
   'no work is lost that arrives while workflows decide, with at most one signal each (%s)',
-  async (_, protocol: { wake: typeof wake; decide: typeof decideToRest }) => {
+  async (_, protocol: { wake: typeof wake; decide: Decide }) => {
     const id = (n: number): string => `drip-drainer:${n}`;
     const WORKFLOWS = 5;
     const running = new Map<string, Promise<void>>();

@@ -10,7 +10,11 @@ const FOLDER = new URL('../histories/', import.meta.url);
 const LONG_ENOUGH = 400;
 
 interface History {
-  events: { eventType: string; markerRecordedEventAttributes?: { markerName: string } }[];
+  events: {
+    eventType: string;
+    markerRecordedEventAttributes?: { markerName: string };
+    activityTaskCompletedEventAttributes?: { result?: { payloads?: { data?: string }[] } };
+  }[];
 }
 type Event = History['events'][number];
 
@@ -21,6 +25,10 @@ export const PATHS: Record<string, (event: Event) => boolean> = {
   refused: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_FAILED',
   unserved: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT',
   updated: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
+  goesOn: ({ activityTaskCompletedEventAttributes: done }) =>
+    done?.result?.payloads?.some(({ data = '' }) =>
+      Buffer.from(data, 'base64').toString().includes('"goesOn":true'),
+    ) ?? false,
   patched: ({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch',
 };
 
