@@ -25,7 +25,7 @@ test('a line in its warm-up shows the cap of today and the days until it reaches
   expect(caps.warmup?.limits.at(-1)).toBe(50);
 });
 
-test('a line without a warm-up, or after it, shows its own limit', () => {
+test('a line without a warm-up, or after its warm-up, shows its own limit', () => {
   const after = new Date('2026-06-01T10:00:00Z');
   expect(capsOf(line, usage, after)).toMatchObject({ dailyNew: { limit: 50 }, warmup: null });
   expect(capsOf({ ...line, warmupStartedAt: null }, usage, START)).toMatchObject({

@@ -45,7 +45,7 @@ describe('the files of the console', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${app.url}/console${path}`, { headers });
 
-  it('come with a policy without inline scripts or styles, and a page for each address', async () => {
+  it('have a policy without inline scripts or styles, and a page for every path', async () => {
     const response = await get('/any/address');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toContain('text/html');
@@ -56,7 +56,7 @@ describe('the files of the console', () => {
     expect(await response.text()).not.toMatch(/<style|<script>|style=/);
   });
 
-  it('are kept for a year by name, and sent compressed to those who accept it', async () => {
+  it('are cacheable for a year if their names contain a hash, and compressed for clients that accept it', async () => {
     const html = await (await get('')).text();
     const script = /assets\/index-[\w-]+\.js/.exec(html)?.[0];
     for (const encoding of ['br', 'gzip']) {
@@ -67,7 +67,7 @@ describe('the files of the console', () => {
     }
   });
 
-  it('are those of the build and no others', async () => {
+  it('include nothing outside the build', async () => {
     for (const path of [
       '/assets/none-12345678.js',
       '/assets/..%2Findex.html',
@@ -78,7 +78,7 @@ describe('the files of the console', () => {
 });
 
 describe('signing in', () => {
-  it('refuses a key that is not valid, and says so at the field', async () => {
+  it('refuses an invalid key and shows the error at the field', async () => {
     await open('/');
     await page.getByLabel('Workspace key').fill('svc_sk_wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -87,7 +87,7 @@ describe('signing in', () => {
     expect(tab.takeProblems()).toEqual([expect.stringContaining('401')]);
   });
 
-  it('keeps a key for the tab: neither in storage that stays nor in a cookie', async () => {
+  it('keeps the key for the tab only, neither in local storage nor in a cookie', async () => {
     await page.getByLabel('Workspace key').fill(workspace.key);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Home' }).waitFor();
@@ -99,14 +99,14 @@ describe('signing in', () => {
     await other.page.close();
   });
 
-  it('is over when somebody signs out, and when the key is refused', async () => {
+  it('ends on signing out and when the API refuses the key', async () => {
     await page.getByRole('button', { name: /Account/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await page.evaluate("sessionStorage.getItem('linepace.session')")).toBeNull();
   });
 
-  it('works by the one-time code of a link, which does not stay in the address', async () => {
+  it('accepts the one-time code of a link and removes it from the address', async () => {
     const code = newConsoleCode();
     await insertConsoleCode(systemDb(app.pools), hashConsoleCode(code), workspace.id);
     await page.goto('about:blank');
@@ -117,7 +117,7 @@ describe('signing in', () => {
 });
 
 describe('Home', () => {
-  it('tells what needs attention, and the way there', async () => {
+  it('lists what needs attention, with links', async () => {
     const contact = phone();
     await writeIn(app, { lineId, from: contact, text: 'Is the flat still free?' });
     await eventually(async () => (await api('GET', '/api/conversations')).body.conversations.length === 1);
@@ -129,7 +129,7 @@ describe('Home', () => {
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
   });
 
-  it('is reached by keyboard from everywhere', async () => {
+  it('can be reached by keyboard from every page', async () => {
     await page.keyboard.press('g');
     await page.keyboard.press('l');
     await page.getByRole('heading', { name: 'Lines', exact: true }).waitFor();
@@ -142,7 +142,7 @@ describe('Home', () => {
 });
 
 describe('the inbox', () => {
-  it('shows a conversation and sends an answer, by keyboard alone', async () => {
+  it('shows a conversation and sends a reply by keyboard alone', async () => {
     const contact = phone();
     await writeIn(app, { lineId, from: contact, text: 'Can I see it on Friday?' });
     await eventually(async () => (await api('GET', '/api/conversations')).body.conversations.length === 2);
@@ -158,7 +158,7 @@ describe('the inbox', () => {
     expect(await inaccessible(page)).toEqual([]);
   });
 
-  it('shows a draft, and sends it as it was edited', async () => {
+  it('shows a draft and sends it as edited', async () => {
     await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
     const contact = phone();
     await writeIn(app, { lineId, from: contact, text: 'Are dogs allowed?' });
@@ -178,7 +178,7 @@ describe('the inbox', () => {
     ]);
   });
 
-  it('is explained with the other shortcuts, which can be turned off', async () => {
+  it('lists its keyboard shortcuts, which can be turned off', async () => {
     await page.getByRole('heading', { name: 'Inbox' }).click();
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
@@ -191,7 +191,7 @@ describe('the inbox', () => {
     await page.evaluate('localStorage.clear()');
   });
 
-  it('fits a phone', async () => {
+  it('fits the screen of a phone', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     await page.getByRole('button', { name: 'Back to the list' }).click();
@@ -212,7 +212,7 @@ describe('the inbox', () => {
 });
 
 describe('the lines', () => {
-  it('show what they have used, and what they send next and why not now', async () => {
+  it('show their usage, the next messages and why those wait', async () => {
     await api('PATCH', `/api/lines/${lineId}`, { dailyTotalMessagesLimit: 1 });
     await api('POST', '/api/messages', { message: 'Later', recipientPhone: phone(), fromLineId: lineId });
     await open('/lines');
@@ -223,7 +223,7 @@ describe('the lines', () => {
     expect(await inaccessible(page)).toEqual([]);
   });
 
-  it('say at the field what the API refuses, and undo what they have changed', async () => {
+  it('show a refusal of the API at the field, and can undo a saved change', async () => {
     const drawer = page.getByRole('dialog');
     await drawer.getByRole('tab', { name: 'Limits' }).click();
     const field = drawer.getByLabel('Messages a day');
@@ -240,7 +240,7 @@ describe('the lines', () => {
     await eventually(async () => (await limit()) === 1);
   });
 
-  it('offer the form that the schema of a carrier asks for', async () => {
+  it('offer a form made from the schema of the carrier', async () => {
     const drawer = page.getByRole('dialog');
     await drawer.getByRole('tab', { name: 'Carrier' }).click();
     await drawer.getByRole('combobox', { name: 'Carrier' }).selectOption('bluebubbles');
@@ -253,7 +253,7 @@ describe('the lines', () => {
   });
 });
 
-test('times are shown in the zone of the workspace', async () => {
+test("times are shown in the workspace's time zone", async () => {
   await open('/');
   const day = new Intl.DateTimeFormat('en-US', { timeZone: 'Asia/Tokyo', weekday: 'long' }).format(
     new Date(),

@@ -29,8 +29,8 @@ beforeEach(async () => {
 const statusOf = async (url: string, key: string, method: 'GET' | 'POST' = 'GET'): Promise<number> =>
   (await apiClient(url, key)(method, '/api/lists', method === 'GET' ? undefined : { name: 'VIP' })).status;
 
-describe('while a key is in use', () => {
-  it('every API process refuses it once it is revoked', async () => {
+describe('a key in use', () => {
+  it('is refused by every API process once it is revoked', async () => {
     const { ownerId: userId, id: organizationId } = workspace;
     const admin = await sessionClient(app, { userId, organizationId, role: 'org:admin' });
     const { body: key } = await admin('POST', '/api/keys', { name: 'Short-lived' });
@@ -40,7 +40,7 @@ describe('while a key is in use', () => {
     await expect.poll(() => statusOf(otherApi.url, key.key)).toBe(401);
   });
 
-  it('every API process notices that the workspace is past due', async () => {
+  it('becomes read-only in every API process once its workspace is past due', async () => {
     for (const url of [app.url, otherApi.url])
       expect(await statusOf(url, workspace.key, 'POST')).toBeLessThan(300);
     await run(
@@ -51,7 +51,7 @@ describe('while a key is in use', () => {
   });
 });
 
-describe('the callers that a process remembers', () => {
+describe('the callers cached by a process', () => {
   let cache: CallerCache;
   let lookups: number;
   const caller = { kind: 'workspace', workspace: { id: 'org_1' } } as WorkspaceCaller;
@@ -73,13 +73,13 @@ describe('the callers that a process remembers', () => {
     return () => cache.close();
   });
 
-  it('are forgotten when any key changes', async () => {
+  it('are discarded when any key changes', async () => {
     const before = lookups;
     await run(sql.fragment`update workspace_keys set name = 'Renamed' where workspace_id = ${workspace.id}`);
     await expect.poll(() => cache.find('hash', lookUp).then(() => lookups)).toBeGreaterThan(before);
   });
 
-  it('are those of lookups that no change has overtaken', async () => {
+  it('never include the result of a lookup that a change has overtaken', async () => {
     cache.forget();
     await cache.find('hash', async () => {
       cache.forget();
@@ -90,7 +90,7 @@ describe('the callers that a process remembers', () => {
     expect(lookups).toBe(before + 1);
   });
 
-  it('are none while notifications do not arrive, and are remembered again afterwards', async () => {
+  it('are not cached while notifications do not arrive, and are cached again afterwards', async () => {
     await run(sql.fragment`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name like 'linepace listener%'`);
     await expect.poll(isRemembered).toBe(false);

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 describe('the export of a contact', () => {
-  it('holds all that is stored about them, as its schema says', async () => {
+  it('contains everything that is stored about the contact and matches its schema', async () => {
     const { api, person, leadId, otherLeadId, campaignId, messages, replyId } = planted;
     const { status, headers, body } = await api('GET', `/api/leads/${otherLeadId}/export`);
     expect(status).toBe(200);
@@ -75,7 +75,7 @@ describe('the export of a contact', () => {
     );
   });
 
-  it('is of the own workspace only, and in its audit log', async () => {
+  it('covers its own workspace only and is recorded in the audit log', async () => {
     const stranger = apiClient(app.url, (await createWorkspace(app)).key);
     expect((await stranger('GET', `/api/leads/${planted.leadId}/export`)).status).toBe(404);
     expect((await planted.api('GET', `/api/leads/${newId()}/export`)).status).toBe(404);
@@ -83,7 +83,7 @@ describe('the export of a contact', () => {
     expect(rows).toEqual([{ targetId: planted.otherLeadId, changes: {} }]);
   });
 
-  it('leaves out whoever only has the same name', async () => {
+  it('does not include another contact of the same name', async () => {
     const { api, person } = planted;
     const twin = { firstName: 'Zebulon', lastName: 'Quixworth', phone: newPerson().phone };
     const { leadIds } = (await api('POST', '/api/leads', { leads: [twin] })).body;

@@ -25,7 +25,7 @@ afterAll(async () => {
   await app.stop();
 });
 
-test('a worker tells whether it runs and whether it is ready', async () => {
+test('a worker reports whether it is running and whether it is ready', async () => {
   expect(await (await fetch(`${workerUrl}/healthz`)).json()).toEqual({ status: 'ok' });
   const ready = await fetch(`${workerUrl}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([
@@ -35,7 +35,7 @@ test('a worker tells whether it runs and whether it is ready', async () => {
   expect((await fetch(`${workerUrl}/other`)).status).toBe(404);
 });
 
-test('every query of the alerts and the dashboard finds its metrics and labels in a running product', async () => {
+test('every query of the alerts and the dashboard matches metrics and labels of the running product', async () => {
   const workspace = await createWorkspace(app);
   await createLine(app, workspace.id);
   const endpoint = await startEndpoint();
