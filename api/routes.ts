@@ -19,6 +19,7 @@ import { contactExportRoutes } from './routes/contact-export.ts';
 import { conversationRoutes } from './routes/conversations.ts';
 import { dripRoutes } from './routes/drip.ts';
 import { emailPreferenceRoutes } from './routes/email-preferences.ts';
+import { eventStreamRoutes } from './routes/event-stream.ts';
 import { fallbackConfigRoutes } from './routes/fallback-config.ts';
 import { fallbackSmsRoutes } from './routes/fallback-sms.ts';
 import { importRoutes } from './routes/imports.ts';
@@ -82,6 +83,7 @@ export const routes: readonly Route[] = [
 
   ...under('/api/webhooks', webhookRoutes),
   ...under('/api/webhooks', webhookDeliveryRoutes),
+  ...under('/api/events', eventStreamRoutes),
   ...under('/api/workspace', workspaceRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
   ...under('/api/fallback-sms', fallbackSmsRoutes),

@@ -17,6 +17,7 @@ import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
+import { createEventStreams } from './event-stream/event-streams.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
@@ -68,6 +69,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     }),
     payments: createPayments(config),
     intake: createDripIntake(pools, links, metrics),
+    streams: createEventStreams({ pools, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
   // With METRICS_PORT, metrics are not served on the public port.
@@ -90,7 +92,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   return {
     url: `http://localhost:${port}`,
     async stop() {
-      await Promise.all([server.close(), metricsServer?.close()]);
+      await Promise.all([services.streams.close(), server.close(), metricsServer?.close()]);
       untrusted.close();
       await waker.close();
       await Promise.all([

@@ -15,6 +15,7 @@ import type { Client } from '@temporalio/client';
 import type { CallerCache } from './auth/caller-cache.ts';
 import type { SessionVerifier } from './auth/session-token.ts';
 import type { DripIntake } from './drip-intake.ts';
+import type { EventStreams } from './event-stream/event-streams.ts';
 import type { RateLimits } from './http/rate-limits.ts';
 import type { Metrics } from './http/metrics.ts';
 
@@ -37,6 +38,7 @@ export interface Services {
   readonly carriers: CarrierRegistry;
   readonly payments: PaymentProvider;
   readonly intake: DripIntake;
+  readonly streams: EventStreams;
   readonly rateLimits: RateLimits;
   readonly metrics: Metrics;
 }

@@ -19,6 +19,8 @@ export interface WebhookLoad {
   createWorkspace(endpoints: readonly { url: string }[]): Promise<string>;
   /** Commits one event, as a send does. @returns the id of its message and the time of the commit. */
   emit(workspaceId: string): Promise<{ messageId: string; at: number }>;
+  /** Commits so many events at once. */
+  emitMany(workspaceId: string, count: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -52,12 +54,13 @@ export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
       return id;
     },
     async emit(workspaceId) {
-      const messageId = newId();
-      const payload = { ...EVENT_EXAMPLES['message.sent'], workspaceId, messageId };
-      await withTenant(pools, workspaceId, (db) =>
-        emitEvents(db, [{ event: 'message.sent', payload }], new Date()),
-      );
-      return { messageId, at: performance.now() };
+      const event = sent(workspaceId);
+      await withTenant(pools, workspaceId, (db) => emitEvents(db, [event], new Date()));
+      return { messageId: event.payload.messageId, at: performance.now() };
+    },
+    async emitMany(workspaceId, count) {
+      const events = Array.from({ length: count }, () => sent(workspaceId));
+      await withTenant(pools, workspaceId, (db) => emitEvents(db, events, new Date()));
     },
     async close() {
       await waker.close();
@@ -65,6 +68,11 @@ export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
     },
   };
 }
+
+const sent = (workspaceId: string) => ({
+  event: 'message.sent' as const,
+  payload: { ...EVENT_EXAMPLES['message.sent'], workspaceId, messageId: newId() },
+});
 
 export const quantile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * part)] ?? NaN;

@@ -18,3 +18,6 @@ export type EventName = z.infer<typeof EventName>;
 /** All events that can be delivered: those above and the test ping, which cannot be subscribed to. */
 export const DeliveredEvent = z.enum([...EVENT_NAMES, 'webhook.ping']).meta({ id: 'DeliveredEvent' });
 export type DeliveredEvent = z.infer<typeof DeliveredEvent>;
+
+/** The body of an event whose contact was erased. It is neither delivered nor streamed any more. */
+export const ERASED_BODY = '{}';

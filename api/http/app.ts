@@ -35,7 +35,20 @@ export function createApp(routes: readonly Route[], services: Services): Koa {
   app.use(errors(services));
   app.use(router.routes());
   app.use(unmatched(routes));
+  app.on('error', failedResponse(services));
   return app;
+}
+
+/** The errors that a client leaves that disconnects before the end of its request or of the response. */
+const HUNG_UP = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE', 'HPE_INVALID_EOF_STATE']);
+
+/** Called when a response fails that has begun. */
+function failedResponse({ logger }: Services): (error: NodeJS.ErrnoException, context?: Koa.Context) => void {
+  return (error, context) => {
+    const route = (context?.state['route'] as Route | undefined)?.id;
+    const { requestId } = context?.state ?? {};
+    if (!HUNG_UP.has(error.code ?? '')) logger.error({ requestId, route, error }, 'response failed');
+  };
 }
 
 async function publicRoute(route: PublicRoute, context: Koa.Context, services: Services): Promise<void> {
@@ -45,17 +58,14 @@ async function publicRoute(route: PublicRoute, context: Koa.Context, services: S
 async function tenantRoute(route: TenantRoute, context: Koa.Context, services: Services): Promise<void> {
   // Nearly all responses contain personal data, and some a key or secret that is shown only once.
   context.set('Cache-Control', 'no-store');
-  const caller = await authenticate(
-    route,
-    {
-      authorization: context.get('authorization'),
-      path: context.path,
-      client: clientAddress(context),
-      agencyId: context.get('x-agency-id'),
-      workspaceId: namedWorkspace(route, context),
-    },
-    services,
-  );
+  const request = {
+    authorization: context.get('authorization'),
+    path: context.path,
+    client: clientAddress(context),
+    agencyId: context.get('x-agency-id'),
+    workspaceId: namedWorkspace(route, context),
+  };
+  const caller = await authenticate(route, request, services);
   context.state['caller'] = caller;
   const limit = route.limit === undefined ? DEFAULT_LIMIT : route.limit;
   if (limit) {
@@ -68,7 +78,8 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
     }
   }
   const body = route.body ? await readBody(context) : undefined;
-  const reply = await respond(route, caller, context, body, services).finally(() => {
+  const again = () => authenticate(route, request, services);
+  const reply = await respond(route, caller, context, body, again, services).finally(() => {
     // The next request must see a change of a key or a workspace. Routes without a limit change neither.
     if (limit && route.method !== 'GET')
       services.callers.forget(caller.kind === 'workspace' ? caller.workspace.id : undefined);

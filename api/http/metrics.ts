@@ -11,6 +11,7 @@ export interface Metrics {
   duration: Histogram<'route' | 'method'>;
   intakeBatch: Histogram;
   waitingWakes: Gauge;
+  openStreams: Gauge;
 }
 
 /** Anyone may request `/metrics`, so it queries the database no more often than this. */
@@ -45,6 +46,11 @@ export function createMetrics({ pools, logger }: { pools: Pools; logger: Logger 
     waitingWakes: new Gauge({
       name: 'linepace_waiting_wakes',
       help: 'Workflows that are still to be signaled because Temporal did not respond',
+      registers,
+    }),
+    openStreams: new Gauge({
+      name: 'linepace_event_streams',
+      help: 'Event streams that are open',
       registers,
     }),
   };

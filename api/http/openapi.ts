@@ -111,8 +111,9 @@ function description({ description: text, audit }: TenantRoute) {
   return parts.length > 0 && { description: parts.join(' ') };
 }
 
-function requestHeaders({ idempotent, caller }: TenantRoute) {
+function requestHeaders({ idempotent, caller, headers: own }: TenantRoute) {
   const headers = {
+    ...own?.shape,
     ...(idempotent && { 'Idempotency-Key': z.string().max(255).optional() }),
     ...(caller === 'agency' && {
       'X-Agency-Id': z.string().optional().meta({

@@ -21,6 +21,7 @@ export async function respond(
   caller: Caller,
   koa: KoaContext,
   body: unknown,
+  authenticate: () => Promise<unknown>,
   services: Services,
 ): Promise<HandlerResult> {
   const parsed = {
@@ -37,6 +38,7 @@ export async function respond(
     now: new Date(),
     header: (name: string) => koa.get(name),
     raw: koa.req,
+    authenticate,
   };
   const handle = async (db?: TenantDb | SystemTransaction): Promise<HandlerResult> => {
     const answer = await (route.handler as unknown as Handler)({ ...request, db });

@@ -33,6 +33,8 @@ interface Declaration<
   params?: P;
   query?: Q;
   body?: B;
+  /** Request headers that the handler reads with `header`, for the OpenAPI document. */
+  headers?: z.ZodObject;
   responses: R;
   /** In addition to the errors that `errorCodes` derives from the other fields. */
   errors?: readonly ErrorCode[];
@@ -75,6 +77,8 @@ export interface RequestContext<P, Q, B> extends Services {
   body: B;
   now: Date;
   header(name: string): string;
+  /** Authenticates the request again, for a response that goes on for long. @throws if it would be refused now. */
+  authenticate(): Promise<unknown>;
   /** The request, for a body that is read as a stream. */
   raw: IncomingMessage;
   /** Records the changes, if `audit.targets` is `handler`. */

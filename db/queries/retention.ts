@@ -6,15 +6,21 @@ import type { Retention, RetentionKind } from '#domain/retention.ts';
 /** The partitioned tables. */
 const PARTITIONED = {
   events: 'events',
+  published_events: 'events',
   webhook_deliveries: 'events',
   carrier_events: 'carrier-events',
 } as const satisfies Record<string, RetentionKind>;
 const DAYS_AHEAD = 7;
+/** How long every API process can be down without an event being lost to the streams. */
+const DAYS_UNPUBLISHED = 7;
 
 /** Creates the partitions of the next days and drops expired ones with all their rows. */
 export async function keepPartitions(db: SystemDb, retention: Retention): Promise<void> {
   for (const [table, kind] of Object.entries(PARTITIONED))
     await db.query(sql.type(NoRows)`select keep_partitions(${table}, ${DAYS_AHEAD}, ${retention[kind]})`);
+  await db.query(
+    sql.type(NoRows)`select keep_partitions('emitted_events', ${DAYS_AHEAD}, ${DAYS_UNPUBLISHED})`,
+  );
 }
 
 /** A table whose rows are deleted at an age, and the column with their time. */

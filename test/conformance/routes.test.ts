@@ -275,12 +275,15 @@ describe('every endpoint', () => {
   });
 
   it('forbids caching and content sniffing', async () => {
-    const cached = ({ headers }: ApiResponse) =>
-      headers.get('cache-control') !== 'no-store' && `Cache-Control: ${headers.get('cache-control')}`;
+    const cached = ({ headers }: ApiResponse, { produces }: TenantRoute) => {
+      const wanted = produces === 'text/event-stream' ? 'no-cache, no-transform' : 'no-store';
+      return headers.get('cache-control') !== wanted && `Cache-Control: ${headers.get('cache-control')}`;
+    };
     const sniffed = ({ headers }: ApiResponse) =>
       headers.get('x-content-type-options') !== 'nosniff' && 'without nosniff';
     const ask = (route: TenantRoute) => call(app.url, route, keyOf(route));
-    expect(await problemsOf(tenantRoutes, ask, (answer) => cached(answer) || sniffed(answer))).toEqual([]);
+    const problem = (answer: ApiResponse, route: TenantRoute) => cached(answer, route) || sniffed(answer);
+    expect(await problemsOf(tenantRoutes, ask, problem)).toEqual([]);
     for (const path of ['/healthz', '/openapi.json', '/docs', '/metrics', '/invitations/x', '/nothing']) {
       const { headers } = await apiClient(app.url, '')('GET', path);
       expect(headers.get('x-content-type-options'), path).toBe('nosniff');

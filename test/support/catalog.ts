@@ -10,6 +10,8 @@ const SYSTEM_TABLES: Record<string, string> = {
   agency_keys: 'belong to an agency, and are looked up before a tenant is known',
   agency_members: 'belong to an agency',
   console_codes: 'are looked up before a tenant is known',
+  event_batches: 'have events of all workspaces',
+  event_streams: 'are counted by key',
   hash_keys: 'belong to the whole installation',
   line_moves: 'concern two workspaces',
   migrations: 'the record of the schema itself',
@@ -19,6 +21,7 @@ const SYSTEM_TABLES: Record<string, string> = {
 
 /** Tenant tables whose primary key begins with something else, and why. */
 const OTHER_KEYS: Record<string, string> = {
+  emitted_events: 'are read across workspaces, by transaction',
   workspaces: 'its id is the workspace',
   workflow_wakes: 'a workflow id is unique in the whole namespace of Temporal',
 };

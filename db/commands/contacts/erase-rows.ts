@@ -1,4 +1,5 @@
 import { sql } from 'slonik';
+import { ERASED_BODY } from '#domain/event.ts';
 import { z } from 'zod';
 import { isEventOf, lastEventId } from '#db/queries/contact-events.ts';
 import { isRowOf } from '#db/queries/contact-export.ts';
@@ -180,9 +181,6 @@ export async function eraseCarrierEvents(db: TenantDb, { addresses }: Erasure): 
     update carrier_events e set event_id = encode(sha256(convert_to(e.event_id, 'UTF8')), 'hex')
     where e.workspace_id = ${db.workspaceId} and ${named(sql.fragment`e.event_id`)}`);
 }
-
-/** Events keep their name, time and deliveries: what they said is gone, and they cannot be replayed. */
-const ERASED_BODY = '{}';
 
 /**
  * Erases the contact's among the next events of the workspace. What was not delivered yet is not delivered any more.

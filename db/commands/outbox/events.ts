@@ -30,6 +30,9 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
       select ${db.workspaceId}, e.id, e.event, e.message_id, e.body
       from ${sql.unnest(rows, ['text', 'text', 'text', 'text'])} as e (id, event, message_id, body)
       returning id, event
+    ), emitted as (
+      -- To be published to streams (publish-events.ts).
+      insert into emitted_events (workspace_id, id) select ${db.workspaceId}, id from written order by id
     )
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event)
     -- In the order of their events: by this id deliveries are claimed and listed.
@@ -41,7 +44,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
   if (rowCount > 0) wakeUnlessDue(db, webhookDispatcherId(db.workspaceId), now, 'deliveriesDue');
 }
 
-/** Inserts the event of a delivery that does not come from a subscription. @returns its id. */
+/** Inserts the event of a delivery that does not come from a subscription. Streams do not show it. @returns its id. */
 export async function insertEvent(
   db: TenantDb,
   event: DeliveredEvent,

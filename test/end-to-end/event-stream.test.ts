@@ -1,0 +1,357 @@
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { type RunningApi, startApi } from '#api/server.ts';
+import { emitEvents } from '#db/commands/outbox/events.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
+import { newId } from '#domain/ids.ts';
+import { connected } from '#test/setup/database.ts';
+import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { apiClient } from '#test/support/client.ts';
+import { startEndpoint } from '#test/support/endpoint.ts';
+import { openEventStream, type TestStream } from '#test/support/event-stream.ts';
+import { createAgency, createKey, createLine, createWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+
+let app: TestApp;
+/** A second API process on the same database. */
+let other: RunningApi;
+const opened: TestStream[] = [];
+
+beforeAll(async () => {
+  app = await startTestApp();
+  other = await startApi({ ...app.config, port: 0 });
+});
+afterEach(() => {
+  for (const stream of opened.splice(0)) stream.close();
+});
+afterAll(async () => {
+  await other.stop();
+  await app.stop();
+});
+
+async function open(
+  { key }: { key: string },
+  { url = app.url, ...options }: { url?: string; lastEventId?: string; query?: string } = {},
+): Promise<TestStream> {
+  const stream = await openEventStream(url, key, options);
+  opened.push(stream);
+  return stream;
+}
+
+/** Emits an event in a transaction. @returns its message id, by which tests know it. */
+async function emit(db: TenantDb, text = 'Hello'): Promise<string> {
+  const messageId = newId();
+  const { workspaceId } = db;
+  const example = EVENT_EXAMPLES['message.sent'];
+  const payload = { ...example, workspaceId, messageId, message: { ...example.message, message: text } };
+  await emitEvents(db, [{ event: 'message.sent', payload }], new Date());
+  return messageId;
+}
+
+const happens = ({ id }: { id: string }): Promise<string> => withTenant(app.pools, id, (db) => emit(db));
+
+const messagesOf = ({ events }: TestStream): string[] =>
+  events.map(({ data }) => (JSON.parse(data) as { messageId: string }).messageId);
+
+const lastIdOf = ({ events }: TestStream): string => events.at(-1)?.id ?? '';
+
+describe('a stream of events', () => {
+  it('shows what webhooks get, with the same id and body, and no test of a webhook', async () => {
+    const workspace = await createWorkspace(app);
+    await createLine(app, workspace.id);
+    const call = apiClient(app.url, workspace.key);
+    const endpoint = await startEndpoint();
+    const { body } = await call('POST', '/api/webhooks', {
+      url: endpoint.url,
+      events: ['message.sent', 'message.reply', 'message.failed'],
+    });
+    const stream = await open(workspace);
+    expect(stream.status).toBe(200);
+    expect(stream.header('content-type')).toMatch(/^text\/event-stream/);
+    expect(stream.header('cache-control')).toBe('no-cache, no-transform');
+    expect(stream.header('x-accel-buffering')).toBe('no');
+    await call('POST', `/api/webhooks/${body.webhook._id}/health-check`);
+    // The recipient replies.
+    const recipientPhone = phone('0005');
+    await call('POST', '/api/messages', { message: 'Hello', recipientPhone });
+    await eventually(async () => endpoint.received.length === 3);
+    const posted = endpoint.received
+      .map(({ headers, body: data }) => ({
+        id: headers['x-svc-event-id'],
+        event: headers['x-svc-event'],
+        data,
+      }))
+      .filter(({ event }) => event !== 'webhook.ping');
+    const streamed = (await stream.received(2)).map(({ id, event, data }) => ({ id, event, data }));
+    expect(streamed.map(({ event }) => event)).toEqual(['message.sent', 'message.reply']);
+    expect(streamed).toEqual(expect.arrayContaining(posted));
+    await endpoint.close();
+  });
+
+  it('shows an event within two seconds of its commit, in every process', async () => {
+    const workspace = await createWorkspace(app);
+    const streams = await Promise.all([open(workspace), open(workspace, { url: other.url })]);
+    for (let made = 1; made <= 3; made++) {
+      await happens(workspace);
+      const committed = Date.now();
+      for (const stream of streams) {
+        await stream.received(made);
+        expect((stream.events[made - 1]?.at ?? Infinity) - committed).toBeLessThan(2000);
+      }
+    }
+  });
+
+  it('begins with what happens from now on, and says after which event that is', async () => {
+    const workspace = await createWorkspace(app);
+    expect((await open(workspace)).header('last-event-id')).toBeNull();
+    const before = await happens(workspace);
+    const stream = await open(workspace);
+    const first = await happens(workspace);
+    await stream.received(1);
+    expect(messagesOf(stream)).toEqual([first]);
+    const after = stream.header('last-event-id') ?? '';
+    const again = await open(workspace, { lastEventId: after });
+    expect(again.header('last-event-id')).toBe(after);
+    await again.received(1);
+    expect(messagesOf(again)).toEqual([first]);
+    expect(messagesOf(again)).not.toContain(before);
+  });
+
+  it('shows nothing of other workspaces', async () => {
+    const [workspace, stranger] = await Promise.all([createWorkspace(app), createWorkspace(app)]);
+    const stream = await open(workspace);
+    for (let made = 0; made < 5; made++) await happens(stranger);
+    const own = await happens(workspace);
+    await stream.received(1);
+    expect(messagesOf(stream)).toEqual([own]);
+  });
+
+  it('is open to the session of an agency for its clients, and for no other workspace', async () => {
+    const agency = await createAgency(app);
+    const [client, stranger] = await Promise.all([
+      createWorkspace(app, { agency_id: agency.id }),
+      createWorkspace(app),
+    ]);
+    const key = await signIn(app, { userId: agency.ownerId });
+    const stream = await open({ key }, { query: `?workspaceId=${client.id}` });
+    const message = await happens(client);
+    await stream.received(1);
+    expect(messagesOf(stream)).toEqual([message]);
+    expect((await open({ key }, { query: `?workspaceId=${stranger.id}` })).status).toBe(404);
+  });
+
+  it('sends everything to a client that reads slowly, when it reads', async () => {
+    const workspace = await createWorkspace(app);
+    const { hostname, port } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `GET /api/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${workspace.key}\r\n\r\n`,
+    );
+    await new Promise((resolve) => socket.once('readable', resolve));
+    const text20k = 'x'.repeat(20_000);
+    const made: string[] = [];
+    for (let round = 0; round < 4; round++)
+      await withTenant(app.pools, workspace.id, async (db) => {
+        for (let count = 0; count < 100; count++) made.push(await emit(db, text20k));
+      });
+    // More than the buffers between the two take.
+    await eventually(async () => socket.readableLength > 0);
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    const received = () => [...text.matchAll(/"messageId":"(\w+)"/g)].map(([, id]) => id);
+    await eventually(async () => received().length >= made.length);
+    expect(received()).toEqual(made);
+    socket.destroy();
+  });
+});
+
+describe('a stream that is resumed', () => {
+  it('goes on after its last event, in any process, with nothing missing and nothing twice', async () => {
+    const workspace = await createWorkspace(app);
+    const before = await open(workspace);
+    const seen = [await happens(workspace), await happens(workspace)];
+    await before.received(2);
+    before.close();
+    expect(messagesOf(before)).toEqual(seen);
+    const missed = [await happens(workspace), await happens(workspace), await happens(workspace)];
+    const after = await open(workspace, { url: other.url, lastEventId: lastIdOf(before) });
+    missed.push(await happens(workspace));
+    await after.received(4);
+    expect(messagesOf(after)).toEqual(missed);
+  });
+
+  it('shows an event that was committed late, although those that overtook it were seen', async () => {
+    const workspace = await createWorkspace(app);
+    const before = await open(workspace);
+    const mayCommit = Promise.withResolvers<void>();
+    const emitted = Promise.withResolvers<void>();
+    let late = '';
+    const slow = withTenant(app.pools, workspace.id, async (db) => {
+      late = await emit(db);
+      emitted.resolve();
+      await mayCommit.promise;
+    });
+    await emitted.promise;
+    const early = await happens(workspace);
+    await before.received(1);
+    expect(messagesOf(before)).toEqual([early]);
+    before.close();
+    mayCommit.resolve();
+    await slow;
+    const after = await open(workspace, { lastEventId: lastIdOf(before) });
+    await after.received(1);
+    expect(messagesOf(after)).toEqual([late]);
+  });
+
+  it('has every event once and in one order while eight writers commit and clients come and go', async () => {
+    const workspace = await createWorkspace(app);
+    const [first, writers, rounds] = [await happens(workspace), 8, 12];
+    const start = (await open(workspace)).header('last-event-id') ?? '';
+    const made: string[] = [];
+    const write = async (): Promise<void> => {
+      for (let round = 0; round < rounds; round++) {
+        const ids = await withTenant(app.pools, workspace.id, async (db) => {
+          const one = await emit(db);
+          await pause(Math.random() * 40);
+          return [one, await emit(db)];
+        });
+        made.push(...ids);
+      }
+    };
+    const written = Promise.all(Array.from({ length: writers }, write));
+    const follow = async (urls: string[]): Promise<string[]> => {
+      const seen: string[] = [];
+      let lastEventId = start;
+      for (let turn = 0; seen.length < writers * rounds * 2; turn++) {
+        const stream = await open(workspace, { url: urls[turn % urls.length] ?? '', lastEventId });
+        await pause(30 + Math.random() * 150);
+        stream.close();
+        // What arrives after that is not counted: it comes again.
+        const { events } = stream;
+        seen.push(...messagesOf({ ...stream, events: [...events] }));
+        lastEventId = events.at(-1)?.id ?? lastEventId;
+        if (turn > 300) throw new Error(`only ${seen.length} events`);
+      }
+      return seen;
+    };
+    const [one, two] = await Promise.all([follow([app.url, other.url]), follow([other.url])]);
+    await written;
+    expect(one).toHaveLength(made.length);
+    expect(new Set(one)).toEqual(new Set(made));
+    expect(two).toEqual(one);
+    expect(one).not.toContain(first);
+  });
+
+  it('passes over events that were deleted or erased, however many there are', async () => {
+    const workspace = await createWorkspace(app);
+    const first = await open(workspace);
+    await happens(workspace);
+    await first.received(1);
+    await withTenant(app.pools, workspace.id, async (db) => {
+      for (let made = 0; made < 120; made++) await emit(db);
+    });
+    await first.received(121);
+    first.close();
+    await connected(app.ownerUrl, async (owner) => {
+      await owner.query(`set app.migrating = 'on'`);
+      const of = 'where workspace_id = $1 and id <> $2';
+      const kept = [workspace.id, first.events[0]?.id];
+      await owner.query(`delete from events ${of} and right(id, 1) < '8'`, kept);
+      await owner.query(`update events set body = '{}' ${of}`, kept);
+    });
+    // In the first process its reads are shared for a moment.
+    const second = await open(workspace, { url: other.url, lastEventId: first.events[0]?.id ?? '' });
+    const message = await happens(workspace);
+    await second.received(1);
+    expect(messagesOf(second)).toEqual([message]);
+  });
+
+  it('begins with a reset where its last event is unknown, too old or of somebody else', async () => {
+    const [workspace, stranger] = await Promise.all([createWorkspace(app), createWorkspace(app)]);
+    const theirs = await open(stranger);
+    await happens(stranger);
+    await theirs.received(1);
+    const old = newId(new Date(Date.now() - 31 * 86_400_000));
+    for (const lastEventId of [newId(), old, lastIdOf(theirs), 'nonsense']) {
+      const stream = await open(workspace, { lastEventId });
+      const message = await happens(workspace);
+      const [reset, next] = await stream.received(2);
+      expect(reset).toMatchObject({ id: null, event: 'stream.reset' });
+      expect(JSON.parse(reset?.data ?? '')).toMatchObject({
+        event: 'stream.reset',
+        workspaceId: workspace.id,
+      });
+      expect(JSON.parse(next?.data ?? '')).toMatchObject({ messageId: message });
+      stream.close();
+    }
+  });
+});
+
+describe('the streams of a key', () => {
+  it('are twenty at most, in all processes together', async () => {
+    const workspace = await createWorkspace(app);
+    const urls = Array.from({ length: 20 }, (_, index) => (index % 2 ? app.url : other.url));
+    const streams = await Promise.all(urls.map((url) => open(workspace, { url })));
+    expect(streams.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    for (const url of [app.url, other.url]) {
+      const refused = await open(workspace, { url });
+      expect(refused.status).toBe(429);
+      expect(Number(refused.header('retry-after'))).toBeGreaterThan(0);
+    }
+    const metrics = async (): Promise<string> => (await fetch(`${app.url}/metrics`)).text();
+    expect(await metrics()).toMatch(/^linepace_event_streams 10$/m);
+    const key = await createKey(app, 'workspace', workspace.id);
+    expect((await open({ key })).status).toBe(200);
+    for (const stream of streams.slice(0, 2)) stream.close();
+    await eventually(async () => (await open(workspace)).status === 200);
+  });
+
+  it('end within 30 seconds when it is revoked or the session has expired; others stay, with a comment', async () => {
+    const workspace = await createWorkspace(app);
+    const admin = await signIn(app, {
+      userId: workspace.ownerId,
+      organizationId: workspace.id,
+      role: 'org:admin',
+    });
+    const expiring = await signIn(app, {
+      userId: workspace.ownerId,
+      organizationId: workspace.id,
+      expiresIn: '2 seconds',
+    });
+    const call = apiClient(app.url, admin);
+    const { body } = await call('POST', '/api/keys', { name: 'Short-lived' });
+    const revoked = await open({ key: body.key as string });
+    const expired = await open({ key: expiring });
+    const stays = await open(workspace);
+    await eventually(async () => stays.comments === 1);
+    await call('DELETE', `/api/keys/${body._id}`);
+    await eventually(async () => revoked.isOver() && expired.isOver(), 30_000);
+    await eventually(async () => stays.comments > 1, 20_000);
+    expect(stays.isOver()).toBe(false);
+    const message = await happens(workspace);
+    await stays.received(1);
+    expect(messagesOf(stays)).toEqual([message]);
+    expect([revoked.events, expired.events]).toEqual([[], []]);
+  }, 60_000);
+});
+
+test('a process that stops ends its streams at once, and clients go on at another', async () => {
+  const workspace = await createWorkspace(app);
+  const stopping = await startApi({ ...app.config, port: 0 });
+  const streams = await Promise.all([1, 2, 3].map(() => open(workspace, { url: stopping.url })));
+  const first = await happens(workspace);
+  for (const stream of streams) await stream.received(1);
+  const told = performance.now();
+  await stopping.stop();
+  expect(performance.now() - told).toBeLessThan(4000);
+  expect(streams.map((stream) => stream.isOver())).toEqual([true, true, true]);
+  const second = await happens(workspace);
+  const [before] = streams as [TestStream];
+  expect(messagesOf(before)).toEqual([first]);
+  const after = await open(workspace, { lastEventId: lastIdOf(before) });
+  await after.received(1);
+  expect(messagesOf(after)).toEqual([second]);
+});
