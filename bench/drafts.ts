@@ -4,36 +4,27 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { createTemporalClient } from '#providers/temporal.ts';
-import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
+import { apiClient } from '#test/support/client.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
+import { act, ACTIONS, check, type Draft, names, shuffledActions } from './draft-actions.ts';
 import { startProduct } from './product.ts';
 import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * Checks that exactly one action on a draft wins: fifty simultaneous ones on each of 1,000 drafts, over two API processes,
- * while the worker is killed with SIGKILL and restarted: `npm run bench:drafts [-- --drafts 1000 --at-once 4]`. Two of the
- * fifty are replies from the inbox, which are never refused, but the first of which may resolve the draft. Each workspace
- * has two drafts, to stay within its rate limits.
+ * Checks that exactly one action on a draft wins: fifty simultaneous ones on each of 1,000 drafts, while the worker is
+ * killed with SIGKILL and restarted: `npm run bench:drafts [-- --drafts 1000 --at-once 4]`. 24 are decisions by the API,
+ * over two processes, 24 are updates of the draft's workflow, as operators send them, and two are replies from the inbox,
+ * which are never refused, but the first of which may resolve the draft. Each workspace has two drafts, to stay within
+ * its rate limits.
  */
 const { values: options } = parseArgs({
   options: { drafts: { type: 'string', default: '1000' }, 'at-once': { type: 'string', default: '4' } },
 });
 const DRAFTS = Number(options.drafts);
 const PER_WORKSPACE = 2;
-const ACTIONS = 50;
-const INBOX = 2;
-const WON_AS = { approve: 'approved', reject: 'rejected', mark_sent: 'claimed' } as const;
-type Action = keyof typeof WON_AS;
-
-interface Draft {
-  replyId: string;
-  contact: string;
-  lineId: string;
-  /** Clients of the same workspace, one for each API process. */
-  calls: ApiClient[];
-  winner?: { by: Action | 'inbox'; text: string; messageId: string | null };
-}
+/** For the updates, which reach the database later than requests do: by way of Temporal and a worker. */
+const LONGEST_HEAD_START_MS = 1500;
 
 const product = await startProduct(2);
 const { pools, config, urls } = product;
@@ -76,7 +67,7 @@ try {
         const reply = replyEvent(contact, 'I am interested. Is it still free?');
         const status = await callBack({ url: urls[0] ?? '', config }, lineId, reply);
         if (status !== 200) throw new Error(`the response to a reply was ${status}`);
-        drafts.push({ replyId: '', contact, lineId, calls });
+        drafts.push({ replyId: '', workspaceId: id, contact, lineId, calls });
       }
     });
     await until(async () => (await count(sql.fragment`status = 'drafted'`)) === DRAFTS, 600_000);
@@ -93,27 +84,40 @@ try {
   );
 
   started = performance.now();
-  const answers = { won: 0, refused: 0, inbox: 0 };
+  const verdicts = { api: 0, dashboard: 0, inbox_direct_send: 0 };
+  const refusals = { ...verdicts };
+  let done = 0;
   const killed = await disturbed(() =>
     inParallel(drafts, Number(options['at-once']), async (draft) => {
-      const given = await Promise.all(shuffledActions().map((action, index) => act(draft, action, index)));
-      check(draft, given);
-      if ((answers.inbox / INBOX) % 100 === 99)
-        console.log(`… ${answers.inbox / INBOX + 1} drafts, ${seconds(started)} s`);
-      answers.won += given.filter(({ answer }) => answer.status === 200).length;
-      answers.refused += given.filter(({ answer }) => answer.status === 409).length;
-      answers.inbox += given.filter(({ answer }) => answer.status === 201).length;
+      const headStart = Math.random() * LONGEST_HEAD_START_MS;
+      const given = await Promise.all(
+        shuffledActions().map(async (action, index) => {
+          if (action.channel !== 'dashboard') await pause(headStart);
+          return act(temporal, draft, action, index);
+        }),
+      );
+      wrong.push(...check(draft, given));
+      for (const { action, verdict } of given) {
+        verdicts[action.channel] += 1;
+        if (verdict === 'taken') refusals[action.channel] += 1;
+      }
+      done += 1;
+      if (done % 100 === 0) console.log(`… ${done} drafts, ${seconds(started)} s`);
     }),
   );
   const took = (performance.now() - started) / 1000;
-  const won = (by: Action | 'inbox'): number => drafts.filter(({ winner }) => winner?.by === by).length;
+  const won = (...by: string[]): number =>
+    drafts.filter(
+      ({ winner }) => winner && by.every((name) => [winner.as, winner.channel].includes(name as never)),
+    ).length;
   console.log(
     `${DRAFTS * ACTIONS} actions in ${took.toFixed(0)} s (${((DRAFTS * ACTIONS) / took).toFixed(0)}/s), ${killed} times SIGKILL meanwhile`,
   );
-  console.log(
-    `winners: ${drafts.filter(({ winner }) => winner).length} (approve ${won('approve')}, reject ${won('reject')}, mark_sent ${won('mark_sent')}, inbox ${won('inbox')})`,
-  );
-  console.log(`409 naming the winner: ${answers.refused}; answers from the inbox sent: ${answers.inbox}`);
+  console.log(`winners: ${drafts.filter(({ winner }) => winner).length}, ${won('answer')} from the inbox`);
+  for (const channel of ['api', 'dashboard'] as const)
+    console.log(
+      `  by ${channel}: approve ${won('approve', channel)}, reject ${won('reject', channel)}, mark_sent ${won('mark_sent', channel)}; ${verdicts[channel]} decisions, ${refusals[channel]} refused with the winner named`,
+    );
 
   started = performance.now();
   const open = () =>
@@ -137,29 +141,31 @@ try {
     `at the carrier: ${messages.length} messages, ${approvals.length} of them approved drafts, ${doubled} doubled`,
   );
   if (doubled > 0) wrong.push(`${doubled} messages are doubled at the carrier`);
-  const expected = won('approve') + answers.inbox;
+  const expected = won('approve') + verdicts.inbox_direct_send;
   if (messages.length !== expected) wrong.push(`${messages.length} messages instead of ${expected}`);
   for (const { winner, replyId } of drafts)
-    if (winner?.by === 'approve' && sent.get(winner.text) !== 1)
+    if (winner?.as === 'approve' && sent.get(winner.text) !== 1)
       wrong.push(`${replyId}: the approved text was not sent`);
 
   const events = await db.any(sql.type(z.object({ event: z.string(), count: z.int(), replies: z.int() }))`
     select event, count(*) "count", count(distinct message_id) replies from events where event like 'message.ai_draft%' group by event`);
   for (const [event, times] of [
     ['message.ai_draft', DRAFTS],
-    ['message.ai_draft_approved', won('approve') + won('inbox')],
+    ['message.ai_draft_approved', won('approve') + won('answer')],
     ['message.ai_draft_rejected', won('reject')],
   ] as const) {
     const found = events.find((row) => row.event === event);
     console.log(`${event}: ${found?.count ?? 0} of ${times}`);
-    if (found?.count !== times || found.replies !== times) wrong.push(`${event} was not emitted once each`);
+    if ((found?.count ?? 0) !== times || (found?.replies ?? 0) !== times)
+      wrong.push(`${event} was not emitted once each`);
   }
 
   // Long after the workflows have ended.
   await inParallel(drafts, 8, async (draft) => {
-    const late = await act(draft, 'approve', 0);
-    if (!names(draft, late.answer))
-      wrong.push(`${draft.replyId}: the response to a late action was ${late.answer.status}`);
+    for (const channel of ['api', 'dashboard'] as const) {
+      const late = await act(temporal, draft, { as: 'approve', channel }, 0);
+      if (!names(draft, late)) wrong.push(`${draft.replyId}: a late decision by ${channel}: ${late.said}`);
+    }
   });
 } finally {
   await temporal.connection.close();
@@ -171,60 +177,4 @@ if (wrong.length > 0) process.exitCode = 1;
 function count(where: ReturnType<typeof sql.fragment>): Promise<number> {
   return db.oneFirst(sql.type(z.object({ count: z.int() }))`
     select count(*) "count" from ai_drafts where ${where}`);
-}
-
-/** The fifty actions in random order. */
-function shuffledActions(): (Action | 'inbox')[] {
-  const kinds = Object.keys(WON_AS) as Action[];
-  const actions = Array.from({ length: ACTIONS }, (_, index) =>
-    index < INBOX ? ('inbox' as const) : (kinds[index % kinds.length] ?? 'approve'),
-  );
-  return actions
-    .map((action) => ({ action, at: Math.random() }))
-    .toSorted((a, b) => a.at - b.at)
-    .map(({ action }) => action);
-}
-
-async function act({ replyId, contact, calls }: Draft, action: Action | 'inbox', index: number) {
-  const call = calls[index % calls.length];
-  if (!call) throw new Error('there is no API process');
-  const text = `${action === 'approve' ? 'Approved' : 'By hand'} ${replyId} ${index}`;
-  const answer =
-    action === 'inbox'
-      ? await call('POST', '/api/inbox/send-reply', { phone: contact, message: text })
-      : await call('POST', '/api/knowledge-base/auto-replies', {
-          replyId,
-          action,
-          ...(action === 'approve' && { message: text }),
-        });
-  return { action, text, answer };
-}
-type Given = Awaited<ReturnType<typeof act>>;
-
-/** Checks that there is one winner, which every other response names. */
-function check(draft: Draft, given: readonly Given[]): void {
-  const winners = given.filter(({ answer }) => answer.status === 200);
-  const refused = given.filter(({ answer }) => answer.status === 409);
-  const byHand = given.filter(({ answer }) => answer.status === 201);
-  const problem = (text: string): void => void wrong.push(`${draft.replyId}: ${text}`);
-  if (winners.length > 1) problem(`${winners.length} winners`);
-  if (winners.length + refused.length !== ACTIONS - INBOX || byHand.length !== INBOX)
-    problem(`responses ${given.map(({ answer }) => answer.status).join(' ')}`);
-  const [winner] = winners;
-  if (winner) {
-    const messageId = (winner.answer.body as { messageId?: string }).messageId ?? null;
-    draft.winner = { by: winner.action, text: winner.text, messageId };
-  } else if (refused.length > 0) draft.winner = { by: 'inbox', text: '', messageId: null };
-  for (const { answer } of refused)
-    if (!names(draft, answer)) problem(`a 409 names another winner: ${JSON.stringify(answer.body)}`);
-}
-
-function names({ winner }: Draft, { status, body }: ApiResponse): boolean {
-  if (!winner || status !== 409) return false;
-  const [as, channel] =
-    winner.by === 'inbox' ? ['approved', 'inbox_direct_send'] : [WON_AS[winner.by], 'api'];
-  const answer = body as { code?: string; status?: string; approvalChannel?: string };
-  return (
-    answer.code === 'DRAFT_ALREADY_RESOLVED' && answer.status === as && answer.approvalChannel === channel
-  );
 }
