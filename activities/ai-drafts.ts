@@ -13,6 +13,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactName, findReply, shownText } from '#db/queries/replies.ts';
 import { workspaceCountry, workspaceTimezone } from '#db/queries/workspaces.ts';
 import { DraftResolution } from '#domain/ai-draft.ts';
+import type { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { DraftOutput, type DraftPrompt, draftPrompt } from '#domain/draft-prompt.ts';
 import { Refusal } from '#domain/message-draft.ts';
 import { aiDraftId } from '#workflows/messages/wake.ts';
@@ -122,8 +123,15 @@ async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
 function endOf(draft: DraftRow | null): string {
   if (!draft) return 'the reply was deleted';
   if (draft.status === 'failed') return `no draft: ${draft.error ?? ''}`;
-  const channel = draft.approvalChannel === null ? '' : ` by ${draft.approvalChannel}`;
-  return `the draft is ${draft.status}${channel}`;
+  const through = draft.approvalChannel === null ? '' : ` through ${nameOf(draft.approvalChannel)}`;
+  return `the draft is ${draft.status}${through}`;
+}
+
+/** For operators, whose own decisions count as those of the dashboard. */
+function nameOf(channel: ApprovalChannel): string {
+  if (channel === 'api') return 'the API';
+  if (channel === 'dashboard') return 'the dashboard or an operator';
+  return channel === 'inbox_direct_send' ? 'an answer from the inbox' : 'a chat app';
 }
 
 async function conversationOf(db: TenantDb, { replyId, address }: DraftRow) {

@@ -124,7 +124,8 @@ async function advance(db: TenantDb, campaignId: string, enters: boolean, now: D
     if (!enters || !(await clearCampaign(db, campaignId, CLEAR_BATCH))) return { ...more, toClear: true };
     return { ...at, nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
   }
-  if (!campaign || status === 'paused') return { ...at, nextAt: null, reason: 'the campaign is paused' };
+  if (!campaign || status === 'paused')
+    return { ...at, nextAt: null, reason: 'nothing of the campaign is sent until it is resumed' };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
   if (campaign.enteredAll) return lookAtProgress(db, campaign, now);
@@ -152,9 +153,12 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
   if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
   await completeCampaign(db, campaignId);
   await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
-  const reason = `the campaign is completed: ${progressText(progress)}`;
+  const reason = `the campaign is completed: ${endedText(progress)}`;
   return { status: 'completed', progress, nextAt: null, reason, ended: true };
 }
 
-const progressText = ({ running, finished, stopped }: CampaignProgress): string =>
-  `${running} leads under way, ${finished} finished, ${stopped} stopped`;
+const progressText = ({ running, ...ended }: CampaignProgress): string =>
+  `leads under way: ${running}, ${endedText(ended)}`;
+
+const endedText = ({ finished, stopped }: Pick<CampaignProgress, 'finished' | 'stopped'>): string =>
+  `finished: ${finished}, stopped: ${stopped}`;

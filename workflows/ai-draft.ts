@@ -11,7 +11,7 @@ import { onOrder, OPERATOR } from './orders.ts';
 
 const { draftReply } = proxyActivities<Activities>({
   taskQueue: MODEL_QUEUE,
-  summary: 'Draft the answer when the contact has stopped writing',
+  summary: 'Draft an answer, if the contact has stopped writing',
   // The model has 45 seconds unless configured otherwise, 120 at most.
   startToCloseTimeout: '3 minutes',
   // A worker that died has stored nothing: the model is called again.
@@ -20,11 +20,14 @@ const { draftReply } = proxyActivities<Activities>({
 });
 
 const { lookAtDraft } = proxyActivities<Activities>({
-  summary: 'See whether somebody has decided about the draft',
+  summary: 'Check whether somebody has decided about the draft',
   startToCloseTimeout: '1 minute',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
-const act = proxyActivities<Activities>({ ...OPERATOR, summary: 'Decide about the draft' });
+const act = proxyActivities<Activities>({
+  ...OPERATOR,
+  summary: "Carry out the operator's decision about the draft",
+});
 
 /**
  * One per reply that gets a draft. Waits until the contact has stopped writing, has the model write the draft, and waits

@@ -17,10 +17,10 @@ const step = (summary: string) =>
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });
 const { enterLeads } = step('Enter the next leads of the list');
-const { lookAtCampaign } = step('See how far the campaign is, and complete it when all are through');
-const { clearCampaign } = step('Clear away what the campaign leaves behind');
-const { runCampaign } = step('Enter the next leads of the list, or see how far the campaign is');
-const act = proxyActivities<Activities>({ ...OPERATOR, summary: 'Do what the operator asks' });
+const { lookAtCampaign } = step('Count the leads under way, and complete the campaign when there are none');
+const { clearCampaign } = step('Cancel and delete what the campaign leaves behind');
+const { runCampaign } = step('Enter the next leads of the list, or count those under way');
+const ordered = (summary: string) => proxyActivities<Activities>({ ...OPERATOR, summary });
 
 /**
  * One per started campaign. Enters the leads of its list, some thousands at a time, waits until every lead has finished,
@@ -48,17 +48,32 @@ export async function campaign(input: WakeInput): Promise<string> {
     (action: string, ...statuses: string[]) =>
     () =>
       now && !statuses.includes(now.status) ? `A campaign that is ${now.status} cannot ${action}` : null;
-  onOrder(pauseCampaign, news, (order) => act.pauseCampaign({ ...order, ...it }), {
-    description: 'Nothing of it leaves, and every message keeps its place.',
-    refusal: only('pause', 'active', 'paused'),
-  });
-  onOrder(resumeCampaign, news, (order) => act.resumeCampaign({ ...order, ...it }), {
-    description: 'It goes on.',
-    refusal: only('resume', 'active', 'paused'),
-  });
-  onOrder(archiveCampaign, news, (order) => act.archiveCampaign({ ...order, ...it }), {
-    description: 'It ends for good; what has not left is canceled.',
-  });
+  onOrder(
+    pauseCampaign,
+    news,
+    (order) => ordered('Pause the campaign for an operator').pauseCampaign({ ...order, ...it }),
+    {
+      description: 'Nothing of it leaves, and every message keeps its place.',
+      refusal: only('pause', 'active', 'paused'),
+    },
+  );
+  onOrder(
+    resumeCampaign,
+    news,
+    (order) => ordered('Resume the campaign for an operator').resumeCampaign({ ...order, ...it }),
+    {
+      description: 'It goes on.',
+      refusal: only('resume', 'active', 'paused'),
+    },
+  );
+  onOrder(
+    archiveCampaign,
+    news,
+    (order) => ordered('Archive the campaign for an operator').archiveCampaign({ ...order, ...it }),
+    {
+      description: 'It ends for good; what has not left is canceled.',
+    },
+  );
   const goOn = () => continueAsNew<typeof campaign>(input);
   if (!hasNamedSignals()) return formerly(news, () => runCampaign(it), goOn);
 

@@ -10,10 +10,11 @@ import type { Activities } from '#activities/index.ts';
 import { CARRIER_PATIENCE, carrierQueue, HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 
 // Local activities: all three cost one action if there is nothing to do.
-const { wakeOverdue, rehomeStranded, carriersToProbe } = proxyLocalActivities<Activities>({
-  startToCloseTimeout: '30s',
-  retry: { maximumAttempts: 3 },
-});
+const local = (summary: string) =>
+  proxyLocalActivities<Activities>({ summary, startToCloseTimeout: '30s', retry: { maximumAttempts: 3 } });
+const { wakeOverdue } = local('Signal the workflows that are overdue');
+const { rehomeStranded } = local('Find a line for messages that have none');
+const { carriersToProbe } = local('Find the carriers whose lines are to be probed');
 const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Delete expired data',

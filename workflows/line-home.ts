@@ -17,7 +17,10 @@ export interface LineInput extends WakeInput {
   carrier?: string | null;
 }
 
-const { findCarrier } = proxyLocalActivities<Activities>({ startToCloseTimeout: '10s' });
+const { findCarrier } = proxyLocalActivities<Activities>({
+  summary: 'Look up the carrier of the line',
+  startToCloseTimeout: '10s',
+});
 
 /** The workspace and carrier of a line when its workflow starts. */
 export async function homeOf({ workspaceId, subjectId: lineId, carrier }: LineInput): Promise<LineHome> {

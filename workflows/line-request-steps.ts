@@ -14,11 +14,15 @@ const step = (summary: string) => proxyActivities<Activities>({ ...untilDone, su
 const paid = (summary: string) =>
   proxyActivities<Activities>({ ...untilDone, taskQueue: PAYMENTS_QUEUE, summary });
 
-export const { lookAtLineRequest } = step('See what the request is at');
-export const { activateLine } = step('Let the line send, warming up');
-export const { failLine } = step('Give the request up, and owe back what was paid');
-export const { settleLineInvoices } = paid('Make, void or credit its invoices, and ask about the open one');
-export const { addLineToAgencyInvoice } = paid("Put the line on the agency's next invoice");
+export const { lookAtLineRequest } = step('Check what the request needs now');
+export const { activateLine } = step('Activate the line');
+export const { failLine } = step('Mark the request as failed; what was paid is credited');
+export const { settleLineInvoices } = paid(
+  'Issue, void or credit its invoices, and ask the payment provider about the open one',
+);
+export const { addLineToAgencyInvoice } = paid(
+  "Add the line to the agency's next invoice, if the agency pays by invoice",
+);
 
 /** The time that a carrier has to provide a healthy line, for all steps together. */
 export const PROVISIONING_TIMEOUT_MS = 30 * 60_000;

@@ -27,11 +27,14 @@ import { checkPayment, giveUp } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
 import { onOrder, OPERATOR } from './orders.ts';
 
-const { giveUpLine } = proxyActivities<Activities>({ ...OPERATOR, summary: 'Give the request up' });
+const { giveUpLine } = proxyActivities<Activities>({
+  ...OPERATOR,
+  summary: 'Give the request up for an operator',
+});
 const { checkLinePayment } = proxyActivities<Activities>({
   ...OPERATOR,
   taskQueue: PAYMENTS_QUEUE,
-  summary: 'Ask the payment provider what became of the invoice',
+  summary: 'Ask the payment provider about the invoice, for an operator',
 });
 
 export interface LineRequestInput extends WakeInput {
@@ -120,10 +123,14 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     isGivenUp = false;
     try {
       await provisioning.run(async () => {
-        news.is('provisioning', 'the carrier allocates the identity');
-        await provisioningAt(carrier, by, 'Allocate the identity').allocateLine(line);
-        news.is('provisioning', 'replies and receipts are directed here');
-        await provisioningAt(carrier, by, 'Direct replies and receipts here').configureInbound(line);
+        news.is('provisioning', 'the carrier allocates its number or address');
+        await provisioningAt(carrier, by, 'Allocate a number or address at the carrier').allocateLine(line);
+        news.is('provisioning', 'the carrier is told where to report replies and receipts');
+        await provisioningAt(
+          carrier,
+          by,
+          'Tell the carrier where to report replies and receipts',
+        ).configureInbound(line);
         news.is('provisioning', 'it is probed until it is healthy, for half an hour at most');
         await provisioningAt(carrier, by, 'Probe the line until it is healthy').probeNewLine(line);
       });
@@ -152,10 +159,10 @@ const LOOK_EVERY_MS = 6 * 3_600_000;
 function waitOf({ status, isChanged }: LineRequestView): Round {
   if (isChanged) return { nextAt: new Date().toISOString(), reason: 'the request has changed' };
   if (status === 'unconnected')
-    return { nextAt: null, reason: 'its owner has yet to connect it to a carrier' };
+    return { nextAt: null, reason: 'its workspace has not connected it to a carrier yet' };
   if (status === 'awaiting_payment') {
     const nextAt = new Date(Date.now() + LOOK_EVERY_MS).toISOString();
-    return { nextAt, reason: 'its hosted invoice has yet to be paid' };
+    return { nextAt, reason: 'its invoice is not paid yet' };
   }
   return { nextAt: null, reason: `the request is ${status}`, ended: true };
 }

@@ -66,16 +66,16 @@ export function listen(...signals: SignalName[]): News {
   function is(state: string, reason: string, until: string | null = null): void {
     status = { state, reason, until };
     setState(state);
-    setCurrentDetails(
-      until === null ? `${nameOf(state)}: ${reason}.` : `Waits until **${until}**: ${reason}.`,
-    );
+    const again = until === null ? '' : ` Checks again by **${until.replace(/\.\d+/, '')}**.`;
+    setCurrentDetails(`${nameOf(state)}: ${reason}.${again}`);
   }
 
   /** @returns false if the workflow may end: its work is over, or it was idle for too long. */
   async function wait({ nextAt, reason, ended, goesOn }: Round): Promise<boolean> {
     if (any() || goesOn) return true;
     if (ended) return false;
-    if (nextAt === null) return condition(any, LONGEST_IDLE, { summary: 'Ends if it stays idle' });
+    if (nextAt === null)
+      return condition(any, LONGEST_IDLE, { summary: `${reason}; ends if it stays idle for a day` });
     const ms = Date.parse(nextAt) - Date.now();
     if (ms > 0) await condition(any, ms, { summary: reason });
     return true;

@@ -1,12 +1,17 @@
 import { patched, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 
-const { wakeOverdue, rehomeStranded, trim } = proxyActivities<Activities>({
-  startToCloseTimeout: '5 minutes',
-  // Without it, a sweep whose worker was killed would delay the next ones.
-  heartbeatTimeout: '20s',
-  retry: { maximumAttempts: 3 },
-});
+const step = (summary: string) =>
+  proxyActivities<Activities>({
+    summary,
+    startToCloseTimeout: '5 minutes',
+    // Without it, a sweep whose worker was killed would delay the next ones.
+    heartbeatTimeout: '20s',
+    retry: { maximumAttempts: 3 },
+  });
+const { wakeOverdue } = step('Signal the workflows that are overdue');
+const { rehomeStranded } = step('Find a line for messages that have none');
+const { trim } = step('Delete expired data');
 
 /** Started by operators. Wakes overdue workflows at once, as `housekeeping` does by schedule. */
 export async function sweep(): Promise<{ woken: number; rehomed: number }> {

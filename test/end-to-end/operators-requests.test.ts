@@ -43,7 +43,7 @@ describe('the workflow of a line request', () => {
     const { api, id, paymentUrl } = await requestAwaitingPayment();
     await eventually(async () => (await workflow(id).query(statusQuery)).state === 'awaiting_payment');
     expect(await workflow(id).query(statusQuery)).toMatchObject({
-      reason: 'its hosted invoice has yet to be paid',
+      reason: 'its invoice is not paid yet',
     });
     await pay(paymentUrl);
     await eventually(async () => (await statusOf(api, id)) === 'active');

@@ -61,7 +61,7 @@ describe('a draft that an operator decides about', () => {
     expect(verdict).toMatchObject({ replyId, status: 'approved' });
     await eventually(async () => (await sentTo(app, contact)).length === 1);
     expect(await app.temporal.workflow.getHandle(workflowId).result()).toBe(
-      'the draft is approved by dashboard',
+      'the draft is approved through the dashboard or an operator',
     );
     expect(await signalsOf(app, workflowId)).toEqual(['contactWrote', 'approve']);
     expect(await auditOf(app, desk.workspace.id)).toContain(`Dana: draft.decided ${replyId} maintenance`);
