@@ -102,7 +102,7 @@ try {
         if (verdict === 'taken') refusals[action.channel] += 1;
       }
       done += 1;
-      if (done % 100 === 0) console.log(`… ${done} drafts, ${seconds(started)} s`);
+      if (done % 50 === 0) console.log(`… ${done} drafts, ${seconds(started)} s`);
     }),
   );
   const took = (performance.now() - started) / 1000;

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { MailTemplate } from '#domain/mail.ts';
 import { TEMPLATES } from '#providers/mail/templates.ts';
+import { takeScreenshot } from './screenshot.ts';
 
 /**
  * Takes pictures of every email as shown on a phone, in light and dark, for docs/emails/, with Chromium:
@@ -129,27 +129,12 @@ mkdirSync(folder, { recursive: true });
 for (const [name, [template, data]] of Object.entries(SAMPLES)) {
   const page = join(work, `${name}.html`);
   writeFileSync(page, TEMPLATES[template](data).html);
-  takeScreenshot(page, `${name}.png`);
+  saveScreenshot(page, `${name}.png`);
   if (name === 'reply-alert')
-    takeScreenshot(page, `${name}-dark.png`, '--blink-settings=preferredColorScheme=0');
+    saveScreenshot(page, `${name}-dark.png`, '--blink-settings=preferredColorScheme=0');
 }
 rmSync(work, { recursive: true, force: true });
 
-function takeScreenshot(page: string, file: string, ...flags: string[]): void {
-  const quiet = '--headless --disable-gpu --no-sandbox --no-first-run --hide-scrollbars --disable-sync';
-  execFileSync(
-    chromium,
-    [
-      ...quiet.split(' '),
-      '--disable-background-networking',
-      '--disable-component-update',
-      `--user-data-dir=${join(work, 'profile')}`,
-      '--window-size=390,844',
-      ...flags,
-      `--screenshot=${join(folder, file)}`,
-      `file://${page}`,
-    ],
-    { stdio: 'ignore', timeout: 60_000, killSignal: 'SIGKILL' },
-  );
-  console.log(join(folder, file));
+function saveScreenshot(page: string, file: string, ...flags: string[]): void {
+  takeScreenshot(chromium, `file://${page}`, join(folder, file), { width: 390, height: 844, flags });
 }

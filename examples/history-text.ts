@@ -1,0 +1,119 @@
+import type { WorkflowHandle } from '@temporalio/client';
+
+/** A workflow's history as text: what an operator reads in the Temporal UI, a line for each thing that happened. */
+
+export type Events = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
+type Event = Events[number];
+interface Payload {
+  data?: Uint8Array | null;
+}
+interface Payloads {
+  payloads?: Payload[] | null;
+}
+
+/** Its current details at a moment. The history does not keep them. */
+export interface Shown {
+  at: Date;
+  details: string;
+}
+
+interface Told {
+  kind: string;
+  text: string;
+}
+
+/** Workflow tasks and markers are not told: they are how Temporal works, not what happened. */
+export function historyText(events: Events, shown: readonly Shown[] = []): string {
+  const byId = new Map(events.map((event) => [Number(event.eventId), event]));
+  const [first] = events;
+  const lines = [
+    ...events.flatMap((event) => {
+      const told = tell(event, (id) => byId.get(Number(id)));
+      return told ? [{ at: timeOf(event), ...told }] : [];
+    }),
+    ...shown.map(({ at, details }) => ({ at: at.getTime(), kind: '', text: `“${details}”` })),
+  ].toSorted((a, b) => a.at - b.at);
+  return lines
+    .map(({ at, kind, text }) => {
+      const seconds = ((at - (first ? timeOf(first) : 0)) / 1000).toFixed(1);
+      return `${seconds.padStart(6)} s  ${kind.padEnd(8)}  ${text}`;
+    })
+    .join('\n');
+}
+
+type Find = (eventId: unknown) => Event | undefined;
+
+function tell(event: Event, find: Find): Told | null {
+  const {
+    workflowExecutionStartedEventAttributes: started,
+    workflowExecutionSignaledEventAttributes: signaled,
+    workflowExecutionUpdateAcceptedEventAttributes: accepted,
+    workflowExecutionUpdateCompletedEventAttributes: answered,
+    upsertWorkflowSearchAttributesEventAttributes: changed,
+    timerStartedEventAttributes: timer,
+    timerFiredEventAttributes: fired,
+    workflowExecutionCompletedEventAttributes: completed,
+    workflowExecutionFailedEventAttributes: failed,
+  } = event;
+  if (started) return { kind: 'started', text: started.workflowType?.name ?? '' };
+  if (signaled) return { kind: 'signal', text: signaled.signalName ?? '' };
+  if (accepted) return { kind: 'update', text: asked(accepted.acceptedRequest?.input) };
+  if (answered) return { kind: 'verdict', text: outcomeOf(answered.outcome) };
+  if (changed) return stateOf(changed.searchAttributes?.indexedFields);
+  if (timer)
+    return { kind: 'timer', text: `${spanOf(timer.startToFireTimeout?.seconds)}: ${summaryOf(event)}` };
+  if (fired) return { kind: 'timer', text: `fired: ${summaryOf(find(fired.startedEventId))}` };
+  if (completed) return { kind: 'result', text: first(completed.result) };
+  if (failed) return { kind: 'failed', text: failed.failure?.message ?? '' };
+  return tellActivity(event, find);
+}
+
+function tellActivity(event: Event, find: Find): Told | null {
+  const { activityTaskCompletedEventAttributes: done, activityTaskFailedEventAttributes: failed } = event;
+  const scheduled = find((done ?? failed)?.scheduledEventId);
+  const name = scheduled?.activityTaskScheduledEventAttributes?.activityType?.name;
+  if (!scheduled || !name) return null;
+  const answer = done ? reasonOf(first(done.result)) : `refused: ${failed?.failure?.message ?? ''}`;
+  return { kind: 'activity', text: `${name}, “${summaryOf(scheduled)}”${answer && ` → ${answer}`}` };
+}
+
+/** Of a look at the tables what it came to; any other result as it is. */
+function reasonOf(result: string): string {
+  return /"reason":"([^"]*)"/.exec(result)?.[1] ?? result;
+}
+
+function asked(input: { name?: string | null; args?: Payloads | null } | null | undefined): string {
+  return `${input?.name ?? ''} ${first(input?.args)}`;
+}
+
+const outcomeOf = (
+  outcome: { success?: Payloads | null; failure?: { message?: string | null } | null } | null | undefined,
+): string => outcome?.failure?.message ?? first(outcome?.success);
+
+/** Of the search attributes only what the product is at: the others are set once. */
+function stateOf(fields: Record<string, Payload> | null | undefined): Told | null {
+  const state = fields?.['State'];
+  return state ? { kind: 'state', text: textOf(state) } : null;
+}
+
+const summaryOf = (event: Event | undefined): string => textOf(event?.userMetadata?.summary);
+const first = (values: Payloads | null | undefined): string => textOf(values?.payloads?.[0]);
+
+/** A text as it is, anything else as JSON. */
+function textOf(payload: Payload | null | undefined): string {
+  const json = Buffer.from(payload?.data ?? []).toString('utf8');
+  if (json === '') return '';
+  const value: unknown = JSON.parse(json);
+  return typeof value === 'string' ? value : json;
+}
+
+function timeOf({ eventTime }: Event): number {
+  return Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
+}
+
+function spanOf(given: unknown): string {
+  const seconds = Number(given ?? 0);
+  if (seconds >= 86_400) return `${seconds / 86_400} day`;
+  if (seconds >= 7200) return `${Math.round(seconds / 3600)} hours`;
+  return seconds >= 120 ? `${Math.round(seconds / 60)} minutes` : `${seconds} s`;
+}

@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** With a profile of its own, and nothing that calls home. */
+const QUIET = [
+  '--headless',
+  '--disable-gpu',
+  '--no-sandbox',
+  '--no-first-run',
+  '--hide-scrollbars',
+  '--disable-sync',
+  '--disable-background-networking',
+  '--disable-component-update',
+];
+
+/**
+ * Saves what a Chromium shows of a page as a PNG.
+ * @param flags more of Chromium's, such as `--virtual-time-budget=20000` for a page that loads its data.
+ */
+export function takeScreenshot(
+  chromium: string,
+  url: string,
+  file: string,
+  { width, height, flags = [] }: { width: number; height: number; flags?: readonly string[] },
+): void {
+  const profile = mkdtempSync(join(tmpdir(), 'linepace-chromium-'));
+  const args = [`--user-data-dir=${profile}`, `--window-size=${width},${height}`, `--screenshot=${file}`];
+  try {
+    execFileSync(chromium, [...QUIET, ...args, ...flags, url], {
+      stdio: 'ignore',
+      timeout: 60_000,
+      killSignal: 'SIGKILL',
+    });
+  } finally {
+    rmSync(profile, { recursive: true, force: true });
+  }
+  console.log(file);
+}
