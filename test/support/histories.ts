@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { inject } from 'vitest';
@@ -56,8 +57,11 @@ export async function saveHistories(client: Client): Promise<void> {
   }
 }
 
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Stack traces of failures name files by their path in the repository. */
 const save = (name: string, history: History): void =>
-  writeFileSync(new URL(name, FOLDER), `${JSON.stringify(history, null, 1)}\n`);
+  writeFileSync(new URL(name, FOLDER), `${JSON.stringify(history, null, 1).replaceAll(ROOT, '')}\n`);
 
 function savedLength(name: string): number | null {
   const file = new URL(name, FOLDER);
