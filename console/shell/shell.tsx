@@ -1,6 +1,7 @@
 import { Link, Outlet, useNavigate } from '@tanstack/react-router';
 import { Menu as MenuIcon, Search as SearchIcon, X } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
+import { useLiveEvents } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
 import { useSession } from '#console/api/session.ts';
 import { IconButton } from '#console/components/button.tsx';
@@ -33,6 +34,7 @@ function SignedIn() {
   const [palette, setPalette] = useState(false);
   const [menu, setMenu] = useState(false);
   const [help, setHelp] = useState(false);
+  useLiveEvents();
   useNavigationKeys(
     () => setPalette(true),
     () => setHelp(true),

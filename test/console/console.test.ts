@@ -158,6 +158,18 @@ describe('the inbox', () => {
     expect(await inaccessible(page)).toEqual([]);
   });
 
+  it('shows new messages within moments over one connection, without polling', async () => {
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+    await open('/inbox');
+    await page.getByText('Yes, at noon.').first().waitFor();
+    await writeIn(app, { lineId, from: phone(), text: 'Just now!' });
+    // Without events the list would be read again after five seconds.
+    await page.getByText('Just now!').first().waitFor({ timeout: 4000 });
+    expect(requests.filter((path) => path === '/api/events/stream')).toHaveLength(1);
+    page.removeAllListeners('request');
+  });
+
   it('shows a draft and sends it as edited', async () => {
     await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
     const contact = phone();
