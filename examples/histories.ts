@@ -133,15 +133,14 @@ async function campaign(): Promise<void> {
 async function pacer(): Promise<void> {
   const workflowId = linePacerId(lineId);
   await shows(workflowId, 'idle');
-  // Its next run begins with these messages: the second one waits for the gap of the line.
+  // The update starts its next run.
   await client.workflow.getHandle(workflowId).terminate('a new history');
+  await ask(workflowId, pauseLine, { by: 'Dana', reason: 'the carrier asked for it' });
+  const seen = [await shows(workflowId, 'paused')];
   for (const number of [1, 2]) {
     const recipientPhone = `+1415558${run}${number}`;
     await api('POST', '/api/messages', { message: 'Hello', fromLineId: lineId, recipientPhone });
   }
-  const seen = [await shows(workflowId, 'sending')];
-  await ask(workflowId, pauseLine, { by: 'Dana', reason: 'the carrier asked for it' });
-  seen.push(await shows(workflowId, 'paused'));
   await ask(workflowId, resumeLine, { by: 'Dana', reason: 'the carrier agreed' });
   seen.push(await shows(workflowId, 'idle'));
   await print('line-pacer-paused', workflowId, seen);
