@@ -34,8 +34,8 @@ export interface Share extends TaskSlots {
 }
 
 /**
- * The slots of a worker at one task queue. Tasks that only wait count for no workspace. They keep their slots while more than half
- * of all are free; each task that comes then ends one of these waits, so that none is ever in the way of work.
+ * The slots of a worker at one task queue. Tasks that only wait count for no workspace. They keep their slots while more
+ * than half of all slots are free; after that, each new task ends one wait, so no wait is in the way of work.
  */
 export function createShare(slots: number): Share {
   const held = new Map<string, number>();
