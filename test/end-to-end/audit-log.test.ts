@@ -9,7 +9,7 @@ import { tenantRoutes } from '#test/conformance/requests.ts';
 import { startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
+import { createAgency, createLead, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
@@ -123,6 +123,10 @@ async function changeEverything(of: World): Promise<void> {
   for (const action of ['start', 'pause', 'resume', 'archive'])
     await bodyOf(api('POST', `${path}/${action}`));
   await bodyOf(api('DELETE', path));
+
+  const leadId = await createLead(app, workspace.id);
+  await bodyOf(api('GET', `/api/leads/${leadId}/export`));
+  await bodyOf(api('DELETE', `/api/leads/${leadId}?erase=true`));
 }
 
 /** Makes each change that the agency routes record, once. */
@@ -365,7 +369,6 @@ const NOT_RECORDED: Record<string, string> = {
   addCampaignLead: 'each lead is not recorded',
   createLeads: 'each lead is not recorded',
   updateLead: 'each lead is not recorded',
-  deleteLead: 'each lead is not recorded',
   createList: 'lists are no settings',
   updateList: 'lists are no settings',
   deleteList: 'lists are no settings',

@@ -106,7 +106,7 @@ test('rotate-keys seals every secret with the newest key, after which the old ke
 
   const tables = [...new Set(SEALED.map(({ table }) => table))].toSorted();
   expect(await tablesWith('v1.1.')).toEqual(tables);
-  expect(await rotate(first)).toMatchObject({ code: 1, out: expect.stringContaining('names one key') });
+  expect(await rotate(first)).toMatchObject({ code: 1, out: expect.stringContaining('has only one key') });
 
   const rotated = await rotate(`${second},${first}`);
   expect(rotated.code, rotated.out).toBe(0);
