@@ -17,13 +17,18 @@ export function stringifySearch(search: object): string {
  */
 export function useSearchParam(name: string): [string, (value: string) => void] {
   const search: Search = useSearch({ strict: false });
+  const change = useSearchChange();
+  return [search[name] ?? '', (value) => change({ [name]: value })];
+}
+
+/** Changes several of them at once: `change({ from, to })`. The others stay as they are. */
+export function useSearchChange(): (changes: Search) => void {
   const navigate = useNavigate();
-  const set = (value: string): void => {
+  return (changes) => {
     void navigate({
       to: '.',
-      search: ((previous: Search) => ({ ...previous, [name]: value })) as never,
+      search: ((previous: Search) => ({ ...previous, ...changes })) as never,
       replace: true,
     });
   };
-  return [search[name] ?? '', set];
 }

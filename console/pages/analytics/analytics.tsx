@@ -1,0 +1,86 @@
+import { useSearch } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
+import { useState } from 'react';
+import { addressOf } from '#console/api/client.ts';
+import { useRead } from '#console/api/queries.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Button } from '#console/components/button.tsx';
+import { Page } from '#console/components/page.tsx';
+import { ErrorState } from '#console/components/states.tsx';
+import { toastError } from '#console/components/toast.tsx';
+import { download } from '#console/lib/download.ts';
+import { type Search, useSearchParam } from '#console/lib/search.ts';
+import { Figures } from './figures.tsx';
+import { Filters } from './filters.tsx';
+import { explained, metricNamed } from './metrics.ts';
+import { type Period, periodOf } from './period.ts';
+import { Intervals, MetricOverTime } from './series.tsx';
+
+/** How messages and replies develop, over time and by line, campaign or person. */
+export default function Analytics() {
+  const search: Search = useSearch({ strict: false });
+  const zone = useTimeZone();
+  const period = periodOf(search, zone, new Date());
+  const { dateFrom, dateTo, interval } = period;
+  const filter = {
+    dateFrom,
+    dateTo,
+    lineId: search['line'],
+    campaignId: search['campaign'],
+    userId: search['user'],
+  };
+  const totals = useRead('GET /api/analytics', { query: filter }, { keep: true });
+  const series = useRead('GET /api/analytics/timeseries', { query: { ...filter, interval } }, { keep: true });
+  const [selected, select] = useSearchParam('metric');
+  const { name } = metricNamed(selected);
+  const error = totals.error ?? series.error;
+  const retry = (): void => {
+    void totals.refetch();
+    void series.refetch();
+  };
+  const points = series.data?.series;
+  const explanation = totals.data?.explainer[name];
+
+  return (
+    <Page
+      title="Analytics"
+      description={`Messages and replies, in the time zone ${zone}`}
+      actions={<ExportButton query={{ ...filter, interval }} period={period} />}
+    >
+      <Filters search={search} period={period} />
+      {error ? (
+        <ErrorState error={error} retry={retry} />
+      ) : (
+        <div className="mt-4">
+          <Figures metrics={totals.data?.metrics} selected={name} onSelect={select} />
+          <MetricOverTime
+            metric={name}
+            points={points}
+            interval={series.data?.interval ?? interval}
+            explanation={explanation && explained(explanation)}
+          />
+          {points && <Intervals points={points} interval={series.data?.interval ?? interval} />}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function ExportButton({ query, period: { dateFrom, dateTo } }: { query: object; period: Period }) {
+  const [busy, setBusy] = useState(false);
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const address = addressOf('/api/analytics/export', {}, query);
+      await download(address, `analytics-${dateFrom}-to-${dateTo}.csv`);
+    } catch (error) {
+      toastError(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <Button busy={busy} icon={<Download className="size-4" aria-hidden="true" />} onClick={() => void save()}>
+      Export CSV
+    </Button>
+  );
+}

@@ -1,0 +1,93 @@
+import { useRead } from '#console/api/queries.ts';
+import { SelectField, TextField } from '#console/components/field.tsx';
+import { lineName } from '#console/lib/line.ts';
+import { type Search, useSearchChange } from '#console/lib/search.ts';
+import { CUSTOM, DEFAULT_PERIOD, type Period, PERIODS } from './period.ts';
+
+const MOST_CAMPAIGNS = 200;
+
+interface Option {
+  value: string;
+  label: string;
+}
+
+/** What is counted: the period, and the line, campaign or person. All of it stays in the address. */
+export function Filters({ search, period }: { search: Search; period: Period }) {
+  const change = useSearchChange();
+  const lines = useRead('GET /api/lines/by-user', {});
+  const campaigns = useRead('GET /api/campaigns', { query: { limit: MOST_CAMPAIGNS } });
+  const members = useRead('GET /api/team/members', {});
+  const chosen = search['period'] ?? DEFAULT_PERIOD;
+
+  const choices = [
+    {
+      name: 'line',
+      label: 'Line',
+      all: 'All lines',
+      options: lines.data?.lines.map((line) => ({ value: line._id, label: lineName(line) })),
+    },
+    {
+      name: 'campaign',
+      label: 'Campaign',
+      all: 'All messages',
+      options: campaigns.data?.campaigns.map(({ _id, name }) => ({ value: _id, label: name })),
+    },
+    {
+      name: 'user',
+      label: 'Created by',
+      all: 'Everyone',
+      options: members.data?.members.map(({ userId, name, email }) => ({
+        value: userId,
+        label: name || email,
+      })),
+    },
+  ];
+
+  return (
+    <div role="group" aria-label="Filters" className="grid grid-cols-2 gap-3 md:grid-cols-4">
+      <SelectField
+        label="Period"
+        value={chosen}
+        options={PERIODS}
+        onChange={({ target: { value } }) =>
+          change(
+            value === CUSTOM
+              ? { period: CUSTOM, from: period.dateFrom, to: period.dateTo }
+              : { period: value, from: '', to: '' },
+          )
+        }
+      />
+      {choices.map(({ name, label, all, options }) => (
+        <SelectField
+          key={name}
+          label={label}
+          value={search[name] ?? ''}
+          options={withChosen([{ value: '', label: all }, ...(options ?? [])], search[name] ?? '')}
+          onChange={(event) => change({ [name]: event.target.value })}
+        />
+      ))}
+      {chosen === CUSTOM && (
+        <>
+          <TextField
+            label="From"
+            type="date"
+            value={period.dateFrom}
+            max={period.dateTo}
+            onChange={(event) => event.target.value !== '' && change({ from: event.target.value })}
+          />
+          <TextField
+            label="To"
+            type="date"
+            value={period.dateTo}
+            min={period.dateFrom}
+            onChange={(event) => event.target.value !== '' && change({ to: event.target.value })}
+          />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** An address may name what the list does not have, such as an old campaign or somebody who has left. */
+const withChosen = (options: readonly Option[], chosen: string): readonly Option[] =>
+  options.some(({ value }) => value === chosen) ? options : [...options, { value: chosen, label: chosen }];

@@ -1,0 +1,107 @@
+import { lazy, Suspense, useMemo } from 'react';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, Skeleton } from '#console/components/states.tsx';
+import { type Column, Table } from '#console/components/table.tsx';
+import { dateOf, timeOf } from '#console/lib/format.ts';
+import { isRate, METRICS, metricNamed, type MetricName, type Point, shownValue } from './metrics.ts';
+import type { Period } from './period.ts';
+
+const Plot = lazy(() => import('#console/components/plot.tsx'));
+
+const EACH = { hour: 'by hour', day: 'by day', week: 'by week' };
+
+/** One metric over time. */
+export function MetricOverTime({
+  metric,
+  points,
+  interval,
+  explanation,
+}: {
+  metric: MetricName;
+  points: readonly Point[] | undefined;
+  interval: Period['interval'];
+  explanation: string | undefined;
+}) {
+  const { label } = metricNamed(metric);
+  return (
+    <Card title={`${label} ${EACH[interval]}`} className="mt-4">
+      <div className="p-4">
+        {explanation && <p className="mb-4 text-muted">{explanation}</p>}
+        <Suspense fallback={<Skeleton className="h-60" />}>
+          {!points ? (
+            <Skeleton className="h-60" />
+          ) : points.every((point) => METRICS.every(({ name }) => point[name] === 0)) ? (
+            <EmptyState title="No messages in this period">
+              Choose another period, or fewer filters.
+            </EmptyState>
+          ) : (
+            <MetricPlot metric={metric} points={points} />
+          )}
+        </Suspense>
+      </div>
+    </Card>
+  );
+}
+
+function MetricPlot({ metric, points }: { metric: MetricName; points: readonly Point[] }) {
+  const { label, colour } = metricNamed(metric);
+  const times = useMemo(() => points.map(({ start }) => start), [points]);
+  const series = useMemo(() => {
+    const rate = isRate(metric);
+    const values = points.map((point) => (rate ? Math.round(point[metric] * 1000) / 10 : point[metric]));
+    return [{ label: rate ? `${label} (%)` : label, values, colour }];
+  }, [points, metric, label, colour]);
+  const highest = Math.max(...points.map((point) => point[metric]));
+  return (
+    <Plot
+      times={times}
+      series={series}
+      summary={`${label}: at most ${shownValue(metric, highest)} in each of ${points.length} intervals. The table below has all values.`}
+    />
+  );
+}
+
+/** All metrics of each interval, the latest first. */
+export function Intervals({ points, interval }: { points: readonly Point[]; interval: Period['interval'] }) {
+  const zone = useTimeZone();
+  const columns: Column<Point>[] = [
+    {
+      header: 'Start',
+      width: 'minmax(6rem, 1.2fr)',
+      cell: ({ start }) =>
+        interval === 'hour' ? `${dateOf(start, zone)}, ${timeOf(start, zone)}` : dateOf(start, zone),
+    },
+    ...METRICS.map(({ name, label }) => ({
+      header: SHORT[name] ?? label,
+      width: 'minmax(4.5rem, 1fr)',
+      right: true,
+      wide: !ON_PHONES.has(name),
+      cell: (point: Point) => shownValue(name, point[name]),
+    })),
+  ];
+  const rows = useMemo(() => points.toReversed(), [points]);
+  return (
+    <Card title="All metrics" className="mt-4 overflow-hidden">
+      <div className="h-96">
+        <Table
+          label="Metrics of each interval"
+          columns={columns}
+          rows={rows}
+          rowKey={({ start }) => start}
+          rowHeight={38}
+        />
+      </div>
+    </Card>
+  );
+}
+
+/** Column headers have little room. */
+const SHORT: Partial<Record<MetricName, string>> = {
+  sent: 'Sent',
+  reached: 'Reached',
+  uniqueReplied: 'Replied',
+  positiveReplied: 'Positive',
+  replied: 'Received',
+};
+const ON_PHONES = new Set<MetricName>(['sent', 'uniqueReplied']);

@@ -1,0 +1,92 @@
+import type { ReactNode } from 'react';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Button } from '#console/components/button.tsx';
+import { Drawer } from '#console/components/dialog.tsx';
+import { fullTimeOf } from '#console/lib/format.ts';
+import type { Search } from '#console/lib/search.ts';
+import { ACTIONS, actorName, channelName, type Entry, targetName } from './audit-actions.ts';
+
+/** One change: what was sent, and the way to others like it. */
+export function EntryDrawer({
+  entry,
+  close,
+  filter,
+}: {
+  entry: Entry | undefined;
+  close: () => void;
+  filter: (filters: Search) => void;
+}) {
+  const zone = useTimeZone();
+  return (
+    <Drawer
+      open={entry !== undefined}
+      onClose={close}
+      title={entry ? ACTIONS[entry.action] : 'Change'}
+      description={entry && fullTimeOf(entry.at, zone)}
+    >
+      {entry && <Details entry={entry} filter={filter} />}
+    </Drawer>
+  );
+}
+
+function Details({
+  entry: { actor, channel, target, reason, changes },
+  filter,
+}: {
+  entry: Entry;
+  filter: (filters: Search) => void;
+}) {
+  const changed = Object.entries(changes);
+  return (
+    <>
+      <dl className="flex flex-col gap-3">
+        <Fact name="Who" id={actor.id}>
+          {actorName(actor)}
+        </Fact>
+        <Fact name="Via">{channelName(channel)}</Fact>
+        <Fact name="Changed" id={target.id}>
+          {targetName(target.type)}
+        </Fact>
+        {reason !== null && <Fact name="Reason">{reason}</Fact>}
+      </dl>
+      <h3 className="mt-6 font-medium">New values</h3>
+      {changed.length === 0 ? (
+        <p className="mt-1 text-muted">None were recorded.</p>
+      ) : (
+        <dl className="mt-2 flex flex-col gap-2">
+          {changed.map(([name, value]) => (
+            <Fact key={name} name={name}>
+              <code className="font-mono text-xs wrap-anywhere">{JSON.stringify(value)}</code>
+            </Fact>
+          ))}
+        </dl>
+      )}
+      <div className="mt-6 flex flex-wrap gap-2">
+        {actor.id !== null && (
+          <Button small onClick={() => filter({ actorId: actor.id ?? '' })}>
+            All changes by {actorName(actor)}
+          </Button>
+        )}
+        <Button small onClick={() => filter({ targetType: target.type, targetId: target.id })}>
+          All changes to this {inSentence(targetName(target.type))}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+/** `Line request` → line request, but API key */
+const inSentence = (name: string): string =>
+  name.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+
+const Fact = ({ name, id, children }: { name: string; id?: string | null; children: ReactNode }) => (
+  <div className="grid grid-cols-[9rem_1fr] gap-3">
+    <dt className="truncate text-muted" title={name}>
+      {name}
+    </dt>
+    <dd className="min-w-0">
+      {children}
+      {id && <span className="block font-mono text-xs text-muted wrap-anywhere">{id}</span>}
+    </dd>
+  </div>
+);

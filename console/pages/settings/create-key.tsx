@@ -1,0 +1,96 @@
+import { Check, Copy } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { Dialog } from '#console/components/dialog.tsx';
+import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { toastError } from '#console/components/toast.tsx';
+
+const FORM = 'create-key';
+const DAY_MS = 86_400_000;
+const EXPIRIES = [
+  { value: '', label: 'Never' },
+  { value: '30', label: 'In 30 days' },
+  { value: '90', label: 'In 90 days' },
+  { value: '365', label: 'In a year' },
+];
+
+/** Creates a key and shows it, which the API does only once. */
+export function CreateKey({ close }: { close: () => void }) {
+  const [name, setName] = useState('');
+  const [days, setDays] = useState('');
+  const create = useWrite('POST /api/keys', { refresh: ['GET /api/keys', 'GET /api/audit-log'] });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+    create.mutate({ body: { name, expiresAt } });
+  };
+  if (create.data) return <CreatedKey name={create.data.name} value={create.data.key} close={close} />;
+  return (
+    <Dialog
+      open
+      onClose={close}
+      title="Create an API key"
+      description="It gives full access to this workspace, except for its keys and audit log."
+      footer={
+        <Button kind="primary" type="submit" form={FORM} busy={create.isPending}>
+          Create
+        </Button>
+      }
+    >
+      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
+        <TextField
+          label="Name"
+          hint="What uses it, for example: CRM sync"
+          required
+          maxLength={100}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          error={issueOf(create.error, 'name')}
+        />
+        <SelectField
+          label="Expires"
+          value={days}
+          options={EXPIRIES}
+          onChange={(event) => setDays(event.target.value)}
+          error={issueOf(create.error, 'expiresAt')}
+        />
+        <FormError>{generalErrorOf(create.error, ['name', 'expiresAt'])}</FormError>
+      </form>
+    </Dialog>
+  );
+}
+
+function CreatedKey({ name, value, close }: { name: string; value: string; close: () => void }) {
+  const [copied, setCopied] = useState(false);
+  const copy = (): void => {
+    navigator.clipboard.writeText(value).then(() => setCopied(true), toastError);
+  };
+  const Icon = copied ? Check : Copy;
+  return (
+    <Dialog
+      open
+      onClose={close}
+      title={`The key ${name}`}
+      description="Copy it now: it is not shown again."
+      footer={
+        <>
+          <Button icon={<Icon className="size-4" aria-hidden="true" />} onClick={copy}>
+            {copied ? 'Copied' : 'Copy'}
+          </Button>
+          <Button kind="primary" onClick={close}>
+            Done
+          </Button>
+        </>
+      }
+    >
+      <TextField
+        label="API key"
+        readOnly
+        value={value}
+        className="font-mono text-xs"
+        onFocus={(event) => event.target.select()}
+      />
+    </Dialog>
+  );
+}

@@ -1,0 +1,103 @@
+import { useState } from 'react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
+import { SelectField } from '#console/components/field.tsx';
+import { Card } from '#console/components/page.tsx';
+import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+
+type Preferences = ResponseOf<'GET /api/email-preferences'>['preferences'];
+type Patch = NonNullable<RequestTo<'POST /api/email-preferences'>['body']>['preferences'];
+type Mode = Preferences['reply']['mode'];
+
+/** Alerts about a line are set at the line. */
+type Topic = Exclude<keyof Preferences, 'line_health'>;
+
+const TOPICS: Record<Topic, { label: string; text: string }> = {
+  reply: { label: 'Replies', text: 'When contacts write' },
+  campaign: { label: 'Campaigns', text: 'Daily progress, and when one completes' },
+  billing: { label: 'Billing', text: 'Failed and paid invoices, changes of the plan' },
+  system_error: { label: 'Errors', text: 'Lines that could not be set up, webhooks that keep failing' },
+};
+
+const MODES: Record<Mode, string> = {
+  all: 'Every reply, at once',
+  positive_only: 'Positive replies only',
+  debounce_5min: 'Together, after five quiet minutes',
+  daily_digest: 'Once a day',
+};
+const MODE_OPTIONS = Object.entries(MODES).map(([value, label]) => ({ value, label }));
+
+/** Which emails the workspace gets. Each change is saved at once. */
+export function EmailPreferences() {
+  const { data, error, refetch } = useRead('GET /api/email-preferences', {});
+  const save = useWrite('POST /api/email-preferences', { refresh: ['GET /api/email-preferences'] });
+  // Shown at once, until it is saved and read again.
+  const [chosen, setChosen] = useState<Patch>({});
+  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (!data) return <SkeletonRows rows={4} />;
+  const preferences = merged(data.preferences, chosen);
+  const apply = (patch: Patch, onSuccess?: () => void): void => {
+    setChosen(patch);
+    save.mutate(
+      { body: { preferences: patch } },
+      { ...(onSuccess && { onSuccess }), onError: toastError, onSettled: () => setChosen({}) },
+    );
+  };
+  const change = (patch: Patch, before: Patch): void =>
+    apply(patch, () => toast('The email preferences were saved', { undo: () => apply(before) }));
+  return (
+    <Card title="Emails about">
+      <ul className="divide-y divide-line">
+        {(Object.keys(TOPICS) as Topic[]).map((topic) => {
+          const { enabled } = preferences[topic];
+          return (
+            <li key={topic} className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-3">
+              <div className="flex min-w-56 flex-1 items-center gap-3">
+                <input
+                  id={topic}
+                  aria-describedby={`${topic}-about`}
+                  type="checkbox"
+                  className="size-4 accent-accent"
+                  checked={enabled}
+                  onChange={() => change({ [topic]: { enabled: !enabled } }, { [topic]: { enabled } })}
+                />
+                <div>
+                  <label htmlFor={topic} className="font-medium">
+                    {TOPICS[topic].label}
+                  </label>
+                  <p id={`${topic}-about`} className="text-muted">
+                    {TOPICS[topic].text}
+                  </p>
+                </div>
+              </div>
+              {topic === 'reply' && enabled && (
+                <div className="w-full sm:w-72">
+                  <SelectField
+                    label={<span className="sr-only">When to send emails about replies</span>}
+                    value={preferences.reply.mode}
+                    options={MODE_OPTIONS}
+                    onChange={(event) =>
+                      change(
+                        { reply: { mode: event.target.value as Mode } },
+                        { reply: { mode: preferences.reply.mode } },
+                      )
+                    }
+                  />
+                </div>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+    </Card>
+  );
+}
+
+/** As they will be once the change is saved. */
+const merged = (current: Preferences, patch: Patch): Preferences => ({
+  ...current,
+  ...Object.fromEntries(
+    Object.entries(patch).map(([topic, change]) => [topic, { ...current[topic as Topic], ...change }]),
+  ),
+});

@@ -1,0 +1,151 @@
+import { type FormEvent, useState } from 'react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import type { RequestTo, ResponseOf } from '#console/api/routes.ts';
+import { Button } from '#console/components/button.tsx';
+import {
+  FormError,
+  generalErrorOf,
+  issueOf,
+  SelectField,
+  TextAreaField,
+  TextField,
+} from '#console/components/field.tsx';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toast } from '#console/components/toast.tsx';
+import { useIsAdmin } from './access.tsx';
+
+type Config = NonNullable<ResponseOf<'GET /api/workspace/fallback-config'>['config']>;
+type Patch = NonNullable<RequestTo<'PATCH /api/workspace/fallback-config'>['body']>;
+
+const TEXTS = ['accountSid', 'fromNumber', 'messagingServiceSid', 'defaultMessage'] as const;
+const FIELDS = ['enabled', 'provider', 'authToken', ...TEXTS];
+const PROVIDERS = [
+  { value: 'twilio', label: 'Twilio' },
+  { value: 'simulated', label: 'Simulated, for tests' },
+];
+const STATES = [
+  { value: 'true', label: 'On' },
+  { value: 'false', label: 'Off' },
+];
+
+/** The account that sends an SMS where the line's own channel does not reach a contact. */
+export function Fallback() {
+  const isAdmin = useIsAdmin();
+  const { data, error, refetch } = useRead('GET /api/workspace/fallback-config', {});
+  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (!data) return <SkeletonRows />;
+  if (!isAdmin) {
+    return (
+      <EmptyState title={data.config?.enabled ? 'The SMS fallback is on' : 'The SMS fallback is off'}>
+        Only an owner or admin of the workspace changes it.
+      </EmptyState>
+    );
+  }
+  return <Form key={JSON.stringify(data.config)} config={data.config} />;
+}
+
+type Values = Record<'enabled' | 'provider' | (typeof TEXTS)[number], string>;
+
+const valuesOf = (config: Config | null): Values => ({
+  enabled: String(config?.enabled ?? true),
+  provider: config?.provider ?? 'twilio',
+  accountSid: config?.accountSid ?? '',
+  fromNumber: config?.fromNumber ?? '',
+  messagingServiceSid: config?.messagingServiceSid ?? '',
+  defaultMessage: config?.defaultMessage ?? '',
+});
+
+/** What the API takes; without an account SID that was never entered, which has no empty value. */
+function patchOf(values: Values, authToken: string): Patch {
+  const text = (name: (typeof TEXTS)[number]): string | null => values[name].trim() || null;
+  const accountSid = text('accountSid');
+  return {
+    enabled: values.enabled === 'true',
+    provider: values.provider as Config['provider'],
+    fromNumber: text('fromNumber'),
+    messagingServiceSid: text('messagingServiceSid'),
+    defaultMessage: text('defaultMessage'),
+    ...(accountSid !== null && { accountSid }),
+    ...(authToken !== '' && { authToken }),
+  };
+}
+
+function Form({ config }: { config: Config | null }) {
+  const initial = valuesOf(config);
+  const [values, setValues] = useState(initial);
+  const [authToken, setAuthToken] = useState('');
+  const save = useWrite('PATCH /api/workspace/fallback-config', {
+    refresh: ['GET /api/workspace/fallback-config'],
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    // A replaced token is not known any more, and an account cannot be forgotten.
+    const canUndo = config !== null && authToken === '' && (config.accountSid ?? '') !== '';
+    save.mutate(
+      { body: patchOf(values, authToken) },
+      {
+        onSuccess: () => {
+          setAuthToken('');
+          toast('The SMS fallback was saved', {
+            ...(canUndo && { undo: () => save.mutate({ body: patchOf(initial, '') }) }),
+          });
+        },
+      },
+    );
+  };
+  const field = (name: keyof Values) => ({
+    value: values[name],
+    onChange: ({ target }: { target: { value: string } }) => setValues({ ...values, [name]: target.value }),
+    error: issueOf(save.error, name),
+  });
+  const isChanged = authToken !== '' || JSON.stringify(values) !== JSON.stringify(initial);
+  return (
+    <form onSubmit={submit}>
+      <Card title="SMS fallback">
+        <div className="grid gap-4 p-4 sm:grid-cols-2">
+          <SelectField label="State" options={STATES} {...field('enabled')} />
+          <SelectField label="Provider" options={PROVIDERS} {...field('provider')} />
+          {values.provider === 'twilio' && (
+            <>
+              <TextField label="Account SID" autoComplete="off" {...field('accountSid')} />
+              <TextField
+                label="Auth token"
+                type="password"
+                autoComplete="off"
+                hint="Stored encrypted and never shown again. Empty: it stays as it is."
+                value={authToken}
+                onChange={(event) => setAuthToken(event.target.value)}
+                error={issueOf(save.error, 'authToken')}
+              />
+              <TextField label="From number" inputMode="tel" {...field('fromNumber')} />
+              <TextField
+                label="Messaging service SID"
+                hint="In place of a number."
+                {...field('messagingServiceSid')}
+              />
+            </>
+          )}
+          <div className="sm:col-span-2">
+            <TextAreaField
+              label="Default message"
+              hint="Sent for messages without a fallback text of their own. Empty: the message itself is sent."
+              {...field('defaultMessage')}
+            />
+          </div>
+          <div className="sm:col-span-2">
+            <FormError>{generalErrorOf(save.error, FIELDS)}</FormError>
+            <Button
+              kind="primary"
+              type="submit"
+              busy={save.isPending}
+              disabled={config !== null && !isChanged}
+            >
+              Save
+            </Button>
+          </div>
+        </div>
+      </Card>
+    </form>
+  );
+}

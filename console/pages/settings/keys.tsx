@@ -1,0 +1,127 @@
+import { KeyRound, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { dateOf, relativeTimeOf } from '#console/lib/format.ts';
+import { SignedInAdmin } from './access.tsx';
+import { Confirm } from './confirm.tsx';
+import { CreateKey } from './create-key.tsx';
+
+type Key = ResponseOf<'GET /api/keys'>['keys'][number];
+
+/** The keys with which programs call the API. */
+export const Keys = () => (
+  <SignedInAdmin what="API keys are listed, created and revoked">
+    <KeyList />
+  </SignedInAdmin>
+);
+
+function KeyList() {
+  const keys = useRead('GET /api/keys', {});
+  const [creating, setCreating] = useState(false);
+  const [revoking, setRevoking] = useState<Key | null>(null);
+  const create = (
+    <Button
+      small
+      kind="primary"
+      icon={<Plus className="size-4" aria-hidden="true" />}
+      onClick={() => setCreating(true)}
+    >
+      Create a key
+    </Button>
+  );
+  return (
+    <Card title="API keys" actions={create}>
+      {keys.error ? (
+        <ErrorState error={keys.error} retry={() => void keys.refetch()} />
+      ) : !keys.data ? (
+        <SkeletonRows rows={3} />
+      ) : keys.data.keys.length === 0 ? (
+        <EmptyState icon={<KeyRound className="size-5" aria-hidden="true" />} title="No API keys yet">
+          A program needs one to call the API of this workspace.
+        </EmptyState>
+      ) : (
+        <ul aria-label="API keys" className="divide-y divide-line">
+          {keys.data.keys.map((key) => (
+            <Row key={key._id} apiKey={key} revoke={() => setRevoking(key)} />
+          ))}
+        </ul>
+      )}
+      {creating && <CreateKey close={() => setCreating(false)} />}
+      <RevokeKey apiKey={revoking} close={() => setRevoking(null)} />
+    </Card>
+  );
+}
+
+function Row({
+  apiKey: { name, prefix, last4, createdAt, lastUsedAt, expiresAt, revokedAt },
+  revoke,
+}: {
+  apiKey: Key;
+  revoke: () => void;
+}) {
+  const zone = useTimeZone();
+  const isExpired = expiresAt !== null && new Date(expiresAt) <= new Date();
+  const notes = [
+    `Created ${dateOf(createdAt, zone)}`,
+    lastUsedAt === null ? 'never used' : `used ${relativeTimeOf(lastUsedAt)}`,
+    expiresAt !== null && !isExpired && `expires ${dateOf(expiresAt, zone)}`,
+  ];
+  return (
+    <li className="flex items-center gap-3 px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="flex flex-wrap items-center gap-x-2">
+          <span className="truncate font-medium">{name}</span>
+          <code className="font-mono text-xs text-muted">
+            {prefix}…{last4}
+          </code>
+        </p>
+        <p className="text-xs text-muted">{notes.filter(Boolean).join(' · ')}</p>
+      </div>
+      {revokedAt !== null ? (
+        <Badge>Revoked {dateOf(revokedAt, zone)}</Badge>
+      ) : isExpired ? (
+        <Badge tone="warn">Expired</Badge>
+      ) : (
+        <Button small kind="danger" aria-label={`Revoke ${name}`} onClick={revoke}>
+          Revoke
+        </Button>
+      )}
+    </li>
+  );
+}
+
+function RevokeKey({ apiKey, close }: { apiKey: Key | null; close: () => void }) {
+  const revoke = useWrite('DELETE /api/keys/{id}', { refresh: ['GET /api/keys', 'GET /api/audit-log'] });
+  const confirm = (): void => {
+    if (!apiKey) return;
+    revoke.mutate(
+      { params: { id: apiKey._id } },
+      {
+        onSuccess: () => {
+          toast(`The key ${apiKey.name} was revoked`);
+          close();
+        },
+        onError: toastError,
+      },
+    );
+  };
+  return (
+    <Confirm
+      open={apiKey !== null}
+      title={`Revoke ${apiKey?.name ?? 'the key'}?`}
+      action="Revoke the key"
+      busy={revoke.isPending}
+      onConfirm={confirm}
+      close={close}
+    >
+      <p>Programs that use this key are refused from now on. This cannot be undone.</p>
+    </Confirm>
+  );
+}

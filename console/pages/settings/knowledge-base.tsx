@@ -1,0 +1,107 @@
+import { type FormEvent, useState } from 'react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { Button } from '#console/components/button.tsx';
+import {
+  FormError,
+  generalErrorOf,
+  issueOf,
+  SelectField,
+  TextAreaField,
+  TextField,
+} from '#console/components/field.tsx';
+import { Card } from '#console/components/page.tsx';
+import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toast } from '#console/components/toast.tsx';
+import { Documents } from './documents.tsx';
+
+type Saved = Omit<ResponseOf<'GET /api/knowledge-base'>, 'success'>;
+
+const MODES = [
+  { value: 'off', label: 'Off' },
+  { value: 'copilot', label: 'Write drafts of replies' },
+];
+
+/** What the AI copilot knows, and whether it writes drafts. */
+export function KnowledgeBase() {
+  const { data, error, refetch } = useRead('GET /api/knowledge-base', {});
+  if (error) return <ErrorState error={error} retry={() => void refetch()} />;
+  if (!data) return <SkeletonRows />;
+  const { success: _, ...saved } = data;
+  // The form begins anew with what was saved, but not with what was merely read again.
+  return <Form key={JSON.stringify(saved)} saved={saved} />;
+}
+
+function Form({ saved }: { saved: Saved }) {
+  const [values, setValues] = useState(saved);
+  const save = useWrite('PUT /api/knowledge-base', { refresh: ['GET /api/knowledge-base'] });
+  const change = (changes: Partial<Saved>): void => setValues({ ...values, ...changes });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save.mutate(
+      { body: values },
+      {
+        onSuccess: () =>
+          toast('The copilot’s settings were saved', { undo: () => save.mutate({ body: saved }) }),
+      },
+    );
+  };
+  const error = (name: string): string | undefined => issueOf(save.error, name);
+  const fields = [
+    'mode',
+    'instructions',
+    'debounceSeconds',
+    'documents',
+    ...values.documents.flatMap((_, index) => [`documents.${index}.title`, `documents.${index}.text`]),
+  ];
+  const isChanged = JSON.stringify(values) !== JSON.stringify(saved);
+  return (
+    <form className="flex flex-col gap-4" onSubmit={submit}>
+      <Card title="Drafts">
+        <div className="grid gap-4 p-4 sm:grid-cols-2">
+          <SelectField
+            label="Copilot"
+            value={values.mode}
+            options={MODES}
+            hint="A person approves, edits or rejects each draft in the inbox."
+            onChange={(event) => change({ mode: event.target.value as Saved['mode'] })}
+            error={error('mode')}
+          />
+          <TextField
+            label="Seconds to wait"
+            type="number"
+            min={0}
+            max={600}
+            required
+            hint="After the contact’s last message, before a draft is written."
+            value={String(values.debounceSeconds)}
+            onChange={(event) => change({ debounceSeconds: Number(event.target.value) })}
+            error={error('debounceSeconds')}
+          />
+          <div className="sm:col-span-2">
+            <TextAreaField
+              label="Instructions"
+              className="min-h-40"
+              hint="How to write drafts: tone, goals, things never to say."
+              value={values.instructions}
+              onChange={(event) => change({ instructions: event.target.value })}
+              error={error('instructions')}
+            />
+          </div>
+        </div>
+      </Card>
+      <Documents
+        documents={values.documents}
+        onChange={(documents) => change({ documents })}
+        error={save.error}
+      />
+      <FormError>{generalErrorOf(save.error, fields)}</FormError>
+      <div className="flex gap-2">
+        <Button kind="primary" type="submit" busy={save.isPending} disabled={!isChanged}>
+          Save
+        </Button>
+        {isChanged && <Button onClick={() => setValues(saved)}>Discard changes</Button>}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,37 @@
+import { useNavigate } from '@tanstack/react-router';
+import { Page } from '#console/components/page.tsx';
+import { Tabs } from '#console/components/tabs.tsx';
+import { type Search, useSearchParam } from '#console/lib/search.ts';
+import { AuditLog } from './audit-log.tsx';
+import { EmailPreferences } from './email-preferences.tsx';
+import { Fallback } from './fallback.tsx';
+import { Keys } from './keys.tsx';
+import { KnowledgeBase } from './knowledge-base.tsx';
+import { Team } from './team.tsx';
+
+const TABS = [
+  { value: 'team', label: 'Team', content: <Team /> },
+  { value: 'keys', label: 'API keys', content: <Keys /> },
+  { value: 'copilot', label: 'AI copilot', content: <KnowledgeBase /> },
+  { value: 'fallback', label: 'SMS fallback', content: <Fallback /> },
+  { value: 'emails', label: 'Emails', content: <EmailPreferences /> },
+  { value: 'audit', label: 'Audit log', content: <AuditLog /> },
+];
+
+export default function Settings() {
+  const [tab] = useSearchParam('tab');
+  const navigate = useNavigate();
+  // Without the filters of the tab before.
+  const show = (next: string): void =>
+    void navigate({ to: '.', search: (): Search => ({ tab: next }), replace: true } as never);
+  return (
+    <Page title="Settings" description="For everyone in this workspace">
+      <Tabs
+        label="Settings"
+        value={TABS.some(({ value }) => value === tab) ? tab : 'team'}
+        onChange={show}
+        tabs={TABS}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,136 @@
+import { useState } from 'react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { dateOf } from '#console/lib/format.ts';
+import { useIsAdmin } from './access.tsx';
+import { Confirm } from './confirm.tsx';
+import { InviteForm, ROLES } from './invite-form.tsx';
+
+type Invitation = ResponseOf<'GET /api/team/invitations'>['invitations'][number];
+
+/** Who belongs to the workspace, and who is invited. */
+export function Team() {
+  const isAdmin = useIsAdmin();
+  const members = useRead('GET /api/team/members', {});
+  const invitations = useRead('GET /api/team/invitations', {});
+  const open = invitations.data?.invitations.filter(({ acceptedAt }) => acceptedAt === null);
+  return (
+    <div className="flex flex-col gap-4">
+      <Card title="Members">
+        {members.error ? (
+          <ErrorState error={members.error} retry={() => void members.refetch()} />
+        ) : !members.data ? (
+          <SkeletonRows rows={2} />
+        ) : (
+          <ul aria-label="Members" className="divide-y divide-line">
+            {members.data.members.map((member) => (
+              <Member key={member.userId} member={member} />
+            ))}
+          </ul>
+        )}
+      </Card>
+      <Card title="Invitations">
+        {isAdmin && <InviteForm />}
+        {invitations.error ? (
+          <ErrorState error={invitations.error} retry={() => void invitations.refetch()} />
+        ) : !open ? (
+          <SkeletonRows rows={1} />
+        ) : open.length === 0 ? (
+          <EmptyState title="No open invitations" />
+        ) : (
+          <OpenInvitations invitations={open} canRevoke={isAdmin} />
+        )}
+      </Card>
+    </div>
+  );
+}
+
+function Member({
+  member: { name, email, role, isOwner, joinedAt },
+}: {
+  member: ResponseOf<'GET /api/team/members'>['members'][number];
+}) {
+  const zone = useTimeZone();
+  return (
+    <li className="flex items-center gap-3 px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="truncate font-medium">{name || email}</p>
+        <p className="truncate text-xs text-muted">
+          {email} · joined {dateOf(joinedAt, zone)}
+        </p>
+      </div>
+      <Badge tone={isOwner ? 'accent' : 'neutral'}>{isOwner ? 'Owner' : ROLES[role]}</Badge>
+    </li>
+  );
+}
+
+function OpenInvitations({
+  invitations,
+  canRevoke,
+}: {
+  invitations: readonly Invitation[];
+  canRevoke: boolean;
+}) {
+  const zone = useTimeZone();
+  const [revoking, setRevoking] = useState<Invitation | null>(null);
+  const revoke = useWrite('DELETE /api/team/invitations/{id}', { refresh: ['GET /api/team/invitations'] });
+  const confirm = (): void => {
+    if (!revoking) return;
+    revoke.mutate(
+      { params: { id: revoking._id } },
+      {
+        onSuccess: () => {
+          toast(`The invitation of ${revoking.email} was revoked`);
+          setRevoking(null);
+        },
+        onError: toastError,
+      },
+    );
+  };
+  return (
+    <>
+      <ul aria-label="Open invitations" className="divide-y divide-line border-t border-line">
+        {invitations.map((invitation) => {
+          const { _id, email, role, expiresAt } = invitation;
+          const isExpired = new Date(expiresAt) <= new Date();
+          return (
+            <li key={_id} className="flex items-center gap-3 px-4 py-3">
+              <div className="min-w-0 flex-1">
+                <p className="truncate font-medium">{email}</p>
+                <p className="text-xs text-muted">
+                  {ROLES[role]} · {isExpired ? 'expired' : 'expires'} {dateOf(expiresAt, zone)}
+                </p>
+              </div>
+              {canRevoke && (
+                <Button
+                  small
+                  kind="danger"
+                  aria-label={`Revoke the invitation of ${email}`}
+                  onClick={() => setRevoking(invitation)}
+                >
+                  Revoke
+                </Button>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      <Confirm
+        open={revoking !== null}
+        title="Revoke the invitation?"
+        action="Revoke the invitation"
+        busy={revoke.isPending}
+        onConfirm={confirm}
+        close={() => setRevoking(null)}
+      >
+        <p>The link sent to {revoking?.email} stops working. You can invite the same address again.</p>
+      </Confirm>
+    </>
+  );
+}
