@@ -25,6 +25,8 @@ const routeTree = root.addChildren([
   page('/', () => import('./pages/home/home.tsx')),
   page('/inbox/{-$address}', () => import('./pages/inbox/inbox.tsx')),
   page('/lines', () => import('./pages/lines/lines.tsx')),
+  page('/messages', () => import('./pages/messages/messages.tsx')),
+  page('/webhooks', () => import('./pages/webhooks/webhooks.tsx')),
   page('/analytics', () => import('./pages/analytics/analytics.tsx')),
   page('/settings', () => import('./pages/settings/settings.tsx')),
 ]);

@@ -1,4 +1,4 @@
-import { ChartLine, House, Inbox, Phone, Settings } from 'lucide-react';
+import { ChartLine, House, Inbox, MessageSquare, Phone, Settings, Webhook } from 'lucide-react';
 import type { LucideIcon } from 'lucide-react';
 
 export interface NavigationItem {
@@ -15,6 +15,8 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
     { to: '/', title: 'Home', icon: House, key: 'h' },
     { to: '/inbox', title: 'Inbox', icon: Inbox, key: 'i' },
     { to: '/lines', title: 'Lines', icon: Phone, key: 'l' },
+    { to: '/messages', title: 'Messages', icon: MessageSquare, key: 'm' },
+    { to: '/webhooks', title: 'Webhooks', icon: Webhook, key: 'w' },
     { to: '/analytics', title: 'Analytics', icon: ChartLine, key: 'a' },
     { to: '/settings', title: 'Settings', icon: Settings, key: 's' },
   ],

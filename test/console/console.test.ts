@@ -7,6 +7,7 @@ import { runNode } from '#standalone/node-process.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { startTestEndpoint } from '#test/support/endpoint.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { signIn } from '#test/support/sessions.ts';
@@ -262,6 +263,69 @@ describe('the lines', () => {
     expect(await inaccessible(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });
+  });
+});
+
+describe('the messages', () => {
+  it('can be filtered, explain what they wait for, and can be canceled', async () => {
+    const contact = phone();
+    const scheduledDate = new Date(Date.now() + 86_400_000).toISOString();
+    const { body: message } = await api('POST', '/api/messages', {
+      message: 'See you tomorrow',
+      recipientPhone: contact,
+      scheduledDate,
+      correlationId: 'visit-7',
+    });
+    const { body: timeline } = await api('GET', `/api/messages/${message._id}/timeline`);
+    await open('/messages?status=failed');
+    await page.getByText('No message matches').waitFor();
+    await page.getByRole('combobox', { name: 'Status' }).selectOption('scheduled');
+    await page.getByLabel('Correlation ID').fill('visit-7');
+    await page.keyboard.press('Enter');
+    const row = page.getByRole('row', { name: /See you tomorrow/ });
+    await row.waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await row.press('Enter');
+    const drawer = page.getByRole('dialog', { name: /^To / });
+    await drawer.getByText(timeline.waitingFor.text).waitFor();
+    expect(page.url()).toContain(`message=${message._id}`);
+    expect(await inaccessible(page)).toEqual([]);
+    await drawer.getByRole('button', { name: 'Cancel the message' }).click();
+    const question = page.getByRole('dialog', { name: 'Cancel this message?' });
+    await question.getByRole('button', { name: 'Cancel the message' }).click();
+    await drawer.getByText('Canceled before it was sent.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByText('No message matches').waitFor();
+  });
+});
+
+describe('the webhooks', () => {
+  it('are added with a secret that is shown once, tested, and deliver again on request', async () => {
+    const endpoint = await startTestEndpoint();
+    await open('/webhooks');
+    await page.getByText('No webhooks yet').waitFor();
+    await page.getByRole('button', { name: 'Add a webhook' }).first().click();
+    const form = page.getByRole('dialog', { name: 'Add a webhook' });
+    await form.getByLabel('URL').fill(endpoint.url);
+    await form.getByLabel('Name (optional)').fill('Our CRM');
+    expect(await inaccessible(page)).toEqual([]);
+    await form.getByRole('button', { name: 'Add' }).click();
+    expect(await page.getByLabel('Signing secret').inputValue()).toMatch(/^whsec_/);
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('row', { name: /Our CRM/ }).press('Enter');
+    const drawer = page.getByRole('dialog', { name: 'Our CRM' });
+    await drawer.getByRole('button', { name: 'Send a test event' }).click();
+    await drawer.getByRole('button', { name: /webhook\.ping/ }).click();
+    await drawer.getByText('204').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await drawer.getByRole('button', { name: 'Replay' }).click();
+    await drawer.getByRole('button', { name: /webhook\.ping Replay/ }).waitFor();
+    expect(endpoint.received.map(({ headers }) => headers['x-svc-replay'])).toEqual([undefined, 'true']);
+    await drawer.getByRole('tab', { name: 'Settings' }).click();
+    expect(await inaccessible(page)).toEqual([]);
+    await drawer.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete the webhook' }).click();
+    await page.getByText('No webhooks yet').waitFor();
   });
 });
 

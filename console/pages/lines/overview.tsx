@@ -98,11 +98,7 @@ function Next({ pace: { next, waiting } }: { pace: Pace }) {
   return (
     <div className="rounded-lg border border-line p-3">
       <p>
-        <Link
-          to={'/messages' as never}
-          search={{ message: messageId } as never}
-          className="font-medium hover:underline"
-        >
+        <Link to="/messages" search={{ message: messageId }} className="font-medium hover:underline">
           To {addressName(recipient)}
         </Link>{' '}
         <time dateTime={at} title={fullTimeOf(at, zone)} className="text-muted">

@@ -1,0 +1,52 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useRead } from '#console/api/queries.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { addressName, fullTimeOf } from '#console/lib/format.ts';
+import { type Line, lineName } from '#console/lib/line.ts';
+import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
+
+/** Everything else that is known of a message. */
+export function MessageFacts({ message, line }: { message: Message; line: Line | undefined }) {
+  const zone = useTimeZone();
+  const time = (at: string | null): string | null => (at === null ? null : fullTimeOf(at, zone));
+  return (
+    <dl className="divide-y divide-line rounded-lg border border-line">
+      <Fact name="Recipient">{addressName(addressOf(message))}</Fact>
+      <Fact name="Line">
+        {line && (
+          <Link to="/lines" search={{ line: line._id }} className="text-accent-ink hover:underline">
+            {lineName(line)}
+          </Link>
+        )}
+      </Fact>
+      <Fact name="Campaign">{message.campaignId && <CampaignName id={message.campaignId} />}</Fact>
+      <Fact name="Step">{message.stepIndex === null ? null : message.stepIndex + 1}</Fact>
+      <Fact name={isWaiting(message) ? 'Hold reason' : 'Error'}>{reasonOf(message)}</Fact>
+      <Fact name="Created">{time(message.createdAt)}</Fact>
+      <Fact name="Scheduled for">{time(message.scheduledDate)}</Fact>
+      <Fact name="Sent">{time(message.sentAt)}</Fact>
+      <Fact name="Delivered">{time(message.deliveredAt)}</Fact>
+      <Fact name="Read">{time(message.readAt)}</Fact>
+      <Fact name="Source">{message.source}</Fact>
+      <Fact name="Correlation ID">{message.correlationId}</Fact>
+      <Fact name="Trace ID">{message.traceId}</Fact>
+      <Fact name="Batch ID">{message.batchId}</Fact>
+      <Fact name="Message ID">{message._id}</Fact>
+    </dl>
+  );
+}
+
+/** Left out where nothing is known. */
+const Fact = ({ name, children }: { name: string; children: ReactNode }) =>
+  children ? (
+    <div className="flex gap-4 px-3 py-2">
+      <dt className="w-32 shrink-0 text-muted">{name}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </div>
+  ) : null;
+
+function CampaignName({ id }: { id: string }) {
+  const { data } = useRead('GET /api/campaigns/{id}', { params: { id } });
+  return <>{data?.campaign.name ?? id}</>;
+}

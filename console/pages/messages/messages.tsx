@@ -1,0 +1,126 @@
+import { MessageSquare } from 'lucide-react';
+import { useMemo } from 'react';
+import { useLiveInterval } from '#console/api/live.ts';
+import { useRead, useReadPages } from '#console/api/queries.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Status } from '#console/components/badge.tsx';
+import { Page } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { type Column, Table } from '#console/components/table.tsx';
+import { addressName, fullTimeOf, relativeTimeOf, shortTimeOf } from '#console/lib/format.ts';
+import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
+import { useSearchParam } from '#console/lib/search.ts';
+import { Filters, useFilters } from './filters.tsx';
+import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
+import { MessageDrawer } from './message-drawer.tsx';
+
+const PAGE = 100;
+
+export default function Messages() {
+  const filters = useFilters();
+  const lines = useRead('GET /api/lines/by-user', {}).data?.lines;
+  const messages = useReadPages(
+    'GET /api/messages',
+    { query: { ...filters.query, limit: PAGE } },
+    { refetchInterval: useLiveInterval(), keep: true },
+  );
+  const [selected, select] = useSearchParam('message');
+  const rows = useMemo(() => messages.data?.pages.flatMap((page) => page.messages), [messages.data]);
+  const columns = useMemo(() => columnsWith(lines ?? []), [lines]);
+  return (
+    <Page title="Messages" description="What has been sent, and what waits to be sent" fill>
+      <Filters filters={filters} lines={lines ?? []} />
+      <div className="min-h-0 flex-1 border-t border-line bg-surface">
+        {messages.error && !rows ? (
+          <ErrorState error={messages.error} retry={() => void messages.refetch()} />
+        ) : !rows ? (
+          <SkeletonRows />
+        ) : rows.length === 0 && !messages.hasNextPage ? (
+          <Empty filtered={filters.isSet} />
+        ) : (
+          <Table
+            label="Messages"
+            columns={columns}
+            rows={rows}
+            rowKey={({ _id }) => _id}
+            rowHeight={60}
+            selected={selected}
+            onOpen={({ _id }) => select(_id)}
+            hasMore={messages.hasNextPage}
+            loadMore={() => {
+              if (!messages.isFetching) void messages.fetchNextPage();
+            }}
+          />
+        )}
+      </div>
+      <MessageDrawer id={selected} lines={lines ?? []} close={() => select('')} />
+    </Page>
+  );
+}
+
+const Empty = ({ filtered }: { filtered: boolean }) => (
+  <EmptyState
+    icon={<MessageSquare className="size-5" aria-hidden="true" />}
+    title={filtered ? 'No message matches' : 'No messages yet'}
+  >
+    {filtered
+      ? 'Change or clear the filters to see other messages.'
+      : 'Messages of campaigns, the inbox and the API appear here.'}
+  </EmptyState>
+);
+
+function columnsWith(lines: readonly Line[]): readonly Column<Message>[] {
+  const names = new Map(lines.map((line) => [line._id, lineName(line)]));
+  return [
+    {
+      header: 'Message',
+      width: 'minmax(0, 3fr)',
+      cell: (message) => (
+        <>
+          <p className="truncate font-medium">
+            {message.recipientName ?? addressName(addressOf(message))}
+            {message.recipientName !== null && (
+              <span className="ml-2 font-normal text-muted">{addressName(addressOf(message))}</span>
+            )}
+          </p>
+          <p className="truncate text-muted">{message.subject ?? message.message}</p>
+        </>
+      ),
+    },
+    {
+      header: 'Line',
+      width: 'minmax(7rem, 1fr)',
+      wide: true,
+      cell: ({ fromLineId, messageType }) => (
+        <>
+          <p className="truncate">{names.get(fromLineId ?? '') ?? 'No line'}</p>
+          <p className="truncate text-xs text-muted">{CHANNELS[messageType]}</p>
+        </>
+      ),
+    },
+    {
+      header: 'Status',
+      width: 'minmax(6.5rem, 1.2fr)',
+      cell: (message) => (
+        <>
+          <Status status={message.status} />
+          {reasonOf(message) && <p className="truncate text-xs text-muted">{reasonOf(message)}</p>}
+        </>
+      ),
+    },
+    { header: 'Time', width: '7rem', right: true, wide: true, cell: (row) => <When message={row} /> },
+  ];
+}
+
+/** When it was sent or ended; for what waits, when it is to be sent. */
+function When({ message }: { message: Message }) {
+  const zone = useTimeZone();
+  const { scheduledDate, sentAt, updatedAt } = message;
+  const at = isWaiting(message) ? (scheduledDate ?? updatedAt) : (sentAt ?? updatedAt);
+  const isAhead = isWaiting(message) && new Date(at) > new Date();
+  return (
+    <time dateTime={at} title={fullTimeOf(at, zone)} className="text-muted">
+      {isAhead ? relativeTimeOf(at) : isWaiting(message) ? 'Due' : shortTimeOf(at, zone)}
+    </time>
+  );
+}

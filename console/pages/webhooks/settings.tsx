@@ -1,0 +1,137 @@
+import { RotateCw, Trash2 } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Button } from '#console/components/button.tsx';
+import { ConfirmButton } from '#console/components/confirm.tsx';
+import { FormError, generalErrorOf } from '#console/components/field.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { fullTimeOf } from '#console/lib/format.ts';
+import { Secret } from './secret.tsx';
+import { useMayChange, type Webhook, webhookName } from './webhook.ts';
+import { FIELDS, type Values, WebhookFields } from './webhook-fields.tsx';
+
+/** Changes the webhook, its secret, or deletes it. */
+export function Settings({ webhook, onDeleted }: { webhook: Webhook; onDeleted: () => void }) {
+  if (!useMayChange())
+    return (
+      <EmptyState title="For admins">Only an owner or admin of the workspace changes webhooks.</EmptyState>
+    );
+  return (
+    <div className="flex flex-col gap-6">
+      <Form webhook={webhook} />
+      <SigningSecret webhook={webhook} />
+      <Delete webhook={webhook} onDeleted={onDeleted} />
+    </div>
+  );
+}
+
+const valuesOf = ({ name, url, events }: Webhook): Values => ({ name, url, events });
+
+function Form({ webhook }: { webhook: Webhook }) {
+  const saved = valuesOf(webhook);
+  const [values, setValues] = useState(saved);
+  const update = useWrite('PATCH /api/webhooks/{id}', {
+    refresh: ['GET /api/webhooks', 'GET /api/webhooks/{id}'],
+  });
+  const changed =
+    values.name !== saved.name ||
+    values.url !== saved.url ||
+    values.events.toSorted().join() !== saved.events.toSorted().join();
+  const save = (body: Values, onSuccess: () => void): void =>
+    update.mutate({ params: { id: webhook._id }, body }, { onSuccess });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    save(values, () =>
+      toast('The webhook was changed', {
+        undo: () => {
+          setValues(saved);
+          save(saved, () => {});
+        },
+      }),
+    );
+  };
+  return (
+    <form noValidate className="flex flex-col gap-4" onSubmit={submit}>
+      <WebhookFields values={values} onChange={setValues} error={update.error} />
+      <FormError>{generalErrorOf(update.error, FIELDS)}</FormError>
+      <div>
+        <Button kind="primary" type="submit" busy={update.isPending} disabled={!changed}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function SigningSecret({ webhook }: { webhook: Webhook }) {
+  const zone = useTimeZone();
+  const rotate = useWrite('POST /api/webhooks/{id}/rotate-secret');
+  const until = rotate.data?.previousSecretExpiresAt;
+  return (
+    <section className="border-t border-line pt-5">
+      <h3 className="mb-2 font-medium">Signing secret</h3>
+      {rotate.data ? (
+        <>
+          <Secret secret={rotate.data.secret} />
+          {until && (
+            <p className="mt-3 text-muted">
+              Deliveries are signed with the previous secret as well until {fullTimeOf(until, zone)}.
+            </p>
+          )}
+        </>
+      ) : (
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <p className="max-w-xs text-muted">It signs each delivery. It was shown when it was created.</p>
+          <ConfirmButton
+            kind="secondary"
+            label="Rotate the secret"
+            icon={<RotateCw className="size-4" aria-hidden="true" />}
+            title="Rotate the signing secret?"
+            confirm="Rotate the secret"
+            busy={rotate.isPending}
+            onConfirm={() => rotate.mutate({ params: { id: webhook._id } }, { onError: toastError })}
+          >
+            You get a new secret. For 24 hours deliveries are signed with both, so that you can switch without
+            rejecting any. A secret from before the current one stops at once.
+          </ConfirmButton>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Delete({ webhook, onDeleted }: { webhook: Webhook; onDeleted: () => void }) {
+  const remove = useWrite('DELETE /api/webhooks/{id}', { refresh: ['GET /api/webhooks'] });
+  return (
+    <section className="flex flex-wrap items-center justify-between gap-3 border-t border-line pt-5">
+      <div>
+        <h3 className="font-medium">Delete the webhook</h3>
+        <p className="text-muted">Its deliveries stop at once.</p>
+      </div>
+      <ConfirmButton
+        label="Delete"
+        icon={<Trash2 className="size-4" aria-hidden="true" />}
+        title={`Delete ${webhookName(webhook)}?`}
+        confirm="Delete the webhook"
+        busy={remove.isPending}
+        onConfirm={() =>
+          remove.mutate(
+            { params: { id: webhook._id } },
+            {
+              onSuccess: () => {
+                toast('The webhook was deleted');
+                onDeleted();
+              },
+              onError: toastError,
+            },
+          )
+        }
+      >
+        Its deliveries stop at once, also those that are pending. This cannot be undone; to stop deliveries
+        for a while, turn the webhook off.
+      </ConfirmButton>
+    </section>
+  );
+}

@@ -1,0 +1,129 @@
+import { useNavigate } from '@tanstack/react-router';
+import { Power, Radio } from 'lucide-react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { Drawer } from '#console/components/dialog.tsx';
+import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { Tabs } from '#console/components/tabs.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { useSearchParam } from '#console/lib/search.ts';
+import { Deliveries } from './deliveries.tsx';
+import { Settings } from './settings.tsx';
+import { State } from './state.tsx';
+import { useMayChange, type Webhook, webhookName } from './webhook.ts';
+
+const REFRESH = ['GET /api/webhooks', 'GET /api/webhooks/{id}'] as const;
+
+/** One webhook: its deliveries and its settings. */
+export function WebhookDrawer({ id }: { id: string }) {
+  const navigate = useNavigate();
+  const [tab, setTab] = useSearchParam('tab');
+  const { data, error, refetch } = useRead(
+    'GET /api/webhooks/{id}',
+    { params: { id } },
+    { enabled: id !== '' },
+  );
+  const close = (): void => void navigate({ to: '/webhooks', replace: true });
+  const webhook = id === '' ? undefined : data?.webhook;
+  return (
+    <Drawer
+      open={id !== ''}
+      onClose={close}
+      title={webhook ? webhookName(webhook) : 'Webhook'}
+      description={webhook && <span className="break-all">{webhook.url}</span>}
+    >
+      {id === '' ? null : webhook ? (
+        <div className="flex flex-col gap-4">
+          <Actions webhook={webhook} />
+          <Tabs
+            label="About this webhook"
+            value={tab || 'deliveries'}
+            onChange={(next) => setTab(next === 'deliveries' ? '' : next)}
+            tabs={[
+              {
+                value: 'deliveries',
+                label: 'Deliveries',
+                content: <Deliveries key={id} webhook={webhook} />,
+              },
+              {
+                value: 'settings',
+                label: 'Settings',
+                content: <Settings key={id} webhook={webhook} onDeleted={close} />,
+              },
+            ]}
+          />
+        </div>
+      ) : error ? (
+        <ErrorState error={error} retry={() => void refetch()} />
+      ) : (
+        <SkeletonRows rows={4} />
+      )}
+    </Drawer>
+  );
+}
+
+function Actions({ webhook }: { webhook: Webhook }) {
+  const mayChange = useMayChange();
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <State webhook={webhook} />
+      <span className="flex-1" />
+      <Ping webhook={webhook} />
+      {mayChange && <Switch webhook={webhook} />}
+    </div>
+  );
+}
+
+function Ping({ webhook }: { webhook: Webhook }) {
+  const ping = useWrite('POST /api/webhooks/{id}/health-check', {
+    refresh: ['GET /api/webhooks/{id}/deliveries', ...REFRESH],
+  });
+  return (
+    <Button
+      small
+      busy={ping.isPending}
+      disabled={!webhook.isActive}
+      icon={<Radio className="size-4" aria-hidden="true" />}
+      onClick={() =>
+        ping.mutate(
+          { params: { id: webhook._id } },
+          {
+            onSuccess: ({ responseStatus, latencyMs }) =>
+              toast('The test event was delivered', {
+                description: `Status ${responseStatus}, after ${latencyMs} ms`,
+              }),
+            onError: toastError,
+          },
+        )
+      }
+    >
+      Send a test event
+    </Button>
+  );
+}
+
+function Switch({ webhook }: { webhook: Webhook }) {
+  const update = useWrite('PATCH /api/webhooks/{id}', { refresh: REFRESH });
+  const set = (isActive: boolean): void =>
+    update.mutate(
+      { params: { id: webhook._id }, body: { isActive } },
+      {
+        onSuccess: () =>
+          toast(
+            `${webhookName(webhook)} is ${isActive ? 'on' : 'off'}`,
+            isActive ? {} : { undo: () => set(true) },
+          ),
+        onError: toastError,
+      },
+    );
+  return (
+    <Button
+      small
+      busy={update.isPending}
+      icon={<Power className="size-4" aria-hidden="true" />}
+      onClick={() => set(!webhook.isActive)}
+    >
+      {webhook.isActive ? 'Turn off' : 'Turn on'}
+    </Button>
+  );
+}

@@ -1,0 +1,31 @@
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useIdentity } from '#console/api/workspace.ts';
+
+export type Webhook = ResponseOf<'GET /api/webhooks'>['webhooks'][number];
+export type Delivery = ResponseOf<'GET /api/webhooks/{id}/deliveries'>['deliveries'][number];
+type EventName = Webhook['events'][number];
+
+export const EVENTS: Record<EventName, string> = {
+  'message.sent': 'A message was sent',
+  'message.failed': 'A message could not be sent',
+  'message.fallback': 'A contact cannot be reached on the channel',
+  'message.opened': 'A contact has read a message',
+  'message.reply': 'A contact has replied',
+  'message.reaction': 'A contact has reacted to a message',
+  'message.ai_draft': 'A draft of a reply was written',
+  'message.ai_draft_approved': 'A draft was approved',
+  'message.ai_draft_rejected': 'A draft was rejected',
+};
+export const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
+
+export const webhookName = ({ name, url }: Webhook): string => name || new URL(url).host;
+
+/** Whether its latest delivery that has finished failed. */
+export const isFailing = ({ lastSuccessAt, lastFailureAt }: Webhook): boolean =>
+  lastFailureAt !== null && (lastSuccessAt === null || lastFailureAt > lastSuccessAt);
+
+/** Whether the caller may change webhooks: keys and admins may. */
+export function useMayChange(): boolean {
+  const { role } = useIdentity().caller;
+  return role === null || role === 'org:admin';
+}
