@@ -1,4 +1,14 @@
-import { ChartLine, House, Inbox, MessageSquare, Phone, Settings, Webhook } from 'lucide-react';
+import {
+  ChartLine,
+  House,
+  Inbox,
+  Megaphone,
+  MessageSquare,
+  Phone,
+  Settings,
+  Users,
+  Webhook,
+} from 'lucide-react';
 import type { LucideIcon } from 'lucide-react';
 
 export interface NavigationItem {
@@ -15,6 +25,8 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
     { to: '/', title: 'Home', icon: House, key: 'h' },
     { to: '/inbox', title: 'Inbox', icon: Inbox, key: 'i' },
     { to: '/lines', title: 'Lines', icon: Phone, key: 'l' },
+    { to: '/contacts', title: 'Contacts', icon: Users, key: 'c' },
+    { to: '/campaigns', title: 'Campaigns', icon: Megaphone, key: 'p' },
     { to: '/messages', title: 'Messages', icon: MessageSquare, key: 'm' },
     { to: '/webhooks', title: 'Webhooks', icon: Webhook, key: 'w' },
     { to: '/analytics', title: 'Analytics', icon: ChartLine, key: 'a' },

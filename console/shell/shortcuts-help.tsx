@@ -15,6 +15,7 @@ const GROUPS: readonly { title: string; keys: readonly (readonly [keys: string, 
   {
     title: 'In lists',
     keys: [
+      ['/', 'Search'],
       ['j, k', 'Next, previous'],
       ['Enter', 'Open'],
       ['Escape', 'Close'],

@@ -421,6 +421,84 @@ describe('the settings', () => {
   });
 });
 
+describe('the contacts', () => {
+  it('are imported from a file, with progress', async () => {
+    await open('/contacts');
+    await page.getByRole('button', { name: 'New list' }).first().click();
+    await page.getByLabel('Name').fill('Spring viewings');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Contacts' }).waitFor();
+    await page.getByRole('button', { name: 'Import' }).click();
+    const buffer = Buffer.from('First name,Phone,Flat\nAda,+14155550161,12b\nBob,,3\n');
+    await page.getByLabel('CSV file').setInputFiles({ name: 'leads.csv', mimeType: 'text/csv', buffer });
+    await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
+    await page.getByText('1 saved · 0 duplicates · 1 rejected').waitFor();
+    await page.getByRole('button', { name: 'Rejected rows' }).waitFor();
+    await page.getByRole('row', { name: /Ada/ }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
+  it('are found by a search, changed, undone and erased', async () => {
+    await page.getByRole('searchbox', { name: 'Search leads' }).fill('0161');
+    await page.getByRole('row', { name: /Ada/ }).press('Enter');
+    const drawer = page.getByRole('dialog', { name: 'Ada' });
+    await drawer.getByText('12b').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await drawer.getByRole('tab', { name: 'Edit' }).click();
+    await drawer.getByLabel('Company').fill('Engines Ltd');
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    const company = async () => (await api('GET', '/api/leads?search=0161')).body.leads[0]?.companyName;
+    await eventually(async () => (await company()) === 'Engines Ltd');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await eventually(async () => (await company()) === '');
+    await drawer.getByRole('button', { name: 'Erase' }).click();
+    await page.getByRole('button', { name: 'Erase the contact' }).click();
+    await page.getByText('No leads found').waitFor();
+    await eventually(async () => (await company()) === undefined);
+  });
+
+  it('are opted out and in again', async () => {
+    await page.getByRole('button', { name: 'Opt-outs' }).click();
+    await page.getByRole('button', { name: 'Opt an address out' }).click();
+    await page.getByLabel('Phone number or email address').fill('+14155550162');
+    await page.getByRole('button', { name: 'Opt out', exact: true }).click();
+    await page.getByRole('row', { name: /415 555 0162/ }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Opt in +1 415 555 0162 again' }).click();
+    await page.getByText('No opt-outs').waitFor();
+  });
+});
+
+describe('the campaigns', () => {
+  it('are written as a draft, previewed for a lead, started and paused', async () => {
+    await api('POST', '/api/leads', { leads: [{ firstName: 'Grace', phone: '+14155550163' }] });
+    await open('/campaigns');
+    await page.getByRole('button', { name: 'New campaign' }).first().click();
+    await page.getByLabel('Name').fill('Spring viewings');
+    await page.getByLabel('List').selectOption({ label: 'Quick Sends' });
+    await page.getByLabel('Days').fill('1');
+    await page.getByLabel('Message').fill('Hi {{ firstName');
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Create draft' }).click();
+    await page.getByLabel('Message').and(page.locator('[aria-invalid=true]')).waitFor();
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    await page.getByLabel('Message').fill('Hi {{ firstName }}');
+    await page.getByRole('button', { name: 'Create draft' }).click();
+    const drawer = page.getByRole('dialog', { name: 'Spring viewings' });
+    await drawer.getByText('No lead has entered yet.').waitFor();
+    await drawer.getByRole('tab', { name: 'Preview' }).click();
+    await drawer.getByRole('button', { name: /Grace/ }).click();
+    await drawer.getByText('Hi Grace').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await drawer.getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('button', { name: 'Start the campaign' }).click();
+    await drawer.getByRole('button', { name: 'Pause' }).click();
+    await drawer.getByRole('tab', { name: 'Overview' }).click();
+    await drawer.getByRole('button', { name: 'Resume' }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+  });
+});
+
 test("times are shown in the workspace's time zone", async () => {
   await open('/');
   const day = new Intl.DateTimeFormat('en-US', { timeZone: 'Asia/Tokyo', weekday: 'long' }).format(

@@ -1,0 +1,12 @@
+import { useTimeZone } from '#console/api/workspace.ts';
+import { fullTimeOf, shortTimeOf } from '#console/lib/format.ts';
+
+/** A time as a list has room for it; in full as its tooltip. */
+export function ShortTime({ at }: { at: string }) {
+  const zone = useTimeZone();
+  return (
+    <time dateTime={at} title={fullTimeOf(at, zone)} className="text-muted">
+      {shortTimeOf(at, zone)}
+    </time>
+  );
+}

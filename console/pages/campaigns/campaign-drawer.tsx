@@ -1,0 +1,95 @@
+import { useState } from 'react';
+import { useRead } from '#console/api/queries.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Drawer } from '#console/components/dialog.tsx';
+import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { Tabs } from '#console/components/tabs.tsx';
+import { CHANNELS } from '#console/lib/line.ts';
+import { useSearchParam } from '#console/lib/search.ts';
+import { type Campaign, whenText } from './campaign.ts';
+import { CampaignActions } from './campaign-actions.tsx';
+import { CampaignForm } from './campaign-form.tsx';
+import { Overview } from './overview.tsx';
+import { Preview } from './preview.tsx';
+
+const REFRESH_MS = 5000;
+
+/** Everything about one campaign. */
+export function CampaignDrawer({ campaignId, close }: { campaignId: string; close: () => void }) {
+  const isOpen = campaignId !== '';
+  const { data, error, refetch } = useRead(
+    'GET /api/campaigns/{id}',
+    { params: { id: campaignId } },
+    { enabled: isOpen, refetchInterval: REFRESH_MS },
+  );
+  const [part, setPart] = useSearchParam('part');
+  const [editing, setEditing] = useState(false);
+  const campaign = isOpen ? data?.campaign : undefined;
+  return (
+    <Drawer
+      open={isOpen}
+      onClose={close}
+      title={campaign?.name ?? 'Campaign'}
+      description={campaign?.description}
+    >
+      {error && isOpen ? (
+        <ErrorState error={error} retry={() => void refetch()} />
+      ) : campaign && data ? (
+        <>
+          <CampaignActions
+            key={campaign._id}
+            campaign={campaign}
+            onEdit={() => setEditing(true)}
+            onDeleted={close}
+          />
+          <Tabs
+            label="About this campaign"
+            value={part || 'overview'}
+            onChange={(next) => setPart(next === 'overview' ? '' : next)}
+            tabs={[
+              {
+                value: 'overview',
+                label: 'Overview',
+                content: (
+                  <Overview
+                    campaign={campaign}
+                    progress={data.progress}
+                    personalization={data.personalization}
+                  />
+                ),
+              },
+              { value: 'steps', label: 'Steps', content: <Steps campaign={campaign} /> },
+              { value: 'preview', label: 'Preview', content: <Preview campaign={campaign} /> },
+            ]}
+          />
+          {editing && (
+            <CampaignForm campaign={campaign} close={() => setEditing(false)} onSaved={() => undefined} />
+          )}
+        </>
+      ) : (
+        <SkeletonRows rows={4} />
+      )}
+    </Drawer>
+  );
+}
+
+const Steps = ({ campaign: { steps } }: { campaign: Campaign }) => (
+  <ol className="flex flex-col gap-3">
+    {steps.map((step, index) => (
+      <li key={index} className="rounded-lg border border-line p-3">
+        <div className="flex flex-wrap items-center gap-2">
+          <Badge>{CHANNELS[step.messageType]}</Badge>
+          <span className="text-muted">{whenText(step, index)}</span>
+          {step.smsFallbackEnabled && <Badge tone="info">SMS fallback</Badge>}
+        </div>
+        {step.subject && <p className="mt-2 font-medium">{step.subject}</p>}
+        {step.message !== '' && <p className="mt-2 wrap-anywhere whitespace-pre-wrap">{step.message}</p>}
+        {step.attachmentUrls.map((url) => (
+          <p key={url} className="mt-2 text-xs wrap-anywhere text-muted">
+            {url}
+          </p>
+        ))}
+      </li>
+    ))}
+  </ol>
+);

@@ -1,0 +1,150 @@
+import type { ReactNode } from 'react';
+import { useRead } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Skeleton } from '#console/components/states.tsx';
+import { fullTimeOf, numberOf, percentOf } from '#console/lib/format.ts';
+import { type Campaign, type Progress, windowText } from './campaign.ts';
+
+/** How far the campaign is, what came of it, and how it sends. */
+export const Overview = ({
+  campaign,
+  progress,
+  personalization,
+}: {
+  campaign: Campaign;
+  progress: Progress;
+  personalization: ResponseOf<'GET /api/campaigns/{id}'>['personalization'];
+}) => (
+  <div className="flex flex-col gap-5">
+    <Section title="Leads">
+      <Funnel progress={progress} />
+    </Section>
+    {campaign.status !== 'draft' && (
+      <Section title="Messages">
+        <Results campaignId={campaign._id} />
+      </Section>
+    )}
+    {personalization && (
+      <Section title="Personalization">
+        <p>
+          {numberOf(personalization.written)} written · {numberOf(personalization.waiting)} waiting ·{' '}
+          {numberOf(personalization.failed)} failed
+        </p>
+        {personalization.lastError && <p className="mt-1 text-bad">{personalization.lastError}</p>}
+      </Section>
+    )}
+    <Section title="Settings">
+      <Settings campaign={campaign} />
+    </Section>
+  </div>
+);
+
+const Section = ({ title, children }: { title: string; children: ReactNode }) => (
+  <section>
+    <h3 className="mb-2 font-medium">{title}</h3>
+    {children}
+  </section>
+);
+
+function Funnel({ progress: { entered, running, finished, stopped, enteredAll } }: { progress: Progress }) {
+  if (entered === 0) return <p className="text-muted">No lead has entered yet.</p>;
+  return (
+    <>
+      <div className="flex flex-col gap-3">
+        <Share label="Running" count={running} of={entered} colour="bg-accent" />
+        <Share label="Finished: all steps sent" count={finished} of={entered} colour="bg-good" />
+        <Share
+          label="Stopped: replied, opted out, not reachable or removed"
+          count={stopped}
+          of={entered}
+          colour="bg-warn"
+        />
+      </div>
+      <p className="mt-3 text-muted">
+        {entered === 1 ? '1 lead has entered.' : `${numberOf(entered)} leads have entered.`}
+        {!enteredAll && ' More leads of the list are entering.'}
+      </p>
+    </>
+  );
+}
+
+const Share = ({
+  label,
+  count,
+  of,
+  colour,
+}: {
+  label: string;
+  count: number;
+  of: number;
+  colour: string;
+}) => (
+  <div>
+    <div className="flex justify-between gap-2 text-xs">
+      <span className="text-muted">{label}</span>
+      <span className="tabular-nums">
+        {numberOf(count)} <span className="text-muted">({percentOf(count / of)})</span>
+      </span>
+    </div>
+    <div className="mt-1 h-1.5 overflow-hidden rounded-full bg-hover" aria-hidden="true">
+      <div className={`h-full rounded-full ${colour}`} style={{ width: `${(count / of) * 100}%` }} />
+    </div>
+  </div>
+);
+
+function Results({ campaignId }: { campaignId: string }) {
+  const { data, error } = useRead('GET /api/analytics', { query: { campaignId } });
+  if (error) return <p className="text-muted">{error.message}</p>;
+  if (!data) return <Skeleton className="h-12" />;
+  const { sent, reached, failed, uniqueReplied, repliedPct } = data.metrics;
+  const figures = [
+    ['Sent', numberOf(sent)],
+    ['Contacts reached', numberOf(reached)],
+    ['Contacts replied', `${numberOf(uniqueReplied)} (${percentOf(repliedPct)})`],
+    ['Failed', numberOf(failed)],
+  ] as const;
+  return (
+    <dl className="grid grid-cols-2 gap-3 sm:grid-cols-4">
+      {figures.map(([label, value]) => (
+        <div key={label} className="rounded-lg border border-line p-3">
+          <dt className="text-xs text-muted">{label}</dt>
+          <dd className="mt-0.5 text-base font-semibold tabular-nums">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Settings({ campaign }: { campaign: Campaign }) {
+  const zone = useTimeZone();
+  const lists = useRead('GET /api/lists', {});
+  const list = lists.data?.lists.find(({ _id }) => _id === campaign.listId);
+  const { eligibleLineIds, stickinessPolicy, startedAt, completedAt } = campaign;
+  const facts: readonly (readonly [string, string])[] = [
+    ['List', campaign.listId === null ? 'None: leads are added one by one' : (list?.name ?? '–')],
+    ['Sends', `${windowText(campaign)} (${campaign.timezone ?? zone})`],
+    [
+      'Lines',
+      eligibleLineIds === null
+        ? 'All lines of the channel'
+        : eligibleLineIds.length === 1
+          ? '1 line'
+          : `${eligibleLineIds.length} lines`,
+    ],
+    ['Line for a contact', stickinessPolicy === 'sticky' ? 'The same for all messages' : 'In turn'],
+    ['On a reply', campaign.stopOnReply ? 'Stops for the lead' : 'Goes on'],
+    ['Started', startedAt === null ? 'Not yet' : fullTimeOf(startedAt, zone)],
+    ...(completedAt === null ? [] : [['Completed', fullTimeOf(completedAt, zone)] as const]),
+  ];
+  return (
+    <dl className="flex flex-col gap-2">
+      {facts.map(([label, value]) => (
+        <div key={label} className="grid grid-cols-[9rem_1fr] gap-3">
+          <dt className="text-muted">{label}</dt>
+          <dd className="min-w-0 wrap-anywhere">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,92 @@
+import { Trash2 } from 'lucide-react';
+import { IconButton } from '#console/components/button.tsx';
+import { SelectField, TextAreaField, TextField } from '#console/components/field.tsx';
+import { CHANNELS } from '#console/lib/line.ts';
+import type { StepDraft } from './step-draft.ts';
+
+const CHANNEL_OPTIONS = Object.entries(CHANNELS).map(([value, label]) => ({ value, label }));
+
+const DELAYS = [
+  { name: 'days', label: 'Days', most: 365 },
+  { name: 'hours', label: 'Hours', most: 8760 },
+  { name: 'minutes', label: 'Minutes', most: 525_600 },
+] as const;
+
+/** One step of a campaign. */
+export function StepFields({
+  step,
+  index,
+  onChange,
+  onRemove,
+  errorOf,
+}: {
+  step: StepDraft;
+  index: number;
+  onChange: (step: StepDraft) => void;
+  onRemove: (() => void) | undefined;
+  errorOf: (field: string) => string | undefined;
+}) {
+  return (
+    <section aria-label={`Step ${index + 1}`} className="rounded-lg border border-line p-3">
+      <div className="mb-3 flex items-center justify-between gap-2">
+        <h3 className="font-medium">Step {index + 1}</h3>
+        {onRemove && (
+          <IconButton label={`Remove step ${index + 1}`} onClick={onRemove}>
+            <Trash2 className="size-4" aria-hidden="true" />
+          </IconButton>
+        )}
+      </div>
+      <div className="flex flex-col gap-3">
+        <SelectField
+          label="Channel"
+          value={step.messageType}
+          options={CHANNEL_OPTIONS}
+          onChange={(event) =>
+            onChange({ ...step, messageType: event.target.value as StepDraft['messageType'] })
+          }
+          error={errorOf('messageType')}
+        />
+        {step.messageType === 'email' && (
+          <TextField
+            label="Subject"
+            value={step.subject}
+            onChange={(event) => onChange({ ...step, subject: event.target.value })}
+            error={errorOf('subject')}
+          />
+        )}
+        <TextAreaField
+          label="Message"
+          hint={
+            <>
+              Fields of the lead: <code>{'{{ firstName }}'}</code>, <code>{'{{ companyName }}'}</code>,{' '}
+              <code>{'{{ customFields.name }}'}</code>
+            </>
+          }
+          value={step.message}
+          onChange={(event) => onChange({ ...step, message: event.target.value })}
+          error={errorOf('message')}
+        />
+        <fieldset>
+          <legend className="mb-1.5 text-[0.8125rem] text-muted">
+            {index === 0 ? 'Wait after a lead enters' : 'Wait after the previous step'}
+          </legend>
+          <div className="grid grid-cols-3 gap-3">
+            {DELAYS.map(({ name, label, most }) => (
+              <TextField
+                key={name}
+                label={label}
+                type="number"
+                min={0}
+                max={most}
+                placeholder="0"
+                value={step[name]}
+                onChange={(event) => onChange({ ...step, [name]: event.target.value })}
+                error={errorOf(`delay.${name}`)}
+              />
+            ))}
+          </div>
+        </fieldset>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,80 @@
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { Dialog } from '#console/components/dialog.tsx';
+import { FormError, generalErrorOf, issueOf, SelectField } from '#console/components/field.tsx';
+import { toast } from '#console/components/toast.tsx';
+import { bodyOf, FIELDS, type LeadList, LEADS, NO_VALUES } from './lead.ts';
+import { LeadFields } from './lead-fields.tsx';
+
+const FORM = 'add-lead';
+const PATHS = [...FIELDS.map((name) => `leads.0.${name}`), 'listId'];
+
+export function AddLead({
+  open,
+  close,
+  lists,
+  listId,
+  onAdded,
+}: {
+  open: boolean;
+  close: () => void;
+  lists: readonly LeadList[];
+  /** The list that is shown; '' for all. */
+  listId: string;
+  onAdded: (leadId: string) => void;
+}) {
+  const [values, setValues] = useState(NO_VALUES);
+  const [chosen, setChosen] = useState<string>();
+  const create = useWrite('POST /api/leads', { refresh: LEADS });
+  const target = chosen ?? (listId || lists[0]?._id || '');
+  const end = (): void => {
+    close();
+    setValues(NO_VALUES);
+    setChosen(undefined);
+    create.reset();
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== ''));
+    create.mutate(
+      { body: { leads: [bodyOf(given)], ...(target !== '' && { listId: target }), source: 'console' } },
+      {
+        onSuccess: ({ leadIds, duplicateCount }) => {
+          toast(duplicateCount > 0 ? 'The list already has this lead' : 'The lead was added');
+          end();
+          if (leadIds[0]) onAdded(leadIds[0]);
+        },
+      },
+    );
+  };
+  return (
+    <Dialog
+      open={open}
+      onClose={end}
+      title="Add a lead"
+      description="A phone number or an email address is required."
+      footer={
+        <Button kind="primary" type="submit" form={FORM} busy={create.isPending}>
+          Add
+        </Button>
+      }
+    >
+      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
+        <LeadFields
+          values={values}
+          onChange={setValues}
+          errorOf={(name) => issueOf(create.error, `leads.0.${name}`)}
+        />
+        <SelectField
+          label="List"
+          value={target}
+          options={lists.map(({ _id, name }) => ({ value: _id, label: name }))}
+          onChange={(event) => setChosen(event.target.value)}
+          error={issueOf(create.error, 'listId')}
+        />
+        <FormError>{generalErrorOf(create.error, PATHS)}</FormError>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,152 @@
+import { Plus, Upload } from 'lucide-react';
+import { useState } from 'react';
+import { useRead } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { Page } from '#console/components/page.tsx';
+import { SearchBox } from '#console/components/search-box.tsx';
+import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
+import { AddLead } from './add-lead.tsx';
+import { ImportLeads } from './import-leads.tsx';
+import { ImportProgress } from './import-progress.tsx';
+import type { LeadList } from './lead.ts';
+import { LeadDrawer } from './lead-drawer.tsx';
+import { Leads } from './leads.tsx';
+import { ListForm } from './list-form.tsx';
+import { ListMenu } from './list-menu.tsx';
+import { ListSidebar } from './list-sidebar.tsx';
+import { AddOptOut, OptOuts } from './opt-outs.tsx';
+
+const TABS = [
+  { value: '', label: 'Leads' },
+  { value: 'opt-outs', label: 'Opt-outs' },
+] as const;
+
+export default function Contacts() {
+  const lists = useRead('GET /api/lists', {});
+  const [tab, setTab] = useSearchParam('tab');
+  const [dialog, setDialog] = useState<'lead' | 'import' | 'list' | 'opt-out' | null>(null);
+  const close = (): void => setDialog(null);
+  const isOptOuts = tab === 'opt-outs';
+  const known = lists.data?.lists ?? [];
+  const plus = <Plus className="size-4" aria-hidden="true" />;
+  const actions = isOptOuts ? (
+    <Button kind="primary" icon={plus} onClick={() => setDialog('opt-out')}>
+      Opt an address out
+    </Button>
+  ) : (
+    <>
+      <Button icon={<Upload className="size-4" aria-hidden="true" />} onClick={() => setDialog('import')}>
+        Import
+      </Button>
+      <Button kind="primary" icon={plus} onClick={() => setDialog('lead')}>
+        Add a lead
+      </Button>
+    </>
+  );
+  const go = useSearchChange();
+  const [listId] = useSearchParam('list');
+  return (
+    <Page
+      title="Contacts"
+      description="The people you write to, and who has opted out"
+      actions={actions}
+      fill
+    >
+      <div role="group" aria-label="Show" className="flex shrink-0 gap-1 px-4 pb-2 md:px-8">
+        {TABS.map(({ value, label }) => (
+          <button
+            key={value}
+            type="button"
+            aria-pressed={tab === value}
+            onClick={() => setTab(value)}
+            className="rounded-lg px-2.5 py-1 font-medium text-muted hover:bg-hover aria-pressed:bg-selected aria-pressed:text-ink"
+          >
+            {label}
+          </button>
+        ))}
+      </div>
+      <div className="min-h-0 flex-1 border-t border-line bg-surface">
+        {isOptOuts ? (
+          <OptOuts />
+        ) : lists.error ? (
+          <ErrorState error={lists.error} retry={() => void lists.refetch()} />
+        ) : lists.data ? (
+          <Lists
+            lists={known}
+            onNew={() => setDialog('list')}
+            add={
+              <Button icon={plus} onClick={() => setDialog('lead')}>
+                Add a lead
+              </Button>
+            }
+          />
+        ) : (
+          <SkeletonRows />
+        )}
+      </div>
+      <AddLead
+        open={dialog === 'lead'}
+        close={close}
+        lists={known}
+        listId={listId}
+        onAdded={(lead) => go({ lead })}
+      />
+      {dialog === 'import' && (
+        <ImportLeads
+          lists={known}
+          listId={listId}
+          close={close}
+          onStarted={(list, id) => go({ list, import: id, q: '' })}
+        />
+      )}
+      {dialog === 'list' && <ListForm close={close} onCreated={(list) => go({ list, q: '', import: '' })} />}
+      {dialog === 'opt-out' && <AddOptOut close={close} />}
+    </Page>
+  );
+}
+
+function Lists({
+  lists,
+  onNew,
+  add,
+}: {
+  lists: readonly LeadList[];
+  onNew: () => void;
+  add: React.ReactNode;
+}) {
+  const go = useSearchChange();
+  const [listId] = useSearchParam('list');
+  const [search, setSearch] = useSearchParam('q');
+  const [leadId, select] = useSearchParam('lead');
+  const [importId] = useSearchParam('import');
+  const list = lists.find(({ _id }) => _id === listId);
+  return (
+    <div className="flex h-full max-md:flex-col">
+      <ListSidebar
+        lists={lists}
+        selected={listId}
+        onSelect={(next) => go({ list: next, import: '' })}
+        onNew={onNew}
+      />
+      <section aria-label={list?.name ?? 'All leads'} className="flex min-h-0 min-w-0 flex-1 flex-col">
+        <div className="flex items-center gap-2 border-b border-line p-2">
+          <SearchBox label="Search leads" value={search} onChange={setSearch} />
+          {list && <ListMenu key={list._id} list={list} onDeleted={() => go({ list: '', import: '' })} />}
+        </div>
+        {importId !== '' && list && (
+          <ImportProgress
+            key={importId}
+            listId={list._id}
+            importId={importId}
+            close={() => go({ import: '' })}
+          />
+        )}
+        <div className="min-h-0 flex-1">
+          <Leads listId={listId} search={search} selected={leadId} onOpen={select} action={add} />
+        </div>
+      </section>
+      <LeadDrawer leadId={leadId} lists={lists} close={() => go({ lead: '', part: '' })} />
+    </div>
+  );
+}

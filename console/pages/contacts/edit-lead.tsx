@@ -1,0 +1,46 @@
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { FormError, generalErrorOf, issueOf } from '#console/components/field.tsx';
+import { toast } from '#console/components/toast.tsx';
+import { bodyOf, FIELDS, type Lead, LEADS, type LeadValues, valuesOf } from './lead.ts';
+import { LeadFields } from './lead-fields.tsx';
+
+export function EditLead({ lead }: { lead: Lead }) {
+  const [values, setValues] = useState(() => valuesOf(lead));
+  const update = useWrite('PATCH /api/leads/{id}', { refresh: LEADS });
+  const stored = valuesOf(lead);
+  const changed = FIELDS.filter((name) => values[name] !== stored[name]);
+  const pick = (of: LeadValues) => bodyOf(Object.fromEntries(changed.map((name) => [name, of[name]])));
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const before = { ...pick(stored), phones: lead.phones, emails: lead.emails };
+    update.mutate(
+      { params: { id: lead._id }, body: pick(values) },
+      {
+        onSuccess: ({ lead: saved }) => {
+          setValues(valuesOf(saved));
+          toast('The lead was changed', {
+            undo: () => {
+              // The addresses are given back as they were, all of them.
+              const { phone: _, email: __, ...rest } = before;
+              update.mutate({ params: { id: lead._id }, body: rest });
+              setValues(stored);
+            },
+          });
+        },
+      },
+    );
+  };
+  return (
+    <form className="flex flex-col gap-4" onSubmit={submit}>
+      <LeadFields values={values} onChange={setValues} errorOf={(name) => issueOf(update.error, name)} />
+      <FormError>{generalErrorOf(update.error, FIELDS)}</FormError>
+      <div>
+        <Button kind="primary" type="submit" busy={update.isPending} disabled={changed.length === 0}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}

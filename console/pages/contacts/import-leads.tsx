@@ -1,0 +1,102 @@
+import { type FormEvent, useRef, useState } from 'react';
+import { addressOf, send } from '#console/api/client.ts';
+import { Button } from '#console/components/button.tsx';
+import { Dialog } from '#console/components/dialog.tsx';
+import {
+  Field,
+  FormError,
+  generalErrorOf,
+  issueOf,
+  SelectField,
+  TextField,
+} from '#console/components/field.tsx';
+import type { LeadList } from './lead.ts';
+
+const FORM = 'import-leads';
+
+/** Uploads a CSV file, which is read in the background (`ImportProgress`). */
+export function ImportLeads({
+  lists,
+  listId,
+  close,
+  onStarted,
+}: {
+  lists: readonly LeadList[];
+  listId: string;
+  close: () => void;
+  onStarted: (listId: string, importId: string) => void;
+}) {
+  const [target, setTarget] = useState(listId || (lists[0]?._id ?? ''));
+  const [code, setCode] = useState('');
+  const [file, setFile] = useState<File>();
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  // The same attempt, however often it is sent.
+  const key = useRef(crypto.randomUUID());
+
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    if (!file) return;
+    setBusy(true);
+    try {
+      const query = { defaultCountryCode: code.trim() };
+      const response = await send('POST', addressOf('/api/lists/{id}/import', { id: target }, query), {
+        headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': key.current },
+        body: file,
+      });
+      const { importId } = (await response.json()) as { importId: string };
+      close();
+      onStarted(target, importId);
+    } catch (failure) {
+      key.current = crypto.randomUUID();
+      setError(failure);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog
+      open
+      onClose={close}
+      title="Import leads"
+      description="From a CSV file of up to 100 MB whose first row names the columns."
+      footer={
+        <Button kind="primary" type="submit" form={FORM} busy={busy} disabled={!file}>
+          Import
+        </Button>
+      }
+    >
+      <form id={FORM} className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
+        <Field
+          label="CSV file"
+          hint="Columns such as first name, last name, email, phone, company, job title, notes and owner email are recognized by their names. Others become custom fields."
+        >
+          {(control) => (
+            <input
+              {...control}
+              type="file"
+              accept=".csv,text/csv"
+              className="input-box"
+              onChange={(event) => setFile(event.target.files?.[0])}
+            />
+          )}
+        </Field>
+        <SelectField
+          label="List"
+          value={target}
+          options={lists.map(({ _id, name }) => ({ value: _id, label: name }))}
+          onChange={(event) => setTarget(event.target.value)}
+        />
+        <TextField
+          label="Country code (optional)"
+          placeholder="+1"
+          inputMode="tel"
+          hint="For phone numbers without one. Default: the country of the workspace."
+          value={code}
+          onChange={(event) => setCode(event.target.value)}
+          error={issueOf(error, 'defaultCountryCode')}
+        />
+        <FormError>{generalErrorOf(error, ['defaultCountryCode'])}</FormError>
+      </form>
+    </Dialog>
+  );
+}

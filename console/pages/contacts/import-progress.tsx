@@ -1,0 +1,96 @@
+import { CircleAlert, CircleCheck, Download, X } from 'lucide-react';
+import { useEffect } from 'react';
+import { addressOf } from '#console/api/client.ts';
+import { queryClient, useRead } from '#console/api/queries.ts';
+import { Button, IconButton } from '#console/components/button.tsx';
+import { Spinner } from '#console/components/spinner.tsx';
+import { toastError } from '#console/components/toast.tsx';
+import { download } from '#console/lib/download.ts';
+import { numberOf } from '#console/lib/format.ts';
+import { LEADS } from './lead.ts';
+
+const POLL_MS = 1000;
+
+/** How far an import is; when it has ended, what became of the rows. */
+export function ImportProgress({
+  listId,
+  importId,
+  close,
+}: {
+  listId: string;
+  importId: string;
+  close: () => void;
+}) {
+  const { data, error, refetch } = useRead('GET /api/lists/{id}/imports/{importId}', {
+    params: { id: listId, importId },
+  });
+  const isOver = (data && data.status !== 'running') || error !== null;
+  useEffect(() => {
+    if (!isOver) {
+      const timer = setInterval(() => void refetch(), POLL_MS);
+      return () => clearInterval(timer);
+    }
+    for (const endpoint of LEADS) void queryClient.invalidateQueries({ queryKey: [endpoint] });
+    return undefined;
+  }, [isOver, refetch]);
+  return (
+    <div
+      role="status"
+      className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-canvas px-4 py-2.5"
+    >
+      {error || data?.status === 'failed' ? (
+        <CircleAlert className="size-4 text-bad" aria-hidden="true" />
+      ) : data?.status === 'completed' ? (
+        <CircleCheck className="size-4 text-good" aria-hidden="true" />
+      ) : (
+        <Spinner />
+      )}
+      <p className="min-w-0 flex-1">
+        {error ? error.message : data ? <Progress {...data} /> : 'The import is starting'}
+      </p>
+      {data && data.rejected > 0 && (
+        <Button
+          small
+          icon={<Download className="size-4" aria-hidden="true" />}
+          onClick={() => {
+            const address = addressOf('/api/lists/{id}/imports/{importId}/rejected', {
+              id: listId,
+              importId,
+            });
+            download(address, 'rejected.csv').catch(toastError);
+          }}
+        >
+          Rejected rows
+        </Button>
+      )}
+      <IconButton label="Hide the import" onClick={close}>
+        <X className="size-4" aria-hidden="true" />
+      </IconButton>
+    </div>
+  );
+}
+
+const TITLES = { running: 'Importing', completed: 'Import completed', failed: 'Import failed' };
+
+const Progress = ({
+  status,
+  saved,
+  duplicates,
+  rejected,
+  error,
+}: {
+  status: keyof typeof TITLES;
+  saved: number;
+  duplicates: number;
+  rejected: number;
+  error: string | null;
+}) => (
+  <>
+    <span className="font-medium">{TITLES[status]}</span>
+    <span className="text-muted">
+      {' '}
+      · {numberOf(saved)} saved · {numberOf(duplicates)} duplicates · {numberOf(rejected)} rejected
+    </span>
+    {error && <span className="text-bad"> · {error}</span>}
+  </>
+);

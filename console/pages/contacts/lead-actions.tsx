@@ -1,0 +1,75 @@
+import { Download, Eraser, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { addressOf } from '#console/api/client.ts';
+import { useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { ConfirmButton } from '#console/components/confirm.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { download } from '#console/lib/download.ts';
+import { type Lead, leadName } from './lead.ts';
+
+const REFRESH = ['GET /api/leads', 'GET /api/lists'] as const;
+
+/** Exports, deletes or erases. Neither of the latter can be undone, so they ask beforehand. */
+export function LeadActions({ lead, onGone }: { lead: Lead; onGone: () => void }) {
+  const [exporting, setExporting] = useState(false);
+  const remove = useWrite('DELETE /api/leads/{id}', { refresh: REFRESH });
+  const save = async (): Promise<void> => {
+    setExporting(true);
+    try {
+      await download(addressOf('/api/leads/{id}/export', { id: lead._id }), 'contact.json');
+    } catch (error) {
+      toastError(error);
+    }
+    setExporting(false);
+  };
+  const run = (erase: boolean): void =>
+    remove.mutate(
+      { params: { id: lead._id }, query: erase ? { erase: 'true' } : {} },
+      {
+        onSuccess: () => {
+          toast(`${erase ? 'Erasing' : 'Deleted'} ${leadName(lead)}`);
+          onGone();
+        },
+        onError: toastError,
+      },
+    );
+  return (
+    <div className="mb-3 flex flex-wrap items-center gap-2">
+      <Button
+        small
+        busy={exporting}
+        icon={<Download className="size-4" aria-hidden="true" />}
+        onClick={() => void save()}
+      >
+        Export
+      </Button>
+      <span className="flex-1" />
+      <ConfirmButton
+        label="Delete"
+        kind="secondary"
+        icon={<Trash2 className="size-4" aria-hidden="true" />}
+        title="Delete this lead?"
+        confirm="Delete the lead"
+        busy={remove.isPending}
+        onConfirm={() => run(false)}
+      >
+        <p>Its unsent messages are canceled. Its conversations stay. A deleted lead cannot be restored.</p>
+      </ConfirmButton>
+      <ConfirmButton
+        label="Erase"
+        icon={<Eraser className="size-4" aria-hidden="true" />}
+        title="Erase this contact?"
+        confirm="Erase the contact"
+        busy={remove.isPending}
+        onConfirm={() => run(true)}
+      >
+        <p>
+          Everything stored about the contact is erased: this lead, every lead that shares an address with it,
+          and what was sent to and received from these addresses. An opt-out remains in force. This cannot be
+          undone.
+        </p>
+      </ConfirmButton>
+    </div>
+  );
+}

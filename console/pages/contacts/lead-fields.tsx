@@ -1,0 +1,55 @@
+import { TextAreaField, TextField } from '#console/components/field.tsx';
+import { type FieldName, FIELDS, type LeadValues } from './lead.ts';
+
+const LABELS: Record<FieldName, string> = {
+  firstName: 'First name',
+  lastName: 'Last name',
+  phone: 'Phone number',
+  email: 'Email address',
+  companyName: 'Company',
+  jobTitle: 'Job title',
+  contactOwnerEmail: 'Owner (email address of a member)',
+  notes: 'Notes',
+};
+
+const MODES: Partial<Record<FieldName, 'tel' | 'email'>> = {
+  phone: 'tel',
+  email: 'email',
+  contactOwnerEmail: 'email',
+};
+
+/** The fields of a lead, with what the API said about each. */
+export const LeadFields = ({
+  values,
+  onChange,
+  errorOf,
+}: {
+  values: LeadValues;
+  onChange: (values: LeadValues) => void;
+  errorOf: (name: FieldName) => string | undefined;
+}) => (
+  <div className="grid gap-4 sm:grid-cols-2">
+    {FIELDS.map((name) =>
+      name === 'notes' ? (
+        <div key={name} className="sm:col-span-2">
+          <TextAreaField
+            label={LABELS[name]}
+            value={values[name]}
+            onChange={(event) => onChange({ ...values, [name]: event.target.value })}
+            error={errorOf(name)}
+          />
+        </div>
+      ) : (
+        <TextField
+          key={name}
+          label={LABELS[name]}
+          inputMode={MODES[name] ?? 'text'}
+          autoComplete="off"
+          value={values[name]}
+          onChange={(event) => onChange({ ...values, [name]: event.target.value })}
+          error={errorOf(name)}
+        />
+      ),
+    )}
+  </div>
+);

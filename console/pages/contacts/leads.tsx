@@ -1,0 +1,86 @@
+import { Users } from 'lucide-react';
+import { type ReactNode, useMemo } from 'react';
+import { useReadPages } from '#console/api/queries.ts';
+import { ShortTime } from '#console/components/short-time.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { type Column, Table } from '#console/components/table.tsx';
+import { addressName } from '#console/lib/format.ts';
+import { type Lead, leadName } from './lead.ts';
+
+const COLUMNS: readonly Column<Lead>[] = [
+  {
+    header: 'Name',
+    width: 'minmax(9rem, 2fr)',
+    cell: (lead) => (
+      <>
+        <p className="truncate font-medium">{leadName(lead)}</p>
+        <p className="truncate text-xs text-muted">
+          {[lead.jobTitle, lead.companyName].filter(Boolean).join(' · ')}
+        </p>
+      </>
+    ),
+  },
+  {
+    header: 'Phone',
+    width: 'minmax(8rem, 1fr)',
+    cell: ({ phone }) => (phone === null ? '–' : addressName(phone)),
+  },
+  { header: 'Email', width: 'minmax(9rem, 1.5fr)', wide: true, cell: ({ email }) => email ?? '–' },
+  {
+    header: 'Added',
+    width: '6rem',
+    wide: true,
+    cell: ({ createdAt }) => <ShortTime at={createdAt} />,
+  },
+];
+
+/** The leads of a list, or all of them, that match a search. */
+export function Leads({
+  listId,
+  search,
+  selected,
+  onOpen,
+  action,
+}: {
+  listId: string;
+  search: string;
+  selected: string;
+  onOpen: (leadId: string) => void;
+  /** What an empty list offers. */
+  action: ReactNode;
+}) {
+  const leads = useReadPages(
+    'GET /api/leads',
+    { query: { limit: 100, ...(listId !== '' && { listId }), ...(search !== '' && { search }) } },
+    { keep: true },
+  );
+  const rows = useMemo(() => leads.data?.pages.flatMap((page) => page.leads), [leads.data]);
+  if (leads.error) return <ErrorState error={leads.error} retry={() => void leads.refetch()} />;
+  if (!rows) return <SkeletonRows />;
+  if (rows.length === 0)
+    return search === '' ? (
+      <EmptyState icon={<Users className="size-5" aria-hidden="true" />} title="No leads yet" action={action}>
+        Add them one by one, or import a CSV file.
+      </EmptyState>
+    ) : (
+      <EmptyState title="No leads found">
+        Searched are names, companies, email addresses and phone numbers.
+      </EmptyState>
+    );
+  return (
+    <Table
+      key={listId}
+      label="Leads"
+      columns={COLUMNS}
+      rows={rows}
+      rowKey={({ _id }) => _id}
+      rowHeight={56}
+      selected={selected}
+      onOpen={({ _id }) => onOpen(_id)}
+      hasMore={leads.hasNextPage}
+      loadMore={() => {
+        if (!leads.isFetchingNextPage) void leads.fetchNextPage();
+      }}
+    />
+  );
+}

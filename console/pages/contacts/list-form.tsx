@@ -1,0 +1,83 @@
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { Dialog } from '#console/components/dialog.tsx';
+import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { toast } from '#console/components/toast.tsx';
+import type { LeadList } from './lead.ts';
+
+const FORM = 'list-form';
+const REFRESH = ['GET /api/lists'] as const;
+
+/** Creates a list, or changes the one given. */
+export function ListForm({
+  list,
+  close,
+  onCreated,
+}: {
+  list?: LeadList | undefined;
+  close: () => void;
+  onCreated: (listId: string) => void;
+}) {
+  const [name, setName] = useState(list?.name ?? '');
+  const [description, setDescription] = useState(list?.description ?? '');
+  const create = useWrite('POST /api/lists', { refresh: REFRESH });
+  const update = useWrite('PATCH /api/lists/{id}', { refresh: REFRESH });
+  const error = create.error ?? update.error;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (list) {
+      const before = { name: list.name, description: list.description };
+      update.mutate(
+        { params: { id: list._id }, body: { name, description } },
+        {
+          onSuccess: () => {
+            toast('The list was changed', {
+              undo: () => update.mutate({ params: { id: list._id }, body: before }),
+            });
+            close();
+          },
+        },
+      );
+      return;
+    }
+    create.mutate(
+      { body: { name, description } },
+      {
+        onSuccess: ({ list: made }) => {
+          toast(`Created ${made.name}`);
+          close();
+          onCreated(made._id);
+        },
+      },
+    );
+  };
+  return (
+    <Dialog
+      open
+      onClose={close}
+      title={list ? 'Edit the list' : 'New list'}
+      footer={
+        <Button kind="primary" type="submit" form={FORM} busy={create.isPending || update.isPending}>
+          {list ? 'Save' : 'Create'}
+        </Button>
+      }
+    >
+      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
+        <TextField
+          label="Name"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          error={issueOf(error, 'name')}
+        />
+        <TextField
+          label="Description (optional)"
+          value={description}
+          onChange={(event) => setDescription(event.target.value)}
+          error={issueOf(error, 'description')}
+        />
+        <FormError>{generalErrorOf(error, ['name', 'description'])}</FormError>
+      </form>
+    </Dialog>
+  );
+}

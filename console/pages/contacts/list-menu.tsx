@@ -1,0 +1,90 @@
+import { Download, Ellipsis, Pencil, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { addressOf } from '#console/api/client.ts';
+import { useWrite } from '#console/api/queries.ts';
+import { Button, IconButton } from '#console/components/button.tsx';
+import { Dialog } from '#console/components/dialog.tsx';
+import { Menu } from '#console/components/menu.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { download } from '#console/lib/download.ts';
+import { numberOf } from '#console/lib/format.ts';
+import { type LeadList, LEADS } from './lead.ts';
+import { ListForm } from './list-form.tsx';
+
+/** What can be done with a list. */
+export function ListMenu({ list, onDeleted }: { list: LeadList; onDeleted: () => void }) {
+  const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null);
+  const remove = useWrite('DELETE /api/lists/{id}', { refresh: LEADS });
+  const close = (): void => setDialog(null);
+  const confirm = (): void =>
+    remove.mutate(
+      { params: { id: list._id } },
+      {
+        onSuccess: () => {
+          toast(`Deleted ${list.name}`);
+          close();
+          onDeleted();
+        },
+        onError: toastError,
+      },
+    );
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label={`Actions for the list ${list.name}`}>
+            <Ellipsis className="size-4" aria-hidden="true" />
+          </IconButton>
+        }
+        groups={[
+          {
+            items: [
+              {
+                label: 'Edit',
+                icon: <Pencil className="size-4" aria-hidden="true" />,
+                onSelect: () => setDialog('edit'),
+              },
+              {
+                label: 'Export as CSV',
+                icon: <Download className="size-4" aria-hidden="true" />,
+                onSelect: () => {
+                  const address = addressOf('/api/lists/{id}/export', { id: list._id });
+                  download(address, 'leads.csv').catch(toastError);
+                },
+              },
+            ],
+          },
+          {
+            items: [
+              {
+                label: 'Delete',
+                icon: <Trash2 className="size-4" aria-hidden="true" />,
+                onSelect: () => setDialog('delete'),
+              },
+            ],
+          },
+        ]}
+      />
+      {dialog === 'edit' && <ListForm list={list} close={close} onCreated={() => undefined} />}
+      <Dialog
+        open={dialog === 'delete'}
+        onClose={close}
+        title={`Delete the list ${list.name}?`}
+        footer={
+          <>
+            <Button onClick={close}>Go back</Button>
+            <Button kind="danger" busy={remove.isPending} onClick={confirm}>
+              Delete the list
+            </Button>
+          </>
+        }
+      >
+        <p>
+          {list.leadCount === 1 ? 'Its lead is' : `Its ${numberOf(list.leadCount)} leads are`} deleted, and
+          their unsent messages are canceled. Leads that are also in another list are kept. A deleted list
+          cannot be restored.
+        </p>
+      </Dialog>
+    </>
+  );
+}

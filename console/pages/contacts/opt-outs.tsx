@@ -1,0 +1,139 @@
+import { Ban } from 'lucide-react';
+import { type FormEvent, useMemo, useState } from 'react';
+import { useReadPages, useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { Button } from '#console/components/button.tsx';
+import { Dialog } from '#console/components/dialog.tsx';
+import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { ShortTime } from '#console/components/short-time.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { type Column, Table } from '#console/components/table.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { addressName } from '#console/lib/format.ts';
+
+type Entry = ResponseOf<'GET /api/opt-outs'>['optOuts'][number];
+
+const REFRESH = ['GET /api/opt-outs', 'GET /api/conversations', 'GET /api/conversations/{address}'] as const;
+
+const SOURCES: Record<string, string> = {
+  reply: 'A reply',
+  unsubscribe: 'The link in an email',
+  carrier: 'The carrier',
+  api: 'The API or console',
+};
+
+const COLUMNS: readonly Column<Entry>[] = [
+  {
+    header: 'Address',
+    width: 'minmax(10rem, 2fr)',
+    cell: ({ address }) => <span className="font-medium">{addressName(address)}</span>,
+  },
+  {
+    header: 'Opted out by',
+    width: 'minmax(8rem, 1fr)',
+    wide: true,
+    cell: ({ source }) => SOURCES[source] ?? source,
+  },
+  {
+    header: 'Since',
+    width: '7rem',
+    wide: true,
+    cell: ({ createdAt }) => <ShortTime at={createdAt} />,
+  },
+  { header: 'Action', width: '7rem', right: true, cell: ({ address }) => <OptIn address={address} /> },
+];
+
+/** The addresses that get no messages. */
+export function OptOuts() {
+  const entries = useReadPages('GET /api/opt-outs', { query: { limit: 100 } });
+  const rows = useMemo(() => entries.data?.pages.flatMap((page) => page.optOuts), [entries.data]);
+  if (entries.error) return <ErrorState error={entries.error} retry={() => void entries.refetch()} />;
+  if (!rows) return <SkeletonRows />;
+  if (rows.length === 0)
+    return (
+      <EmptyState icon={<Ban className="size-5" aria-hidden="true" />} title="No opt-outs">
+        An address is opted out when its contact replies STOP, unsubscribes, or is opted out here.
+      </EmptyState>
+    );
+  return (
+    <Table
+      label="Opt-outs"
+      columns={COLUMNS}
+      rows={rows}
+      rowKey={({ address }) => address}
+      hasMore={entries.hasNextPage}
+      loadMore={() => {
+        if (!entries.isFetchingNextPage) void entries.fetchNextPage();
+      }}
+    />
+  );
+}
+
+function OptIn({ address }: { address: string }) {
+  const optIn = useWrite('DELETE /api/opt-outs/{address}', { refresh: REFRESH });
+  const optOut = useWrite('POST /api/opt-outs', { refresh: REFRESH });
+  return (
+    <Button
+      small
+      busy={optIn.isPending}
+      aria-label={`Opt in ${addressName(address)} again`}
+      onClick={() =>
+        optIn.mutate(
+          { params: { address } },
+          {
+            onSuccess: () =>
+              toast(`${addressName(address)} is opted in again`, {
+                undo: () => optOut.mutate({ body: { address } }, { onError: toastError }),
+              }),
+            onError: toastError,
+          },
+        )
+      }
+    >
+      Opt in
+    </Button>
+  );
+}
+
+const FORM = 'opt-out';
+
+export function AddOptOut({ close }: { close: () => void }) {
+  const [address, setAddress] = useState('');
+  const optOut = useWrite('POST /api/opt-outs', { refresh: REFRESH });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    optOut.mutate(
+      { body: { address } },
+      {
+        onSuccess: ({ optOut: made }) => {
+          toast(`${addressName(made.address)} is opted out`);
+          close();
+        },
+      },
+    );
+  };
+  return (
+    <Dialog
+      open
+      onClose={close}
+      title="Opt an address out"
+      description="It gets no messages any more, and those that have not been sent fail."
+      footer={
+        <Button kind="primary" type="submit" form={FORM} busy={optOut.isPending}>
+          Opt out
+        </Button>
+      }
+    >
+      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
+        <TextField
+          label="Phone number or email address"
+          autoComplete="off"
+          value={address}
+          onChange={(event) => setAddress(event.target.value)}
+          error={issueOf(optOut.error, 'address')}
+        />
+        <FormError>{generalErrorOf(optOut.error, ['address'])}</FormError>
+      </form>
+    </Dialog>
+  );
+}
