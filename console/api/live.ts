@@ -8,6 +8,8 @@ import type { ReadEndpoint } from './routes.ts';
 const POLL_MS = 5000;
 /** Events come in bursts; what they change is read again once in this time. */
 const REFRESH_EVERY_MS = 2000;
+/** A receipt of delivery has no event: after `message.sent`, messages are read again this much later. */
+const RECEIPTS_AFTER_MS = [3000, 15_000];
 const RETRY_MS = { first: 1000, most: 30_000, refused: 60_000 };
 
 /** What events of these names change. Analytics are left out: they count all messages anew for each reading. */
@@ -113,12 +115,16 @@ function collectChanges(signal: AbortSignal) {
     }
     isWaiting = false;
   };
+  const change = (event: string): void => {
+    for (const [prefix, endpoints] of CHANGED_BY) {
+      if (event.startsWith(prefix)) for (const endpoint of endpoints) changed.add(endpoint);
+    }
+    void refresh();
+  };
   return {
     add(event: string): void {
-      for (const [prefix, endpoints] of CHANGED_BY) {
-        if (event.startsWith(prefix)) for (const endpoint of endpoints) changed.add(endpoint);
-      }
-      void refresh();
+      change(event);
+      if (event === 'message.sent') for (const ms of RECEIPTS_AFTER_MS) setTimeout(change, ms, event);
     },
     all(): void {
       void queryClient.invalidateQueries({ queryKey: [] });
