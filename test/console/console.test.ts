@@ -427,7 +427,9 @@ describe('the contacts', () => {
     await page.getByRole('button', { name: 'New list' }).first().click();
     await page.getByLabel('Name').fill('Spring viewings');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('heading', { name: 'Contacts' }).waitFor();
+    await page.getByRole('button', { name: 'Actions for the list Spring viewings' }).waitFor();
+    await page.getByRole('searchbox', { name: 'Search leads' }).fill('Nobody');
+    await page.getByText('No leads found').waitFor();
     await page.getByRole('button', { name: 'Import' }).click();
     const buffer = Buffer.from('First name,Phone,Flat\nAda,+14155550161,12b\nBob,,3\n');
     await page.getByLabel('CSV file').setInputFiles({ name: 'leads.csv', mimeType: 'text/csv', buffer });

@@ -120,7 +120,7 @@ function CampaignTable({
         title="No campaigns yet"
         action={create}
       >
-        A campaign sends its steps to each lead of a list, and stops when the lead replies.
+        A campaign sends its steps to each lead of a list, at the pace of your lines.
       </EmptyState>
     );
   return (

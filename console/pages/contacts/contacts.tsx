@@ -131,7 +131,8 @@ function Lists({
       />
       <section aria-label={list?.name ?? 'All leads'} className="flex min-h-0 min-w-0 flex-1 flex-col">
         <div className="flex items-center gap-2 border-b border-line p-2">
-          <SearchBox label="Search leads" value={search} onChange={setSearch} />
+          {/* A new list or import ends a search: the field begins anew with what the address says. */}
+          <SearchBox key={`${listId} ${importId}`} label="Search leads" value={search} onChange={setSearch} />
           {list && <ListMenu key={list._id} list={list} onDeleted={() => go({ list: '', import: '' })} />}
         </div>
         {importId !== '' && list && (
