@@ -1,7 +1,8 @@
 import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
 
 /**
- * Ends a run with one line to read by machine, `12 passed, 0 failed`, with `, 3 skipped` behind it if any were.
+ * Ends a run with one line to read by machine, `12 passed, 0 failed`, with `, 3 skipped` behind it if any were. Before it,
+ * the tests that passed only at a later try, with the errors of the earlier ones.
  * A file that could not be loaded, and an error outside of all tests, count as one failed test each.
  */
 export default class SummaryReporter implements Reporter {
@@ -16,9 +17,13 @@ export default class SummaryReporter implements Reporter {
     for (const module of modules) {
       failed += module.errors().length;
       for (const test of module.children.allTests()) {
-        const { state } = test.result();
+        const { state, errors = [] } = test.result();
         const { retryCount = 0, flaky } = test.diagnostic() ?? {};
-        if (flaky) process.stdout.write(`flaky: passed at try ${retryCount + 1}: ${test.fullName}\n`);
+        if (flaky) {
+          process.stdout.write(`flaky: passed at try ${retryCount + 1}: ${test.fullName}\n`);
+          for (const { message, stack = '' } of errors)
+            process.stdout.write(`  ${message}\n${stack.split('\n').slice(1, 4).join('\n')}\n`);
+        }
         if (state === 'passed') passed++;
         else if (state === 'failed' || state === 'pending') failed++;
         else skipped++;
