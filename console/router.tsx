@@ -31,6 +31,7 @@ const routeTree = root.addChildren([
   page('/webhooks', () => import('./pages/webhooks/webhooks.tsx')),
   page('/analytics', () => import('./pages/analytics/analytics.tsx')),
   page('/settings', () => import('./pages/settings/settings.tsx')),
+  page('/agency', () => import('./pages/agency/agency.tsx')),
 ]);
 
 export const router = createRouter({

@@ -4,7 +4,7 @@ import { Keyboard, LogOut, type LucideIcon, Moon, Sun } from 'lucide-react';
 import { type KeyboardEvent, useId, useState } from 'react';
 import { setTheme } from '#console/lib/theme.ts';
 import { signOut } from './account-menu.tsx';
-import { NAVIGATION } from './navigation.ts';
+import { useNavigation } from './navigation.ts';
 
 interface Command {
   title: string;
@@ -17,11 +17,12 @@ interface Command {
 /** Everything there is, found by typing a part of its name. */
 export default function CommandPalette({ close, openHelp }: { close: () => void; openHelp: () => void }) {
   const navigate = useNavigate();
+  const navigation = useNavigation();
   const listId = useId();
   const [text, setText] = useState('');
   const [position, setPosition] = useState(0);
   const commands: Command[] = [
-    ...NAVIGATION.flat().map(({ to, title, icon, key }) => ({
+    ...navigation.flat().map(({ to, title, icon, key }) => ({
       title,
       icon,
       keys: `g ${key}`,

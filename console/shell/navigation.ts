@@ -1,4 +1,5 @@
 import {
+  Building2,
   ChartLine,
   House,
   Inbox,
@@ -10,6 +11,7 @@ import {
   Webhook,
 } from 'lucide-react';
 import type { LucideIcon } from 'lucide-react';
+import { useIdentity } from '#console/api/workspace.ts';
 
 export interface NavigationItem {
   to: string;
@@ -17,6 +19,8 @@ export interface NavigationItem {
   icon: LucideIcon;
   /** After `g`. */
   key: string;
+  /** Shown to people of an agency only. */
+  forAgency?: true;
 }
 
 /** The sidebar, in groups. The command palette and the keyboard shortcuts follow it. */
@@ -32,4 +36,13 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
     { to: '/analytics', title: 'Analytics', icon: ChartLine, key: 'a' },
     { to: '/settings', title: 'Settings', icon: Settings, key: 's' },
   ],
+  [{ to: '/agency', title: 'Agency', icon: Building2, key: 'y', forAgency: true }],
 ];
+
+/** What of it is for the caller. */
+export function useNavigation(): readonly (readonly NavigationItem[])[] {
+  const { agency } = useIdentity();
+  return NAVIGATION.map((group) => group.filter(({ forAgency }) => agency !== null || !forAgency)).filter(
+    (group) => group.length > 0,
+  );
+}

@@ -10,7 +10,7 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { Toaster } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
-import { NAVIGATION } from './navigation.ts';
+import { NAVIGATION, useNavigation } from './navigation.ts';
 import { WorkspaceMenu } from './workspace-menu.tsx';
 
 const SignIn = lazy(() => import('#console/pages/sign-in.tsx'));
@@ -84,6 +84,7 @@ function useNavigationKeys(openPalette: () => void, openHelp: () => void): void 
 }
 
 function Sidebar({ open, close, search }: { open: boolean; close: () => void; search: () => void }) {
+  const groups = useNavigation();
   useEffect(() => {
     if (!open) return;
     const listen = (event: KeyboardEvent): void => {
@@ -120,7 +121,7 @@ function Sidebar({ open, close, search }: { open: boolean; close: () => void; se
           <kbd className="font-sans text-xs">Ctrl K</kbd>
         </button>
         <div className="flex min-h-0 flex-1 flex-col gap-4 scroll-y px-3 py-1">
-          {NAVIGATION.map((group) => (
+          {groups.map((group) => (
             <ul key={group[0]?.to} className="flex flex-col gap-0.5">
               {group.map(({ to, title, icon: Icon }) => (
                 <li key={to}>

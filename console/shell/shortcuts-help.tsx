@@ -1,15 +1,17 @@
 import { useState } from 'react';
 import { Dialog } from '#console/components/dialog.tsx';
 import { enableShortcuts, shortcutsEnabled } from '#console/lib/shortcuts.ts';
-import { NAVIGATION } from './navigation.ts';
+import { type NavigationItem, useNavigation } from './navigation.ts';
+
+const EVERYWHERE = 'Everywhere';
+const pageKeys = ({ key, title }: NavigationItem) => [`g ${key}`, title] as const;
 
 const GROUPS: readonly { title: string; keys: readonly (readonly [keys: string, text: string])[] }[] = [
   {
-    title: 'Everywhere',
+    title: EVERYWHERE,
     keys: [
       ['Ctrl K', 'Search'],
       ['?', 'These shortcuts'],
-      ...NAVIGATION.flat().map(({ key, title }) => [`g ${key}`, title] as const),
     ],
   },
   {
@@ -34,6 +36,7 @@ const GROUPS: readonly { title: string; keys: readonly (readonly [keys: string, 
 ];
 
 export default function ShortcutsHelp({ close }: { close: () => void }) {
+  const pages = useNavigation().flat();
   const [enabled, setEnabled] = useState(shortcutsEnabled());
   return (
     <Dialog open onClose={close} title="Keyboard shortcuts">
@@ -53,7 +56,7 @@ export default function ShortcutsHelp({ close }: { close: () => void }) {
         <section key={title} className="mb-4">
           <h3 className="mb-1.5 font-medium">{title}</h3>
           <dl>
-            {keys.map(([name, text]) => (
+            {[...keys, ...(title === EVERYWHERE ? pages.map(pageKeys) : [])].map(([name, text]) => (
               <div key={name} className="flex justify-between border-b border-line py-1.5">
                 <dt className="text-muted">{text}</dt>
                 <dd>

@@ -1,9 +1,8 @@
-import { useNavigate } from '@tanstack/react-router';
 import { ChevronsUpDown } from 'lucide-react';
-import { queryClient, useRead } from '#console/api/queries.ts';
-import { setSession, useSession } from '#console/api/session.ts';
+import { useRead } from '#console/api/queries.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 import { Menu } from '#console/components/menu.tsx';
+import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
 
 /** The workspace that is shown; for an agency, the way to its other clients. */
 export function WorkspaceMenu() {
@@ -21,15 +20,10 @@ export function WorkspaceMenu() {
 
 function Switcher() {
   const { workspace } = useIdentity();
-  const session = useSession();
-  const navigate = useNavigate();
+  const switchTo = useSwitchWorkspace();
   const clients = useRead('GET /api/agency/subaccounts', {});
   const choose = (workspaceId: string): void => {
-    if (!session || workspaceId === workspace._id) return;
-    // Nothing of one workspace is ever shown in another.
-    queryClient.clear();
-    setSession({ ...session, workspaceId });
-    void navigate({ to: '/' });
+    if (workspaceId !== workspace._id) switchTo(workspaceId);
   };
   return (
     <Menu

@@ -509,7 +509,7 @@ test("times are shown in the workspace's time zone", async () => {
   await page.getByText(day).first().waitFor();
 });
 
-test('somebody of an agency switches to a client, and sees nothing of the other one', async () => {
+test('somebody of an agency switches to a client, sees nothing of the other one, and transfers a line between them', async () => {
   const agency = await createAgency(app);
   const [own, client] = await Promise.all(
     ['Agency Office', 'Client Cafe'].map((name) => createWorkspace(app, { name, agency_id: agency.id })),
@@ -526,4 +526,17 @@ test('somebody of an agency switches to a client, and sees nothing of the other 
   await page.getByRole('menuitem', { name: 'Client Cafe' }).click();
   await page.getByText('Cleo Cafe').waitFor();
   expect(await inaccessible(page)).toEqual([]);
+
+  await page.getByRole('link', { name: 'Agency' }).click();
+  const clients = page.getByRole('table', { name: 'Clients' });
+  await clients.getByRole('row', { name: /Agency Office/ }).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('tab', { name: 'Lines' }).click();
+  await page.getByRole('row', { name: /Cleo Cafe/ }).press('Enter');
+  await page.getByLabel('To the client').selectOption('Agency Office');
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Transfer' }).click();
+  await page.getByRole('row', { name: /Cleo Cafe.*Agency Office/ }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('row', { name: /Cleo Cafe.*Client Cafe/ }).waitFor();
 });

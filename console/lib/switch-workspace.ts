@@ -1,0 +1,20 @@
+import { useNavigate } from '@tanstack/react-router';
+import { queryClient } from '#console/api/queries.ts';
+import { setSession, useSession } from '#console/api/session.ts';
+import { useIdentity } from '#console/api/workspace.ts';
+
+/** Shows another workspace of the agency, beginning with its Home. */
+export function useSwitchWorkspace(): (workspaceId: string) => void {
+  const { workspace } = useIdentity();
+  const session = useSession();
+  const navigate = useNavigate();
+  return (workspaceId) => {
+    if (!session) return;
+    if (workspaceId !== workspace._id) {
+      // Nothing of one workspace is ever shown in another.
+      queryClient.clear();
+      setSession({ ...session, workspaceId });
+    }
+    void navigate({ to: '/' });
+  };
+}

@@ -1,0 +1,77 @@
+import { useRead } from '#console/api/queries.ts';
+import { Status } from '#console/components/badge.tsx';
+import { Meter } from '#console/components/meter.tsx';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { type Column, Table } from '#console/components/table.tsx';
+import { CHANNELS, type Line, lineAddress, lineName, lineState } from '#console/lib/line.ts';
+import { useSearchParam } from '#console/lib/search.ts';
+import { TransferLine } from './transfer-line.tsx';
+
+/** A line, and the name of the client that it belongs to. */
+type ClientLine = Line & { client: string };
+
+const COLUMNS: readonly Column<ClientLine>[] = [
+  {
+    header: 'Line',
+    width: 'minmax(9rem, 2fr)',
+    cell: (line) => (
+      <>
+        <p className="truncate font-medium">{lineName(line)}</p>
+        <p className="truncate text-xs text-muted">{lineAddress(line) ?? 'No address yet'}</p>
+      </>
+    ),
+  },
+  { header: 'Client', width: 'minmax(7rem, 1.5fr)', cell: ({ client }) => client },
+  { header: 'Channel', width: '6rem', wide: true, cell: (line) => CHANNELS[line.requestedChannelType] },
+  { header: 'State', width: '9rem', wide: true, cell: (line) => <Status status={lineState(line)} /> },
+  {
+    header: 'Today',
+    width: 'minmax(8rem, 1fr)',
+    wide: true,
+    cell: (line) => (
+      <Meter label="Messages" used={line.usage.totalMessages} limit={line.dailyTotalMessagesLimit} />
+    ),
+  },
+];
+
+/** The lines of all clients; a row opens its transfer to another client. */
+export function AgencyLines() {
+  const lines = useRead('GET /api/agency/lines', {});
+  const clients = useRead('GET /api/agency/subaccounts', {});
+  const [selected, select] = useSearchParam('line');
+  const error = lines.error ?? clients.error;
+  if (error) return <ErrorState error={error} retry={() => void lines.refetch()} />;
+  if (!lines.data || !clients.data) return <SkeletonRows />;
+  const { subAccounts } = clients.data;
+  const names = new Map(subAccounts.map(({ idpOrgId, name }) => [idpOrgId, name]));
+  const rows = lines.data.lines.map((line) => ({
+    ...line,
+    client: names.get(line.workspaceId) ?? line.workspaceId,
+  }));
+  return (
+    <Card title="Lines of all clients" className="overflow-hidden">
+      {rows.length === 0 ? (
+        <EmptyState title="No lines yet">Lines are requested in the workspace of a client.</EmptyState>
+      ) : (
+        <div className="h-[60vh] min-h-80">
+          <Table
+            label="Lines of all clients"
+            columns={COLUMNS}
+            rows={rows}
+            rowKey={({ _id }) => _id}
+            rowHeight={60}
+            selected={selected}
+            onOpen={({ _id }) => select(_id)}
+          />
+        </div>
+      )}
+      <TransferLine
+        key={selected}
+        line={rows.find(({ _id }) => _id === selected)}
+        clients={subAccounts}
+        close={() => select('')}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,134 @@
+import { useRead } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { Status } from '#console/components/badge.tsx';
+import { SelectField } from '#console/components/field.tsx';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
+import { type Column, Table } from '#console/components/table.tsx';
+import { numberOf, percentOf, wordsOf } from '#console/lib/format.ts';
+import { useSearchParam } from '#console/lib/search.ts';
+import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
+
+type Metrics = ResponseOf<'GET /api/agency/overview'>['totals'];
+type SubAccount = ResponseOf<'GET /api/agency/subaccounts'>['subAccounts'][number];
+/** The metrics are there a moment after the client. */
+type Client = SubAccount & { metrics: Metrics | undefined };
+
+const DEFAULT_DAYS = '30';
+const DAYS = [
+  { value: '7', label: 'Last 7 days' },
+  { value: DEFAULT_DAYS, label: 'Last 30 days' },
+  { value: '90', label: 'Last 90 days' },
+  { value: '365', label: 'Last 365 days' },
+];
+
+const COLUMNS: readonly Column<Client>[] = [
+  {
+    header: 'Client',
+    width: 'minmax(9rem, 2fr)',
+    cell: ({ name, plan }) => (
+      <>
+        <p className="truncate font-medium">{name}</p>
+        <p className="truncate text-xs text-muted">{plan === null ? 'No plan' : wordsOf(plan)}</p>
+      </>
+    ),
+  },
+  {
+    header: 'Subscription',
+    width: '8rem',
+    wide: true,
+    cell: ({ subscriptionStatus }) => <Status status={subscriptionStatus} />,
+  },
+  { header: 'Lines', width: '4rem', right: true, cell: ({ lineCount }) => numberOf(lineCount) },
+  figure('Sent', ({ sent }) => numberOf(sent)),
+  figure('Replied', ({ uniqueReplied }) => numberOf(uniqueReplied), true),
+  figure('Reply rate', ({ repliedPct }) => percentOf(repliedPct), true),
+  figure('Failed', ({ failed }) => numberOf(failed), true),
+];
+
+function figure(header: string, shown: (metrics: Metrics) => string, wide = false): Column<Client> {
+  return {
+    header,
+    width: 'minmax(4.5rem, 1fr)',
+    right: true,
+    wide,
+    cell: ({ metrics }) => (metrics ? shown(metrics) : '…'),
+  };
+}
+
+/** How each client does; a row opens the client's workspace. */
+export function Clients() {
+  const [chosen, choose] = useSearchParam('days');
+  const days = DAYS.some(({ value }) => value === chosen) ? chosen : DEFAULT_DAYS;
+  const clients = useRead('GET /api/agency/subaccounts', {});
+  const overview = useRead('GET /api/agency/overview', { query: { days: Number(days) } }, { keep: true });
+  const switchTo = useSwitchWorkspace();
+  const error = clients.error ?? overview.error;
+  if (error) {
+    const retry = (): void => {
+      void clients.refetch();
+      void overview.refetch();
+    };
+    return <ErrorState error={error} retry={retry} />;
+  }
+  const metrics = new Map(
+    overview.data?.workspaces.map(({ workspaceId, metrics: ofClient }) => [workspaceId, ofClient]),
+  );
+  const rows = clients.data?.subAccounts.map((client) => ({
+    ...client,
+    metrics: metrics.get(client.idpOrgId),
+  }));
+  return (
+    <>
+      <div className="mb-4 w-48">
+        <SelectField
+          label="Period"
+          value={days}
+          options={DAYS}
+          onChange={(event) => choose(event.target.value)}
+        />
+      </div>
+      <Totals totals={overview.data?.totals} />
+      <Card title="Clients" className="mt-4 overflow-hidden">
+        {!rows ? (
+          <SkeletonRows />
+        ) : rows.length === 0 ? (
+          <EmptyState title="No clients yet">
+            A client is a workspace of the agency. The API creates one with POST /api/agency/subaccounts.
+          </EmptyState>
+        ) : (
+          <div className="h-[50vh] min-h-80">
+            <Table
+              label="Clients"
+              columns={COLUMNS}
+              rows={rows}
+              rowKey={({ idpOrgId }) => idpOrgId}
+              rowHeight={60}
+              onOpen={({ idpOrgId }) => switchTo(idpOrgId)}
+            />
+          </div>
+        )}
+      </Card>
+    </>
+  );
+}
+
+const Totals = ({ totals }: { totals: Metrics | undefined }) => (
+  <dl aria-label="All clients" className="grid grid-cols-2 gap-3 lg:grid-cols-4">
+    {(
+      [
+        ['Messages sent', totals?.sent],
+        ['Contacts reached', totals?.reached],
+        ['Contacts who replied', totals?.uniqueReplied],
+        ['Failed', totals?.failed],
+      ] as const
+    ).map(([label, value]) => (
+      <div key={label} className="rounded-xl border border-line bg-surface px-4 py-3 shadow-card">
+        <dt className="text-muted">{label}</dt>
+        <dd className="mt-0.5 text-xl font-semibold tracking-tight tabular-nums">
+          {value === undefined ? <Skeleton className="h-7 w-16" /> : numberOf(value)}
+        </dd>
+      </div>
+    ))}
+  </dl>
+);

@@ -1,0 +1,77 @@
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { Button } from '#console/components/button.tsx';
+import { Dialog } from '#console/components/dialog.tsx';
+import { FormError, generalErrorOf, issueOf, SelectField } from '#console/components/field.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { type Line, lineName } from '#console/lib/line.ts';
+
+const FORM = 'transfer-line';
+
+type SubAccount = ResponseOf<'GET /api/agency/subaccounts'>['subAccounts'][number];
+
+/** Moves a line from one client to another. */
+export function TransferLine({
+  line,
+  clients,
+  close,
+}: {
+  line: Line | undefined;
+  clients: readonly SubAccount[];
+  close: () => void;
+}) {
+  const [target, setTarget] = useState('');
+  const transfer = useWrite('POST /api/agency/lines', {
+    refresh: ['GET /api/agency/lines', 'GET /api/agency/subaccounts', 'GET /api/lines/by-user'],
+  });
+  const move = (lineId: string, targetWorkspaceId: string) => ({
+    body: { action: 'transfer' as const, lineId, targetWorkspaceId },
+  });
+  const from = clients.find(({ idpOrgId }) => idpOrgId === line?.workspaceId);
+  const others = clients.filter(({ idpOrgId }) => idpOrgId !== line?.workspaceId);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (!line) return;
+    const undo = (): void => transfer.mutate(move(line._id, line.workspaceId), { onError: toastError });
+    transfer.mutate(move(line._id, target), {
+      onSuccess: () => {
+        const to = clients.find(({ idpOrgId }) => idpOrgId === target);
+        toast(`${lineName(line)} belongs to ${to?.name ?? 'the client'} now`, { undo });
+        close();
+      },
+    });
+  };
+  return (
+    <Dialog
+      open={line !== undefined}
+      onClose={close}
+      title={`Transfer ${line ? lineName(line) : 'the line'}`}
+      description={from && `It belongs to ${from.name}.`}
+      footer={
+        <Button kind="primary" type="submit" form={FORM} busy={transfer.isPending} disabled={target === ''}>
+          Transfer
+        </Button>
+      }
+    >
+      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
+        <SelectField
+          label="To the client"
+          required
+          value={target}
+          options={[
+            { value: '', label: 'Choose a client' },
+            ...others.map(({ idpOrgId, name }) => ({ value: idpOrgId, label: name })),
+          ]}
+          onChange={(event) => setTarget(event.target.value)}
+          error={issueOf(transfer.error, 'targetWorkspaceId')}
+        />
+        <p className="text-muted">
+          The line keeps today’s usage and its contacts. Messages that were not sent yet stay with{' '}
+          {from?.name ?? 'the client'} and leave through another line.
+        </p>
+        <FormError>{generalErrorOf(transfer.error, ['targetWorkspaceId'])}</FormError>
+      </form>
+    </Dialog>
+  );
+}
