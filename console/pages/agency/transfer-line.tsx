@@ -33,7 +33,8 @@ export function TransferLine({
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     if (!line) return;
-    const undo = (): void => transfer.mutate(move(line._id, line.workspaceId), { onError: toastError });
+    // The dialog is closed by then.
+    const undo = (): void => void transfer.mutateAsync(move(line._id, line.workspaceId)).catch(toastError);
     transfer.mutate(move(line._id, target), {
       onSuccess: () => {
         const to = clients.find(({ idpOrgId }) => idpOrgId === target);

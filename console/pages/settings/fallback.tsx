@@ -12,7 +12,7 @@ import {
 } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { toast } from '#console/components/toast.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
 import { useIsAdmin } from './access.tsx';
 
 type Config = NonNullable<ResponseOf<'GET /api/workspace/fallback-config'>['config']>;
@@ -88,7 +88,9 @@ function Form({ config }: { config: Config | null }) {
         onSuccess: () => {
           setAuthToken('');
           toast('The SMS fallback was saved', {
-            ...(canUndo && { undo: () => save.mutate({ body: patchOf(initial, '') }) }),
+            ...(canUndo && {
+              undo: () => void save.mutateAsync({ body: patchOf(initial, '') }).catch(toastError),
+            }),
           });
         },
       },

@@ -12,7 +12,7 @@ import {
 } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { toast } from '#console/components/toast.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
 import { Documents } from './documents.tsx';
 
 type Saved = Omit<ResponseOf<'GET /api/knowledge-base'>, 'success'>;
@@ -42,7 +42,9 @@ function Form({ saved }: { saved: Saved }) {
       { body: values },
       {
         onSuccess: () =>
-          toast('The copilot’s settings were saved', { undo: () => save.mutate({ body: saved }) }),
+          toast('The copilot’s settings were saved', {
+            undo: () => void save.mutateAsync({ body: saved }).catch(toastError),
+          }),
       },
     );
   };
