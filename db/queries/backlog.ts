@@ -32,7 +32,7 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
       deliveries.count open_deliveries, deliveries.age oldest_delivery_seconds,
       (select count(*) from workflow_wakes where sweep_at < now()) overdue_workflows,
       (select count(*) from attempts where outcome is null) open_attempts,
-      (select count(*) from ai_drafts where status in ('waiting', 'drafted') and status = 'waiting') undrafted_replies,
+      (select count(*) from ai_drafts where status = 'waiting') undrafted_replies,
       (select count(*) from lead_imports where status = 'running') running_imports,
       (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
     from

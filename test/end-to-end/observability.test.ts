@@ -1,8 +1,7 @@
-import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { freePort } from '#standalone/ports.ts';
 import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -104,11 +103,3 @@ const parseSamples = (text: string): Selector[] =>
     metric,
     labels: [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label),
   }));
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
