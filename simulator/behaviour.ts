@@ -6,12 +6,12 @@ export type Behaviour =
   | 'unavailable'
   | 'refuse'
   | 'fail_twice'
-  | 'lose_answer'
+  | 'lose_response'
   | 'reply'
   | 'react'
   | 'opt_out'
   | 'reply_with_files'
-  | 'answer_late'
+  | 'respond_late'
   | 'read'
   | 'deliver';
 
@@ -19,12 +19,12 @@ const BY_LAST_DIGITS: Record<string, Behaviour> = {
   '0001': 'unavailable',
   '0002': 'refuse',
   '0003': 'fail_twice',
-  '0004': 'lose_answer',
+  '0004': 'lose_response',
   '0005': 'reply',
   '0006': 'react',
   '0007': 'opt_out',
   '0008': 'reply_with_files',
-  '0009': 'answer_late',
+  '0009': 'respond_late',
   '0010': 'read',
 };
 

@@ -18,8 +18,8 @@ export type BlueBubblesFault =
   | { kind: 'not_delivered'; code: number }
   /** 500 before the message was passed to Messages. */
   | { kind: 'error_unsent'; times: number }
-  | { kind: 'answer_lost' }
-  | { kind: 'answer_late' };
+  | { kind: 'response_lost' }
+  | { kind: 'response_late' };
 
 export interface SentMessage {
   guid: string;
@@ -56,7 +56,7 @@ export interface BlueBubblesStandIn {
   /** Recipients without an existing conversation. */
   stranger(to: string): void;
   /** Calls all webhooks and waits for their responses. */
-  tell(type: string, data: unknown): Promise<void>;
+  callWebhooks(type: string, data: unknown): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
   const strangers = new Set<string>();
   const inFlight = new Set<string>();
   const stopping = new AbortController();
-  const telling = new Set<Promise<void>>();
+  const reports = new Set<Promise<void>>();
 
   const standIn: BlueBubblesStandIn = {
     url: '',
@@ -97,7 +97,7 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
     withoutIMessage: (to) => void without.add(to),
     flapping: (to, times) => void denials.set(to, times),
     stranger: (to) => void strangers.add(to),
-    async tell(type, data) {
+    async callWebhooks(type, data) {
       const calls = webhooks.flatMap(({ url }) => Array.from({ length: standIn.repeats }, () => url));
       const post = (url: string): Promise<unknown> =>
         fetch(url, {
@@ -110,7 +110,7 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
     },
     async stop() {
       stopping.abort();
-      await Promise.allSettled(telling);
+      await Promise.allSettled(reports);
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
@@ -134,11 +134,11 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
 
   function report(message: SentMessage): void {
     const data = { ...serialized(message), ...(message.tempGuid && { tempGuid: message.tempGuid }) };
-    const told = standIn
-      .tell('new-message', { ...data, dateDelivered: null })
-      .then(() => standIn.tell('updated-message', data))
-      .finally(() => telling.delete(told));
-    telling.add(told);
+    const reported = standIn
+      .callWebhooks('new-message', { ...data, dateDelivered: null })
+      .then(() => standIn.callWebhooks('updated-message', data))
+      .finally(() => reports.delete(reported));
+    reports.add(reported);
   }
 
   /** Responds with the fault of a recipient whose message the server does not take. @returns whether it did. */
@@ -183,21 +183,21 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
     if (tempGuid !== undefined) inFlight.delete(tempGuid);
   }
 
-  /** @param answer wraps the message in the response's data. */
+  /** @param wrap wraps the message in the response's data. */
   async function send(
     context: Context,
     request: SendRequest,
-    answer: (message: object) => object,
+    wrap: (message: object) => object,
   ): Promise<void> {
     if (refuse(context, request)) return;
     const message = store(request);
     const fault = faults.get(request.to)?.kind;
-    if (fault === 'answer_lost') {
+    if (fault === 'response_lost') {
       context.respond = false;
       context.req.socket.destroy();
       return;
     }
-    if (fault === 'answer_late') await delayResponse(request);
+    if (fault === 'response_late') await delayResponse(request);
     const data = serialized(message);
     if (fault === 'error_though_sent' || fault === 'not_delivered') {
       const text = 'Failed to send message! See attached message error code.';
@@ -205,7 +205,7 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
     }
     const { tempGuid } = request;
     const sent = { ...data, ...(tempGuid !== undefined && { tempGuid }) };
-    context.body = { status: 200, message: 'Message sent!', data: answer(sent) };
+    context.body = { status: 200, message: 'Message sent!', data: wrap(sent) };
   }
 
   const routes = new Router({ prefix: '/api/v1' });

@@ -14,20 +14,24 @@ export interface Callbacks {
    * Posts the events one after the other, each until the response is 2xx.
    * @returns false if one was given up or the simulator was stopped.
    */
-  tell(lineId: string, url: string, steps: Step[]): Promise<boolean>;
+  postAll(lineId: string, url: string, steps: Step[]): Promise<boolean>;
   stop(): Promise<void>;
 }
 
-const ANSWER_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 const FIRST_RETRY_MS = 250;
-const LONGEST_RETRY_MS = 15_000;
+const MAX_RETRY_MS = 15_000;
 /** Longer than any restart of the product; real carriers retry for hours. */
 const GIVE_UP_MS = 15 * 60_000;
 
 /** Posts signed callbacks (Standard Webhooks) and retries them with backoff, like real carriers. */
 export function createCallbacks(secret: string, log: (text: string) => void): Callbacks {
   const signer = new Webhook(callbackKey(secret));
-  const agent = new Agent({ connections: 32, headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS });
+  const agent = new Agent({
+    connections: 32,
+    headersTimeout: RESPONSE_TIMEOUT_MS,
+    bodyTimeout: RESPONSE_TIMEOUT_MS,
+  });
   const waiting = new Map<NodeJS.Timeout, (stopped: Error) => void>();
   let stopped = false;
 
@@ -45,7 +49,7 @@ export function createCallbacks(secret: string, log: (text: string) => void): Ca
   async function post(lineId: string, url: string, event: WireEvent): Promise<void> {
     const body = JSON.stringify({ lineId, events: [event] });
     const now = new Date();
-    const answer = await request(url, {
+    const response = await request(url, {
       dispatcher: agent,
       method: 'POST',
       body,
@@ -56,13 +60,14 @@ export function createCallbacks(secret: string, log: (text: string) => void): Ca
         'webhook-signature': signer.sign(event.eventId, now, body),
       },
     });
-    await answer.body.dump();
-    if (answer.statusCode < 200 || answer.statusCode > 299) throw new Error(`responded ${answer.statusCode}`);
+    await response.body.dump();
+    if (response.statusCode < 200 || response.statusCode > 299)
+      throw new Error(`responded ${response.statusCode}`);
   }
 
   async function deliver(lineId: string, url: string, event: WireEvent): Promise<boolean> {
     const giveUpAt = Date.now() + GIVE_UP_MS;
-    for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(2 * delayMs, LONGEST_RETRY_MS)) {
+    for (let delayMs = FIRST_RETRY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_MS)) {
       try {
         await post(lineId, url, event);
         return true;
@@ -81,7 +86,7 @@ export function createCallbacks(secret: string, log: (text: string) => void): Ca
   }
 
   return {
-    async tell(lineId, url, steps) {
+    async postAll(lineId, url, steps) {
       try {
         for (const { afterMs, event } of steps) {
           if (stopped) return false;

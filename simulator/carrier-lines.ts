@@ -30,22 +30,22 @@ export function simulateCarrierLines(simulator: SimulatorContext): SimulatorPart
   });
 
   routes.post('/carrier/lines', (context) => {
-    const wish = AllocateRequest.parse(context.request.body);
-    const known = lines.get(wish.lineId);
+    const order = AllocateRequest.parse(context.request.body);
+    const known = lines.get(order.lineId);
     if (!known) {
-      const behaviour = behaviourOf(wish.channel === 'email' ? (wish.email ?? '') : (wish.areaCode ?? ''));
-      if (behaviour === 'refuse' || !isSupportedCountry(wish.country)) {
-        return fail(context, 422, 'rejected', 'There is no such line to be had');
+      const behaviour = behaviourOf(order.channel === 'email' ? (order.email ?? '') : (order.areaCode ?? ''));
+      if (behaviour === 'refuse' || !isSupportedCountry(order.country)) {
+        return fail(context, 422, 'rejected', 'No such line is available');
       }
-      const before = refusals.get(wish.lineId) ?? 0;
+      const before = refusals.get(order.lineId) ?? 0;
       if (behaviour === 'fail_twice' && before < 2) {
-        refusals.set(wish.lineId, before + 1);
+        refusals.set(order.lineId, before + 1);
         return fail(context, 503, 'temporarily_unavailable', 'Temporarily unavailable');
       }
-      keep({ lineId: wish.lineId, address: addressFor(wish), callbackUrl: null });
+      keep({ lineId: order.lineId, address: addressFor(order), callbackUrl: null });
     }
     context.status = 201;
-    context.body = { address: lines.get(wish.lineId)?.address };
+    context.body = { address: lines.get(order.lineId)?.address };
   });
 
   routes.put('/carrier/lines/:lineId/inbound', (context) => {

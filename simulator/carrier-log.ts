@@ -50,26 +50,31 @@ export interface Call extends z.infer<typeof CallRequest> {
   endedAt: string;
 }
 
-/** The activities that callbacks report. */
-export type Told =
+/** What happened at the carrier and is reported by callbacks. */
+export type Activity =
   | { kind: 'sent'; sent: Sent }
   | { kind: 'inbound'; inbound: Inbound }
   | { kind: 'call'; call: Call };
 
 export type CarrierEntry =
-  | Told
+  | Activity
+  /** An activity that has been fully reported. */
   | { kind: 'told'; id: string }
   | { kind: 'line'; lineId: string; down: boolean };
 
-export const idOf = (told: Told): string =>
-  told.kind === 'sent' ? told.sent.id : told.kind === 'inbound' ? told.inbound.id : told.call.id;
+export const idOf = (activity: Activity): string =>
+  activity.kind === 'sent'
+    ? activity.sent.id
+    : activity.kind === 'inbound'
+      ? activity.inbound.id
+      : activity.call.id;
 
 export interface CarrierLog {
-  add(told: Told): void;
+  add(activity: Activity): void;
   /** Marks an activity as fully reported, so that it is not reported again after a restart. */
   finish(id: string): void;
   /** Activities that an earlier process had not fully reported. */
-  takeUnfinished(): Told[];
+  takeUnfinished(): Activity[];
   /** Oldest first; a message accepted twice appears twice. `to` must be normalized by `normalizeRecipient`. */
   sent(filter: { to?: string | undefined; lineId?: string | undefined }): Sent[];
   sentByReference(clientReference: string): Sent | undefined;
@@ -88,14 +93,14 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
   const idsByMessage = new Map<string, string>();
   const inbounds = new Map<string, Inbound>();
   const down = new Set<string>();
-  const unfinished = new Map<string, Told>();
+  const unfinished = new Map<string, Activity>();
 
   function apply(entry: CarrierEntry): void {
     if (entry.kind === 'sent') {
       const { sent } = entry;
       const recipient = normalizeRecipient(sent.to);
-      const toThem = byRecipient.get(recipient);
-      if (toThem) toThem.push(sent);
+      const previous = byRecipient.get(recipient);
+      if (previous) previous.push(sent);
       else byRecipient.set(recipient, [sent]);
       all.push(sent);
       byReference.set(sent.clientReference, sent);

@@ -6,7 +6,7 @@ import { inboundMediaUrl, RECORDING_URL, sampleMedia } from './carrier-media.ts'
 
 const FILES_IN_A_BURST = 12;
 const BETWEEN_FILES_MS = 1000;
-const ANSWER_MS = 200;
+const REPLY_MS = 200;
 
 /** The events after a message was accepted: its receipt, then the recipient's reaction. */
 export function afterSent(sent: Sent): Step[] {
@@ -21,7 +21,7 @@ export function afterSent(sent: Sent): Step[] {
       at,
     }),
   };
-  const then = (event: Step['event']): Step[] => [delivered, { afterMs: ANSWER_MS, event }];
+  const then = (event: Step['event']): Step[] => [delivered, { afterMs: REPLY_MS, event }];
   switch (behaviourOf(to)) {
     case 'reply':
       return then((at) => replyTo(sent, 'Sounds good, tell me more', at));
@@ -47,8 +47,8 @@ export function afterSent(sent: Sent): Step[] {
     case 'unavailable':
     case 'refuse':
     case 'fail_twice':
-    case 'lose_answer':
-    case 'answer_late':
+    case 'lose_response':
+    case 'respond_late':
     case 'deliver':
       return [delivered];
   }
@@ -122,11 +122,11 @@ export function afterCall({ id, from, to, seconds, answered, recording, endedAt 
     event: () => ({ kind: 'call', eventId: `${id}-${status}`, callId: id, from, to, status, at, ...ending }),
   });
   const talked = answered ? seconds : 0;
-  const asked = [
+  const ringing = [
     step('requested', before(talked + RINGING_SECONDS + 1)),
     step('ringing', before(talked + RINGING_SECONDS)),
   ];
-  if (!answered) return [...asked, step('failed', endedAt, { durationSec: 0, hangupCause: 'no_answer' })];
+  if (!answered) return [...ringing, step('failed', endedAt, { durationSec: 0, hangupCause: 'no_answer' })];
   const minutes = Math.ceil(seconds / 60);
   const ending = {
     durationSec: seconds,
@@ -135,5 +135,5 @@ export function afterCall({ id, from, to, seconds, answered, recording, endedAt 
     billedCents: minutes * CENTS_PER_MINUTE,
     ...(recording && { recordingUrl: RECORDING_URL }),
   };
-  return [...asked, step('answered', before(talked)), step('billed', endedAt, ending)];
+  return [...ringing, step('answered', before(talked)), step('billed', endedAt, ending)];
 }

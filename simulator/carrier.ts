@@ -8,19 +8,19 @@ import { type Accepted, type ErrorCode, SendRequest } from '#providers/carriers/
 import { behaviourOf, isReachable, Recipient } from './behaviour.ts';
 import { createCallbacks, type Step } from './callbacks.ts';
 import {
+  type Activity,
   CallRequest,
   type CarrierEntry,
   createCarrierLog,
   idOf,
   InboundRequest,
   type Sent,
-  type Told,
 } from './carrier-log.ts';
 import { findMedia } from './carrier-media.ts';
 import { afterCall, afterInbound, afterSent } from './carrier-story.ts';
 import type { SimulatorContext, SimulatorPart } from './part.ts';
 
-const LATE_ANSWER_MS = 5000;
+const LATE_RESPONSE_MS = 5000;
 /** `Retry-After` of a rate-limited send. */
 const RETRY_AFTER_SECONDS = 1;
 
@@ -30,34 +30,40 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
   const log = createCarrierLog(journal);
   const callbacks = createCallbacks(simulator.secret, simulator.log);
   const stopping = new AbortController();
-  /** Attempts so far of messages that are accepted at the third attempt, by message and recipient. */
+  /** Failed attempts of messages that are accepted at the third attempt, by message and recipient. */
   const refusals = new Map<string, number>();
 
   const urlOf = (lineId: string): string =>
     `${simulator.callbackBaseUrl}/callbacks/carriers/simulated/${lineId}`;
 
-  /** Where to, and what; the same whenever it is asked, but for the instants. */
-  function storyOf(told: Told): [lineId: string, url: string, steps: Step[]] {
-    if (told.kind === 'sent') return [told.sent.lineId, told.sent.callbackUrl, afterSent(told.sent)];
-    if (told.kind === 'call') return [told.call.lineId, urlOf(told.call.lineId), afterCall(told.call)];
-    const { inbound } = told;
+  /** The callbacks of an activity. They are the same after a restart, except for their timestamps. */
+  function callbacksOf(activity: Activity): [lineId: string, url: string, steps: Step[]] {
+    if (activity.kind === 'sent') {
+      const { sent } = activity;
+      return [sent.lineId, sent.callbackUrl, afterSent(sent)];
+    }
+    if (activity.kind === 'call') {
+      const { call } = activity;
+      return [call.lineId, urlOf(call.lineId), afterCall(call)];
+    }
+    const { inbound } = activity;
     const replyTo = inbound.replyTo === undefined ? undefined : log.carrierIdOf(inbound.replyTo);
     return [inbound.lineId, urlOf(inbound.lineId), afterInbound(inbound, replyTo)];
   }
 
-  async function tell(told: Told): Promise<void> {
-    if (await callbacks.tell(...storyOf(told))) log.finish(idOf(told));
+  async function report(activity: Activity): Promise<void> {
+    if (await callbacks.postAll(...callbacksOf(activity))) log.finish(idOf(activity));
   }
 
-  function take(told: Told): void {
-    log.add(told);
-    void tell(told);
+  function record(activity: Activity): void {
+    log.add(activity);
+    void report(activity);
   }
 
-  for (const told of log.takeUnfinished()) void tell(told);
+  for (const activity of log.takeUnfinished()) void report(activity);
 
   /** Fails the first two attempts to a recipient that fails twice. */
-  function refuseForNow(context: Context, { messageReference, to }: SendRequest): boolean {
+  function refuseTemporarily(context: Context, { messageReference, to }: SendRequest): boolean {
     const key = `${messageReference} ${to}`;
     const before = refusals.get(key) ?? 0;
     if (before === 2) {
@@ -84,7 +90,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
     const known = log.sentByReference(message.clientReference);
     if (known) return accept(context, known);
     if (log.isDown(message.lineId))
-      return fail(context, 503, 'line_down', "The line's device does not answer");
+      return fail(context, 503, 'line_down', "The line's device does not respond");
     if (!isReachable(message.to, message.channel)) {
       return fail(context, 422, 'not_registered', 'The recipient cannot be reached on this channel');
     }
@@ -92,16 +98,16 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
     // Only lines are refused; the fallback account of a workspace is accepted.
     if (behaviour === 'refuse' && message.account === undefined)
       return fail(context, 422, 'rejected', 'The recipient does not exist');
-    if (behaviour === 'fail_twice' && refuseForNow(context, message)) return;
+    if (behaviour === 'fail_twice' && refuseTemporarily(context, message)) return;
 
     const sent: Sent = { ...message, id: newId(), acceptedAt: new Date().toISOString() };
-    take({ kind: 'sent', sent });
-    if (behaviour === 'lose_answer') {
+    record({ kind: 'sent', sent });
+    if (behaviour === 'lose_response') {
       context.respond = false;
       context.req.socket.destroy();
       return;
     }
-    if (behaviour === 'answer_late') await pause(LATE_ANSWER_MS, undefined, { signal: stopping.signal });
+    if (behaviour === 'respond_late') await pause(LATE_RESPONSE_MS, undefined, { signal: stopping.signal });
     accept(context, sent);
   });
 
@@ -120,7 +126,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
 
   routes.get('/carrier/health', (context) => {
     const { lineId } = z.object({ lineId: z.string() }).parse(context.query);
-    if (log.isDown(lineId)) return fail(context, 503, 'line_down', "The line's device does not answer");
+    if (log.isDown(lineId)) return fail(context, 503, 'line_down', "The line's device does not respond");
     context.body = { status: 'ok' };
   });
 
@@ -135,13 +141,13 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
     const query = z.object({ to: Recipient.optional(), lineId: z.string().optional() }).parse(context.query);
     const found = log.sent(query);
     const messages =
-      query.to === undefined ? found.map((sent) => ({ to: sent.to, ...shown(sent) })) : found.map(shown);
+      query.to === undefined ? found.map((sent) => ({ to: sent.to, ...listed(sent) })) : found.map(listed);
     context.body = { to: query.to ?? null, count: messages.length, messages };
   });
 
   routes.post('/simulated/carrier/inbound', (context) => {
     const inbound = { ...InboundRequest.parse(context.request.body), id: newId() };
-    take({ kind: 'inbound', inbound });
+    record({ kind: 'inbound', inbound });
     context.status = 202;
     context.body = { success: true, id: inbound.id };
   });
@@ -152,7 +158,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
       id: newId(),
       endedAt: new Date().toISOString(),
     };
-    take({ kind: 'call', call });
+    record({ kind: 'call', call });
     context.status = 202;
     context.body = { success: true, callId: call.id };
   });
@@ -192,7 +198,7 @@ function fail(
 }
 
 /** A message in the response of `GET /simulated/carrier/sent`. */
-const shown = ({ id, lineId, channel, text, attachments, acceptedAt }: Sent) => ({
+const listed = ({ id, lineId, channel, text, attachments, acceptedAt }: Sent) => ({
   id,
   lineId,
   channel,

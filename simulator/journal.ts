@@ -13,7 +13,7 @@ export interface Journal<Entry> {
 export function openJournal<Entry>(file: string | null): Journal<Entry> {
   if (file === null) return { takePast: () => [], append: () => {}, close: () => {} };
   mkdirSync(path.dirname(file), { recursive: true });
-  const { entries, length } = existsSync(file) ? readWhole(file) : { entries: [], length: 0 };
+  const { entries, length } = existsSync(file) ? readEntries(file) : { entries: [], length: 0 };
   const descriptor = openSync(file, 'a');
   // A line truncated by a machine crash would corrupt the next one.
   ftruncateSync(descriptor, length);
@@ -26,7 +26,7 @@ export function openJournal<Entry>(file: string | null): Journal<Entry> {
       return taken;
     },
     append(entry) {
-      // Written at once, without a buffer of this process: only then may the answer go out.
+      // Unbuffered and synchronous: the response must not be sent before the entry is written.
       if (open) writeSync(descriptor, `${JSON.stringify(entry)}\n`);
     },
     close() {
@@ -36,8 +36,8 @@ export function openJournal<Entry>(file: string | null): Journal<Entry> {
   };
 }
 
-/** The complete lines of a file, and how many bytes they take. */
-function readWhole(file: string): { entries: unknown[]; length: number } {
+/** The complete lines of a file, and their length in bytes. */
+function readEntries(file: string): { entries: unknown[]; length: number } {
   const bytes = readFileSync(file);
   const length = bytes.lastIndexOf('\n') + 1;
   const lines = bytes.subarray(0, length).toString('utf8').split('\n').slice(0, -1);

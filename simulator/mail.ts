@@ -33,8 +33,8 @@ export async function simulateMail(simulator: SimulatorContext, port: number): P
   function keep(mail: ReceivedMail): void {
     all.push(mail);
     for (const to of new Set(mail.to)) {
-      const theirs = byRecipient.get(to);
-      if (theirs) theirs.push(mail);
+      const previous = byRecipient.get(to);
+      if (previous) previous.push(mail);
       else byRecipient.set(to, [mail]);
     }
   }

@@ -9,25 +9,25 @@ const CompletionRequest = z.object({
 });
 type CompletionRequest = z.infer<typeof CompletionRequest>;
 
-/** The user message sent by the product: for a draft, or for personalization. */
+/** The user message of a personalization. */
 const RewriteData = z.object({
   message: z.string(),
   contact: z.object({ firstName: z.string() }).nullable(),
 });
+/** The user message of a draft. */
 const DraftData = z.object({
   contact: z.string(),
   conversation: z.array(z.object({ from: z.enum(['contact', 'us']), text: z.string() })),
 });
 
-/** The number of requests that are kept. */
-const REMEMBERED = 2000;
-/** Roughly, of any text. */
+const MAX_KEPT_REQUESTS = 2000;
+/** An estimate, for the token counts in responses. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * A language model that speaks OpenAI's chat completions at `/model/v1` and always answers the same to the same.
- * What it was asked is read at `GET /simulated/model/requests`. `simulate:timeout`, `simulate:429`, `simulate:quota`,
- * `simulate:500`, `simulate:garbage`, `simulate:refusal`, `simulate:template` or `simulate:link` in the system message makes it misbehave.
+ * A deterministic language model with OpenAI's chat completions API at `/model/v1`. `GET /simulated/model/requests`
+ * lists its requests. `simulate:timeout`, `simulate:429`, `simulate:quota`, `simulate:500`, `simulate:garbage`,
+ * `simulate:refusal`, `simulate:template` or `simulate:link` in the system message causes that fault.
  */
 export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
   const requests: (CompletionRequest & { at: string })[] = [];
@@ -40,7 +40,7 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
     }
     const request = CompletionRequest.parse(context.request.body);
     requests.push({ ...request, at: new Date().toISOString() });
-    if (requests.length > REMEMBERED) requests.shift();
+    if (requests.length > MAX_KEPT_REQUESTS) requests.shift();
     const system = request.messages.find(({ role }) => role === 'system')?.content ?? '';
     const fault = /simulate:(\w+)/.exec(system)?.[1] ?? 'none';
     switch (fault) {
@@ -75,16 +75,16 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
           content: JSON.stringify({ message: 'Win a prize at https://prize.example' }),
         });
       default:
-        return complete(context, request, { content: JSON.stringify(answerTo(request)) });
+        return complete(context, request, { content: JSON.stringify(outputFor(request)) });
     }
   });
 
   routes.get('/simulated/model/requests', (context) => {
     const { contains } = z.object({ contains: z.string().optional() }).parse(context.query);
-    const asked = requests.filter(
+    const found = requests.filter(
       ({ messages }) => contains === undefined || messages.some(({ content }) => content.includes(contains)),
     );
-    context.body = { count: asked.length, requests: asked };
+    context.body = { count: found.length, requests: found };
   });
 
   return {
@@ -95,7 +95,7 @@ export function simulateModel({ secret }: SimulatorContext): SimulatorPart {
   };
 }
 
-function answerTo({ messages }: CompletionRequest) {
+function outputFor({ messages }: CompletionRequest) {
   const data: unknown = JSON.parse(messages.findLast(({ role }) => role === 'user')?.content ?? '{}');
   const rewrite = RewriteData.safeParse(data);
   return rewrite.success ? rewriteOf(rewrite.data) : draftOf(DraftData.parse(data));
@@ -105,18 +105,18 @@ const rewriteOf = ({ message, contact }: z.infer<typeof RewriteData>) => ({
   message: `${message} (Written for ${contact?.firstName || 'you'}.)`,
 });
 
-/** Names what the contact wrote, and takes words for their meaning. */
+/** Quotes the contact's last message; derives tags and sentiment from keywords. */
 function draftOf(data: z.infer<typeof DraftData>) {
-  const asked = data.conversation.findLast(({ from }) => from === 'contact')?.text ?? '';
-  const gist = asked.replaceAll(/\s+/g, ' ').trim().slice(0, 80);
-  const wants = /\b(interested|yes|sure|great|love|tell me more|sounds good)\b/i.test(asked);
-  const declines = /\b(not interested|no thanks|stop|leave me|never)\b/i.test(asked);
+  const question = data.conversation.findLast(({ from }) => from === 'contact')?.text ?? '';
+  const excerpt = question.replaceAll(/\s+/g, ' ').trim().slice(0, 80);
+  const wants = /\b(interested|yes|sure|great|love|tell me more|sounds good)\b/i.test(question);
+  const declines = /\b(not interested|no thanks|stop|leave me|never)\b/i.test(question);
   const tags = [
     ...(declines ? ['not_interested'] : wants ? ['interested'] : []),
-    ...(asked.includes('?') ? ['question'] : []),
+    ...(question.includes('?') ? ['question'] : []),
   ];
   return {
-    draft: `Thank you for your message, ${data.contact}. About "${gist}": we will gladly help. When may we call you?`,
+    draft: `Thank you for your message, ${data.contact}. About "${excerpt}": we will gladly help. When may we call you?`,
     confidence: wants || declines ? 0.9 : 0.6,
     tags,
     sentiment: declines ? 'negative' : wants ? 'positive' : 'neutral',

@@ -10,12 +10,12 @@ export interface Customer {
   name: string | null;
   /** In cents; negative: credit that the next invoices use up. */
   balance: number;
-  /** The card that is charged; null until one is saved: a simulated customer pays all the same. */
+  /** null until a card is saved; a simulated customer is charged regardless. */
   invoice_settings: { default_payment_method: string | null };
   metadata: Metadata;
 }
 
-/** A hosted page where a customer saves a card; its setup intent has the same number. */
+/** A hosted page where a customer saves a card; its setup intent has the same id with another prefix. */
 export interface CardPage {
   id: string;
   object: 'checkout.session';
@@ -76,7 +76,7 @@ export interface PaymentEvent {
   data: { object: Invoice | Subscription | CardPage };
 }
 
-/** One state of one thing, the later one counts; or what an idempotency key was answered with. */
+/** A new version of an object, or the response to a request with an idempotency key. */
 export type LedgerEntry =
   | { is: 'customer'; value: Customer }
   | { is: 'card_page'; value: CardPage }
@@ -115,5 +115,5 @@ export type Ledger = ReturnType<typeof createLedger>;
 export const newPaymentId = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
 export const unixNow = (): number => Math.floor(Date.now() / 1000);
 
-/** In cents. @returns null for a price nobody made. */
+/** In cents; null for an unknown price. */
 export const priceOf = (price: string): number | null => SIMULATED_PRICES[price] ?? null;

@@ -12,7 +12,7 @@ import {
 
 export interface StripeRoutesOptions {
   ledger: Ledger;
-  /** Tells the product; nobody waits for it here, so that it may well come before the answer. */
+  /** Posts an event to the product. It is not awaited, so it may arrive before the response. */
   emit: (type: string, object: Invoice | Subscription) => Promise<void>;
   declines: (workspaceId: string | undefined) => boolean;
   apiKey: string;
@@ -50,18 +50,18 @@ const CreditParams = z.object({
   credit_amount: z.coerce.number().int(),
 });
 
-interface StripeAnswer {
+interface StripeResponse {
   status: number;
   body: unknown;
 }
 
 /** An error in Stripe's form. */
 class Refused extends Error {
-  readonly answer: StripeAnswer;
+  readonly response: StripeResponse;
 
   constructor(status: number, type: string, code: string, message: string) {
     super(message);
-    this.answer = { status, body: { error: { type, code, message } } };
+    this.response = { status, body: { error: { type, code, message } } };
   }
 }
 
@@ -74,18 +74,18 @@ export function stripeRoutes(
   routes: Router,
   { ledger, emit, declines, apiKey, payUrl, cardUrl }: StripeRoutesOptions,
 ): void {
-  function found<Is extends 'customer' | 'invoice' | 'subscription'>(is: Is, id: string) {
+  function existing<Is extends 'customer' | 'invoice' | 'subscription'>(is: Is, id: string) {
     const value = ledger.get(is, id);
     if (!value) throw missing(is, id);
     return value;
   }
 
-  function answer(context: Context, work: () => unknown): void {
+  function respond(context: Context, work: () => unknown): void {
     const key = context.method === 'POST' ? context.get('idempotency-key') : '';
     if (context.get('authorization') !== `Bearer ${apiKey}`) {
       return send(
         context,
-        new Refused(401, 'invalid_request_error', 'api_key_invalid', 'Invalid API key provided').answer,
+        new Refused(401, 'invalid_request_error', 'api_key_invalid', 'Invalid API key provided').response,
       );
     }
     const earlier = key === '' ? undefined : ledger.get('answer', key);
@@ -93,18 +93,18 @@ export function stripeRoutes(
       context.set('Idempotent-Replayed', 'true');
       return send(context, earlier);
     }
-    const given = attempt(work);
-    if (key !== '') ledger.put('answer', { id: key, ...given });
-    send(context, given);
+    const response = attempt(work);
+    if (key !== '') ledger.put('answer', { id: key, ...response });
+    send(context, response);
   }
 
   const post = (path: string, work: (body: unknown, id: string) => unknown): void => {
     routes.post(path, (context) =>
-      answer(context, () => work(context.request.body, String(context['params'].id))),
+      respond(context, () => work(context.request.body, String(context['params'].id))),
     );
   };
   const get = (path: string, work: (id: string, context: Context) => unknown): void => {
-    routes.get(path, (context) => answer(context, () => work(String(context['params'].id), context)));
+    routes.get(path, (context) => respond(context, () => work(String(context['params'].id), context)));
   };
 
   post('/v1/customers', (body) => {
@@ -120,12 +120,12 @@ export function stripeRoutes(
   });
 
   post('/v1/customers/:id', (body, id) =>
-    ledger.put('customer', { ...found('customer', id), ...CustomerChange.parse(body) }),
+    ledger.put('customer', { ...existing('customer', id), ...CustomerChange.parse(body) }),
   );
 
   post('/v1/checkout/sessions', (body) => {
     const { mode, customer, success_url: returnUrl } = CardPageParams.parse(body);
-    found('customer', customer);
+    existing('customer', customer);
     const id = newPaymentId('cs');
     return ledger.put('card_page', {
       id,
@@ -154,7 +154,7 @@ export function stripeRoutes(
 
   post('/v1/invoices', (body) => {
     const { customer, metadata } = InvoiceParams.parse(body);
-    found('customer', customer);
+    existing('customer', customer);
     return ledger.put('invoice', {
       id: newPaymentId('in'),
       object: 'invoice',
@@ -172,7 +172,7 @@ export function stripeRoutes(
 
   post('/v1/invoiceitems', (body) => {
     const { customer, invoice: invoiceId, pricing, description, metadata } = ItemParams.parse(body);
-    found('customer', customer);
+    existing('customer', customer);
     const amount = priceOf(pricing.price);
     if (amount === null) throw missing('price', pricing.price);
     const id = newPaymentId('ii');
@@ -185,7 +185,7 @@ export function stripeRoutes(
         amount,
         metadata,
       });
-    const invoice = found('invoice', invoiceId);
+    const invoice = existing('invoice', invoiceId);
     ledger.put('invoice', {
       ...invoice,
       total: invoice.total + amount,
@@ -195,7 +195,7 @@ export function stripeRoutes(
   });
 
   post('/v1/invoices/:id/finalize', (_, id) => {
-    const draft = found('invoice', id);
+    const draft = existing('invoice', id);
     if (draft.status !== 'draft')
       throw new Refused(
         400,
@@ -203,7 +203,7 @@ export function stripeRoutes(
         'invoice_already_finalized',
         'This invoice is already finalized',
       );
-    const customer = found('customer', draft.customer);
+    const customer = existing('customer', draft.customer);
     const credit = Math.min(draft.total, -customer.balance);
     if (credit > 0) ledger.put('customer', { ...customer, balance: customer.balance + credit });
     const due = draft.total - credit;
@@ -219,7 +219,7 @@ export function stripeRoutes(
   });
 
   post('/v1/invoices/:id/void', (_, id) => {
-    const invoice = found('invoice', id);
+    const invoice = existing('invoice', id);
     if (invoice.status !== 'open')
       throw new Refused(
         400,
@@ -232,11 +232,11 @@ export function stripeRoutes(
     return voided;
   });
 
-  get('/v1/invoices/:id', (id) => found('invoice', id));
+  get('/v1/invoices/:id', (id) => existing('invoice', id));
 
   post('/v1/credit_notes', (body) => {
     const { invoice: invoiceId, amount, credit_amount: credit } = CreditParams.parse(body);
-    const invoice = found('invoice', invoiceId);
+    const invoice = existing('invoice', invoiceId);
     if (invoice.status !== 'paid' || credit > invoice.total) {
       throw new Refused(
         400,
@@ -245,7 +245,7 @@ export function stripeRoutes(
         'The invoice cannot be credited with this amount',
       );
     }
-    const customer = found('customer', invoice.customer);
+    const customer = existing('customer', invoice.customer);
     ledger.put('customer', { ...customer, balance: customer.balance - credit });
     return ledger.put('credit_note', {
       id: newPaymentId('cn'),
@@ -262,7 +262,7 @@ export function stripeRoutes(
 
   post('/v1/subscriptions', (body) => {
     const { customer, items, metadata } = SubscriptionParams.parse(body);
-    found('customer', customer);
+    existing('customer', customer);
     if (declines(metadata['workspace_id'])) throw declined();
     const subscription = ledger.put('subscription', {
       id: newPaymentId('sub'),
@@ -279,7 +279,7 @@ export function stripeRoutes(
 
   post('/v1/subscriptions/:id', (body, id) => {
     const { items, metadata } = SubscriptionChange.parse(body);
-    const before = found('subscription', id);
+    const before = existing('subscription', id);
     if (items && declines(before.metadata['workspace_id'])) throw declined();
     const subscription = ledger.put('subscription', {
       ...before,
@@ -290,14 +290,14 @@ export function stripeRoutes(
     return subscription;
   });
 
-  get('/v1/subscriptions/:id', (id) => found('subscription', id));
+  get('/v1/subscriptions/:id', (id) => existing('subscription', id));
 }
 
-function attempt(work: () => unknown): StripeAnswer {
+function attempt(work: () => unknown): StripeResponse {
   try {
     return { status: 200, body: work() };
   } catch (error) {
-    if (error instanceof Refused) return error.answer;
+    if (error instanceof Refused) return error.response;
     if (!(error instanceof z.ZodError)) throw error;
     const message = z.prettifyError(error);
     return {
@@ -307,7 +307,7 @@ function attempt(work: () => unknown): StripeAnswer {
   }
 }
 
-function send(context: Context, { status, body }: StripeAnswer): void {
+function send(context: Context, { status, body }: StripeResponse): void {
   context.status = status;
   context.body = body;
 }

@@ -17,8 +17,8 @@ import { cardPage, payPage } from './payments-page.ts';
 import { stripeRoutes } from './payments-stripe.ts';
 
 /**
- * The simulated payment provider: a part of Stripe's API below `/v1`, its hosted invoice page, and what steers it
- * below `/simulated/payments`. Every customer has a saved card.
+ * The simulated payment provider: a subset of Stripe's API under `/v1`, its hosted invoice page, and its controls under
+ * `/simulated/payments`. Every customer has a saved card.
  */
 export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
   const journal = simulator.openJournal<LedgerEntry>('payments');
@@ -27,7 +27,7 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
   const callbacks = createPaymentCallbacks({ secret, log, url: `${callbackBaseUrl}/callbacks/payments` });
 
   const deliver = (event: PaymentEvent): Promise<void> =>
-    callbacks.tell(event, () => void ledger.put('event', { id: event.id, event: null }));
+    callbacks.deliver(event, () => void ledger.put('event', { id: event.id, event: null }));
   const emit = (type: string, object: Invoice | Subscription | CardPage): Promise<void> => {
     const event: PaymentEvent = {
       id: newPaymentId('evt'),
@@ -107,7 +107,7 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
     context.body = { success: true, workspaceId, cardDeclines };
   });
 
-  // What was charged, so that lost and doubled money is seen from outside.
+  // Lists all charges, so that missing and duplicate ones can be detected.
   routes.get('/simulated/payments/workspaces/:workspaceId', (context) => {
     const ofWorkspace = ({ metadata }: { metadata: Record<string, string> }): boolean =>
       metadata['workspace_id'] === context.params['workspaceId'];

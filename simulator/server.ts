@@ -17,9 +17,9 @@ export interface SimulatorOptions {
   /** 0: any free port. */
   port: number;
   smtpPort: number;
-  /** Where it remembers what it took, below `simulator/`; null: nowhere. */
+  /** The parent of the `simulator/` folder that holds its state; null: in memory only. */
   dataDir: string | null;
-  /** Where the product is reached, e.g. `http://localhost:3000`. */
+  /** The public URL of the product, for example `http://localhost:3000`. */
   callbackBaseUrl: string;
   secret: string;
   log?: (text: string) => void;
@@ -32,7 +32,7 @@ export interface RunningSimulator {
   stop(): Promise<void>;
 }
 
-/** Files of 25 MB in base64, and some. */
+/** A file of 25 MB in base64, with a margin. */
 const BODY_LIMIT = '40mb';
 
 /** Starts the simulated providers. */
@@ -56,7 +56,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Running
 
   const app = new Koa();
   app.on('error', (error: Error) => log(`request failed: ${error.message}`));
-  app.use(explainErrors);
+  app.use(respondToErrors);
   app.use(koaBody({ jsonLimit: BODY_LIMIT, includeUnparsed: true }));
   for (const { routes } of parts) app.use(routes.routes());
   const server = createServer(app.callback());
@@ -77,8 +77,8 @@ export async function startSimulator(options: SimulatorOptions): Promise<Running
   };
 }
 
-/** Bad input gets a `400` that says what is wrong, in the form of the protocol it came by. */
-async function explainErrors(context: Koa.Context, next: Koa.Next): Promise<void> {
+/** Reports invalid input with `400`, in the error format of the protocol. */
+async function respondToErrors(context: Koa.Context, next: Koa.Next): Promise<void> {
   try {
     await next();
   } catch (error) {
@@ -105,13 +105,13 @@ const Environment = z.object({
   DATA_DIR: z.string().default('.data'),
   NODE_ENV: z
     .string()
-    .refine((mode) => mode !== 'production', 'there is no simulator in production')
+    .refine((mode) => mode !== 'production', 'the simulator does not run in production')
     .optional(),
 });
 
 if (import.meta.main) {
-  const given = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''));
-  const env = Environment.parse(given);
+  const set = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== ''));
+  const env = Environment.parse(set);
   const simulator = await startSimulator({
     port: env.SIMULATOR_PORT,
     smtpPort: env.SIMULATOR_SMTP_PORT,

@@ -2,54 +2,55 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import Router from '@koa/router';
 
-/** A call that takes place. What is told of it, and in which order, is the test's to say. */
+/** A simulated call. The test chooses which callbacks are posted, and in which order. */
 export interface TwilioCall {
   sid: string;
   recordingSid: string;
-  /** Tells of a status of the call; the answer's status. */
-  tell(status: string, more?: Record<string, string>): Promise<number>;
-  /** Tells of its recording, which does not name the two parties; the answer's status. */
-  tellRecording(status?: string, more?: Record<string, string>): Promise<number>;
+  /** Posts a status callback. @returns the status of the response. */
+  reportStatus(status: string, more?: Record<string, string>): Promise<number>;
+  /** Posts a recording callback, which names neither party. @returns the status of the response. */
+  reportRecording(status?: string, more?: Record<string, string>): Promise<number>;
 }
 
 export interface PlacedCall {
   from: string;
   to: string;
   direction: 'inbound' | 'outbound-api';
-  /** When it was asked for. */
+  /** When the call was requested. */
   startedAt: Date;
   seconds: number;
-  /** Where the number's settings say that calls and recordings are told of. */
+  /** The URL for callbacks in the settings of the number. */
   webhook: string;
-  /** It is said to be longer than this, and never ends. */
+  /** The declared length of a recording whose download never ends. */
   recordingBytes?: number;
 }
 
 export interface TwilioCalls {
   place(call: PlacedCall): TwilioCall;
-  /** Below the account's address, where a password is asked for. */
+  /** To be mounted under the account's URL, which requires authentication. */
   routes: Router;
 }
 
 const RINGING_SECONDS = 4;
-const ENDINGS = ['completed', 'busy', 'no-answer', 'failed', 'canceled'];
+const ENDINGS = ['completed', 'busy', 'no-response', 'failed', 'canceled'];
 
-/** The part of Twilio Programmable Voice that tells of calls, from its documents. */
+/** The callbacks of Twilio Programmable Voice, written from its documentation. */
 export function twilioCalls(
   account: { sid: string; url(): string },
   post: (url: string, fields: Record<string, string>) => Promise<Response>,
 ): TwilioCalls {
-  /** What a recording is said to be long; null for one that is as it should be. */
+  /** Declared lengths of endless recordings; null for a regular one. */
   const recordings = new Map<string, number | null>();
   const routes = new Router();
 
-  // `.wav` is what comes without an ending.
+  // Without an extension, Twilio returns WAV.
   routes.get('/Recordings/:file', (context) => {
-    const [, sid = '', ending = 'wav'] = /^(RE\w+)(?:\.(wav|mp3))?$/.exec(context.params['file'] ?? '') ?? [];
+    const [, sid = '', extension = 'wav'] =
+      /^(RE\w+)(?:\.(wav|mp3))?$/.exec(context.params['file'] ?? '') ?? [];
     const bytes = recordings.get(sid);
     if (bytes === undefined) return;
-    context.type = ending === 'mp3' ? 'audio/mpeg' : 'audio/x-wav';
-    context.body = bytes === null ? SECOND[ending === 'mp3' ? 'mp3' : 'wav'] : endless();
+    context.type = extension === 'mp3' ? 'audio/mpeg' : 'audio/x-wav';
+    context.body = bytes === null ? SECOND[extension === 'mp3' ? 'mp3' : 'wav'] : endless();
     if (bytes !== null) context.length = bytes;
   });
 
@@ -57,17 +58,17 @@ export function twilioCalls(
     const sid = `CA${randomBytes(16).toString('hex')}`;
     const recordingSid = `RE${randomBytes(16).toString('hex')}`;
     recordings.set(recordingSid, recordingBytes ?? null);
-    const about = { CallSid: sid, AccountSid: account.sid, ApiVersion: '2010-04-01' };
+    const common = { CallSid: sid, AccountSid: account.sid, ApiVersion: '2010-04-01' };
     const secondsAt = (status: string): number => {
       if (status === 'ringing') return 1;
       if (status === 'in-progress') return 1 + RINGING_SECONDS;
       if (status === 'completed') return 1 + RINGING_SECONDS + seconds;
       return ENDINGS.includes(status) ? 1 + RINGING_SECONDS : 0;
     };
-    const tell: TwilioCall['tell'] = async (status, more = {}) => {
+    const reportStatus: TwilioCall['reportStatus'] = async (status, more = {}) => {
       const at = new Date(startedAt.getTime() + secondsAt(status) * 1000);
-      const answer = await post(webhook, {
-        ...about,
+      const response = await post(webhook, {
+        ...common,
         CallStatus: status,
         From: from,
         Caller: from,
@@ -83,11 +84,11 @@ export function twilioCalls(
         }),
         ...more,
       });
-      return answer.status;
+      return response.status;
     };
-    const tellRecording: TwilioCall['tellRecording'] = async (status = 'completed', more = {}) => {
-      const answer = await post(webhook, {
-        ...about,
+    const reportRecording: TwilioCall['reportRecording'] = async (status = 'completed', more = {}) => {
+      const response = await post(webhook, {
+        ...common,
         RecordingSid: recordingSid,
         RecordingUrl: `${account.url()}/2010-04-01/Accounts/${account.sid}/Recordings/${recordingSid}`,
         RecordingStatus: status,
@@ -97,9 +98,9 @@ export function twilioCalls(
         RecordingStartTime: startedAt.toUTCString().replace('GMT', '+0000'),
         ...more,
       });
-      return answer.status;
+      return response.status;
     };
-    return { sid, recordingSid, tell, tellRecording };
+    return { sid, recordingSid, reportStatus, reportRecording };
   }
 
   return { place, routes };
@@ -113,7 +114,7 @@ const endless = (): Readable =>
     })(),
   );
 
-/** Silence. */
+/** One second of silence. */
 const SECOND = { wav: wav(), mp3: mp3() };
 
 /** 16-bit mono PCM at 8 kHz. */
@@ -134,7 +135,7 @@ function wav(): Buffer {
   return Buffer.concat([header, Buffer.alloc(16_000)]);
 }
 
-/** MPEG-2 layer III, mono, 22.05 kHz, 32 kbit/s: frames of 576 samples without anything in them. */
+/** MPEG-2 layer III, mono, 22.05 kHz, 32 kbit/s: empty frames of 576 samples. */
 function mp3(): Buffer {
   const frame = Buffer.alloc(104);
   frame.set([0xff, 0xf3, 0x40, 0xc0]);

@@ -11,9 +11,9 @@ import { type PlacedCall, type TwilioCall, twilioCalls } from './twilio-calls.ts
 /** How the next messages to a recipient are treated. */
 export type TwilioFault =
   | { kind: 'error'; status: number; code: number | null }
-  /** Taken, and the answer is lost, comes late, or is an error of a gateway. */
-  | { kind: 'answer_lost' }
-  | { kind: 'answer_late' }
+  /** The message is accepted, but the response is lost, late, or a gateway error. */
+  | { kind: 'response_lost' }
+  | { kind: 'response_late' }
   | { kind: 'gateway_error' };
 
 export interface TwilioMessage {
@@ -31,16 +31,16 @@ export interface TwilioStandIn {
   url: string;
   /** All accepted messages, in order. */
   sent: readonly TwilioMessage[];
-  /** Statuses told of on their own; else messages are told to be sent and then delivered. */
+  /** False: reports each accepted message as sent and then delivered. True: the test reports statuses. */
   quiet: boolean;
   fault(to: string, fault: TwilioFault | null): void;
-  /** Tells of a status of a message, as its StatusCallback asked; the answer's status. */
-  tell(message: TwilioMessage, status: string, more?: Record<string, string>): Promise<number>;
-  /** Posts an inbound message to a number's webhook; the answer. */
+  /** Posts to a message's StatusCallback. @returns the status of the response. */
+  reportStatus(message: TwilioMessage, status: string, more?: Record<string, string>): Promise<number>;
+  /** Posts an inbound message to a number's webhook. */
   receive(webhook: string, fields: Record<string, string>): Promise<Response>;
-  /** A call that takes place, in or out; nothing is told of it until the test does. */
+  /** An inbound or outbound call. The test posts its callbacks. */
   call(call: PlacedCall): TwilioCall;
-  /** A form posted as Twilio signs it. */
+  /** Signs a form as Twilio does. */
   sign(url: string, fields: Record<string, string>): { headers: Record<string, string>; body: string };
   stop(): Promise<void>;
 }
@@ -57,12 +57,12 @@ const SendForm = z.object({
 const LATE_MS = 3_000;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
-/** Stands in for Twilio Programmable Messaging and for Voice's callbacks, API 2010-04-01, over HTTP, from its documents. */
+/** Simulates Twilio Programmable Messaging and the callbacks of Voice, API 2010-04-01, written from their documentation. */
 export async function startTwilio(account: { sid: string; authToken: string }): Promise<TwilioStandIn> {
   const sent: TwilioMessage[] = [];
   const faults = new Map<string, TwilioFault>();
   const stopping = new AbortController();
-  const telling = new Set<Promise<unknown>>();
+  const reports = new Set<Promise<unknown>>();
 
   function sign(url: string, fields: Record<string, string>) {
     const pairs = Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -81,13 +81,13 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
 
   const calls = twilioCalls({ sid: account.sid, url: () => standIn.url }, post);
 
-  async function tell(
+  async function reportStatus(
     message: TwilioMessage,
     status: string,
     more: Record<string, string> = {},
   ): Promise<number> {
     if (message.statusCallback === null) return 0;
-    const answer = await post(message.statusCallback, {
+    const response = await post(message.statusCallback, {
       MessageSid: message.sid,
       SmsSid: message.sid,
       MessageStatus: status,
@@ -98,7 +98,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
       ApiVersion: '2010-04-01',
       ...more,
     });
-    return answer.status;
+    return response.status;
   }
 
   const standIn: TwilioStandIn = {
@@ -106,7 +106,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     sent,
     quiet: false,
     fault: (to, fault) => void (fault === null ? faults.delete(to) : faults.set(to, fault)),
-    tell,
+    reportStatus,
     call: calls.place,
     sign,
     receive: (webhook, fields) =>
@@ -119,7 +119,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
       }),
     async stop() {
       stopping.abort();
-      await Promise.allSettled(telling);
+      await Promise.allSettled(reports);
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
@@ -155,17 +155,17 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     };
     sent.push(message);
     if (!standIn.quiet) {
-      const told = tell(message, 'sent').then(() => tell(message, 'delivered'));
-      const settled = told.catch(() => {}).finally(() => telling.delete(settled));
-      telling.add(settled);
+      const reported = reportStatus(message, 'sent').then(() => reportStatus(message, 'delivered'));
+      const settled = reported.catch(() => {}).finally(() => reports.delete(settled));
+      reports.add(settled);
     }
-    if (fault?.kind === 'answer_lost') {
+    if (fault?.kind === 'response_lost') {
       context.respond = false;
       context.req.socket.destroy();
       return;
     }
     if (fault?.kind === 'gateway_error') return refuse(context, 502, null, 'Bad gateway');
-    if (fault?.kind === 'answer_late') await pause(LATE_MS, undefined, { signal: stopping.signal });
+    if (fault?.kind === 'response_late') await pause(LATE_MS, undefined, { signal: stopping.signal });
     context.status = 201;
     context.body = resource(message);
   });
@@ -216,7 +216,7 @@ export async function startTwilio(account: { sid: string; authToken: string }): 
     context.body = { sid: account.sid, status: 'active' };
   });
   open.get('/store/:media', (context) => {
-    // A signed link's store refuses a request that also bears a password.
+    // Object stores reject a signed URL combined with an Authorization header.
     if (context.get('authorization') !== '')
       return refuse(context, 400, null, 'Only one way to authenticate');
     context.type = 'image/png';

@@ -85,7 +85,7 @@ const FAULTS: [
   ['a message that is not delivered', fault(() => ({ kind: 'not_delivered', code: 1 })), {}, 'given up', 0],
   ['a timeout inside Messages', fault(() => ({ kind: 'not_delivered', code: 4 })), {}, 'unknown', 0],
   ['a 500 before the message was sent', fault(() => ({ kind: 'error_unsent', times: 1 })), {}, 'accepted', 1],
-  ['a lost response', fault(() => ({ kind: 'answer_lost' })), {}, 'accepted', 1],
+  ['a lost response', fault(() => ({ kind: 'response_lost' })), {}, 'accepted', 1],
   ['availability that flaps', (to) => world.server.flapping(to, 2), {}, 'accepted', 1],
   ['a conversation that does not exist yet', (to) => world.server.stranger(to), {}, 'accepted', 1],
 ];
@@ -109,7 +109,7 @@ test.each(FAULTS)(
 test('a message whose response was lost is found even if the server names the conversation differently', async () => {
   world.server.chatService = 'any';
   const to = recipient();
-  world.server.fault(to, { kind: 'answer_lost' });
+  world.server.fault(to, { kind: 'response_lost' });
   expect(await sendWithRetries(to)).toBe('accepted');
   expect(at(to)).toHaveLength(1);
 });

@@ -21,7 +21,9 @@ export interface CarrierWorld {
   /** Settings whose secrets are `secrets`. */
   secretConfig: { given: Record<string, unknown>; secrets: string[] };
   channel: Channel;
-  to: Record<'taken' | 'refused' | 'later' | 'answerLost' | 'answerLate', string> & { unreachable?: string };
+  to: Record<'taken' | 'refused' | 'later' | 'responseLost' | 'responseLate', string> & {
+    unreachable?: string;
+  };
   /** How many messages the server took for a recipient. */
   taken(to: string): Promise<number>;
   callbacks?: CallbackWorld;
@@ -112,8 +114,8 @@ export async function simulatedWorld(): Promise<CarrierWorld> {
       taken: '+14155550100',
       refused: '+14155550002',
       later: '+14155550003',
-      answerLost: '+14155550004',
-      answerLate: '+14155550009',
+      responseLost: '+14155550004',
+      responseLate: '+14155550009',
       unreachable: '+14155550001',
     },
     async taken(to) {
@@ -229,8 +231,8 @@ export async function smtpWorld(): Promise<SmtpWorld> {
       taken: 'ada@example.com',
       refused: 'refused@example.com',
       later: 'later@example.com',
-      answerLost: 'answer-lost@example.com',
-      answerLate: 'answer-late@example.com',
+      responseLost: 'answer-lost@example.com',
+      responseLate: 'answer-late@example.com',
     },
     taken: async (to) => mails.filter((mail) => mail.to === to).length,
     mails,

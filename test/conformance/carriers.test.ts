@@ -121,9 +121,9 @@ describe.each(CARRIERS)('the carrier $name', ({ name, create, recognisesAttempts
   it('reports unknown for a lost response, and reconciles it if the server can be asked', async () => {
     const { to, taken } = get();
     const attemptId = newId();
-    expect(await send(to.answerLost, { attemptId })).toMatchObject({ kind: 'unknown' });
-    expect(await taken(to.answerLost)).toBe(1);
-    const found = await reconcile(attemptId, new Date(), to.answerLost);
+    expect(await send(to.responseLost, { attemptId })).toMatchObject({ kind: 'unknown' });
+    expect(await taken(to.responseLost)).toBe(1);
+    const found = await reconcile(attemptId, new Date(), to.responseLost);
     expect(found.kind).toBe(recognisesAttempts ? 'accepted' : 'unknown');
   });
 
@@ -131,9 +131,9 @@ describe.each(CARRIERS)('the carrier $name', ({ name, create, recognisesAttempts
     const { to, carrier } = get();
     const attemptId = newId();
     const started = performance.now();
-    expect(await send(to.answerLate, { attemptId })).toMatchObject({ kind: 'unknown' });
+    expect(await send(to.responseLate, { attemptId })).toMatchObject({ kind: 'unknown' });
     expect(performance.now() - started).toBeLessThan(2 * carrier.timeoutMs);
-    const found = await reconcile(attemptId, new Date(), to.answerLate);
+    const found = await reconcile(attemptId, new Date(), to.responseLate);
     expect(found.kind).toBe(recognisesAttempts ? 'accepted' : 'unknown');
   });
 
@@ -184,7 +184,7 @@ describe.each(CARRIERS)('the carrier $name under load', ({ name, create, recogni
   it.each([
     ['taken', 'accepted', 1],
     ['refused', 'refused', 0],
-    ['answerLost', found, 1],
+    ['responseLost', found, 1],
   ] as const)(
     'with recipients of the kind “%s” no message is lost and none is sent twice',
     async (kind, expectedEnd, timesTaken) => {

@@ -19,14 +19,14 @@ export async function twilioWorld(): Promise<TwilioWorld> {
     taken: '+14155550100',
     refused: '+14155550102',
     later: '+14155550103',
-    answerLost: '+14155550104',
-    answerLate: '+14155550105',
+    responseLost: '+14155550104',
+    responseLate: '+14155550105',
     unreachable: '+14155550106',
   };
   twilio.fault(to.refused, { kind: 'error', status: 400, code: 21408 });
   twilio.fault(to.later, { kind: 'error', status: 429, code: 20429 });
-  twilio.fault(to.answerLost, { kind: 'answer_lost' });
-  twilio.fault(to.answerLate, { kind: 'answer_late' });
+  twilio.fault(to.responseLost, { kind: 'response_lost' });
+  twilio.fault(to.responseLate, { kind: 'response_late' });
   twilio.fault(to.unreachable, { kind: 'error', status: 400, code: 21614 });
   const carrier = twilioCarrier({ baseUrl: twilio.url, timeoutMs: 1000 });
   const url = `${origin}/callbacks/carriers/twilio/${LINE_ID}`;
@@ -79,14 +79,14 @@ export async function blueBubblesWorld(timeoutMs = 1000): Promise<BlueBubblesWor
     taken: '+14155550100',
     refused: '+14155550102',
     later: '+14155550103',
-    answerLost: '+14155550104',
-    answerLate: '+14155550105',
+    responseLost: '+14155550104',
+    responseLate: '+14155550105',
     unreachable: '+14155550106',
   };
   server.fault(to.refused, { kind: 'refused', status: 400 });
   server.fault(to.later, { kind: 'refused', status: 429 });
-  server.fault(to.answerLost, { kind: 'answer_lost' });
-  server.fault(to.answerLate, { kind: 'answer_late' });
+  server.fault(to.responseLost, { kind: 'response_lost' });
+  server.fault(to.responseLate, { kind: 'response_late' });
   server.withoutIMessage(to.unreachable);
   const carrier = blueBubblesCarrier({
     timeoutMs,

@@ -57,7 +57,7 @@ test("fallback SMS use the workspace's Twilio account, whose callbacks are accep
   const [sms] = await eventually(async () => at(to).length > 0 && at(to));
   expect(sms).toMatchObject({ from: '+14155550100', body: 'Hello', statusCallback: callbackUrl });
   if (!sms) throw new Error('no SMS');
-  expect(await twilio.tell(sms, 'delivered')).toBe(200);
+  expect(await twilio.reportStatus(sms, 'delivered')).toBe(200);
 
   const response = await twilio.receive(callbackUrl, {
     MessageSid: 'SM1',
@@ -92,7 +92,7 @@ test('a number that Twilio reports as opted out, in a response or a receipt, get
   }
   const [sms] = await eventually(async () => at(late).length > 0 && at(late));
   if (!sms) throw new Error('no SMS');
-  await eventually(async () => (await twilio.tell(sms, 'failed', { ErrorCode: '21610' })) === 200);
+  await eventually(async () => (await twilio.reportStatus(sms, 'failed', { ErrorCode: '21610' })) === 200);
   for (const address of [late, atOnce]) {
     await eventually(async () => JSON.stringify((await call('GET', '/api/opt-outs')).body).includes(address));
   }
@@ -126,7 +126,7 @@ test('a line at Twilio sends and gets receipts, and sends once even if a respons
   const { call } = await withLine();
   const [ordinary, lost] = [phone(), phone()];
   twilio.quiet = false;
-  twilio.fault(lost, { kind: 'answer_lost' });
+  twilio.fault(lost, { kind: 'response_lost' });
   for (const recipientPhone of [ordinary, lost]) {
     await send(call, { recipientPhone, messageType: 'sms' }, ({ status }) => status === 'delivered');
     expect(at(recipientPhone)).toHaveLength(1);
@@ -166,7 +166,7 @@ describe('calls', () => {
   /** Sends the callbacks of a call one after the other, each twice. */
   async function tell(call: TwilioCall, steps: string[]): Promise<void> {
     for (const step of steps.flatMap((name) => [name, name])) {
-      expect(step === 'recording' ? await call.tellRecording() : await call.tell(step)).toBe(200);
+      expect(step === 'recording' ? await call.reportRecording() : await call.reportStatus(step)).toBe(200);
     }
   }
 
@@ -224,7 +224,7 @@ describe('calls', () => {
   it('have their recording even if its callback and the first of the call arrive simultaneously', async () => {
     const tos = Array.from({ length: 30 }, () => phone());
     const calls = tos.map((to) => place(to));
-    const responses = calls.flatMap((call) => [call.tellRecording(), call.tell('completed')]);
+    const responses = calls.flatMap((call) => [call.reportRecording(), call.reportStatus('completed')]);
     expect(new Set(await Promise.all(responses))).toEqual(new Set([200]));
     for (const to of tos) await recorded(to);
   });
@@ -234,8 +234,10 @@ describe('calls', () => {
     const call = place(to);
     const { recordingSid: RecordingSid } = call;
     const RecordingUrl = `${twilio.url}/2010-04-01/Accounts/${TWILIO_ACCOUNT.sid}/Recordings/${RecordingSid}`;
-    expect(await call.tell('completed', { RecordingSid, RecordingUrl, RecordingDuration: '61' })).toBe(200);
-    expect(await call.tellRecording()).toBe(200);
+    expect(
+      await call.reportStatus('completed', { RecordingSid, RecordingUrl, RecordingDuration: '61' }),
+    ).toBe(200);
+    expect(await call.reportRecording()).toBe(200);
     expect((await recorded(to)).recordingUrl).toContain(RecordingSid);
     expect(await files(to)).toHaveLength(1);
   });
@@ -246,7 +248,7 @@ describe('calls', () => {
       const to = phone();
       const call = place(to);
       await tell(call, [status, 'ringing']);
-      expect(await call.tellRecording('absent', { RecordingUrl: '', ErrorCode: '16101' })).toBe(200);
+      expect(await call.reportRecording('absent', { RecordingUrl: '', ErrorCode: '16101' })).toBe(200);
       const [record] = await read(to);
       expect(record).toMatchObject({ status: 'failed', hangupCause: status, recordingUrl: null });
       expect(record).not.toHaveProperty('answeredAt');
@@ -256,7 +258,7 @@ describe('calls', () => {
 
   it('from a lead are found by its number even if only their end is reported', async () => {
     const from = phone();
-    expect(await place(LINE, { from, direction: 'inbound' }).tell('completed')).toBe(200);
+    expect(await place(LINE, { from, direction: 'inbound' }).reportStatus('completed')).toBe(200);
     expect(await read(from)).toMatchObject([
       { from, to: LINE, answeredAt: '2026-03-01T12:00:05.000Z', endedAt: '2026-03-01T12:01:06.000Z' },
     ]);
@@ -290,8 +292,8 @@ describe('calls', () => {
     const nameless = twilio.sign(callbackUrl, { CallSid: call.sid });
     expect((await fetch(callbackUrl, { method: 'POST', ...nameless })).status).toBe(400);
     expect(await read(to)).toEqual([]);
-    await call.tell('completed');
-    expect(await call.tellRecording('completed', { RecordingUrl: `${app.url}/openapi.json` })).toBe(200);
+    await call.reportStatus('completed');
+    expect(await call.reportRecording('completed', { RecordingUrl: `${app.url}/openapi.json` })).toBe(200);
     await eventually(async () => (await files(to))[0]?.tries === 1);
     expect(await files(to)).toEqual([{ status: 'waiting', tries: 1 }]);
   });
