@@ -1,7 +1,7 @@
 /*
- * The first process of every npm script: plain JavaScript for whatever Node (20 or later) npm runs on, with nothing
- * installed yet. It installs the dependencies when they are missing or not those of the lock file, then runs the task with
- * the Node that is one of them, so that every machine runs the same version.
+ * The first process of every npm script. It is plain JavaScript without dependencies, so it runs on any Node from 20 on. It
+ * installs the dependencies if they are missing or differ from the lock file, then runs the task with the Node version
+ * that is one of them.
  *
  * Usage: node standalone/bootstrap.mjs <start|build|dev-console|test|check|demo> [arguments…]
  *        node standalone/bootstrap.mjs run <file.ts> [arguments…]
@@ -29,21 +29,21 @@ if (!Object.hasOwn(TASKS, task ?? '')) {
   process.exit(2);
 }
 if (Number(process.versions.node.split('.')[0]) < 20) {
-  console.error(`Node 20 or later is needed; this is ${process.version}.`);
+  console.error(`Node 20 or later is required; this is ${process.version}.`);
   process.exit(1);
 }
 process.chdir(ROOT);
 if (dependenciesAreStale()) await install();
 await runTask();
 
-/** Compares by content what is installed with what the lock file wants: a checkout gives files new times. */
+/** Compares versions and not modification times, which a checkout changes. */
 function dependenciesAreStale() {
   const packagesOf = (file) => JSON.parse(readFileSync(join(ROOT, file), 'utf8')).packages;
   const installedFile = 'node_modules/.package-lock.json';
-  // npm writes this file when an installation is complete.
+  // npm writes this file at the end of an installation.
   if (!existsSync(join(ROOT, installedFile))) return true;
   const installed = packagesOf(installedFile);
-  // Optional packages are those of other platforms, for the most part.
+  // A missing optional package is usually for another platform.
   return Object.entries(packagesOf('package-lock.json')).some(
     ([path, { version, optional }]) =>
       path !== '' && version !== installed[path]?.version && !(optional && !installed[path]),
@@ -55,7 +55,7 @@ async function install() {
   const started = Date.now();
   const elapsed = () => `${Math.round((Date.now() - started) / 1000)} s`;
   const timer = setInterval(() => console.log(`  still installing, ${elapsed()}`), 15_000);
-  // npm_execpath is the npm that runs this script; called with node directly, it is the one on the PATH.
+  // npm_execpath is the npm that runs this script; without it, the one on the PATH is used.
   const npm = process.env.npm_execpath;
   const [command, prefix] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []];
   const { code } = await ended(
@@ -73,12 +73,12 @@ async function runTask() {
   const node = currentNode();
   const child = spawn(node, [...TASKS[task], ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
-    // The tools that the task starts by name run on the same Node.
+    // Tools that the task starts by name run on the same Node.
     env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
-      // Ctrl-C in a terminal reaches the child by itself; a second one would mean "at once".
+      // The terminal also sends Ctrl-C to the child, and a second one would stop it immediately.
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
     });
   }
@@ -87,26 +87,26 @@ async function runTask() {
   process.exit(signal === null ? code : 1);
 }
 
-/** The Node of the dependencies; where its install script did not run, this one if it is new enough. */
+/** The Node of the dependencies; if its install script did not run, this one if it is new enough. */
 function currentNode() {
   const installed = join(ROOT, 'node_modules/node/bin/node');
   if (existsSync(installed)) return installed;
   if (Number(process.versions.node.split('.')[0]) >= OLDEST_NODE) return process.execPath;
   console.error(
-    `Node ${OLDEST_NODE} is needed; this is ${process.version}, and node_modules/node/bin/node is missing. ` +
-      'Are install scripts switched off (npm config get ignore-scripts)?',
+    `Node ${OLDEST_NODE} is required; this is ${process.version}, and node_modules/node/bin/node is missing. ` +
+      'Are install scripts disabled (npm config get ignore-scripts)?',
   );
   process.exit(1);
 }
 
 /**
- * An npm that was killed outright tells nobody: its death is noticed by a look at its pid. Between npm and this process
- * stands a shell, or nothing where the shell has replaced itself with its only command.
+ * Stops the task if npm is killed with SIGKILL, which is only noticeable by polling its pid. npm is the parent of this
+ * process, or the grandparent if a shell is in between.
  */
 function watchNpm(child) {
   if (!process.env.npm_lifecycle_event) return;
   const watched = [process.ppid];
-  const { parent, command } = look(process.ppid);
+  const { parent, command } = inspect(process.ppid);
   if (/^\S*sh -c /.test(command)) watched.push(parent);
   const timer = setInterval(() => {
     if (process.ppid === watched[0] && watched.every(isAlive)) return;
@@ -116,7 +116,7 @@ function watchNpm(child) {
   timer.unref();
 }
 
-function look(pid) {
+function inspect(pid) {
   const { stdout } = spawnSync('ps', ['-o', 'ppid=', '-o', 'command=', '-p', String(pid)], {
     encoding: 'utf8',
   });

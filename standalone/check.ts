@@ -17,13 +17,13 @@ const CHECKS: Record<string, () => Promise<Outcome>> = {
   'lock file': lockFileIsComplete,
   'docs/errors.md': async () => ({
     ok: await errorReferenceIsCurrent(),
-    output: 'docs/errors.md is not what the code says: run `npm run docs`',
+    output: 'docs/errors.md is out of date: run `npm run docs`',
   }),
 };
 
-/** Checks again only what has changed since the last time. */
+/** Incremental: checks only what has changed since the last run. */
 function types(project: string): Promise<Outcome> {
-  const known = `node_modules/.cache/${project}.tsbuildinfo`;
+  const buildInfo = `node_modules/.cache/${project}.tsbuildinfo`;
   return run(
     'tsc',
     '-p',
@@ -33,7 +33,7 @@ function types(project: string): Promise<Outcome> {
     'false',
     '--incremental',
     '--tsBuildInfoFile',
-    known,
+    buildInfo,
   );
 }
 
@@ -50,8 +50,8 @@ function run(program: string, ...args: string[]): Promise<Outcome> {
 }
 
 /**
- * The lock file has no addresses, which would tie every install to the registry it was made with, and names every
- * package that another platform needs: `npm ci` refuses one that does not.
+ * The lock file must contain no registry URLs, which would tie every install to one registry, and must list the optional
+ * packages of all platforms, because `npm ci` rejects an incomplete one.
  */
 async function lockFileIsComplete(): Promise<Outcome> {
   const lock = await readFile('package-lock.json', 'utf8');
@@ -61,7 +61,7 @@ async function lockFileIsComplete(): Promise<Outcome> {
     for (const name of Object.keys(optionalDependencies)) {
       const nested = `${path}/node_modules/${name}`;
       const found = nested in packages || `node_modules/${name}` in packages;
-      if (!found) problems.push(`${path} wants ${name}, which is missing`);
+      if (!found) problems.push(`${path} depends on ${name}, which is missing`);
     }
   }
   return { ok: problems.length === 0, output: problems.slice(0, 10).join('\n') };

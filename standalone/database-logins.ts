@@ -2,8 +2,8 @@ import { scryptSync } from 'node:crypto';
 import type { DatabaseUrls } from '#db/pools.ts';
 
 /**
- * The URLs of the processes' logins on one machine, where only the owner's is known: their passwords follow from the
- * owner's, so that every start on the same server comes to the same.
+ * The database URLs of the processes for `npm start`, which knows only the owner's. The passwords are derived from the
+ * owner's, so every start with the same server uses the same ones.
  */
 export function databaseLogins(ownerUrl: string): DatabaseUrls {
   const as = (role: string): string => {

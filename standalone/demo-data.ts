@@ -63,8 +63,9 @@ export async function createDemo(
   config: Config,
   { temporalUiUrl, databaseUrl }: Pick<Demo, 'temporalUiUrl' | 'databaseUrl'>,
 ): Promise<Demo> {
-  if (config.production) throw new Error('there is no demo data in production');
-  if (config.auth.localJwk === null) throw new Error('the demo signs its session tokens with AUTH_LOCAL_JWK');
+  if (config.production) throw new Error('demo data is not created in production');
+  if (config.auth.localJwk === null)
+    throw new Error('AUTH_LOCAL_JWK is required to sign the session tokens of the demo');
   const localKey = JSON.parse(config.auth.localJwk) as JWK;
   const client = new pg.Client({ connectionString: config.database.systemUrl });
   await client.connect();
@@ -189,7 +190,7 @@ export async function createDemo(
   }
 }
 
-/** Makes a code that signs in to the demo workspace; the launcher shows it. */
+/** Stores the hash of a code that signs in to the demo workspace. The launcher prints the code. */
 async function addConsoleCode({ database }: Config, hash: string, workspaceId: string): Promise<void> {
   const pools = await createPools(database, { size: 1 });
   try {
@@ -213,10 +214,10 @@ if (import.meta.main) {
     baseUrl: config.publicUrl,
     temporalAddress: config.temporal.address,
     temporalUiUrl: process.env['TEMPORAL_UI_URL'] ?? '',
-    // The owner's: whoever has this file has the machine.
+    // The owner's URL: this file is readable only by its owner.
     databaseUrl: readMigrationConfig(process.env).ownerUrl,
   };
-  // Ports may differ from one start to the next; the data stays.
+  // Ports can change between starts.
   const demo = existsSync(file)
     ? { ...(JSON.parse(await readFile(file, 'utf8')) as Demo), ...addresses }
     : await createDemo(config, addresses);

@@ -2,25 +2,23 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { STATUS_CODES } from 'node:http';
 import { ERRORS } from '#api/http/errors.ts';
 
-/*
- * `docs/errors.md`, from the table of errors in the code. `npm run docs` writes it, and `npm run check` compares.
- */
+/** Generated from the error table: `npm run docs` writes it, and `npm run check` compares it. */
 const PAGE = new URL('../docs/errors.md', import.meta.url);
 
 const INTRODUCTION = `# Errors
 
 Generated from \`api/http/errors.ts\` by \`npm run docs\`.
 
-A response that is not a success has a JSON body with \`error\`, a text for people, \`code\`, which stays the same, and
-\`requestId\`, which the logs have as well. Program against \`code\`; the text of an error may say more than the one here.
+An error response has a JSON body with \`error\`, a message for people, \`code\`, which is stable, and \`requestId\`, which
+also appears in the logs. Handle errors by \`code\`: messages can be more specific than those listed here.
 
 \`\`\`json
 { "error": "recipientPhone: must be a phone number", "code": "VALIDATION_ERROR", "requestId": "…", "issues": [{ "path": "recipientPhone", "message": "must be a phone number" }] }
 \`\`\`
 
-\`VALIDATION_ERROR\` lists every refused field in \`issues\`. \`429\` and \`503\` carry \`Retry-After\` if it is known when a
-repetition helps. Repeat a request that was not answered, or with 5xx, with the same \`Idempotency-Key\`.
-The reference page (\`/docs\`) has the codes of each endpoint.
+\`VALIDATION_ERROR\` lists every invalid field in \`issues\`. \`429\` and \`503\` have a \`Retry-After\` header if the time of
+the next attempt is known. If a request times out or fails with 5xx, retry it with the same \`Idempotency-Key\`.
+The reference page (\`/docs\`) lists the codes of each endpoint.
 `;
 
 /** Generates the page from the code. */

@@ -4,9 +4,9 @@ import type { Demo } from './demo-data.ts';
 import type { Addresses } from './launcher.ts';
 
 /**
- * What to do next, once everything runs: where things are, and a line that sends a first message when pasted.
+ * The text after a start: addresses, keys, and a command that sends a first message.
  * @param demoFile absolute path of `demo.json`.
- * @param firstStart the keys are shown only then; later they are read from the file.
+ * @param firstStart keys are printed on the first start only; later the command reads them from the file.
  */
 export function greeting(
   { apiUrl, temporalUiUrl, consoleUrl }: Addresses,
@@ -32,7 +32,7 @@ export function greeting(
           ['Demo lines', demo.lineIds.join(' ')],
           ['Demo key', workspaceKey],
           ['Demo agency key', demo.agencyKey],
-          ['', `shown once; with session tokens in ${demoFile}`],
+          ['', `shown once; stored with session tokens in ${demoFile}`],
         ]
       : [['Demo keys', demoFile]]),
   ];

@@ -18,7 +18,7 @@ import { startTemporal } from './temporal.ts';
 import { becomesTrue } from './wait.ts';
 
 export interface Launcher {
-  /** Starts all parts in order. @throws if one does not start; call `stop` to end the others. */
+  /** Starts all parts in order. @throws if one does not start; call `stop` to stop the others. */
   start(): Promise<Addresses>;
   /** Stops all parts in reverse order within `STOP_TIMEOUT_MS`. */
   stop(): Promise<void>;
@@ -29,7 +29,7 @@ export interface Launcher {
 export interface Addresses {
   apiUrl: string;
   temporalUiUrl: string;
-  /** Signs in to the demo workspace, once; null where an identity provider signs people in. */
+  /** Signs in to the demo workspace once; null if an identity provider is configured. */
   consoleUrl: string | null;
 }
 
@@ -41,9 +41,9 @@ export interface Progress {
 }
 
 /** How long a start waits for an earlier launcher that is stopping. */
-const NOTICE_MS = 3000;
+const PREVIOUS_LAUNCHER_MS = 3000;
 /** How long a start waits for the ports of processes that were just killed. */
-const PORTS_MS = 10_000;
+const PORT_RELEASE_MS = 10_000;
 
 /** The whole product on one machine: PostgreSQL, Temporal, simulated providers, API, worker and demo data. */
 export function createLauncher(
@@ -82,7 +82,7 @@ export function createLauncher(
     });
   };
 
-  /** @returns the URL of the database, as its owner. */
+  /** @returns the database URL of the owner. */
   async function database(): Promise<string> {
     if (settings.DATABASE_URL !== undefined) return settings.DATABASE_URL;
     let url = '';
@@ -99,7 +99,7 @@ export function createLauncher(
     return url;
   }
 
-  /** @returns host:port of the server, and the URL of its Web UI, empty where it is not known. */
+  /** @returns the server's host:port and the URL of its Web UI, '' if unknown. */
   async function temporal(): Promise<{ address: string; uiUrl: string }> {
     const { TEMPORAL_ADDRESS: address, TEMPORAL_PORT: port, TEMPORAL_UI_PORT: uiPort } = settings;
     if (address !== undefined) return { address, uiUrl: environment['TEMPORAL_UI_URL'] ?? '' };
@@ -117,35 +117,35 @@ export function createLauncher(
     return { address: `127.0.0.1:${port}`, uiUrl: `http://localhost:${uiPort}` };
   }
 
-  /** Stops the processes that a killed launcher left running. Does nothing if a launcher is running. */
-  async function clearTheWay(): Promise<void> {
+  /** Takes over the data folder: stops the processes that a killed launcher left running. */
+  async function takeDataFolder(): Promise<void> {
     mkdirSync(dataDir, { recursive: true });
     await waitForLauncher();
-    const cutShort = existsSync(pidFile(dataDir, 'launcher'));
+    const wasKilled = existsSync(pidFile(dataDir, 'launcher'));
     writePidFile(pidFile(dataDir, 'launcher'), process.pid);
     ownsData = true;
-    // Its work is done here.
+    // The old guard would stop the same processes.
     await stopByPidFile(pidFile(dataDir, 'guard'), 'SIGKILL');
     await stopLeftovers(dataDir, progress.note);
-    await waitForPorts(cutShort ? PORTS_MS : 0);
+    await waitForPorts(wasKilled ? PORT_RELEASE_MS : 0);
   }
 
   /** @throws if another launcher is running with the same data and is not stopping. */
   async function waitForLauncher(): Promise<void> {
     const running = livePid(pidFile(dataDir, 'launcher'));
     if (running === null) return;
-    progress.note(`Waiting for process ${running}, which runs with ${dataDir}, to end …`);
+    progress.note(`Waiting for process ${running}, which uses ${dataDir}, to exit …`);
     const started = performance.now();
     const isStopping = (): boolean => livePid(pidFile(dataDir, 'stopping')) !== null;
     await becomesTrue(
       () =>
         livePid(pidFile(dataDir, 'launcher')) === null ||
-        (performance.now() - started > NOTICE_MS && !isStopping()),
+        (performance.now() - started > PREVIOUS_LAUNCHER_MS && !isStopping()),
       STOP_TIMEOUT_MS,
     );
     if (livePid(pidFile(dataDir, 'launcher')) !== null) {
       throw new Error(
-        `Process ${running} already runs with ${dataDir}; set DATA_DIR to another folder, or stop it.`,
+        `Process ${running} already uses ${dataDir}. Stop it, or set DATA_DIR to another folder.`,
       );
     }
   }
@@ -187,9 +187,9 @@ export function createLauncher(
 
   return {
     async start() {
-      await clearTheWay();
+      await takeDataFolder();
       startGuard();
-      // Meanwhile: nothing else waits for it.
+      // In parallel: no other step depends on it.
       const consoleBuilt = buildConsole();
       const secrets = await loadSecrets(dataDir);
       const ownerUrl = await database();
@@ -218,7 +218,7 @@ export function createLauncher(
         SIMULATOR_PORT: String(simulatorPort),
         SIMULATOR_SMTP_PORT: String(smtpPort),
       };
-      // Only what ends before the product is used knows the owner.
+      // Only short-lived scripts get the owner's login.
       const ownerEnv = { ...env, DATABASE_OWNER_URL: ownerUrl };
       const service = (part: Part, entry: string): Promise<void> =>
         run(part, (onSpawn) => startNode(entry, env, logFile(part), onSpawn));
@@ -243,7 +243,7 @@ export function createLauncher(
       for (const parts of STOP_ORDER) {
         await Promise.all(parts.map(async (part) => services.get(part)?.stop(PARTS[part].stopTimeoutMs)));
       }
-      // All processes have ended, so another launcher may use the data.
+      // All processes have exited, so another launcher can use the data.
       guard?.kill('SIGKILL');
       for (const name of ['guard', 'stopping', 'launcher'] as const) {
         rmSync(pidFile(dataDir, name), { force: true });
@@ -251,7 +251,7 @@ export function createLauncher(
     },
     kill() {
       stopping.abort();
-      // The guard removes what else is left.
+      // The guard stops what is left.
       for (const service of services.values()) service.kill();
     },
   };

@@ -4,9 +4,9 @@ import { dirname } from 'node:path';
 const MAX_BYTES = 10_000_000;
 
 /**
- * Opens a log for a process to append to; one that has grown large becomes `<name>.1` first. A file, not a pipe: a
- * server may outlive a launcher that is killed, and would then write into nothing.
- * @returns a file descriptor, for the caller to close once the process has it.
+ * Opens a log for appending. A large log is renamed to `<name>.1` first. It is a file and not a pipe, because a server that
+ * outlives a killed launcher would write to a broken pipe.
+ * @returns a file descriptor, which the caller closes after spawning the process.
  */
 export function openLog(file: string): number {
   mkdirSync(dirname(file), { recursive: true });
@@ -15,7 +15,7 @@ export function openLog(file: string): number {
   return openSync(file, 'a');
 }
 
-/** The end of a log, for the message of an error: at most 20 lines of the last 4 KB; empty where there is no log. */
+/** The end of a log for an error message: at most 20 lines of the last 4 KB; '' if there is no log. */
 export function lastLines(file: string): string {
   let log: number;
   try {

@@ -42,7 +42,7 @@ async function main(): Promise<void> {
       process.exit(130);
     }
     stoppingSince = performance.now();
-    console.log('\nStopping; once more to stop at once …');
+    console.log('\nStopping. Press Ctrl-C again to stop immediately …');
     await stopWithin(launcher);
     console.log(`Stopped (${seconds(stoppingSince)}).`);
     process.exit();
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
     console.log(`\nLinepace is ready (${seconds(startedAt)}).`);
     console.log(greeting(addresses, demoFile, firstStart));
   } catch (error) {
-    // Told to stop meanwhile: that is why.
+    // The start failed because it was interrupted.
     if (stoppingSince !== null) return;
     fail(error);
     await stopWithin(launcher);
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
   }
 }
 
-// Whoever read the output may be gone before everything is stopped.
+// The reader of the output may exit before everything has stopped; a broken pipe must not end this process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 await main().catch((error: unknown) => {

@@ -8,11 +8,11 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const READY_TIMEOUT_MS = 60_000;
 
 /**
- * Starts one of our own services on this Node, and waits until it says that it is ready (see `providers/lifecycle.ts`).
- * @param entry the file, from the project's folder.
- * @param logFile takes what it prints; appended.
- * @param onSpawn told of the process at once, before it is ready.
- * @throws with the last lines of the log where it ends, or says nothing for a minute, instead.
+ * Starts one of our own services and waits until it reports that it is ready (see `providers/lifecycle.ts`).
+ * @param entry the file, relative to the project's folder.
+ * @param logFile its output is appended to this file.
+ * @param onSpawn called with the process before it is ready.
+ * @throws with the last lines of the log if it exits, or is not ready within a minute.
  */
 export async function startNode(
   entry: string,
@@ -38,7 +38,7 @@ export async function startNode(
   onSpawn(service);
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`silent for ${READY_TIMEOUT_MS / 1000} s`), READY_TIMEOUT_MS);
+    timer = setTimeout(() => resolve(`no response for ${READY_TIMEOUT_MS / 1000} s`), READY_TIMEOUT_MS);
   });
   const outcome = await Promise.race([ready, service.ended, timeout]);
   clearTimeout(timer);
@@ -49,9 +49,9 @@ export async function startNode(
 }
 
 /**
- * Runs one of our own scripts to its end.
- * @param signal ends it early, with SIGTERM.
- * @throws with all it printed if its exit code is not 0.
+ * Runs one of our own scripts until it exits.
+ * @param signal stops it with SIGTERM.
+ * @throws with its output if the exit code is not 0.
  */
 export async function runNode(entry: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
   const child = spawn(process.execPath, [entry], {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { main } from '#workers/ops.ts';
 import { databaseLogins } from './database-logins.ts';
 
-/** `npm run ops`: on the machine of `npm start` it finds the database and Temporal by itself; else in the environment. */
+/** `npm run ops`: uses the database and Temporal of `npm start`, unless the environment names others. */
 const file = join(process.env['DATA_DIR'] ?? '.data', 'demo.json');
 if (process.env['DATABASE_SYSTEM_URL'] === undefined && existsSync(file)) {
   const demo = JSON.parse(readFileSync(file, 'utf8')) as { databaseUrl: string; temporalAddress: string };

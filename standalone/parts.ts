@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { stopByPidFile } from './pid-file.ts';
 
-/** The parts that `npm start` runs, in the order of their start. */
+/** The parts that `npm start` runs, in start order. */
 export const PARTS = {
   postgres: { title: 'PostgreSQL', signal: 'SIGINT', stopTimeoutMs: 8000 },
   temporal: { title: 'Temporal', signal: 'SIGTERM', stopTimeoutMs: 4000 },
   simulator: { title: 'Simulator', signal: 'SIGTERM', stopTimeoutMs: 3000 },
-  // A little longer than they take by themselves (see providers/lifecycle.ts).
+  // Slightly longer than their own shutdown timeout (see providers/lifecycle.ts).
   api: { title: 'API', signal: 'SIGTERM', stopTimeoutMs: 13_000 },
   worker: { title: 'Worker', signal: 'SIGTERM', stopTimeoutMs: 13_000 },
 } as const satisfies Record<string, { title: string; signal: NodeJS.Signals; stopTimeoutMs: number }>;
 export type Part = keyof typeof PARTS;
 
-/** The parts of a row stop together, after the rows above, so that dependents stop first. */
+/** Parts in the same row stop together. Dependents stop before what they depend on. */
 export const STOP_ORDER: readonly (readonly Part[])[] = [
   ['worker', 'api'],
   ['simulator'],
@@ -20,7 +20,7 @@ export const STOP_ORDER: readonly (readonly Part[])[] = [
   ['postgres'],
 ];
 
-/** Everything has stopped, or been killed, after this long: half a minute. */
+/** The upper limit for stopping all parts: half a minute. */
 export const STOP_TIMEOUT_MS =
   2000 +
   STOP_ORDER.map((parts) => Math.max(...parts.map((part) => PARTS[part].stopTimeoutMs))).reduce(

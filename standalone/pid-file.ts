@@ -5,8 +5,8 @@ import { becomesTrue } from './wait.ts';
 
 /**
  * Distinguishes a process from a later one with the same pid: the boot id and the start time.
- * @returns null if no process has that pid, or only a zombie: one that has ended, and whose parent has not asked how.
- *   In a container without an init process, zombies stay for ever.
+ * @returns null if no process has that pid, or only a zombie: a process that has exited but was not reaped. In a container
+ *   without an init process, zombies stay forever.
  */
 export function processIdentity(pid: number): string | null {
   if (isZombie(pid)) return null;
@@ -33,7 +33,7 @@ export function isZombie(pid: number): boolean {
   }
 }
 
-/** The fields of /proc/PID/stat behind the program's name, which is in parentheses and may hold anything. */
+/** The fields of /proc/PID/stat after the program's name, which is in parentheses and can contain any character. */
 function procStat(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -54,7 +54,7 @@ export function commandLine(pid: number): string {
   }
 }
 
-/** Records a process, so that a later start can stop exactly this process. */
+/** Records a process, so that a later start can stop exactly that process. */
 export function writePidFile(file: string, pid: number): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, JSON.stringify({ pid, identity: processIdentity(pid) }));
@@ -100,12 +100,11 @@ export async function stopProcess(pid: number, signal: NodeJS.Signals, timeoutMs
   await becomesTrue(gone, 5000);
 }
 
-/** Signals a process, unless it has ended. */
+/** Signals a process; does nothing if it has exited. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    // It has exited.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

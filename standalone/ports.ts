@@ -8,7 +8,7 @@ export interface WantedPort {
   purpose: string;
 }
 
-/** Tries to listen on a port, all interfaces or one; port 0 takes any free one. @throws as the system says. */
+/** Tries to listen on a port, on all interfaces or one. @param port 0 for any free port. @throws the system's error. */
 function tryPort(port: number, host?: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -23,7 +23,7 @@ function tryPort(port: number, host?: string): Promise<number> {
 /** A free loopback port. */
 export const freePort = (): Promise<number> => tryPort(0, '127.0.0.1');
 
-const REASONS: Record<string, string> = { EADDRINUSE: 'is in use', EACCES: 'is not for this user' };
+const REASONS: Record<string, string> = { EADDRINUSE: 'is in use', EACCES: 'requires privileges' };
 
 /** @throws an error that lists every unavailable port, its purpose and its variable. */
 export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<void> {
@@ -35,7 +35,9 @@ export async function requireFreePorts(wanted: readonly WantedPort[]): Promise<v
       await tryPort(port, '127.0.0.1');
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException;
-      problems.push(`Port ${port} (${purpose}) ${REASONS[code] ?? message}; set ${variable} to another one.`);
+      problems.push(
+        `Port ${port} (${purpose}) ${REASONS[code] ?? message}; set ${variable} to another port.`,
+      );
     }
   }
   if (problems.length > 0) throw new Error(problems.join('\n'));

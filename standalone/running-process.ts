@@ -1,25 +1,25 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** A process that the launcher or the test bed started. */
+/** A process started by the launcher or the tests. */
 export interface RunningProcess {
   pid: number;
   /** Resolves with how it ended, for example `exit code 1` or `signal SIGKILL`. Never rejects. */
   ended: Promise<string>;
   /**
    * Asks it to exit, and kills it after a timeout.
-   * @param timeoutMs milliseconds until SIGKILL, 10 s if not given.
+   * @param timeoutMs default: 10 s.
    */
   stop(timeoutMs?: number): Promise<void>;
-  /** Kills it at once, without waiting. */
+  /** Sends SIGKILL without waiting. */
   kill(): void;
 }
 
 const STOP_TIMEOUT_MS = 10_000;
 
 /**
- * Wraps a child that has been spawned.
- * @param signal what asks it to end.
- * @throws when it could not be spawned at all.
+ * Wraps a spawned child process.
+ * @param signal sent by `stop`.
+ * @throws if it could not be spawned.
  */
 export async function runningProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<RunningProcess> {
   const ended = new Promise<string>((resolve) => {
@@ -29,7 +29,7 @@ export async function runningProcess(child: ChildProcess, signal: NodeJS.Signals
     child.once('spawn', resolve);
     child.once('error', reject);
   });
-  // An error after that is a signal or a message that no longer reaches it; its end is told by `ended`.
+  // Later errors are signals and messages that did not reach it; `ended` reports its exit.
   child.on('error', () => {});
   return {
     pid: child.pid as number,

@@ -7,8 +7,8 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 type Secrets = Record<'ENCRYPTION_KEYS' | 'SIGNING_KEYS' | 'AUTH_LOCAL_JWK' | 'SIMULATOR_SECRET', string>;
 
 /**
- * The installation's own secrets, from `secrets.json` in its data folder; drawn on the first start. Without that file
- * the data encrypted with them is lost.
+ * Loads the secrets of this installation from `secrets.json` in its data folder, and generates them on the first start.
+ * Without that file, encrypted data cannot be read.
  */
 export async function loadSecrets(dataDir: string): Promise<Secrets> {
   const file = join(dataDir, 'secrets.json');
@@ -19,7 +19,7 @@ export async function loadSecrets(dataDir: string): Promise<Secrets> {
     AUTH_LOCAL_JWK: JSON.stringify(await newSessionKey()),
     SIMULATOR_SECRET: randomBytes(32).toString('hex'),
   };
-  // Whole or not at all: a start that is interrupted here leaves no half file.
+  // Renamed when complete, so that an interrupted start leaves no partial file.
   writeFileSync(`${file}.partial`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.partial`, file);
   return secrets;

@@ -9,7 +9,7 @@ const Environment = z.object({
     .string()
     .refine((value) => value !== 'production', {
       message:
-        'this start has simulated carriers and payments; in production run `npm run api` and `npm run worker`',
+        '`npm start` uses simulated carriers and payments; in production run `npm run api` and `npm run worker`',
     })
     .optional(),
   PORT: Port.default(3000),
@@ -23,13 +23,13 @@ const Environment = z.object({
   TEMPORAL_ADDRESS: z.string().optional(),
 });
 
-/** What the environment says about the one-machine start; the services read the rest of it themselves. */
+/** The settings of the launcher. Services read their own settings from the environment. */
 export type Settings = Omit<z.output<typeof Environment>, 'NODE_ENV'>;
 
 /**
- * Reads the environment; a variable that is set to nothing counts as unset.
- * @returns with DATA_DIR absolute.
- * @throws with every problem listed at once.
+ * Reads the environment. An empty variable counts as unset.
+ * @returns settings with an absolute DATA_DIR.
+ * @throws an error that lists every problem.
  */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const parsed = Environment.safeParse(withoutEmpty(environment));

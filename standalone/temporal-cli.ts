@@ -18,16 +18,16 @@ import { fileURLToPath } from 'node:url';
 const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
 const DOWNLOAD_TIMEOUT_MS = 300_000;
 
-/** Per user, not per checkout: a fresh clone finds what an earlier one fetched or built. */
+/** Per user, so that all checkouts share one download or build. */
 export const cacheFolder = (): string =>
   join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'linepace');
 
 /**
- * Finds the Temporal CLI, which holds the server: on the PATH, in the cache, by the official download, or built with Go.
- * The latter two leave it in the cache.
- * @param log takes one line of progress at a time.
+ * Finds the Temporal CLI, which contains the server: on the PATH or in the cache. Otherwise downloads it or builds it with
+ * Go, and stores it in the cache.
+ * @param log prints a line of progress.
  * @returns the path of the program.
- * @throws where all ways fail, naming them and what each said.
+ * @throws an error that lists what was tried and why it failed.
  */
 export async function findTemporalCli(log: (line: string) => void): Promise<string> {
   if (isTemporalCli('temporal')) return 'temporal';
@@ -35,7 +35,7 @@ export async function findTemporalCli(log: (line: string) => void): Promise<stri
   if (isTemporalCli(cached)) return cached;
 
   mkdirSync(cacheFolder(), { recursive: true });
-  // Beside the cached program, for the last step is a rename: two starts at once do not see each other's halves.
+  // On the same file system as the cached program, so that it can be renamed atomically.
   const workFolder = mkdtempSync(join(cacheFolder(), 'fetch-'));
   const removeWorkFolder = (): void => rmSync(workFolder, { recursive: true, force: true });
   process.once('exit', removeWorkFolder);
@@ -61,34 +61,34 @@ export async function findTemporalCli(log: (line: string) => void): Promise<stri
   }
   throw new Error(
     [
-      'No Temporal server was found. Any one of these helps:',
+      'No Temporal server found. Do one of the following:',
       '  - set TEMPORAL_ADDRESS to a running server (host:port);',
       '  - put the Temporal CLI, `temporal`, on the PATH (https://docs.temporal.io/cli);',
-      '  - let this machine reach https://temporal.download;',
-      `  - install Go, with which "go install ${GO_PACKAGE}" is run.`,
+      '  - allow this machine to reach https://temporal.download;',
+      `  - install Go, so that "go install ${GO_PACKAGE}" can be run.`,
       'Tried:',
       ...failures,
     ].join('\n'),
   );
 }
 
-/** Other programs of that name exist: it has to say what it is. */
+/** Checks the output of `--version`, because other programs have the same name. */
 function isTemporalCli(program: string): boolean {
   const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   return typeof stdout === 'string' && stdout.startsWith('temporal version');
 }
 
-/** The official download. In a process of its own: the SDK that does it brings a native runtime which does not unload. */
+/** The official download, in a separate process, because the native runtime of the SDK cannot be unloaded. */
 async function download(folder: string, log: (line: string) => void): Promise<string> {
   log('downloading the Temporal server …');
   const script = fileURLToPath(new URL('temporal-download.ts', import.meta.url));
   await run(process.execPath, [script, folder], process.env, () => {}, DOWNLOAD_TIMEOUT_MS);
   const file = readdirSync(folder).find((name) => statSync(join(folder, name)).size > 0);
-  if (file === undefined) throw new Error('it left no file');
+  if (file === undefined) throw new Error('no file was downloaded');
   return join(folder, file);
 }
 
-/** Builds it with Go: about two minutes on two cores, and only network access to a Go module proxy. */
+/** Builds it with Go, which takes about two minutes on two cores and requires access to a Go module proxy. */
 async function build(folder: string, log: (line: string) => void): Promise<string> {
   if (spawnSync('go', ['version']).status !== 0) throw new Error('Go is not installed');
   log('building the Temporal server with Go: about two minutes, once …');
@@ -100,7 +100,7 @@ async function build(folder: string, log: (line: string) => void): Promise<strin
     log(`  ${seconds} s: ${downloads} modules downloaded, ${packages} packages compiled`);
   }, 10_000);
   try {
-    // CGO is off, so that no C compiler is needed: the server's SQLite is written in Go.
+    // No C compiler is required: the server's SQLite is written in Go.
     const env = { ...process.env, GOBIN: folder, CGO_ENABLED: '0' };
     await run('go', ['install', '-v', GO_PACKAGE], env, (line) => {
       if (line.startsWith('go: downloading')) downloads++;
@@ -110,11 +110,11 @@ async function build(folder: string, log: (line: string) => void): Promise<strin
     clearInterval(timer);
   }
   const program = join(folder, 'temporal');
-  if (!existsSync(program)) throw new Error('it left no program (is GOOS or GOARCH set?)');
+  if (!existsSync(program)) throw new Error('the build created no program (is GOOS or GOARCH set?)');
   return program;
 }
 
-/** Runs a program to its end. @throws with the last line it wrote to stderr. */
+/** Runs a program until it exits. @throws with the last line of its stderr. */
 function run(
   program: string,
   args: readonly string[],
@@ -124,7 +124,7 @@ function run(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env, timeout, stdio: ['ignore', 'ignore', 'pipe'] });
-    // A launcher told to stop does not wait for it.
+    // It must not outlive a launcher that is stopped.
     const kill = (): void => void child.kill();
     process.once('exit', kill);
     let lastLine = '';

@@ -1,8 +1,10 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 
 /*
- * Downloads the Temporal CLI into a folder, as the SDK does for tests: it asks https://temporal.download for the release
- * of this platform, and starts a server once, which is stopped here. Usage: node standalone/temporal-download.ts <folder>
+ * Downloads the Temporal CLI for this platform from https://temporal.download into a folder. The SDK does so when it starts
+ * a test server, which is stopped here.
+ *
+ * Usage: node standalone/temporal-download.ts <folder>
  */
 const downloadDir = process.argv[2];
 if (downloadDir === undefined) throw new Error('usage: node standalone/temporal-download.ts <folder>');
@@ -13,7 +15,7 @@ try {
   await environment.teardown();
   process.exit(0);
 } catch (error) {
-  // One line, for the launcher repeats it among the ways that failed.
+  // On one line, because the launcher prints the last line of stderr.
   const message = error instanceof Error ? error.message : String(error);
   process.stderr.write(`${message.replaceAll('\n', ' ')}\n`);
   process.exit(1);

@@ -11,13 +11,13 @@ export interface TemporalOptions {
   port: number;
   /** Port of the Web UI; null: no Web UI. */
   uiPort: number | null;
-  /** Port of its own metrics, for Prometheus. */
+  /** Port of its Prometheus metrics. */
   metricsPort?: number;
-  /** SQLite file with all state; null: in memory, several times as fast, and lost when the server ends. */
+  /** SQLite file with all state; null: in memory, which is several times faster. */
   dbFile: string | null;
-  /** What the server says; appended. */
+  /** The server's output is appended to this file. */
   logFile: string;
-  /** Told of the server's process at once, before it is ready. */
+  /** Called with the server's process before it is ready. */
   onSpawn?: (process: RunningProcess) => void;
 }
 
@@ -26,14 +26,14 @@ export interface RunningTemporal extends RunningProcess {
   address: string;
 }
 
-/** The search attributes by which workflows of this product are found. */
+/** The custom search attributes of our workflows. */
 const SEARCH_ATTRIBUTES = ['WorkspaceId', 'LineId', 'State'];
 const NAMESPACE = 'default';
 const READY_TIMEOUT_MS = 60_000;
 
 /**
- * Starts a Temporal development server on loopback, and waits until its namespace answers.
- * @throws with the last lines of the log where it does not come up.
+ * Starts a Temporal development server on loopback, and waits until its namespace is available.
+ * @throws with the last lines of the log if it does not start.
  */
 export async function startTemporal(options: TemporalOptions): Promise<RunningTemporal> {
   const log = openLog(options.logFile);
@@ -54,7 +54,7 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
   const address = `127.0.0.1:${options.port}`;
   let ended: string | null = null;
   void server.ended.then((how) => (ended = how));
-  const ready = await becomesTrue(async () => ended !== null || (await answers(address)), READY_TIMEOUT_MS);
+  const ready = await becomesTrue(async () => ended !== null || (await isReady(address)), READY_TIMEOUT_MS);
   if (ended !== null || !ready) {
     await server.stop();
     const reason = ended ?? `not ready after ${READY_TIMEOUT_MS / 1000} s`;
@@ -65,7 +65,7 @@ export async function startTemporal(options: TemporalOptions): Promise<RunningTe
 
 function serverArguments({ port, uiPort, metricsPort, dbFile }: TemporalOptions): string[] {
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'];
-  // The caller's own profile of the CLI is about other servers.
+  // The user's CLI profile may refer to other servers.
   args.push('--disable-config-file', '--disable-config-env');
   for (const name of SEARCH_ATTRIBUTES) args.push('--search-attribute', `${name}=Keyword`);
   if (uiPort === null) args.push('--headless');
@@ -73,13 +73,13 @@ function serverArguments({ port, uiPort, metricsPort, dbFile }: TemporalOptions)
   if (metricsPort !== undefined) args.push('--metrics-port', String(metricsPort));
   if (dbFile !== null) {
     args.push('--db-filename', dbFile);
-    // With a write-ahead log it is three times as fast, and still survives the death of the process.
+    // A write-ahead log is three times as fast and still survives a crash of the process.
     args.push('--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', 'synchronous=normal');
   }
   return args;
 }
 
-async function answers(address: string): Promise<boolean> {
+async function isReady(address: string): Promise<boolean> {
   let connection: Connection | undefined;
   try {
     connection = await Connection.connect({ address, connectTimeout: 2000 });

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Asks until the answer is yes.
- * @param timeoutMs milliseconds, after which it gives up.
- * @returns whether it became true in time.
+ * Polls a condition until it is true.
+ * @returns false if it is still false after `timeoutMs`.
  */
 export async function becomesTrue(
   condition: () => boolean | Promise<boolean>,
