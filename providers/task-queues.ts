@@ -1,20 +1,20 @@
 import type { Client } from '@temporalio/client';
 import { carrierQueue, MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 
-/** Which task queues have workers, as Temporal sees them. */
+/** Reports task queues without workers. */
 export interface TaskQueues {
   /**
-   * The task queue that sending through a carrier needs and no worker polls; null: all are polled, or Temporal does
-   * not answer in time.
+   * Returns a task queue that sending through a carrier requires and no worker polls. Returns null if all are polled, or
+   * if Temporal does not respond in time.
    */
   unservedFor(carrier: string): Promise<string | null>;
 }
 
 const TIMEOUT_MS = 1000;
-/** A worker polls again after a minute at the latest; Temporal lists it for five. */
-const POLLS_WITHIN_MS = 75_000;
+/** A poll lasts at most a minute, but Temporal lists a poller for five. */
+const POLLED_WITHIN_MS = 75_000;
 
-/** Of Temporal's API. */
+/** The values of Temporal's API. */
 const TASK_QUEUE_TYPE = { workflow: 1, activity: 2 } as const;
 
 export function createTaskQueues(connection: Client['connection'], namespace: string): TaskQueues {
@@ -24,21 +24,21 @@ export function createTaskQueues(connection: Client['connection'], namespace: st
       taskQueue: { name },
       taskQueueType: TASK_QUEUE_TYPE[type],
     });
-    const since = (Date.now() - POLLS_WITHIN_MS) / 1000;
+    const since = (Date.now() - POLLED_WITHIN_MS) / 1000;
     return pollers.some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= since);
   }
 
   return {
     async unservedFor(carrier) {
-      const needed = [
+      const required = [
         [MAIN_QUEUE, 'workflow'],
         [carrierQueue(carrier), 'activity'],
       ] as const;
       try {
         const polled = await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
-          Promise.all(needed.map(([name, type]) => isPolled(name, type))),
+          Promise.all(required.map(([name, type]) => isPolled(name, type))),
         );
-        return needed.find((_, index) => !polled[index])?.[0] ?? null;
+        return required.find((_, index) => !polled[index])?.[0] ?? null;
       } catch {
         return null;
       }

@@ -28,8 +28,8 @@ export interface TemporalOptions {
 }
 
 /**
- * How clients and workers alike connect.
- * @throws when a file of the TLS settings cannot be read.
+ * The connection options of clients and workers.
+ * @throws if a file of the TLS settings cannot be read.
  */
 export function connectionOptions({ address, apiKey, tls }: TemporalOptions) {
   return { address, ...(apiKey !== null && { apiKey }), ...(tls && { tls: tlsOptions(tls) }) };
@@ -51,19 +51,19 @@ function tlsOptions({
   };
 }
 
-/** A client that connects when it is first used: a process starts, and answers, without Temporal. */
+/** A client that connects on first use, so that a process starts and serves requests without Temporal. */
 export function createTemporalClient(options: TemporalOptions): Client {
   const connection = Connection.lazy({ ...connectionOptions(options), connectTimeout: '5s' });
   return new Client({ connection, namespace: options.namespace });
 }
 
-/** Signals long-lived workflows that their tables hold something new. */
+/** Signals long-lived workflows that there is new work for them in the database. */
 export interface Waker {
-  /** Returns at once; the signal follows, again and again until Temporal takes it. Equal ones that wait are joined. */
+  /** Returns immediately. The signal is sent in the background and retried. Equal pending signals are merged. */
   wake(workflowId: string, workspaceId: string, signal: SignalName): void;
-  /** How many signals still wait to be sent. */
+  /** The number of pending signals. */
   readonly waiting: number;
-  /** Gives the remaining wakes one last try. */
+  /** Tries the pending signals one last time. */
   close(): Promise<void>;
 }
 
@@ -72,18 +72,18 @@ interface WaitingWake {
   workspaceId: string;
   signal: SignalName;
   failures: number;
-  /** Runs until the next attempt; undefined while an attempt is due. */
+  /** The timer until the next attempt; undefined while an attempt is due. */
   retry?: NodeJS.Timeout;
 }
 
 const RETRY_MS = [250, 500, 1000, 2000, 5000] as const;
 const CONCURRENCY = 20;
-/** One attempt, with the client's own retries: a workflow that is busy holds up no other for longer. */
+/** Per attempt, including the client's own retries, so that a busy workflow does not delay others for longer. */
 const ATTEMPT_MS = 5000;
 
 /**
- * Each wake is retried on its own, so that one which Temporal does not accept delays no other. What a crash loses of
- * the waiting wakes, and what is dropped, is found again by the sweep: the database knows what is due.
+ * Each wake is retried independently, so that one that Temporal does not accept delays no other. The sweep repeats wakes
+ * that a crash lost or that were dropped, because the database records what is due.
  */
 export function createWaker(client: Client, logger: Logger): Waker {
   const waiting = new Map<string, WaitingWake>();
@@ -95,7 +95,7 @@ export function createWaker(client: Client, logger: Logger): Waker {
   async function attempt(key: string, wake: WaitingWake): Promise<void> {
     if (closed && failing) return;
     const { workflowId, workspaceId, signal } = wake;
-    // Taken out first: a wake that comes while this one is under way is one more.
+    // Removed first, because a wake during this attempt requires another signal.
     waiting.delete(key);
     try {
       await client.withDeadline(Date.now() + ATTEMPT_MS, () =>
@@ -103,8 +103,8 @@ export function createWaker(client: Client, logger: Logger): Waker {
       );
       failing = false;
     } catch (error) {
-      if (isRefused(error))
-        logger.error({ error, workflowId, signal }, 'Temporal refuses a signal; it is dropped');
+      if (isRejected(error))
+        logger.error({ error, workflowId, signal }, 'Temporal rejected a signal; it is dropped');
       else if (!waiting.has(key)) retryLater(key, wake, error);
     }
   }
@@ -117,8 +117,7 @@ export function createWaker(client: Client, logger: Logger): Waker {
   function retryLater(key: string, { failures, ...to }: WaitingWake, error: unknown): void {
     const wake: WaitingWake = { ...to, failures: failures + 1 };
     waiting.set(key, wake);
-    if (!failing)
-      logger.warn({ error, waiting: waiting.size }, 'Temporal does not accept a signal; trying again');
+    if (!failing) logger.warn({ error, waiting: waiting.size }, 'Temporal did not accept a signal; retrying');
     failing = true;
     if (closed) return;
     const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)];
@@ -152,11 +151,11 @@ export function createWaker(client: Client, logger: Logger): Waker {
   };
 }
 
-/** gRPC's code for a request that is wrong in itself, such as the signal that a run has no room for. */
+/** gRPC's code for an invalid request, for example a signal that exceeds the limit of a run. */
 const INVALID_ARGUMENT = 3;
 
-/** No later attempt can succeed. */
-const isRefused = (error: unknown): boolean => error instanceof UnknownWorkflow || isInvalidArgument(error);
+/** Whether a retry is pointless. */
+const isRejected = (error: unknown): boolean => error instanceof UnknownWorkflow || isInvalidArgument(error);
 
 function isInvalidArgument(error: unknown): boolean {
   if (!(error instanceof ServiceError && isGrpcServiceError(error.cause))) return false;
@@ -165,9 +164,9 @@ function isInvalidArgument(error: unknown): boolean {
 }
 
 /**
- * Does what an operator asks of a workflow (`workflows/messages/updates.ts`), and starts it when it does not run.
- * @returns its verdict.
- * @throws WorkflowUpdateFailedError with the refusal as its cause.
+ * Sends an update (`workflows/messages/updates.ts`) to a workflow, and starts the workflow if it is not running.
+ * @returns the result of the update.
+ * @throws WorkflowUpdateFailedError with the rejection as its cause.
  */
 export async function updateWorkflow<Verdict, O>(
   client: Client,
@@ -175,7 +174,7 @@ export async function updateWorkflow<Verdict, O>(
   update: UpdateDefinition<Verdict, [O]>,
   order: O,
 ): Promise<Verdict> {
-  return started(client, workflowId, workspaceId, (type, options) =>
+  return withStart(client, workflowId, workspaceId, (type, options) =>
     client.workflow.executeUpdateWithStart(update, {
       args: [order],
       startWorkflowOperation: new WithStartWorkflowOperation(type, {
@@ -186,14 +185,14 @@ export async function updateWorkflow<Verdict, O>(
   );
 }
 
-/** One signal, which starts the workflow when it does not run. */
+/** Sends a signal to a workflow, and starts the workflow if it is not running. */
 export async function signalWorkflow(
   client: Client,
   workflowId: string,
   workspaceId: string,
   signal: SignalName,
 ): Promise<void> {
-  await started(client, workflowId, workspaceId, (type, options) =>
+  await withStart(client, workflowId, workspaceId, (type, options) =>
     client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] }),
   );
 }
@@ -201,31 +200,31 @@ export async function signalWorkflow(
 type Start = Omit<ReturnType<typeof wakeStart>, 'type' | 'attributes'>;
 
 /**
- * Which search attributes a client's namespace has accepted: one whose owner has not registered some of them refuses a
- * start that has them.
+ * The position in the list of search attributes that the client's namespace accepts. A namespace rejects a start with search
+ * attributes that are not registered.
  */
 const accepted = new WeakMap<Client, number>();
 
-/** Asks with the means to start the workflow. */
-async function started<T>(
+/** Calls `send` with the options that start the workflow. */
+async function withStart<T>(
   client: Client,
   workflowId: string,
   workspaceId: string,
-  ask: (
+  send: (
     type: string,
     options: Start & { workflowId: string; typedSearchAttributes: TypedSearchAttributes },
   ) => Promise<T>,
 ): Promise<T> {
   const { type, attributes, ...start } = wakeStart(workflowId, workspaceId);
-  const least = attributes.length - 1;
+  const last = attributes.length - 1;
   for (let position = accepted.get(client) ?? 0; ; position += 1) {
     try {
       const typedSearchAttributes = attributes[position] ?? new TypedSearchAttributes();
-      const answer = await ask(type, { ...start, workflowId, typedSearchAttributes });
+      const result = await send(type, { ...start, workflowId, typedSearchAttributes });
       accepted.set(client, position);
-      return answer;
+      return result;
     } catch (error) {
-      if (!isInvalidArgument(error) || position >= least) throw error;
+      if (!isInvalidArgument(error) || position >= last) throw error;
     }
   }
 }
