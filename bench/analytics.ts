@@ -13,7 +13,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { type AnalyticsFilter, buckets } from '#domain/analytics.ts';
 import type { Counts } from '#domain/metrics.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
-import { freePort } from '#standalone/ports.ts';
+import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { measureWrites } from './analytics-writes.ts';
 import { BEGIN, END, loadMessages } from './message-load.ts';

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Demo } from '#standalone/demo-data.ts';
 import { livePid } from '#standalone/pid-file.ts';
-import { freePort } from '#standalone/ports.ts';
+import { freePort } from '#providers/free-port.ts';
 import { inParallel, until } from './waiting.ts';
 
 /**

@@ -10,7 +10,7 @@ import type { Config } from '#domain/config.ts';
 import { EVENT_NAMES } from '#domain/event.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { startSimulator } from '#simulator/server.ts';
-import { freePort } from '#standalone/ports.ts';
+import { freePort } from '#providers/free-port.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startServers } from './servers.ts';

@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair } from 'jose';
 import { migrate } from '#db/migrate.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
-import { freePort } from '#standalone/ports.ts';
+import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { startTemporal } from '#standalone/temporal.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { freePort } from '#standalone/ports.ts';
+import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
 import { startServers } from './servers.ts';
 import { usageOf } from './usage.ts';

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { createPools } from '#db/pools.ts';
-import { freePort } from '#standalone/ports.ts';
+import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
 import { watchMemory } from './memory.ts';
 import { startServers } from './servers.ts';

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { tryPort } from '#providers/free-port.ts';
 
 /** A required port and the environment variable that changes it. */
 export interface WantedPort {
@@ -7,21 +7,6 @@ export interface WantedPort {
   /** The part that listens on it. */
   purpose: string;
 }
-
-/** Tries to listen on a port, on all interfaces or one. @param port 0 for any free port. @throws the system's error. */
-function tryPort(port: number, host?: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen({ port, host, exclusive: true }, () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : port));
-    });
-  });
-}
-
-/** A free loopback port. */
-export const freePort = (): Promise<number> => tryPort(0, '127.0.0.1');
 
 const REASONS: Record<string, string> = { EADDRINUSE: 'is in use', EACCES: 'requires privileges' };
 

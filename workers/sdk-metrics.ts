@@ -1,14 +1,13 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { TelemetryOptions } from '@temporalio/worker';
+import { freePort } from '#providers/free-port.ts';
 
 /**
- * The metrics of Temporal's SDK: latencies, slots, polls and failures by task queue and type. The SDK serves them on a port
- * of its own, here one of the loopback address, from which they are read.
+ * The metrics of Temporal's SDK: latencies, slots, polls and failures by task queue and type. The SDK serves them only on a
+ * port of its own. It listens on a loopback port, from which `read` fetches them.
  */
 export interface SdkMetrics {
   telemetry: TelemetryOptions;
-  /** @returns them in the Prometheus text format; '' while the SDK does not serve them. */
+  /** @returns the metrics in the Prometheus text format; '' if the SDK does not respond. */
   read(): Promise<string>;
 }
 
@@ -34,12 +33,4 @@ export async function createSdkMetrics(): Promise<SdkMetrics> {
       }
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { ping } from '#db/queries/readiness.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
+import { checkReadiness, checkTemporal } from '#providers/readiness.ts';
 import type { Client } from '@temporalio/client';
 import type { WorkerMetrics } from './metrics.ts';
 
@@ -21,8 +22,6 @@ interface Observed {
   logger: Logger;
 }
 
-const CHECK_TIMEOUT_MS = 2000;
-
 /**
  * Serves `/healthz` (the process runs), `/readyz` (it polls, and PostgreSQL and Temporal respond) and `/metrics` of a
  * worker.
@@ -36,29 +35,12 @@ export async function startStatusServer(
       if (!isPolling()) throw new Error('the worker does not poll');
     },
     postgresql: () => ping(systemDb(pools)),
-    temporal: async () =>
-      void (await temporal.withDeadline(Date.now() + CHECK_TIMEOUT_MS, () =>
-        temporal.workflowService.getSystemInfo({}),
-      )),
+    temporal: () => checkTemporal(temporal),
   };
 
   async function readiness(response: ServerResponse): Promise<void> {
-    const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => {
-        try {
-          await check();
-          return [name, 'ok'] as const;
-        } catch (error) {
-          logger.warn({ check: name, error }, 'not ready');
-          return [name, 'failed'] as const;
-        }
-      }),
-    );
-    const ready = results.every(([, result]) => result === 'ok');
-    json(response, ready ? 200 : 503, {
-      status: ready ? 'ready' : 'not ready',
-      checks: Object.fromEntries(results),
-    });
+    const { ready, body } = await checkReadiness(checks, logger);
+    json(response, ready ? 200 : 503, body);
   }
 
   const paths: Record<string, (response: ServerResponse) => Promise<void>> = {

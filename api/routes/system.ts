@@ -1,6 +1,7 @@
 import { newestMigration } from '#db/migrate.ts';
 import { appliedMigration, ping } from '#db/queries/readiness.ts';
 import { systemDb } from '#db/transactions.ts';
+import { checkReadiness, checkTemporal } from '#providers/readiness.ts';
 import { publicRoute } from '../http/route.ts';
 
 export const systemRoutes = [
@@ -30,25 +31,11 @@ export const systemRoutes = [
           if ((await appliedMigration(systemDb(pools))) !== (await newestMigration()))
             throw new Error('the schema is not at the newest migration');
         },
-        temporal: async () =>
-          void (await temporal.withDeadline(Date.now() + 2000, () =>
-            temporal.workflowService.getSystemInfo({}),
-          )),
+        temporal: () => checkTemporal(temporal),
       };
-      const results = await Promise.all(
-        Object.entries(checks).map(async ([name, check]) => {
-          try {
-            await check();
-            return [name, 'ok'] as const;
-          } catch (error) {
-            logger.warn({ check: name, error }, 'not ready');
-            return [name, 'failed'] as const;
-          }
-        }),
-      );
-      const ready = results.every(([, result]) => result === 'ok');
+      const { ready, body } = await checkReadiness(checks, logger);
       context.status = ready ? 200 : 503;
-      context.body = { status: ready ? 'ready' : 'not ready', checks: Object.fromEntries(results) };
+      context.body = body;
     },
   }),
 

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Demo } from '#standalone/demo-data.ts';
 import { PARTS, STOP_TIMEOUT_MS } from '#standalone/parts.ts';
 import { livePid, processIdentity, sendSignal } from '#standalone/pid-file.ts';
-import { freePort } from '#standalone/ports.ts';
+import { freePort } from '#providers/free-port.ts';
 import { removeFolder } from '#standalone/postgres-account.ts';
 import { sessions } from '#standalone/postgres-sessions.ts';
 import { eventually } from '#test/support/app.ts';

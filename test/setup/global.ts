@@ -7,7 +7,7 @@ import { migrate } from '#db/migrate.ts';
 import type { DatabaseUrls } from '#db/pools.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 import { livePid, stopByPidFile, writePidFile } from '#standalone/pid-file.ts';
-import { freePort } from '#standalone/ports.ts';
+import { freePort } from '#providers/free-port.ts';
 import { removeFolder } from '#standalone/postgres-account.ts';
 import { type RunningPostgres, startPostgres } from '#standalone/postgres.ts';
 import type { RunningProcess } from '#standalone/running-process.ts';

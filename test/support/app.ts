@@ -8,6 +8,7 @@ import { inject } from 'vitest';
 import { type RunningApi, startApi } from '#api/server.ts';
 import { createPools, type Pools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
+import { freePort } from '#providers/free-port.ts';
 import { createLogger } from '#providers/log.ts';
 import { createWaker } from '#providers/temporal.ts';
 import { startSimulator } from '#simulator/server.ts';
@@ -124,16 +125,6 @@ async function registerNamespace(connection: Connection, namespace: string): Pro
     await client.workflow.count();
     return true;
   }, 30_000);
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 /**
