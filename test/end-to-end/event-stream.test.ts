@@ -328,9 +328,9 @@ describe('the streams of a key', () => {
     const stays = await open(workspace);
     await eventually(async () => stays.comments === 1);
     await call('DELETE', `/api/keys/${body._id}`);
-    await eventually(async () => revoked.isOver() && expired.isOver(), 30_000);
+    await eventually(async () => revoked.isClosed() && expired.isClosed(), 30_000);
     await eventually(async () => stays.comments > 1, 20_000);
-    expect(stays.isOver()).toBe(false);
+    expect(stays.isClosed()).toBe(false);
     const message = await happens(workspace);
     await stays.received(1);
     expect(messagesOf(stays)).toEqual([message]);
@@ -347,7 +347,7 @@ test('a process that stops ends its streams at once, and clients go on at anothe
   const told = performance.now();
   await stopping.stop();
   expect(performance.now() - told).toBeLessThan(4000);
-  expect(streams.map((stream) => stream.isOver())).toEqual([true, true, true]);
+  expect(streams.map((stream) => stream.isClosed())).toEqual([true, true, true]);
   const second = await happens(workspace);
   const [before] = streams as [TestStream];
   expect(messagesOf(before)).toEqual([first]);

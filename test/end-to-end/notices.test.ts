@@ -6,7 +6,7 @@ import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { type Mail, mailsTo } from '#test/support/mails.ts';
-import { pay, sendInvoiceEvent, steerPayments } from '#test/support/payments.ts';
+import { pay, sendInvoiceEvent, controlPayments } from '#test/support/payments.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 
 let app: TestApp;
@@ -43,12 +43,12 @@ describe('billing emails', () => {
       lastName: 'Lovelace',
       channelType: 'email',
     });
-    await steerPayments(app, 'settings', { workspaceId: workspace.id, cardDeclines: true });
+    await controlPayments(app, 'settings', { workspaceId: workspace.id, cardDeclines: true });
     await pay(body.paymentUrl);
     const failed = await mail('A payment failed');
     expect(failed.text).toContain('The payment for the line Ada Lovelace did not go through.');
     expect(failed.text).toContain(`Pay now: ${body.paymentUrl}`);
-    await steerPayments(app, 'settings', { workspaceId: workspace.id, cardDeclines: false });
+    await controlPayments(app, 'settings', { workspaceId: workspace.id, cardDeclines: false });
     await pay(body.paymentUrl);
     expect((await mail('Invoice paid')).text).toContain('Ada Lovelace');
   });
@@ -59,9 +59,9 @@ describe('billing emails', () => {
       'has moved from the growth plan to the starter plan',
     );
     const subscriptionId = await subscribe('starter');
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
     expect((await mail('A payment failed')).text).toContain('The payment for your subscription');
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
     await mail('Your subscription is canceled');
     expect(await mails()).toHaveLength(3);
   });
@@ -71,8 +71,8 @@ describe('billing emails', () => {
     await mail('Your plan has changed');
     await app.pools.system.query(sql.unsafe`
       update agencies set billing_mode = 'invoice' where id = ${agency.id}`);
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
     await mail('Your subscription is canceled');
     expect((await mails()).map(({ subject }) => subject)).not.toContain('A payment failed (Test)');
   });

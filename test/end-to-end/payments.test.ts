@@ -15,7 +15,7 @@ import {
   postCallback,
   sendInvoiceEvent,
   signed,
-  steerPayments,
+  controlPayments,
 } from '#test/support/payments.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 
@@ -157,14 +157,14 @@ describe('callbacks of the payment provider', () => {
 
   it('about a failed payment leave the request waiting for another payment', async () => {
     const { lineId, paymentUrl } = await requestAddOn();
-    await steerPayments(app, 'settings', { workspaceId, cardDeclines: true });
+    await controlPayments(app, 'settings', { workspaceId, cardDeclines: true });
     expect(await (await pay(paymentUrl)).text()).toContain('declined');
     expect((await api('GET', `${PATH}/${lineId}`)).body).toMatchObject({
       status: 'awaiting_payment',
       paymentStatus: 'failed',
       paymentUrl,
     });
-    await steerPayments(app, 'settings', { workspaceId, cardDeclines: false });
+    await controlPayments(app, 'settings', { workspaceId, cardDeclines: false });
     await pay(paymentUrl);
     await eventually(async () => (await statusOf(lineId)) === 'active');
   });
@@ -291,14 +291,14 @@ describe('subscriptions', () => {
   });
 
   it('are neither created nor changed if the card is declined', async () => {
-    await steerPayments(app, 'settings', { workspaceId, cardDeclines: true });
+    await controlPayments(app, 'settings', { workspaceId, cardDeclines: true });
     const before = await account();
     expect(await subscribe('starter')).toMatchObject({ status: 402, body: { code: 'CARD_DECLINED' } });
     expect(await account()).toEqual(before);
     expect((await charged(app, workspaceId)).subscriptions).toEqual([]);
-    await steerPayments(app, 'settings', { workspaceId, cardDeclines: false });
+    await controlPayments(app, 'settings', { workspaceId, cardDeclines: false });
     expect((await subscribe('starter')).status).toBe(200);
-    await steerPayments(app, 'settings', { workspaceId, cardDeclines: true });
+    await controlPayments(app, 'settings', { workspaceId, cardDeclines: true });
     expect((await subscribe('growth')).status).toBe(402);
     expect(await account()).toMatchObject({ plan: 'starter', subscriptionStatus: 'active' });
   });
@@ -306,19 +306,19 @@ describe('subscriptions', () => {
   it('make the workspace read-only while they are past due', async () => {
     const { subscriptionId } = (await subscribe('growth')).body;
     expect((await write()).status).toBe(201);
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
     expect(await write()).toMatchObject({
       status: 402,
       body: { error: 'READ_ONLY', code: 'READ_ONLY', reason: 'past_due' },
     });
     expect((await api('GET', '/api/lists')).status).toBe(200);
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
     expect((await api('POST', '/api/lists', { name: 'Another' })).status).toBe(201);
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'canceled' });
     expect((await api('POST', PATH, EMAIL_LINE)).body.code).toBe('SUBSCRIPTION_REQUIRED');
     const anew = await subscribe('growth');
     expect(anew.body.subscriptionId).not.toBe(subscriptionId);
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
     expect(await account()).toMatchObject({ subscriptionStatus: 'active' });
   });
 
@@ -354,7 +354,7 @@ describe('subscriptions', () => {
     const tomorrow = await send({ recipientPhone: phone() });
     // A fallback SMS that is due because the primary channel failed.
     const owedSms = await send({ recipientPhone: phone(), smsFallbackEnabled: true });
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
     await app.pools.system.query(sql.unsafe`
       update messages set scheduled_at = now() where workspace_id = ${workspaceId}`);
     await app.pools.system.query(sql.unsafe`
@@ -377,7 +377,7 @@ describe('subscriptions', () => {
     const { body: later } = await api('GET', `/api/messages/${tomorrow.id}`);
     expect(later).toMatchObject({ status: 'scheduled', holdReason: null, scheduledDate });
 
-    await steerPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'active' });
     await eventually(async () =>
       (await Promise.all([...held, owedSms].map(async ({ to }) => (await sentTo(app, to)).length))).every(
         (count) => count === 1,

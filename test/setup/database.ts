@@ -3,22 +3,22 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import type { DatabaseUrls } from '#db/pools.ts';
 
-/** The migrated database that all test databases are copies of; made once for each run. */
+/** The migrated database that all test databases are copied from. Created once per run. */
 export const TEMPLATE_DATABASE = 'linepace_template';
 
-/** In the server's own database: how many deadlocks each test database had, noted when it is dropped. */
+/** A table in the server's own database: the number of deadlocks in each dropped test database. */
 export const DEADLOCKS = 'test_deadlocks';
 
 export interface TestDatabase extends DatabaseUrls {
   /** Superuser URL of the database. */
   ownerUrl: string;
-  /** Removes it, and ends the connections that are still open. */
+  /** Drops the database and closes its connections. */
   drop(): Promise<unknown>;
 }
 
 /**
- * A fresh database with the newest schema and no rows, shared with no other test. Takes about 50 ms.
- * @param template the database it is a copy of; `template1` has no schema at all.
+ * Creates an empty database with the newest schema, in about 50 ms.
+ * @param template the database to copy; `template1` has no schema.
  */
 export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -41,7 +41,7 @@ export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<
 const administer = (statement: string): Promise<unknown> =>
   connected(inject('databaseUrl'), (client) => client.query(statement));
 
-/** Connects as `url` says, for the length of `work`. */
+/** Runs `work` with a connection. */
 export async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -18,21 +18,21 @@ import { connected, DEADLOCKS, TEMPLATE_DATABASE } from './database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Superuser URL of the run's PostgreSQL server; a test takes a database of its own, see `createTestDatabase`. */
+    /** Superuser URL of the run's PostgreSQL server. Tests use their own databases (`createTestDatabase`). */
     databaseUrl: string;
-    /** What the processes log in to that server with, see `databaseLogins`: deriving passwords is slow on purpose. */
+    /** The logins of the processes, shared because deriving their passwords is slow (`databaseLogins`). */
     databaseLogins: DatabaseUrls;
     /** host:port of the run's Temporal server. */
     temporalAddress: string;
-    /** The file of all workflows, bundled once for the run. */
+    /** The path of the workflow bundle, which is built once per run. */
     workflowBundle: string;
   }
 }
 
-/** The folders of all test runs of this user, one below it for each. */
+/** Contains one folder per test run of this user. */
 const RUNS = join(tmpdir(), `linepace-test-${userInfo().uid}`);
 
-/** One PostgreSQL and one Temporal server for a whole run, both throwaway, and the bundle of the workflows. */
+/** Starts a temporary PostgreSQL and Temporal server and builds the workflow bundle, once per run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await removeAbandonedRuns();
   const folder = mkdtempSync(join(RUNS, 'run-'));
@@ -41,7 +41,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   const servers: RunningProcess[] = [];
   const killAll = (): void => servers.forEach((server) => server.kill());
-  // A run that is broken off does not come to its teardown.
+  // An interrupted run does not reach its teardown.
   process.once('exit', killAll);
   const onSpawn = (name: string) => (server: RunningProcess) => {
     servers.push(server);
@@ -63,7 +63,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await teardown();
     throw new AggregateError(
       starts.flatMap((start) => (start.status === 'rejected' ? [start.reason] : [])),
-      'what the tests need did not start',
+      'the servers for the tests did not start',
     );
   }
   await createTemplate(postgres.value.url).catch(async (error: unknown) => {
@@ -77,7 +77,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return () => failOnDeadlocks(postgres.value.url).finally(teardown);
 }
 
-/** Locks are taken in one order (docs/architecture.md): PostgreSQL found no deadlock in the whole run, or the run fails. */
+/** Fails the run if PostgreSQL detected a deadlock, because locks are taken in one order (docs/architecture.md). */
 async function failOnDeadlocks(url: string): Promise<void> {
   const { rows } = await connected(url, (client) =>
     client.query<{ name: string; deadlocks: string }>(`
@@ -133,7 +133,7 @@ async function createTemplate(url: string): Promise<void> {
   await migrate(template, databaseLogins(template));
 }
 
-/** What earlier runs left that were killed outright: servers that still run, and their folders. */
+/** Stops the servers and removes the folders of earlier runs that were killed. */
 async function removeAbandonedRuns(): Promise<void> {
   mkdirSync(RUNS, { recursive: true, mode: 0o755 });
   for (const name of readdirSync(RUNS)) {

@@ -1,9 +1,9 @@
 import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
 
 /**
- * Ends a run with one line to read by machine, `12 passed, 0 failed`, with `, 3 skipped` behind it if any were. Before it,
- * the tests that passed only at a later try, with the errors of the earlier ones.
- * A file that could not be loaded, and an error outside of all tests, count as one failed test each.
+ * Ends the output with a machine-readable line: `12 passed, 0 failed`, followed by `, 3 skipped` if any were. Before it,
+ * lists the tests that passed only on a retry, with the errors of the failed attempts.
+ * A file that could not be loaded, and an error outside of all tests, each count as one failed test.
  */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(
@@ -29,7 +29,7 @@ export default class SummaryReporter implements Reporter {
         else skipped++;
       }
     }
-    // An interrupted run, or one that found no test, is not to read as a success.
+    // An interrupted run, or one without tests, must not look like a success.
     if (reason !== 'passed' && failed === 0) failed = 1;
     process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`);
   }

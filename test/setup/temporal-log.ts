@@ -1,4 +1,4 @@
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 
-// The lines of each worker that starts and stops would hide what a failed test prints. One runtime serves a process.
+// Suppresses the lines of starting and stopping workers. A process can have only one runtime.
 if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });

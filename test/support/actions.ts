@@ -4,7 +4,7 @@ type HistoryEvent = NonNullable<
   Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>['events']
 >[number];
 
-/** What Temporal bills, by the name of its event's attributes. */
+/** The events that Temporal bills as actions, by the names of their attributes. */
 const BILLABLE = [
   'workflowExecutionStarted',
   'workflowExecutionSignaled',
@@ -15,7 +15,7 @@ const BILLABLE = [
   'markerRecorded',
 ] as const;
 
-/** A patch leaves a marker and a search attribute, and neither is billed. */
+/** A patch adds a marker and a search attribute, which are not billed. */
 function isPatch({
   markerRecordedEventAttributes: marker,
   upsertWorkflowSearchAttributesEventAttributes: upsert,
@@ -26,7 +26,7 @@ function isPatch({
   );
 }
 
-/** The actions in a history. Heartbeats, which are billed too, are in none. */
+/** The number of billable actions in a history. Heartbeats are also billed, but do not appear in histories. */
 export const billableActions = (events: readonly HistoryEvent[]): number =>
   events.filter((event) => BILLABLE.some((kind) => event[`${kind}EventAttributes`]) && !isPatch(event))
     .length;

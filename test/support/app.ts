@@ -19,7 +19,7 @@ import { type RunningWorker, startWorker } from '#workers/worker.ts';
 export interface TestApp {
   url: string;
   config: Config;
-  /** URL of the schema owner's login, which may do what no process of the product may. */
+  /** The database URL of the schema's owner, whose login no process of the product has. */
   ownerUrl: string;
   pools: Pools;
   temporal: Client;
@@ -120,7 +120,7 @@ async function registerNamespace(connection: Connection, namespace: string): Pro
     workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
   });
   const client = new Client({ connection, namespace });
-  // A new namespace is known everywhere once the server's caches have seen it.
+  // The server's caches take a while to know a new namespace.
   await eventually(async () => {
     await client.workflow.count();
     return true;
@@ -139,9 +139,9 @@ export async function eventually<T>(
   let last: unknown;
   for (let wait = 50; ; wait = Math.min(600, wait * 1.1)) {
     try {
-      const answer = await ask();
-      if (answer !== undefined && answer !== false) return answer;
-      last = answer;
+      const value = await ask();
+      if (value !== undefined && value !== false) return value;
+      last = value;
     } catch (error) {
       last = error;
     }

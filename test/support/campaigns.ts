@@ -5,7 +5,7 @@ import type { Message } from '#domain/message.ts';
 import { eventually, type TestApp } from './app.ts';
 import type { ApiClient } from './client.ts';
 
-/** A first step that is sent at once, and a second one that is not sent during a test. */
+/** A first step that is sent immediately, and a second one that is not sent during a test. */
 export const now = { message: 'One, {{ firstName }}' };
 export const later = { message: 'Two', delay: { days: 2 } };
 

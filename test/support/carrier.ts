@@ -9,10 +9,10 @@ export interface SentMessage {
   acceptedAt: string;
 }
 
-/** The messages that the carrier accepted for an address: a lost or doubled message shows here. */
+/** The messages that the carrier accepted for an address. Lost and duplicate messages are visible here. */
 export async function sentTo(app: TestApp, address: string): Promise<SentMessage[]> {
   const response = await fetch(`${app.url}/simulated/carrier/sent?to=${encodeURIComponent(address)}`);
-  if (!response.ok) throw new Error(`the carrier's log answered ${response.status}`);
+  if (!response.ok) throw new Error(`the carrier's log responded ${response.status}`);
   const { messages } = (await response.json()) as { messages: SentMessage[] };
   return messages;
 }

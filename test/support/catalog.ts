@@ -10,7 +10,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   agency_keys: 'belong to an agency, and are looked up before a tenant is known',
   agency_members: 'belong to an agency',
   console_codes: 'are looked up before a tenant is known',
-  event_batches: 'have events of all workspaces',
+  event_batches: 'contain events of all workspaces',
   event_streams: 'are counted by key',
   hash_keys: 'belong to the whole installation',
   line_moves: 'concern two workspaces',
@@ -26,7 +26,7 @@ const OTHER_KEYS: Record<string, string> = {
   workflow_wakes: 'a workflow id is unique in the whole namespace of Temporal',
 };
 
-/** Tables whose rows nobody may change and tenants may not delete; only retention deletes them. */
+/** Tables whose rows cannot be changed, and are deleted only by retention. */
 const APPEND_ONLY = ['audit_log', 'agency_audit_log'];
 
 /** Views that a tenant may read besides its tables; they are limited to its workspace. */
@@ -37,7 +37,7 @@ const OWNERS_FUNCTIONS: Record<string, string> = {
   keep_partitions: 'only the owner of a table can create and drop its partitions',
 };
 
-/** Tables read by the functions that show tenants more than their own rows, and the table where one counts storage. */
+/** Tables read by functions that show tenants more than their own rows, and the table in which one counts storage. */
 const DEFINER_READS = ['agencies', 'leads', 'list_addresses', 'users', 'workspace_members', 'workspaces'];
 const DEFINER_COUNTS = 'storage_usage';
 
@@ -53,7 +53,7 @@ interface Relation {
   firstKeyColumn: string | null;
   /** `name role command using check`. */
   policies: string[];
-  /** The privileges of each role but the owner. */
+  /** The privileges of each role except the owner. */
   privileges: Record<string, string[]>;
 }
 

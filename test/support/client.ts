@@ -24,7 +24,7 @@ export function apiClient(url: string, credential: string): ApiClient {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
-      // It does not end; `openEventStream` reads it.
+      // An event stream does not end; `openEventStream` reads it.
       await response.body?.cancel();
       return { status: response.status, headers: response.headers, body: '' };
     }

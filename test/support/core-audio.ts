@@ -1,6 +1,6 @@
 import { OpusDecoder } from 'opus-decoder';
 
-/** What a player hears in a voice note. */
+/** The decoded audio of a voice note. */
 export interface Played {
   codec: string;
   channels: number;

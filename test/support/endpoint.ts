@@ -26,15 +26,15 @@ export interface Endpoint {
   url: string;
   port: number;
   received: Received[];
-  /** Requests under way. */
+  /** The number of open requests. */
   open(): number;
   behave(behaviour: Behaviour): void;
-  /** Closes every connection, as an endpoint that goes down does. */
+  /** Closes all connections, as if the endpoint went down. */
   drop(): void;
   close(): Promise<void>;
 }
 
-/** Starts a customer's webhook server. @param port that of an earlier one, to come back in its place. */
+/** Starts a customer's webhook server. @param port the port of an earlier one, to replace it. */
 export async function startEndpoint(behaviour: Behaviour = 204, port = 0): Promise<Endpoint> {
   let current = behaviour;
   let open = 0;

@@ -13,18 +13,18 @@ export interface StreamedEvent {
 export interface TestStream {
   status: number;
   header(name: string): string | null;
-  /** In the order of their arrival. */
+  /** In order of arrival. */
   events: StreamedEvent[];
   comments: number;
-  /** The server has ended it, cleanly or not. */
-  isOver(): boolean;
-  /** Waits for so many events. @returns them all. */
+  /** Whether the server has closed the stream. */
+  isClosed(): boolean;
+  /** Waits until `count` events have arrived. @returns all events. */
   received(count: number): Promise<StreamedEvent[]>;
   /** Disconnects. */
   close(): void;
 }
 
-/** Opens an event stream as a client does. The body of a refusal is not read. */
+/** Opens an event stream. The body of an error response is not read. */
 export async function openEventStream(
   url: string,
   credential: string,
@@ -39,13 +39,13 @@ export async function openEventStream(
   });
   call.end();
   const [response] = (await once(call, 'response')) as [IncomingMessage];
-  let over = false;
+  let closed = false;
   const stream: TestStream = {
     status: response.statusCode ?? 0,
     header: (name) => (response.headers[name.toLowerCase()] as string | undefined) ?? null,
     events: [],
     comments: 0,
-    isOver: () => over,
+    isClosed: () => closed,
     async received(count) {
       await eventually(async () => stream.events.length >= count);
       return stream.events;
@@ -65,7 +65,7 @@ export async function openEventStream(
         stream.events.push({ id: field('id'), event: field('event') ?? 'message', data, at: Date.now() });
     }
   });
-  response.on('error', () => {}).on('close', () => (over = true));
+  response.on('error', () => {}).on('close', () => (closed = true));
   call.on('error', () => {});
   return stream;
 }

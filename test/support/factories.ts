@@ -67,7 +67,7 @@ export interface WorkspaceWithLine extends TestWorkspace {
   lineId: string;
 }
 
-/** Creates a workspace with one line, of iMessage. @param fields columns that differ from the defaults. */
+/** Creates a workspace with one iMessage line. @param fields columns that differ from the defaults. */
 export async function createWorkspaceWithLine(
   app: TestApp,
   fields: { workspace?: Record<string, Value>; line?: Record<string, Value> } = {},
@@ -114,7 +114,7 @@ export async function createKey(
   return key;
 }
 
-/** A line that may send as fast as it can by default. */
+/** Creates a line without effective limits by default. */
 export async function createLine(
   app: TestApp,
   workspaceId: string,
@@ -148,7 +148,7 @@ export async function createLine(
   return id;
 }
 
-/** Creates a line whose carrier settings are sealed, as the API stores them. */
+/** Creates a line with encrypted carrier settings, as the API stores them. */
 export async function createLineAt(
   app: TestApp,
   workspaceId: string,
@@ -196,6 +196,6 @@ export async function createLead(
   return id;
 }
 
-/** Inserts a row of any table, for a state that no endpoint creates. */
+/** Inserts a row into any table, for a state that no endpoint creates. */
 export const insertRow = (app: TestApp, table: string, row: Record<string, Value>): Promise<void> =>
   system(app, (db) => insert(db, table, row));

@@ -8,7 +8,7 @@ export interface UploadedFile {
   type?: string;
 }
 
-/** Uploads a file as a client does. */
+/** Uploads a file. */
 export async function upload(
   app: TestApp,
   credential: string,

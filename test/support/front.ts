@@ -22,12 +22,12 @@ export async function startFront(target: string): Promise<Front> {
     }
     const headers = { ...request.headers } as Record<string, string>;
     for (const name of ['host', 'connection', 'content-length', 'transfer-encoding']) delete headers[name];
-    const answer = await fetch(target + request.url, {
+    const forwarded = await fetch(target + request.url, {
       method: request.method ?? 'GET',
       headers,
       ...(request.method === 'POST' && { body: await buffer(request) }),
     });
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+    response.writeHead(forwarded.status, { 'content-type': 'application/json' }).end(await forwarded.text());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const front: Front = {

@@ -1,7 +1,6 @@
 /**
- * How many times longer work takes on input of four times the length: about 4 if its time is linear, 16 if it is
- * quadratic. Runs of both lengths alternate, and the fastest counts, in processor time, so that other load does not
- * matter.
+ * How much longer work takes for four times the input: about 4 if its time is linear, 16 if it is quadratic. Compares the
+ * processor time of the fastest of several alternating runs, which is independent of other load.
  */
 export function growth<T>(input: (length: number) => T, work: (input: T) => unknown, length: number): number {
   const [one, four] = [input(length), input(4 * length)];
@@ -19,7 +18,7 @@ export function growth<T>(input: (length: number) => T, work: (input: T) => unkn
   return fastest.four / fastest.one;
 }
 
-/** A bound between linear and quadratic growth, with room for noise below. */
+/** A bound between linear and quadratic growth that tolerates noise. */
 export const LINEAR = 12;
 
 /** @returns the processor time of one run in microseconds, averaged over enough runs to measure. */

@@ -7,8 +7,8 @@ import { inject } from 'vitest';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 
 const FOLDER = new URL('../histories/', import.meta.url);
-/** A history this long shows everything a workflow does; a longer one only takes longer to replay. */
-const LONG_ENOUGH = 400;
+/** Longer histories cover nothing more and take longer to replay. */
+const MAX_EVENTS = 400;
 
 interface History {
   events: {
@@ -34,8 +34,8 @@ export const PATHS: Record<string, (event: Event) => boolean> = {
 };
 
 /**
- * With `SAVE_HISTORIES=1`, saves the histories of a test's workflows for the replay test: of each type the longest up
- * to a bound, and the shortest with each of the paths.
+ * With `SAVE_HISTORIES=1`, saves the histories of a test's workflows for the replay test: the longest of each type
+ * up to `MAX_EVENTS`, and the shortest that takes each of the paths.
  */
 export async function saveHistories(client: Client): Promise<void> {
   if (process.env['SAVE_HISTORIES'] !== '1') return;
@@ -48,7 +48,7 @@ export async function saveHistories(client: Client): Promise<void> {
     });
     const history = JSON.parse(stdout) as History;
     const { length } = history.events;
-    if (length > LONG_ENOUGH) continue;
+    if (length > MAX_EVENTS) continue;
     if (length > (savedLength(`${type}.json`) ?? 0)) save(`${type}.json`, history);
     for (const [path, isTaken] of Object.entries(PATHS)) {
       const name = `${type}.${path}.json`;

@@ -8,11 +8,11 @@ export interface HostileMailbox {
 }
 
 /**
- * An IMAP server that accepts any login and then responds as `answer` does.
- * @param answer writes the response to a command; without the line of its tag the response never ends.
+ * Starts an IMAP server that accepts any login.
+ * @param respond writes the response to any other command. Without a line with its tag, the response never ends.
  */
 export async function startHostileMailbox(
-  response: (socket: Socket, tag: string, command: string) => void,
+  respond: (socket: Socket, tag: string, command: string) => void,
 ): Promise<HostileMailbox> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -23,7 +23,7 @@ export async function startHostileMailbox(
       for (const line of lines.split('\r\n').filter((text) => text !== '')) {
         const [tag = '', command = ''] = line.split(' ');
         if (/^(CAPABILITY|LOGIN|NAMESPACE|ID|NOOP)$/i.test(command)) socket.write(`${tag} OK done\r\n`);
-        else response(socket, tag, command.toUpperCase());
+        else respond(socket, tag, command.toUpperCase());
       }
     });
   });

@@ -4,7 +4,7 @@ import { newId } from '#domain/ids.ts';
 import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 import type { TestApp } from './app.ts';
 
-/** Has a contact write to a line, through the simulated carrier. */
+/** Simulates a message from a contact to a line. */
 export async function writeIn(
   app: TestApp,
   inbound: {

@@ -17,10 +17,10 @@ export const ask = <Verdict, O extends Order>(
   order: O,
 ): Promise<Verdict> => temporal.workflow.getHandle(workflowId).executeUpdate(update, { args: [order] });
 
-/** @returns the failure with which an update was refused. */
+/** @returns the failure with which an update was rejected. */
 export async function refusalOf(verdict: Promise<unknown>): Promise<ApplicationFailure> {
   const error = await verdict.then(
-    () => new Error('the update was not refused'),
+    () => new Error('the update was not rejected'),
     (reason: unknown) => reason,
   );
   if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure)

@@ -3,7 +3,7 @@ import Stripe from 'stripe';
 import { simulatedWebhookSecret } from '#providers/payments/simulated.ts';
 import type { TestApp } from './app.ts';
 
-/** What the simulated provider has charged a workspace. */
+/** The objects of a workspace at the simulated payment provider. */
 export interface Charged {
   invoices: {
     id: string;
@@ -24,10 +24,10 @@ export async function charged(app: TestApp, workspaceId: string): Promise<Charge
   return (await response.json()) as Charged;
 }
 
-/** Presses the one button of a hosted invoice page. */
+/** Pays an invoice on its hosted page. */
 export const pay = (paymentUrl: string): Promise<Response> => fetch(paymentUrl, { method: 'POST' });
 
-export async function steerPayments(app: TestApp, path: string, body: unknown): Promise<Response> {
+export async function controlPayments(app: TestApp, path: string, body: unknown): Promise<Response> {
   const headers = { 'content-type': 'application/json' };
   return fetch(`${app.url}/simulated/payments/${path}`, {
     method: 'POST',
@@ -51,7 +51,7 @@ const STATUS = {
   'invoice.payment_failed': 'open',
 } as const;
 
-/** Sends a callback that Stripe's own code has signed. */
+/** Sends a callback signed by Stripe's library. */
 export async function sendInvoiceEvent(
   app: TestApp,
   fact: InvoiceFact,

@@ -7,13 +7,13 @@ import { createLine, createWorkspace, type TestWorkspace } from './factories.ts'
 import { PNG, uploaded } from './files.ts';
 import { callBack, replyEvent, writeIn } from './inbound.ts';
 
-/** Somebody with a name, a number, an address and texts that nobody else has. */
+/** A contact whose name, number, address and texts are unique. */
 export interface Person {
   phone: string;
   email: string;
 }
 
-/** What betrays the person wherever it stands; all texts and names hold one of these. */
+/** Strings that identify the person. All planted texts and names contain one of them. */
 export const traces = (person: Person): string[] => [
   'zebulon',
   'quixworth',
@@ -23,13 +23,13 @@ export const traces = (person: Person): string[] => [
   person.email,
 ];
 
-/** Whoever writes back with a heart. */
+/** A person who reacts to messages with a heart. */
 export const newPerson = (): Person => {
   const number = phone('0006');
   return { phone: number, email: `zq${number.slice(1)}@person.example` };
 };
 
-/** A workspace in which a person has touched all that a contact can touch. */
+/** A workspace with data about a person in every place where a contact can leave data. */
 export interface Planted {
   workspace: TestWorkspace;
   api: ApiClient;
@@ -39,10 +39,10 @@ export interface Planted {
   /** The same person in another list. */
   otherLeadId: string;
   campaignId: string;
-  /** Messages by what they went through. */
+  /** Messages by what happened to them. */
   messages: Record<'delivered' | 'scheduled' | 'fallback', string>;
   replyId: string;
-  /** The request of the delivered message. */
+  /** The request that created the delivered message. */
   retry: { key: string; body: object };
 }
 
@@ -63,7 +63,7 @@ export async function plantContact(app: TestApp, receiver: Endpoint, person: Per
   const api = apiClient(app.url, workspace.key);
   const post = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {
     const { status, body: response } = await api('POST', path, body, headers);
-    if (status >= 300) throw new Error(`POST ${path} answered ${status}: ${JSON.stringify(response)}`);
+    if (status >= 300) throw new Error(`POST ${path} failed with ${status}: ${JSON.stringify(response)}`);
     return response;
   };
   await post('/api/webhooks', { name: 'all', url: receiver.url, events: EVENTS });
@@ -114,7 +114,7 @@ export async function plantContact(app: TestApp, receiver: Endpoint, person: Per
     forceFallback: true,
   });
   await post('/api/drip', { recipientPhone: person.phone, message: 'plugh drip' });
-  // The text of a campaign is the workspace's own; what it becomes for a contact is not.
+  // The template of a campaign is not personal data, but a rendered message is.
   const steps = [{ message: 'Step one, {{ firstName }}' }, { message: 'Step two', delay: { days: 2 } }];
   const campaignId = (await post('/api/campaigns', { name: 'Spring', steps, listId: list, start: true }))
     .campaign._id;
@@ -152,7 +152,7 @@ export async function plantContact(app: TestApp, receiver: Endpoint, person: Per
       .body;
     return calls.length > 0;
   });
-  // One event waits for a message that never comes.
+  // A reaction to an unknown message stays pending.
   await callBack(app, lineId, {
     kind: 'reaction',
     eventId: newId(),

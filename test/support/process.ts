@@ -4,13 +4,13 @@ import type { Config } from '#domain/config.ts';
 
 export interface AppProcess {
   pid: number;
-  /** Kills the process, as a crash does. */
+  /** Kills the process to simulate a crash. */
   kill(): Promise<void>;
 }
 
 /**
  * Starts a separate process of the product on the same database and Temporal namespace, for tests of crashes.
- * @param log the file descriptor for its log.
+ * @param log the file descriptor of its log.
  */
 export async function startProcess(
   entry: 'workers/worker.ts' | 'api/server.ts',
@@ -46,7 +46,7 @@ async function ready(child: ChildProcess): Promise<void> {
     throw new Error(`unexpected ${JSON.stringify(message)}`);
 }
 
-/** The environment variables that give another process this configuration. */
+/** The environment variables that configure another process like this app. */
 export const environment = (config: Config): Record<string, string> => ({
   DATABASE_URL: config.database.tenantUrl,
   DATABASE_SYSTEM_URL: config.database.systemUrl,

@@ -27,8 +27,8 @@ const PERMISSION_DENIED = '7';
 const UNAUTHENTICATED = '16';
 
 /**
- * A stand-in for a managed Temporal: TLS with client certificates, an API key, and no operator service. It forwards to
- * the run's own server.
+ * Simulates a managed Temporal service: TLS with client certificates, an API key, and no operator service. It forwards
+ * other calls to the server of the test run.
  */
 export async function startTemporalProxy(server: string, apiKey: string): Promise<TemporalProxy> {
   const upstream = connect(`http://${server}`);
@@ -45,7 +45,7 @@ export async function startTemporalProxy(server: string, apiKey: string): Promis
     sessions.add(session);
     session.once('close', () => sessions.delete(session));
   });
-  // TLS itself refuses a client without a certificate.
+  // A client without a certificate fails the handshake.
   proxy.on('tlsClientError', () => {});
   proxy.on('stream', (stream, headers) => {
     const path = headers[':path'] ?? '';

@@ -5,10 +5,10 @@ import { vi } from 'vitest';
 import { eventually } from './app.ts';
 
 /**
- * Where a workflow is terminated: `before` its n-th activity begins, which then does nothing; `during` that activity,
- * which still runs to its end, as if its worker did not know; or `after` it, at the next timer or wait.
+ * When a workflow is terminated: `before` its n-th activity, which then does nothing; `during` that activity, which still
+ * completes, as if its worker had not noticed; or `after` it, at the next timer or wait.
  * `canceled`: the workflow is canceled during the activity. `paused`: the workflow continues, but an operator pauses the
- * activity, its worker dies, and the operator unpauses it later.
+ * activity, its worker crashes, and the operator unpauses it later.
  */
 export interface Step {
   activity: number;
@@ -18,7 +18,7 @@ export interface Step {
 /** Terminates workflows at a step, by type and owner (workspace or agency), and counts their activities. */
 export interface Terminator {
   terminateAt(type: string, owner: string, step: Step): void;
-  /** How many activities the workflows of a type have begun for an owner. */
+  /** The number of activities that workflows of a type have started for an owner. */
   countOf(type: string, owner: string): number;
   isDone(type: string, owner: string): boolean;
 }
@@ -63,12 +63,12 @@ export function watchWorkers(client: () => Client): Terminator {
           })
             .then(() => client().workflowService.unpauseActivity(target))
             .then(() => terminated.add(key));
-          throw ApplicationFailure.create({ message: 'its worker died' });
+          throw ApplicationFailure.create({ message: 'its worker crashed' });
         }
         const terminate = async () => {
           // Fails harmlessly if the workflow has already ended.
           const end =
-            step.when === 'canceled' ? workflow.cancel() : workflow.terminate('the test ends it here');
+            step.when === 'canceled' ? workflow.cancel() : workflow.terminate('terminated by the test');
           await end.catch(() => {});
           terminated.add(key);
         };
@@ -82,7 +82,7 @@ export function watchWorkers(client: () => Client): Terminator {
         }
         await terminate();
         if (step.when !== 'before') return next(input);
-        throw ApplicationFailure.nonRetryable('the workflow was terminated before this began');
+        throw ApplicationFailure.nonRetryable('the workflow was terminated before this activity');
       },
     },
   });

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { createSecretBox, secretContext } from '#providers/secret-box.ts';
 import type { TestApp } from './app.ts';
 
-/** Where somebody is still named: `table.column (id): …`, `file …`, `history …`. */
+/** Finds where any of the names still occurs: `table.column: …`, `file …`, `history …`. */
 export async function findTraces(
   app: TestApp,
   workspaceId: string,
@@ -19,7 +19,7 @@ export async function findTraces(
   ];
 }
 
-/** Every column of every table, that of the whole installation too; what is encrypted is decrypted. */
+/** Searches every column of every table, including those of the whole installation. Decrypts encrypted values. */
 async function inDatabase(
   app: TestApp,
   workspaceId: string,
@@ -74,7 +74,7 @@ const contextOf = (table: string, row: Record<string, unknown>): string => {
     : secretContext('mail', owner, String(row['id']));
 };
 
-/** The workspace's files, each with what it says. */
+/** Searches the names and contents of the workspace's files. */
 async function inFiles(
   app: TestApp,
   workspaceId: string,
@@ -89,11 +89,11 @@ async function inFiles(
   return found;
 }
 
-/** How many files a workspace has. */
+/** The names of a workspace's stored files. */
 export const filesOf = async (app: TestApp, workspaceId: string): Promise<string[]> =>
   readdir(join(app.config.storage.folder, workspaceId)).catch(() => []);
 
-/** All that Temporal keeps: inputs, results, signals, updates, failures, summaries. */
+/** Searches all histories: inputs, results, signals, updates, failures, summaries. */
 async function inHistories(app: TestApp, isNamed: (text: string) => boolean): Promise<string[]> {
   const found: string[] = [];
   for await (const { workflowId, runId } of app.temporal.workflow.list()) {
@@ -105,7 +105,7 @@ async function inHistories(app: TestApp, isNamed: (text: string) => boolean): Pr
   return found;
 }
 
-/** Texts and payloads anywhere within an event. */
+/** All texts and payloads of an event. */
 function* payloadsOf(value: unknown): Generator<string> {
   if (typeof value === 'string') yield value;
   else if (value instanceof Uint8Array) yield Buffer.from(value).toString('utf8');
