@@ -13,8 +13,8 @@ import { newId } from '#domain/ids.ts';
 import type { Demo } from '#standalone/demo-data.ts';
 
 /**
- * Sends drips to 200 recipients from a file over the API, and shows their statuses until all are settled. Starts the
- * product unless it is running; emails go to the demo's own SMTP server.
+ * Sends drips to the 200 recipients of a file and shows their statuses until all are final. Starts the product if it is not
+ * running. Emails go to the demo's own SMTP server.
  */
 const DEADLINE_MS = 8 * 60_000;
 const RELAXED = {
@@ -115,21 +115,21 @@ async function run(): Promise<boolean> {
   return report(settled, batch, accepted.size);
 }
 
-/** Counts the arrived messages in the logs of the carrier and the mail server. */
+/** Compares the messages in the logs of the carrier and the mail server with the expected ones. */
 async function report(settled: boolean, batch: string, expected: number): Promise<boolean> {
   let lost = 0;
-  let doubled = 0;
+  let duplicated = 0;
   for (const { phone, email } of recipients) {
     const arrived = email === '' ? await acceptedByCarrier(phone, batch) : mail.count(email, batch);
     // …0001 has no iMessage and …0002 is refused, so nothing arrives there.
-    const wanted = /000[12]$/.test(phone) ? 0 : 1;
-    if (arrived < wanted) lost += 1;
-    if (arrived > wanted) doubled += 1;
+    const due = /000[12]$/.test(phone) ? 0 : 1;
+    if (arrived < due) lost += 1;
+    if (arrived > due) duplicated += 1;
   }
-  const ok = settled && lost === 0 && doubled === 0 && hook.refused === 0;
+  const ok = settled && lost === 0 && duplicated === 0 && hook.refused === 0;
   process.stdout.write(
-    `${settled ? 'All' : 'NOT all'} of ${expected} settled; by the logs of the carrier and the SMTP server ${lost} lost, ${doubled} doubled; ` +
-      `${hook.verified.size} webhooks verified, ${hook.refused} not.\n`,
+    `${settled ? 'All' : 'NOT all'} of ${expected} settled. In the logs of the carrier and the SMTP server: ${lost} lost, ${duplicated} duplicated. ` +
+      `Webhooks: ${hook.verified.size} verified, ${hook.refused} invalid.\n`,
   );
   return ok;
 }

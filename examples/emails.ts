@@ -6,7 +6,7 @@ import { TEMPLATES } from '#providers/mail/templates.ts';
 import { takeScreenshot } from './screenshot.ts';
 
 /**
- * Takes pictures of every email as shown on a phone, in light and dark, for docs/emails/, with Chromium:
+ * Takes screenshots of all emails at the width of a phone, for docs/emails/, with Chromium:
  * CHROMIUM=/usr/bin/chromium npm run emails
  */
 const chromium = process.env['CHROMIUM'] ?? 'chromium';
@@ -116,7 +116,7 @@ const SAMPLES: Record<string, [MailTemplate, unknown]> = {
     notice('A webhook is failing: CRM', [
       'The last 10 deliveries to https://hooks.customer.example/integrations/linepace/production/8f0d6a5e1c9b4f7a failed.',
       'The last one that succeeded was at Mon, 02 Mar 2026 12:00:00 GMT.',
-      'Failed deliveries are not repeated by themselves. Once the endpoint answers again they can be replayed.',
+      'Failed deliveries are not retried automatically. Once the endpoint responds again they can be replayed.',
     ]),
   ],
   'line-down': [

@@ -18,16 +18,15 @@ import { historyText, type Shown } from './history-text.ts';
 import { takeScreenshot } from './screenshot.ts';
 
 /**
- * Five stories of the product that runs here (`npm start`), and the histories that they leave in Temporal:
- * `npm run histories` prints them as text, `CHROMIUM=/usr/bin/chromium npm run histories` also takes the pictures of
- * docs/histories.md, which explains them.
+ * Plays five scenarios in a running product (`npm start`) and prints their workflow histories. docs/histories.md explains
+ * them. `CHROMIUM=/usr/bin/chromium npm run histories` also takes the screenshots of that page.
  */
 
-/** A line that the plan does not include is asked for at last. */
-const MOST_LINES = 50;
-const PATIENCE_MS = 120_000;
-/** Not of the pacer: the page of a workflow that runs never stops loading. */
-const PICTURES = [
+/** Lines are requested until the plan does not include another one. */
+const MAX_LINES = 50;
+const TIMEOUT_MS = 120_000;
+/** Without the pacer, because the page of a running workflow never stops loading. */
+const SCREENSHOTS = [
   'line-request-paid',
   'line-request-canceled',
   'draft-approve-by-api',
@@ -40,12 +39,12 @@ const file = path.join(process.env['DATA_DIR'] ?? '.data', 'demo.json');
 const demo = JSON.parse(await readFile(file, 'utf8')) as Demo;
 const connection = await Connection.connect({ address: demo.temporalAddress });
 const client = new Client({ connection });
-/** So that contacts are others at each run: three digits. */
+/** Three digits in the numbers of contacts, so that each run has its own. */
 const run = String(100 + (Math.floor(Date.now() / 1000) % 900));
 const [lineId = ''] = demo.lineIds;
 
 try {
-  // So that a cap does not end the stories of later runs.
+  // Repeated runs would reach the caps.
   await api('PATCH', `/api/lines/${lineId}`, {
     dailyNewConversationsLimit: 1000,
     hourlyNewConversationsLimit: 1000,
@@ -72,7 +71,7 @@ async function lineRequests(): Promise<void> {
 }
 
 async function requestToPay(): Promise<{ id: string; paymentUrl: string }> {
-  for (let count = 0; count < MOST_LINES; count += 1) {
+  for (let count = 0; count < MAX_LINES; count += 1) {
     const { line, paymentUrl } = await api('POST', '/api/line-requests', {
       firstName: 'Ada',
       lastName: 'Byron',
@@ -80,7 +79,7 @@ async function requestToPay(): Promise<{ id: string; paymentUrl: string }> {
     if (paymentUrl) return { id: line._id, paymentUrl };
     await eventually(async () => (await statusOf(line._id)) === 'active');
   }
-  throw new Error('the plan includes every line');
+  throw new Error(`the plan includes more than ${MAX_LINES} lines`);
 }
 
 async function statusOf(id: string): Promise<string> {
@@ -118,7 +117,7 @@ async function campaign(): Promise<void> {
   const leads = [1, 2, 3].map((number) => ({ firstName: 'Ada', phone: `+1415557${run}${number}` }));
   await api('POST', '/api/leads', { listId, leads });
   const steps = [{ message: 'Hello {{ firstName }}' }];
-  // One line, whose gap keeps the campaign under way.
+  // With one line, the gap between messages keeps the campaign active.
   const body = { name: 'Spring', listId, steps, eligibleLineIds: [lineId], start: true };
   const id = (await api('POST', '/api/campaigns', body)).campaign._id;
   const workflowId = campaignWorkflowId(id);
@@ -133,7 +132,7 @@ async function campaign(): Promise<void> {
 async function pacer(): Promise<void> {
   const workflowId = linePacerId(lineId);
   await shows(workflowId, 'idle');
-  // The update starts its next run.
+  // The update starts a new run.
   await client.workflow.getHandle(workflowId).terminate('a new history');
   await ask(workflowId, pauseLine, { by: 'Dana', reason: 'the carrier asked for it' });
   const seen = [await shows(workflowId, 'paused')];
@@ -154,16 +153,16 @@ async function print(name: string, workflowId: string, seen: readonly Shown[]): 
   const { events = [] } = await handle.fetchHistory();
   console.log(`\n## ${name}: ${workflowId}, ${events?.length} events\n\n${historyText(events ?? [], seen)}`);
   const page = `${demo.temporalUiUrl}/namespaces/default/workflows/${workflowId}/${runId}/history`;
-  if (chromium !== undefined && PICTURES.includes(name))
+  if (chromium !== undefined && SCREENSHOTS.includes(name))
     takeScreenshot(chromium, page, `docs/images/${name}.png`, {
       width: 1280,
       height: 905,
-      // The page loads its data after itself.
+      // Waits for the data that the page loads.
       flags: ['--virtual-time-budget=20000'],
     });
 }
 
-/** Waits for a state. @returns what the workflow then shows. */
+/** Waits for a state. @returns the workflow's current details. */
 async function shows(workflowId: string, state: string): Promise<Shown> {
   await eventually(async () => (await query<{ state: string }>(workflowId, 'status')).state === state);
   return eventually(async () => {
@@ -187,17 +186,17 @@ function ask<Verdict, O extends Order>(
   return updateWorkflow(client, { workflowId, workspaceId: demo.workspaceId }, update, order);
 }
 
-async function eventually<T>(look: () => Promise<T | false | undefined>): Promise<T> {
+async function eventually<T>(poll: () => Promise<T | false | undefined>): Promise<T> {
   let cause: unknown;
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await pause(1000)) {
+  for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await pause(1000)) {
     try {
-      const found = await look();
+      const found = await poll();
       if (found) return found;
     } catch (error) {
       cause = error;
     }
   }
-  throw new Error(`not within ${PATIENCE_MS / 1000} s`, { cause });
+  throw new Error(`not within ${TIMEOUT_MS / 1000} s`, { cause });
 }
 
 // oxlint-disable-next-line no-explicit-any
@@ -208,6 +207,6 @@ async function api(method: string, route: string, body?: unknown): Promise<any> 
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   if (!response.ok)
-    throw new Error(`${method} ${route} answered ${response.status}: ${await response.text()}`);
+    throw new Error(`${method} ${route} failed with ${response.status}: ${await response.text()}`);
   return response.json();
 }

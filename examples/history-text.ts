@@ -1,6 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
 
-/** A workflow's history as text: what an operator reads in the Temporal UI, a line for each thing that happened. */
+/** Formats a workflow's history as text, with one line per event that operators see in the Temporal UI. */
 
 export type Events = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>;
 type Event = Events[number];
@@ -11,25 +11,25 @@ interface Payloads {
   payloads?: Payload[] | null;
 }
 
-/** Its current details at a moment. The history does not keep them. */
+/** The workflow's current details at a time. They are not part of the history. */
 export interface Shown {
   at: Date;
   details: string;
 }
 
-interface Told {
+interface Line {
   kind: string;
   text: string;
 }
 
-/** Workflow tasks and markers are not told: they are how Temporal works, not what happened. */
+/** Omits workflow tasks and markers, which are internal to Temporal. */
 export function historyText(events: Events, shown: readonly Shown[] = []): string {
   const byId = new Map(events.map((event) => [Number(event.eventId), event]));
   const [first] = events;
   const lines = [
     ...events.flatMap((event) => {
-      const told = tell(event, (id) => byId.get(Number(id)));
-      return told ? [{ at: timeOf(event), ...told }] : [];
+      const line = lineOf(event, (id) => byId.get(Number(id)));
+      return line ? [{ at: timeOf(event), ...line }] : [];
     }),
     ...shown.map(({ at, details }) => ({ at: at.getTime(), kind: '', text: `“${details}”` })),
   ].toSorted((a, b) => a.at - b.at);
@@ -43,12 +43,12 @@ export function historyText(events: Events, shown: readonly Shown[] = []): strin
 
 type Find = (eventId: unknown) => Event | undefined;
 
-function tell(event: Event, find: Find): Told | null {
+function lineOf(event: Event, find: Find): Line | null {
   const {
     workflowExecutionStartedEventAttributes: started,
     workflowExecutionSignaledEventAttributes: signaled,
     workflowExecutionUpdateAcceptedEventAttributes: accepted,
-    workflowExecutionUpdateCompletedEventAttributes: answered,
+    workflowExecutionUpdateCompletedEventAttributes: updated,
     upsertWorkflowSearchAttributesEventAttributes: changed,
     timerStartedEventAttributes: timer,
     timerFiredEventAttributes: fired,
@@ -57,32 +57,32 @@ function tell(event: Event, find: Find): Told | null {
   } = event;
   if (started) return { kind: 'started', text: started.workflowType?.name ?? '' };
   if (signaled) return { kind: 'signal', text: signaled.signalName ?? '' };
-  if (accepted) return { kind: 'update', text: asked(accepted.acceptedRequest?.input) };
-  if (answered) return { kind: 'verdict', text: outcomeOf(answered.outcome) };
+  if (accepted) return { kind: 'update', text: requestOf(accepted.acceptedRequest?.input) };
+  if (updated) return { kind: 'verdict', text: outcomeOf(updated.outcome) };
   if (changed) return stateOf(changed.searchAttributes?.indexedFields);
   if (timer)
     return { kind: 'timer', text: `${spanOf(timer.startToFireTimeout?.seconds)}: ${summaryOf(event)}` };
   if (fired) return { kind: 'timer', text: `fired: ${summaryOf(find(fired.startedEventId))}` };
   if (completed) return { kind: 'result', text: first(completed.result) };
   if (failed) return { kind: 'failed', text: failed.failure?.message ?? '' };
-  return tellActivity(event, find);
+  return activityLine(event, find);
 }
 
-function tellActivity(event: Event, find: Find): Told | null {
+function activityLine(event: Event, find: Find): Line | null {
   const { activityTaskCompletedEventAttributes: done, activityTaskFailedEventAttributes: failed } = event;
   const scheduled = find((done ?? failed)?.scheduledEventId);
   const name = scheduled?.activityTaskScheduledEventAttributes?.activityType?.name;
   if (!scheduled || !name) return null;
-  const answer = done ? reasonOf(first(done.result)) : `refused: ${failed?.failure?.message ?? ''}`;
-  return { kind: 'activity', text: `${name}, “${summaryOf(scheduled)}”${answer && ` → ${answer}`}` };
+  const result = done ? reasonOf(first(done.result)) : `refused: ${failed?.failure?.message ?? ''}`;
+  return { kind: 'activity', text: `${name}, “${summaryOf(scheduled)}”${result && ` → ${result}`}` };
 }
 
-/** Of a look at the tables what it came to; any other result as it is. */
+/** The reason in the result of a round; any other result unchanged. */
 function reasonOf(result: string): string {
   return /"reason":"([^"]*)"/.exec(result)?.[1] ?? result;
 }
 
-function asked(input: { name?: string | null; args?: Payloads | null } | null | undefined): string {
+function requestOf(input: { name?: string | null; args?: Payloads | null } | null | undefined): string {
   return `${input?.name ?? ''} ${first(input?.args)}`;
 }
 
@@ -90,8 +90,8 @@ const outcomeOf = (
   outcome: { success?: Payloads | null; failure?: { message?: string | null } | null } | null | undefined,
 ): string => outcome?.failure?.message ?? first(outcome?.success);
 
-/** Of the search attributes only what the product is at: the others are set once. */
-function stateOf(fields: Record<string, Payload> | null | undefined): Told | null {
+/** Only the attribute `State`, because the others never change. */
+function stateOf(fields: Record<string, Payload> | null | undefined): Line | null {
   const state = fields?.['State'];
   return state ? { kind: 'state', text: textOf(state) } : null;
 }
@@ -99,7 +99,7 @@ function stateOf(fields: Record<string, Payload> | null | undefined): Told | nul
 const summaryOf = (event: Event | undefined): string => textOf(event?.userMetadata?.summary);
 const first = (values: Payloads | null | undefined): string => textOf(values?.payloads?.[0]);
 
-/** A text as it is, anything else as JSON. */
+/** Strings unquoted, anything else as JSON. */
 function textOf(payload: Payload | null | undefined): string {
   const json = Buffer.from(payload?.data ?? []).toString('utf8');
   if (json === '') return '';
@@ -111,8 +111,8 @@ function timeOf({ eventTime }: Event): number {
   return Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
 }
 
-function spanOf(given: unknown): string {
-  const seconds = Number(given ?? 0);
+function spanOf(value: unknown): string {
+  const seconds = Number(value ?? 0);
   if (seconds >= 86_400) return `${seconds / 86_400} day`;
   if (seconds >= 7200) return `${Math.round(seconds / 3600)} hours`;
   return seconds >= 120 ? `${Math.round(seconds / 60)} minutes` : `${seconds} s`;

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** With a profile of its own, and nothing that calls home. */
-const QUIET = [
+/** Disables everything that makes network requests in the background. */
+const FLAGS = [
   '--headless',
   '--disable-gpu',
   '--no-sandbox',
@@ -16,8 +16,8 @@ const QUIET = [
 ];
 
 /**
- * Saves what a Chromium shows of a page as a PNG.
- * @param flags more of Chromium's, such as `--virtual-time-budget=20000` for a page that loads its data.
+ * Saves a screenshot of a page as PNG, taken by Chromium with a temporary profile.
+ * @param flags additional flags, for example `--virtual-time-budget=20000` for a page that loads data.
  */
 export function takeScreenshot(
   chromium: string,
@@ -28,7 +28,7 @@ export function takeScreenshot(
   const profile = mkdtempSync(join(tmpdir(), 'linepace-chromium-'));
   const args = [`--user-data-dir=${profile}`, `--window-size=${width},${height}`, `--screenshot=${file}`];
   try {
-    execFileSync(chromium, [...QUIET, ...args, ...flags, url], {
+    execFileSync(chromium, [...FLAGS, ...args, ...flags, url], {
       stdio: 'ignore',
       timeout: 60_000,
       killSignal: 'SIGKILL',

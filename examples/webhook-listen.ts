@@ -8,8 +8,8 @@ import { z } from 'zod';
 import { EVENT_NAMES } from '#domain/event.ts';
 
 /**
- * Shows what a workspace's webhooks receive: registers a webhook for every event, verifies each delivery with the public
- * Standard Webhooks library, prints it, and deletes the webhook on Ctrl-C.
+ * Prints all events of a workspace: registers a webhook for every event, verifies each delivery with the public Standard
+ * Webhooks library, prints it, and deletes the webhook on Ctrl-C.
  *
  *   npm run webhook:listen                                       the demo workspace of a running `npm start`
  *   npm run webhook:listen -- --url https://… --key svc_sk_…     another one
@@ -70,7 +70,7 @@ function receive(headers: IncomingMessage['headers'], body: string, signingSecre
     console.dir(verified, { depth: null });
     return 204;
   } catch (error) {
-    console.error(`\nrefused a delivery: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`\nrejected a delivery: ${error instanceof Error ? error.message : String(error)}`);
     return 400;
   }
 }
@@ -78,12 +78,12 @@ function receive(headers: IncomingMessage['headers'], body: string, signingSecre
 const { url, key } = service();
 const secret = Promise.withResolvers<string>();
 const server = createServer((request, response) => {
-  const answer = async (): Promise<void> => {
+  const respond = async (): Promise<void> => {
     const body = Buffer.concat(await request.toArray()).toString('utf8');
     response.writeHead(receive(request.headers, body, await secret.promise)).end();
   };
   // The service disconnected and logs the delivery as failed.
-  answer().catch(() => response.destroy());
+  respond().catch(() => response.destroy());
 });
 // Listens first, because a delivery may arrive before the response with the secret.
 const host = options['public-url'] === undefined ? '127.0.0.1' : '0.0.0.0';
@@ -95,13 +95,13 @@ const created = Created.parse(
   await call('POST', '/api/webhooks', { name: 'webhook:listen', url: address, events: EVENT_NAMES }),
 );
 secret.resolve(created.webhook.secret);
-console.log(`Listening on ${address} as webhook ${created.webhook._id} of ${url}. Ctrl-C ends it.`);
+console.log(`Listening on ${address} as webhook ${created.webhook._id} of ${url}. Press Ctrl-C to stop.`);
 
 async function stop(): Promise<void> {
   server.close();
   server.closeAllConnections();
   await call('DELETE', `/api/webhooks/${created.webhook._id}`);
-  console.log('\nThe webhook is deleted.');
+  console.log('\nDeleted the webhook.');
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
