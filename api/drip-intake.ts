@@ -1,32 +1,12 @@
-import { bufferDrips } from '#db/queries/drip.ts';
-import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
-import { loadIntakeContext } from '#db/queries/intake.ts';
-import type { Pools } from '#db/pools.ts';
-import { type TenantDb, withTenant } from '#db/transactions.ts';
-import { wakeUnlessDue } from '#db/wakes.ts';
+import { isLockTimeout, isOverload } from '#db/overload.ts';
+import { type ApiPools, INTAKE_CONNECTIONS } from '#db/pools.ts';
+import { type SystemTransaction, withIntake, withSystemShare } from '#db/transactions.ts';
 import type { LinkReader } from '#domain/attachment.ts';
-import type { WorkspaceCaller } from '#domain/caller.ts';
-import { draftDrip, type Drip, DripAcknowledgement, findDuplicates } from '#domain/drip.ts';
-import { decideByKey, type KeyDecision, type KeyedRequest } from '#domain/idempotency.ts';
-import { type IntakeContext, Refusal } from '#domain/message-draft.ts';
-import type { DripInput } from '#domain/message.ts';
-import { dripDrainerId } from '#workflows/messages/wake.ts';
-import { ApiError } from './http/errors.ts';
+import { takeFairly } from '#domain/fair-batch.ts';
+import { acceptBatch, type DripRequest, type DripResult, workspaceOf } from './drip-batch.ts';
 import type { Metrics } from './http/metrics.ts';
 
-export interface DripRequest extends KeyedRequest {
-  caller: WorkspaceCaller;
-  input: DripInput;
-  correlationId: string;
-}
-
-export interface DripResult {
-  acknowledgement: DripAcknowledgement;
-  /** Whether this is the response to an earlier request with the same `Idempotency-Key`. */
-  replayed: boolean;
-}
-
-/** Commits concurrent requests of a workspace together. A request is acknowledged after its commit. */
+/** Commits concurrent requests together, whichever their workspaces. A request is acknowledged after its commit. */
 export interface DripIntake {
   /** @throws Refusal or ApiError if the request is invalid; nothing is stored then. */
   accept(request: DripRequest): Promise<DripResult>;
@@ -41,118 +21,66 @@ interface PendingRequest extends DripRequest {
 const MAX_BATCH = 200;
 
 export function createDripIntake(
-  pools: Pools,
+  pools: ApiPools,
   links: LinkReader,
   metrics: Pick<Metrics, 'intakeBatch'>,
 ): DripIntake {
+  /** The waiting requests by workspace, in the order of their turns. */
   const queues = new Map<string, PendingRequest[]>();
+  let running = 0;
 
-  async function drain(workspaceId: string, queue: PendingRequest[]): Promise<void> {
-    while (queue.length > 0) {
-      const batch = queue.splice(0, MAX_BATCH);
+  async function drain(): Promise<void> {
+    while (queues.size > 0) {
+      const batch = takeFairly(queues, MAX_BATCH);
       metrics.intakeBatch.observe(batch.length);
-      try {
-        const outcomes = await withTenant(pools, workspaceId, (db) =>
-          acceptBatch(db, batch, links, new Date()),
-        );
-        for (const [request, outcome] of outcomes) {
-          if (outcome instanceof Error) request.reject(outcome);
-          else request.resolve(outcome);
-        }
-      } catch (error) {
-        for (const request of batch) request.reject(error);
-      }
+      await commit(batch);
     }
-    queues.delete(workspaceId);
+    running--;
+  }
+
+  async function commit(batch: readonly PendingRequest[]): Promise<void> {
+    const accept = (db: SystemTransaction) => acceptBatch(db, batch, links, new Date());
+    try {
+      settle(await withIntake(pools, accept));
+    } catch (error) {
+      if (isOverload(error) && !isLockTimeout(error)) refuse(batch, error);
+      else for (const own of Map.groupBy(batch, workspaceOf).values()) void commitAlone(own);
+    }
+  }
+
+  /** What fails because of one workspace must neither fail nor wait for the others. */
+  async function commitAlone(batch: readonly PendingRequest[]): Promise<void> {
+    const [first] = batch;
+    if (!first) return;
+    const accept = (db: SystemTransaction) => acceptBatch(db, batch, links, new Date());
+    await withSystemShare(pools, workspaceOf(first), accept).then(settle, (error: unknown) =>
+      refuse(batch, error),
+    );
   }
 
   return {
     accept: (request) =>
       new Promise((resolve, reject) => {
         const pending = { ...request, resolve, reject };
-        const workspaceId = request.caller.workspace.id;
+        const workspaceId = workspaceOf(request);
         const queue = queues.get(workspaceId);
-        if (queue) {
-          queue.push(pending);
-          return;
-        }
-        const started = [pending];
-        queues.set(workspaceId, started);
+        if (queue) queue.push(pending);
+        else queues.set(workspaceId, [pending]);
+        if (running >= INTAKE_CONNECTIONS) return;
+        running++;
         // Requests that arrive in the same turn of the event loop join the first batch.
-        setImmediate(() => void drain(workspaceId, started));
+        setImmediate(() => void drain());
       }),
   };
 }
 
-async function acceptBatch<Request extends DripRequest>(
-  db: TenantDb,
-  batch: readonly Request[],
-  links: LinkReader,
-  now: Date,
-): Promise<Map<Request, DripResult | Error>> {
-  const [first] = batch;
-  if (!first) return new Map();
-  const inputs = batch.map(({ input }) => input);
-  const context = await loadIntakeContext(db, inputs, first.caller.workspace, { links, now });
-  const stored = await claimIdempotencyKeys(db, 'drip', keysOf(batch));
-  const decisions = decideByKey<Request, Drip>(batch, stored, (request) =>
-    draftOrRefusal(request, context, now),
-  );
-
-  const drips = [...decisions.values()].flatMap((decision) =>
-    decision.kind === 'accepted' ? [decision.value] : [],
-  );
-  const duplicates = findDuplicates(drips, await bufferDrips(db, drips));
-  const outcomes = new Map(
-    [...decisions].map(([request, decision]) => [request, outcomeOf(decision, duplicates)]),
-  );
-  await storeResponses(db, 'drip', responsesToStore(outcomes));
-
-  if (drips.length > duplicates.size) wakeUnlessDue(db, dripDrainerId(db.workspaceId), now, 'dripsBuffered');
-  return outcomes;
-}
-
-const keysOf = (batch: readonly DripRequest[]) =>
-  batch.flatMap(({ idempotencyKey, requestHash }) =>
-    idempotencyKey === '' ? [] : [{ key: idempotencyKey, requestHash }],
-  );
-
-function draftOrRefusal(
-  { caller, input, correlationId }: DripRequest,
-  context: IntakeContext,
-  now: Date,
-): Drip | Refusal {
-  try {
-    return draftDrip(input, context, { correlationId, userId: caller.userId, now, random: Math.random() });
-  } catch (error) {
-    if (error instanceof Refusal) return error;
-    throw error;
+function settle(outcomes: ReadonlyMap<PendingRequest, DripResult | Error>): void {
+  for (const [request, outcome] of outcomes) {
+    if (outcome instanceof Error) request.reject(outcome);
+    else request.resolve(outcome);
   }
 }
 
-function outcomeOf(
-  decision: KeyDecision<Drip>,
-  duplicates: ReadonlyMap<Drip, DripAcknowledgement>,
-): DripResult | Error {
-  switch (decision.kind) {
-    case 'refused':
-      return decision.error;
-    case 'conflict':
-      return new ApiError('IDEMPOTENCY_KEY_REUSED');
-    case 'stored':
-      if (decision.response === null) return new ApiError('CONTACT_ERASED');
-      return { acknowledgement: DripAcknowledgement.parse(decision.response), replayed: true };
-    case 'accepted':
-    case 'repeated': {
-      const acknowledgement = duplicates.get(decision.value) ?? decision.value.acknowledgement;
-      return { acknowledgement, replayed: decision.kind === 'repeated' };
-    }
-  }
+function refuse(batch: readonly PendingRequest[], error: unknown): void {
+  for (const request of batch) request.reject(error);
 }
-
-const responsesToStore = (outcomes: ReadonlyMap<DripRequest, DripResult | Error>) =>
-  [...outcomes].flatMap(([{ idempotencyKey: key }, outcome]) =>
-    key === '' || outcome instanceof Error || outcome.replayed
-      ? []
-      : [{ key, status: 200, response: outcome.acknowledgement }],
-  );

@@ -18,6 +18,12 @@ export function isOverload(error: unknown): boolean {
   return error instanceof Error && 'code' in error && OVERLOAD_CODES.has(String(error.code));
 }
 
+/** Whether a row stayed locked for too long. */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === LOCK_TIMEOUT;
+
+const LOCK_TIMEOUT = '55P03';
+
 const OVERLOADS = [
   Busy,
   BackendTerminatedError,
@@ -29,5 +35,5 @@ const OVERLOADS = [
   StatementTimeoutError,
 ];
 
-/** Lock timeout; serialization failure; deadlock; too many connections; the server starts or stops. */
-const OVERLOAD_CODES = new Set(['55P03', '40001', '40P01', '53300', '57P03']);
+/** Serialization failure; deadlock; too many connections; the server starts or stops. */
+const OVERLOAD_CODES = new Set([LOCK_TIMEOUT, '40001', '40P01', '53300', '57P03']);

@@ -43,6 +43,8 @@ export interface ApiPools extends Pools {
   };
   /** For reads that may take long: analytics, searches and exports. */
   readonly reads: TenantPool;
+  /** For the batches of bulk intake, which cross workspaces. They wait for no other work. */
+  readonly intake: DatabasePool;
   /** Shares `system` fairly between requests. */
   readonly systemQueue: FairQueue;
 }
@@ -77,6 +79,8 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
 /** The maximum wait of a request for a connection. */
 const CONNECTION_TIMEOUT_MS = 5000;
 const MAX_WAITING = 500;
+/** While one batch of bulk intake commits, the next one is prepared. */
+export const INTAKE_CONNECTIONS = 2;
 
 /**
  * The pools of an API process.
@@ -90,7 +94,8 @@ export async function createApiPools(
   const half = Math.max(2, Math.ceil(size / 2));
   const openTenant = (size: number): Promise<DatabasePool> =>
     openPool(urls.tenantUrl, 'linepace_tenant', { size });
-  const openSystem = (): Promise<DatabasePool> => openPool(urls.systemUrl, 'linepace_system', { size: half });
+  const openSystem = (size: number): Promise<DatabasePool> =>
+    openPool(urls.systemUrl, 'linepace_system', { size });
   const share = (size: number): FairQueue =>
     createFairQueue({
       size,
@@ -98,11 +103,12 @@ export async function createApiPools(
       maxWaiting: MAX_WAITING,
       timeoutMs: CONNECTION_TIMEOUT_MS,
     });
-  const [tenant, reads, system, auth, apart] = await Promise.all([
+  const [tenant, reads, system, auth, intake, apart] = await Promise.all([
     openTenant(size),
     openTenant(half),
-    openSystem(),
-    openSystem(),
+    openSystem(half),
+    openSystem(half),
+    openSystem(INTAKE_CONNECTIONS),
     openApart(urls),
   ]);
   return {
@@ -110,6 +116,7 @@ export async function createApiPools(
     reads: { pool: reads, queue: share(half) },
     system,
     systemQueue: share(half),
+    intake,
     apart,
     waker,
     addressHashes: createAddressHashes(apart, keySeal),
@@ -125,7 +132,7 @@ export async function createApiPools(
       waiting: new Map(),
     },
     close: async () => {
-      await Promise.all([tenant, reads, system, auth, apart].map((pool) => pool.end()));
+      await Promise.all([tenant, reads, system, auth, intake, apart].map((pool) => pool.end()));
     },
   };
 }

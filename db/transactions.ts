@@ -3,6 +3,7 @@ import {
   type CommonQueryMethods,
   type DatabasePool,
   type DatabaseTransactionConnection,
+  type FragmentSqlToken,
   sql,
 } from 'slonik';
 import type { AddressHashes } from './address-hashes.ts';
@@ -82,6 +83,7 @@ const tenantDb = (
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
 const LIMITED_LOCKS = sql.fragment`set_config('lock_timeout', '2000', true)`;
+const BRIEF_LOCKS = sql.fragment`set_config('lock_timeout', '100', true)`;
 
 /** slonik retries a transaction after a serialization failure, so each run collects its own wakes. */
 async function transact<T>(
@@ -156,15 +158,26 @@ export async function dryRun<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>
 }
 
 export async function withSystem<T>(pools: Pools, work: (db: SystemTransaction) => Promise<T>): Promise<T> {
-  return transact(pools.system, pools.waker, async (transaction, wakes) => {
-    await transaction.query(sql.type(NoRows)`select ${LIMITED_LOCKS}`);
-    return work(
-      Object.assign(transaction, {
-        wakes,
-        apart: pools.apart,
-        addressHashes: pools.addressHashes,
-      }) as unknown as SystemTransaction,
-    );
+  return systemTransaction(pools, pools.system, LIMITED_LOCKS, work);
+}
+
+/** Like `withSystem`, for a batch of several workspaces, which fails soon if a row of one of them is locked. */
+export async function withIntake<T>(
+  pools: ApiPools,
+  work: (db: SystemTransaction) => Promise<T>,
+): Promise<T> {
+  return systemTransaction(pools, pools.intake, BRIEF_LOCKS, work);
+}
+
+async function systemTransaction<T>(
+  { waker, apart, addressHashes }: Pools,
+  pool: DatabasePool,
+  lockTimeout: FragmentSqlToken,
+  work: (db: SystemTransaction) => Promise<T>,
+): Promise<T> {
+  return transact(pool, waker, async (transaction, wakes) => {
+    await transaction.query(sql.type(NoRows)`select ${lockTimeout}`);
+    return work(Object.assign(transaction, { wakes, apart, addressHashes }) as unknown as SystemTransaction);
   });
 }
 

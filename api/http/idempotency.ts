@@ -36,8 +36,10 @@ export async function withIdempotencyKey(
 ): Promise<HandlerResult> {
   if (key === '') return handle();
   checkLength(key);
-  const context = secretContext('idempotency', db.workspaceId, `${route} ${key}`);
-  const earlier = (await claimIdempotencyKeys(db, route, [{ key, requestHash: hash }])).get(key);
+  const { workspaceId } = db;
+  const context = secretContext('idempotency', workspaceId, `${route} ${key}`);
+  const stored = await claimIdempotencyKeys(db, route, [{ workspaceId, key, requestHash: hash }]);
+  const earlier = stored.get(workspaceId)?.get(key);
   if (earlier) {
     if (earlier.requestHash !== hash) throw new ApiError('IDEMPOTENCY_KEY_REUSED');
     if (earlier.response === null) throw new ApiError('CONTACT_ERASED');
@@ -46,7 +48,7 @@ export async function withIdempotencyKey(
   }
   const answer = await handle();
   const response = secrets.seal(JSON.stringify(answer.body), context);
-  await storeResponses(db, route, [{ key, status: answer.status, response }]);
+  await storeResponses(db, route, [{ workspaceId, key, status: answer.status, response }]);
   return answer;
 }
 

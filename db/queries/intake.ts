@@ -5,10 +5,13 @@ import type { LinkReader } from '#domain/attachment.ts';
 import { Channel } from '#domain/channel.ts';
 import type { IntakeContext } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
+import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
+import { inWorkspace } from './agency.ts';
 import { isVisible } from './leads.ts';
-import type { TenantDb } from '#db/transactions.ts';
 
 const LineRef = z.object({ id: z.string(), channel: Channel, usable: z.boolean() });
+const WorkspaceLineRef = LineRef.extend({ workspaceId: z.string() });
+type WorkspaceLineRef = z.infer<typeof WorkspaceLineRef>;
 const LeadRef = z.object({
   id: z.string(),
   name: z.string(),
@@ -22,16 +25,73 @@ export interface Uploads {
   now: Date;
 }
 
-/** Loads what a batch of requests refers to, in a constant number of queries. */
+interface Workspace {
+  timezone: string;
+  country: string;
+}
+
+/** Loads what requests of one workspace refer to, and all its lines, in a constant number of queries. */
 export async function loadIntakeContext(
   db: TenantDb,
   inputs: readonly MessageInput[],
-  { timezone, country }: { timezone: string; country: string },
+  workspace: Workspace,
   uploads?: Uploads,
 ): Promise<IntakeContext> {
   const lines = await db.any(sql.type(LineRef)`
-    select id, channel, is_active and provisioning_status = 'active' usable
-    from lines where workspace_id = ${db.workspaceId}`);
+    select id, channel, ${IS_USABLE} usable from lines where workspace_id = ${db.workspaceId}`);
+  return { ...(await loadReferences(db, inputs, workspace, uploads)), lines };
+}
+
+const IS_USABLE = sql.fragment`is_active and provisioning_status = 'active'`;
+
+/**
+ * Loads what requests of several workspaces refer to, by workspace. Of the lines, those that are named, and one of each
+ * channel that can be chosen, because a workspace may have thousands.
+ */
+export async function loadIntakeContexts(
+  db: SystemTransaction,
+  requests: readonly { workspace: Workspace & { id: string }; input: MessageInput }[],
+  uploads: Uploads,
+): Promise<Map<string, IntakeContext>> {
+  const workspaces = new Map(requests.map(({ workspace }) => [workspace.id, workspace]));
+  const requestsOf = Map.groupBy(requests, ({ workspace }) => workspace.id);
+  const lines = await neededLines(
+    db,
+    [...workspaces.keys()],
+    requests.flatMap(({ input: { fromLineId, eligibleLineIds = [] } }) =>
+      fromLineId === undefined ? eligibleLineIds : [fromLineId],
+    ),
+  );
+  const contexts = new Map<string, IntakeContext>();
+  for (const [workspaceId, workspace] of workspaces) {
+    const inputs = (requestsOf.get(workspaceId) ?? []).map(({ input }) => input);
+    const references = await loadReferences(inWorkspace(db, workspace), inputs, workspace, uploads);
+    contexts.set(workspaceId, { ...references, lines: lines.get(workspaceId) ?? [] });
+  }
+  return contexts;
+}
+
+async function neededLines(
+  db: SystemTransaction,
+  workspaceIds: string[],
+  named: string[],
+): Promise<Map<string, WorkspaceLineRef[]>> {
+  const isOfThese = sql.fragment`workspace_id = any(${sql.array(workspaceIds, 'text')})`;
+  const lines = await db.any(sql.type(WorkspaceLineRef)`
+    select workspace_id, min(id) id, channel, true usable from lines
+    where ${isOfThese} and ${IS_USABLE} group by workspace_id, channel
+    union all
+    select workspace_id, id, channel, ${IS_USABLE} from lines
+    where ${isOfThese} and id = any(${sql.array(named, 'text')})`);
+  return Map.groupBy(lines, ({ workspaceId }) => workspaceId);
+}
+
+async function loadReferences(
+  db: TenantDb,
+  inputs: readonly MessageInput[],
+  { timezone, country }: Workspace,
+  uploads?: Uploads,
+): Promise<Omit<IntakeContext, 'lines'>> {
   const leadIds = inputs.flatMap(({ leadId }) => (leadId === undefined ? [] : [leadId]));
   const leads =
     leadIds.length === 0
@@ -44,7 +104,6 @@ export async function loadIntakeContext(
   return {
     timezone,
     country,
-    lines,
     leads: new Map(leads.map((lead) => [lead.id, lead])),
     fallbackConfigured: needsFallback && (await isFallbackConfigured(db)),
     ownAttachments: uploads ? ownAttachments(db.workspaceId, inputs, uploads) : new Set(),

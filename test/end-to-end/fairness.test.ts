@@ -94,6 +94,23 @@ describe('requests that wait for a lock', () => {
     await Promise.all(stuck);
   });
 
+  it('of one workspace do not delay the drips of others that arrive with its own', async () => {
+    const [busy, sender] = await Promise.all([createWorkspaceWithLine(app), createWorkspaceWithLine(app)]);
+    const repeated = { message: 'Again', recipientPhone: '+14155550188' };
+    expect((await busy.api('POST', '/api/drip', repeated)).status).toBe(202);
+    const held = await lock(app, 'drip_fingerprints', busy.id, 'workspace_id');
+    const stuck: Promise<ApiResponse>[] = [];
+    let sent = 0;
+    const both = times(MANY, () => {
+      stuck.push(busy.api('POST', '/api/drip', repeated));
+      return sender.api('POST', '/api/drip', { message: `Also ${sent++}`, recipientPhone: '+14155550188' });
+    });
+    expect(await statuses(both)).toEqual([202]);
+    await waitingForLocks(app, 1);
+    await held.release();
+    expect(await statuses(stuck)).toEqual([202]);
+  });
+
   it('get a 503 with Retry-After if the lock is not released, and later requests succeed', async () => {
     const { id, lineId, api } = await createWorkspaceWithLine(app);
     const held = await lock(app, 'lines', lineId);
