@@ -32,3 +32,10 @@ export function useSearchChange(): (changes: Search) => void {
     });
   };
 }
+
+/** The open tab of a page. To open another clears the rest of the query, which belongs to the tab before. */
+export function useTabParam(): [string, (tab: string) => void] {
+  const { tab = '' }: Search = useSearch({ strict: false });
+  const navigate = useNavigate();
+  return [tab, (next) => void navigate({ to: '.', search: { tab: next }, replace: true } as never)];
+}

@@ -42,6 +42,13 @@ afterEach(() => {
 
 const open = (path: string) => page.goto(`${app.url}/console${path}`);
 
+/** Signs the tab in as the next page that it opens. */
+async function useCredential(token: string): Promise<void> {
+  if (!page.url().startsWith(app.url)) await open('/');
+  const session = JSON.stringify({ token, workspaceId: null });
+  await page.evaluate(`sessionStorage.setItem('linepace.session', ${JSON.stringify(session)})`);
+}
+
 describe('the files of the console', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${app.url}/console${path}`, { headers });
@@ -517,10 +524,8 @@ test('somebody of an agency switches to a client, sees nothing of the other one,
   if (!own || !client) throw new Error('no workspaces');
   await createLine(app, client.id, 'imessage', { first_name: 'Cleo', last_name: 'Cafe' });
   const token = await signIn(app, { userId: agency.ownerId, organizationId: own.id, role: 'org:admin' });
-  await page.evaluate('sessionStorage.clear()');
+  await useCredential(token);
   await open('/lines');
-  await page.getByLabel('Workspace key').fill(token);
-  await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('No lines yet').waitFor();
   await page.getByRole('button', { name: /Workspace: Agency Office/ }).click();
   await page.getByRole('menuitem', { name: 'Client Cafe' }).click();
@@ -539,4 +544,52 @@ test('somebody of an agency switches to a client, sees nothing of the other one,
   await page.getByRole('row', { name: /Cleo Cafe.*Agency Office/ }).waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByRole('row', { name: /Cleo Cafe.*Client Cafe/ }).waitFor();
+});
+
+test('the owner of an agency creates a client, puts it on a plan, and manages co-admins, keys and the card', async () => {
+  await open('/agency');
+  await page.getByRole('button', { name: 'New client' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Night Bakery');
+  await page.getByLabel('Time zone').selectOption('Europe/Paris');
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  const created = page.getByRole('dialog', { name: 'Night Bakery was created' });
+  const client = apiClient(app.url, await created.getByLabel('First API key').inputValue());
+  expect((await client('GET', '/api/workspace')).body.workspace).toMatchObject({
+    name: 'Night Bakery',
+    timezone: 'Europe/Paris',
+    subscriptionStatus: 'none',
+  });
+  await created.getByRole('button', { name: 'Done' }).click();
+
+  await page.getByRole('tab', { name: 'Billing' }).click();
+  await page.getByRole('button', { name: 'Plan of Night Bakery' }).click();
+  await page.getByLabel('Growth').check();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Subscribe' }).click();
+  await page.getByText('Night Bakery is on the plan Growth').waitFor();
+  expect((await client('GET', '/api/workspace')).body.workspace.subscriptionStatus).toBe('active');
+
+  await page.getByRole('tab', { name: 'Co-admins' }).click();
+  await page.getByLabel('Email address').fill('kim@example.test');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByRole('button', { name: 'Revoke the invitation of kim@example.test' }).click();
+  await page.getByText('No open invitations').waitFor();
+
+  await page.getByRole('tab', { name: 'API keys' }).click();
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.getByLabel('Name').fill('Reports');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  const key = await page.getByLabel('API key', { exact: true }).inputValue();
+  expect((await apiClient(app.url, key)('GET', '/api/agency/overview')).status).toBe(200);
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('tab', { name: 'Audit log' }).click();
+  await page.getByRole('row', { name: /Created an API key/ }).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+
+  await page.getByRole('tab', { name: 'Billing' }).click();
+  await page.getByRole('button', { name: 'Save or change the card' }).click();
+  await page.getByRole('button', { name: 'Save a card' }).click();
+  await page.getByRole('link', { name: 'Back' }).click();
+  await page.getByRole('heading', { name: 'Payment' }).waitFor();
 });

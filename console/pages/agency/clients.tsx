@@ -8,6 +8,7 @@ import { type Column, Table } from '#console/components/table.tsx';
 import { numberOf, percentOf, wordsOf } from '#console/lib/format.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
+import { CreateClient } from './create-client.tsx';
 
 type Metrics = ResponseOf<'GET /api/agency/overview'>['totals'];
 type SubAccount = ResponseOf<'GET /api/agency/subaccounts'>['subAccounts'][number];
@@ -89,12 +90,12 @@ export function Clients() {
         />
       </div>
       <Totals totals={overview.data?.totals} />
-      <Card title="Clients" className="mt-4 overflow-hidden">
+      <Card title="Clients" actions={<CreateClient />} className="mt-4 overflow-hidden">
         {!rows ? (
           <SkeletonRows />
         ) : rows.length === 0 ? (
           <EmptyState title="No clients yet">
-            A client is a workspace of the agency. The API creates one with POST /api/agency/subaccounts.
+            A client is a workspace of the agency. Create the first one.
           </EmptyState>
         ) : (
           <div className="h-[50vh] min-h-80">

@@ -4,6 +4,7 @@ import { Button, buttonClasses } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { toast } from '#console/components/toast.tsx';
+import { enteredIn } from '#console/lib/form.ts';
 import { CHANNELS } from '#console/lib/line.ts';
 
 const FORM = 'request-line';
@@ -31,13 +32,8 @@ export function RequestLine({
 
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    const given = Object.fromEntries(
-      [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
-        typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()]] : [],
-      ),
-    );
     request.mutate(
-      { body: given as never },
+      { body: enteredIn(event.currentTarget) as never },
       {
         onSuccess: ({ line, paymentUrl: payAt }) => {
           if (payAt !== undefined) return;

@@ -22,14 +22,15 @@ const LABELS = { action: 'Action', channel: 'Via', targetType: 'Changed', period
 /** Who changed what in the workspace. */
 export const AuditLog = () => (
   <SignedInAdmin what="The audit log can be read">
-    <Log />
+    <Log endpoint="GET /api/audit-log" />
   </SignedInAdmin>
 );
 
-function Log() {
+/** The log of the workspace that is shown, or of the agency. */
+export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/agency/audit-log' }) {
   const search: Search = useSearch({ strict: false });
   const change = useSearchChange();
-  const log = useReadPages('GET /api/audit-log', { query: useQueryOf(search) }, { keep: true });
+  const log = useReadPages(endpoint, { query: useQueryOf(search) }, { keep: true });
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = log;
   const loadMore = useCallback(() => {
     if (!isFetchingNextPage) void fetchNextPage();

@@ -1,10 +1,10 @@
-import { Check, Copy } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
 import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
-import { toastError } from '#console/components/toast.tsx';
+import { ShownOnce } from '#console/components/shown-once.tsx';
+import { type KeyOwner, KEYS_OF } from '#console/lib/keys.ts';
 
 const FORM = 'create-key';
 const DAY_MS = 86_400_000;
@@ -15,11 +15,18 @@ const EXPIRIES = [
   { value: '365', label: 'In a year' },
 ];
 
+/** What a key may do. */
+const REACH: Record<KeyOwner, string> = {
+  workspace: 'It gives full access to this workspace, except for its keys and audit log.',
+  agency: 'It manages the clients, their lines, plans and webhooks, but neither reads nor sends messages.',
+};
+
 /** Creates a key and shows it, which the API does only once. */
-export function CreateKey({ close }: { close: () => void }) {
+export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void }) {
+  const { create: endpoint, list, log } = KEYS_OF[owner];
   const [name, setName] = useState('');
   const [days, setDays] = useState('');
-  const create = useWrite('POST /api/keys', { refresh: ['GET /api/keys', 'GET /api/audit-log'] });
+  const create = useWrite(endpoint, { refresh: [list, log] });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
@@ -31,7 +38,7 @@ export function CreateKey({ close }: { close: () => void }) {
       open
       onClose={close}
       title="Create an API key"
-      description="It gives full access to this workspace, except for its keys and audit log."
+      description={REACH[owner]}
       footer={
         <Button kind="primary" type="submit" form={FORM} busy={create.isPending}>
           Create
@@ -61,36 +68,17 @@ export function CreateKey({ close }: { close: () => void }) {
   );
 }
 
-function CreatedKey({ name, value, close }: { name: string; value: string; close: () => void }) {
-  const [copied, setCopied] = useState(false);
-  const copy = (): void => {
-    navigator.clipboard.writeText(value).then(() => setCopied(true), toastError);
-  };
-  const Icon = copied ? Check : Copy;
-  return (
-    <Dialog
-      open
-      onClose={close}
-      title={`The key ${name}`}
-      description="Copy it now: it is not shown again."
-      footer={
-        <>
-          <Button icon={<Icon className="size-4" aria-hidden="true" />} onClick={copy}>
-            {copied ? 'Copied' : 'Copy'}
-          </Button>
-          <Button kind="primary" onClick={close}>
-            Done
-          </Button>
-        </>
-      }
-    >
-      <TextField
-        label="API key"
-        readOnly
-        value={value}
-        className="font-mono text-xs"
-        onFocus={(event) => event.target.select()}
-      />
-    </Dialog>
-  );
-}
+const CreatedKey = ({ name, value, close }: { name: string; value: string; close: () => void }) => (
+  <Dialog
+    open
+    onClose={close}
+    title={`The key ${name}`}
+    footer={
+      <Button kind="primary" onClick={close}>
+        Done
+      </Button>
+    }
+  >
+    <ShownOnce label="API key" value={value} />
+  </Dialog>
+);

@@ -9,6 +9,7 @@ import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf, relativeTimeOf } from '#console/lib/format.ts';
+import { type KeyOwner, KEYS_OF } from '#console/lib/keys.ts';
 import { SignedInAdmin } from './access.tsx';
 import { Confirm } from './confirm.tsx';
 import { CreateKey } from './create-key.tsx';
@@ -18,12 +19,18 @@ type Key = ResponseOf<'GET /api/keys'>['keys'][number];
 /** The keys with which programs call the API. */
 export const Keys = () => (
   <SignedInAdmin what="API keys are listed, created and revoked">
-    <KeyList />
+    <KeyList owner="workspace" />
   </SignedInAdmin>
 );
 
-function KeyList() {
-  const keys = useRead('GET /api/keys', {});
+const USE: Record<KeyOwner, string> = {
+  workspace: 'A program needs one to call the API of this workspace.',
+  agency: 'A program needs one to manage the clients of this agency.',
+};
+
+/** The keys of the workspace that is shown, or of the agency. */
+export function KeyList({ owner }: { owner: KeyOwner }) {
+  const keys = useRead(KEYS_OF[owner].list, {});
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
   const create = (
@@ -44,7 +51,7 @@ function KeyList() {
         <SkeletonRows rows={3} />
       ) : keys.data.keys.length === 0 ? (
         <EmptyState icon={<KeyRound className="size-5" aria-hidden="true" />} title="No API keys yet">
-          A program needs one to call the API of this workspace.
+          {USE[owner]}
         </EmptyState>
       ) : (
         <ul aria-label="API keys" className="divide-y divide-line">
@@ -53,8 +60,8 @@ function KeyList() {
           ))}
         </ul>
       )}
-      {creating && <CreateKey close={() => setCreating(false)} />}
-      <RevokeKey apiKey={revoking} close={() => setRevoking(null)} />
+      {creating && <CreateKey owner={owner} close={() => setCreating(false)} />}
+      <RevokeKey owner={owner} apiKey={revoking} close={() => setRevoking(null)} />
     </Card>
   );
 }
@@ -97,8 +104,9 @@ function Row({
   );
 }
 
-function RevokeKey({ apiKey, close }: { apiKey: Key | null; close: () => void }) {
-  const revoke = useWrite('DELETE /api/keys/{id}', { refresh: ['GET /api/keys', 'GET /api/audit-log'] });
+function RevokeKey({ owner, apiKey, close }: { owner: KeyOwner; apiKey: Key | null; close: () => void }) {
+  const { revoke: endpoint, list, log } = KEYS_OF[owner];
+  const revoke = useWrite(endpoint, { refresh: [list, log] });
   const confirm = (): void => {
     if (!apiKey) return;
     revoke.mutate(

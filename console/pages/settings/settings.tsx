@@ -1,7 +1,6 @@
-import { useNavigate } from '@tanstack/react-router';
 import { Page } from '#console/components/page.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
-import { type Search, useSearchParam } from '#console/lib/search.ts';
+import { useTabParam } from '#console/lib/search.ts';
 import { AuditLog } from './audit-log.tsx';
 import { EmailPreferences } from './email-preferences.tsx';
 import { Fallback } from './fallback.tsx';
@@ -19,11 +18,7 @@ const TABS = [
 ];
 
 export default function Settings() {
-  const [tab] = useSearchParam('tab');
-  const navigate = useNavigate();
-  // Without the filters of the tab before.
-  const show = (next: string): void =>
-    void navigate({ to: '.', search: (): Search => ({ tab: next }), replace: true } as never);
+  const [tab, show] = useTabParam();
   return (
     <Page title="Settings" description="For everyone in this workspace">
       <Tabs

@@ -1,0 +1,35 @@
+import { Check, Copy } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from './button.tsx';
+import { TextField } from './field.tsx';
+
+/** A key or a secret that the API returns only once. */
+export function ShownOnce({ label, value, use }: { label: string; value: string; use?: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(value);
+      setCopied(true);
+    } catch {
+      // The browser refuses: it can still be selected.
+    }
+  };
+  const Icon = copied ? Check : Copy;
+  return (
+    <div className="flex flex-col gap-3">
+      <TextField
+        label={label}
+        readOnly
+        value={value}
+        className="font-mono text-xs"
+        hint={['Copy it now: it is not shown again.', use].filter(Boolean).join(' ')}
+        onFocus={(event) => event.target.select()}
+      />
+      <div>
+        <Button small icon={<Icon className="size-4" aria-hidden="true" />} onClick={() => void copy()}>
+          {copied ? 'Copied' : 'Copy'}
+        </Button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,162 @@
+import { type FormEvent, useState } from 'react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { ConfirmButton } from '#console/components/confirm.tsx';
+import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { Card } from '#console/components/page.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { dateOf } from '#console/lib/format.ts';
+
+/** Who manages the agency besides its owner, and who is invited to. */
+export function CoAdmins() {
+  const members = useRead('GET /api/agency/members', {});
+  const invitations = useRead('GET /api/agency/invitations', {});
+  return (
+    <div className="flex flex-col gap-4">
+      <Card title="Owner and co-admins">
+        {members.error ? (
+          <ErrorState error={members.error} retry={() => void members.refetch()} />
+        ) : !members.data ? (
+          <SkeletonRows rows={2} />
+        ) : (
+          <ul aria-label="Owner and co-admins" className="divide-y divide-line">
+            {members.data.members.map((member) => (
+              <Member key={member.userId} member={member} />
+            ))}
+          </ul>
+        )}
+      </Card>
+      <Card title="Invitations">
+        <Invite />
+        {invitations.error ? (
+          <ErrorState error={invitations.error} retry={() => void invitations.refetch()} />
+        ) : !invitations.data ? (
+          <SkeletonRows rows={1} />
+        ) : invitations.data.invitations.length === 0 ? (
+          <EmptyState title="No open invitations">
+            A co-admin manages all clients, but neither keys, co-admins nor the card.
+          </EmptyState>
+        ) : (
+          <ul aria-label="Open invitations" className="divide-y divide-line border-t border-line">
+            {invitations.data.invitations.map((invitation) => (
+              <Invitation key={invitation._id} invitation={invitation} />
+            ))}
+          </ul>
+        )}
+      </Card>
+    </div>
+  );
+}
+
+function Member({
+  member: { userId, name, email, role },
+}: {
+  member: ResponseOf<'GET /api/agency/members'>['members'][number];
+}) {
+  const remove = useWrite('DELETE /api/agency/admins/{userId}', {
+    refresh: ['GET /api/agency/members', 'GET /api/agency/audit-log'],
+  });
+  const who = name || email;
+  return (
+    <li className="flex items-center gap-3 px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="truncate font-medium">{who}</p>
+        <p className="truncate text-xs text-muted">{email}</p>
+      </div>
+      {role === 'owner' ? (
+        <Badge tone="accent">Owner</Badge>
+      ) : (
+        <ConfirmButton
+          label="Remove"
+          title={`Remove ${who}?`}
+          confirm="Remove the co-admin"
+          busy={remove.isPending}
+          onConfirm={() =>
+            remove.mutate(
+              { params: { userId } },
+              { onSuccess: () => toast(`${who} was removed`), onError: toastError },
+            )
+          }
+        >
+          They lose access to all clients at once, except where they are a member of a client’s own team.
+        </ConfirmButton>
+      )}
+    </li>
+  );
+}
+
+const INVITATIONS = ['GET /api/agency/invitations', 'GET /api/agency/audit-log'] as const;
+
+function Invitation({
+  invitation: { _id, email, expiresAt },
+}: {
+  invitation: ResponseOf<'GET /api/agency/invitations'>['invitations'][number];
+}) {
+  const zone = useTimeZone();
+  const revoke = useWrite('DELETE /api/agency/invitations/{id}', { refresh: INVITATIONS });
+  const isExpired = new Date(expiresAt) <= new Date();
+  return (
+    <li className="flex items-center gap-3 px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="truncate font-medium">{email}</p>
+        <p className="text-xs text-muted">
+          {isExpired ? 'Expired' : 'Expires'} {dateOf(expiresAt, zone)}
+        </p>
+      </div>
+      <Button
+        small
+        kind="danger"
+        aria-label={`Revoke the invitation of ${email}`}
+        busy={revoke.isPending}
+        onClick={() =>
+          revoke.mutate(
+            { params: { id: _id } },
+            { onSuccess: () => toast(`The invitation of ${email} was revoked`), onError: toastError },
+          )
+        }
+      >
+        Revoke
+      </Button>
+    </li>
+  );
+}
+
+function Invite() {
+  const [email, setEmail] = useState('');
+  const invite = useWrite('POST /api/agency/admins', { refresh: INVITATIONS });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    invite.mutate(
+      { body: { email } },
+      {
+        onSuccess: () => {
+          toast(`${email} was invited`);
+          setEmail('');
+        },
+      },
+    );
+  };
+  return (
+    <form className="flex flex-col gap-3 p-4" onSubmit={submit}>
+      <div className="grid gap-3 sm:grid-cols-[1fr_auto] sm:items-start">
+        <TextField
+          label="Email address"
+          type="email"
+          required
+          autoComplete="off"
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+          error={issueOf(invite.error, 'email')}
+        />
+        <Button kind="primary" type="submit" busy={invite.isPending} className="sm:mt-[1.65rem]">
+          Invite
+        </Button>
+      </div>
+      <FormError>{generalErrorOf(invite.error, ['email'])}</FormError>
+    </form>
+  );
+}

@@ -1,0 +1,112 @@
+import { Plus } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { Dialog } from '#console/components/dialog.tsx';
+import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { ShownOnce } from '#console/components/shown-once.tsx';
+import { enteredIn } from '#console/lib/form.ts';
+import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
+
+const FORM = 'create-client';
+const FIELDS = ['name', 'legalName', 'timezone', 'country'];
+const ZONES = [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])].map((value) => ({
+  value,
+  label: value.replaceAll('_', ' '),
+}));
+
+const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** Creates the workspace of a client and shows its first key, which the API does only once. */
+export function CreateClient() {
+  const [open, setOpen] = useState(false);
+  const [country, setCountry] = useState('US');
+  const create = useWrite('POST /api/agency/subaccounts', {
+    refresh: ['GET /api/agency/subaccounts', 'GET /api/agency/overview'],
+  });
+  const switchTo = useSwitchWorkspace();
+  const close = (): void => {
+    setOpen(false);
+    create.reset();
+  };
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    create.mutate({ body: enteredIn(event.currentTarget) as never });
+  };
+  const error = (name: string): string | undefined => issueOf(create.error, name);
+  const created = create.data?.subAccount;
+  return (
+    <>
+      <Button
+        small
+        kind="primary"
+        icon={<Plus className="size-4" aria-hidden="true" />}
+        onClick={() => setOpen(true)}
+      >
+        New client
+      </Button>
+      <Dialog
+        open={open && !create.data}
+        onClose={close}
+        title="New client"
+        description="A workspace of its own: its lines, contacts and messages are seen by nobody else."
+        footer={
+          <Button kind="primary" type="submit" form={FORM} busy={create.isPending}>
+            Create
+          </Button>
+        }
+      >
+        <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
+          <TextField label="Name" name="name" required maxLength={200} error={error('name')} />
+          <TextField
+            label="Legal name (optional)"
+            name="legalName"
+            maxLength={200}
+            error={error('legalName')}
+          />
+          <SelectField
+            label="Time zone"
+            name="timezone"
+            options={ZONES}
+            defaultValue={OWN_ZONE}
+            hint="Send windows, caps and reports follow it."
+            error={error('timezone')}
+          />
+          <TextField
+            label="Country"
+            name="country"
+            required
+            maxLength={2}
+            className="uppercase"
+            value={country}
+            onChange={(event) => setCountry(event.target.value.toUpperCase())}
+            hint="Two letters. It is assumed for phone numbers without a country code."
+            error={error('country')}
+          />
+          <FormError>{generalErrorOf(create.error, FIELDS)}</FormError>
+        </form>
+      </Dialog>
+      <Dialog
+        open={open && created !== undefined}
+        onClose={close}
+        title={`${created?.name ?? 'The client'} was created`}
+        footer={
+          <>
+            <Button onClick={() => created && switchTo(created.idpOrgId)}>Open the workspace</Button>
+            <Button kind="primary" onClick={close}>
+              Done
+            </Button>
+          </>
+        }
+      >
+        {create.data && (
+          <ShownOnce
+            label="First API key"
+            value={create.data.workspaceApiKey}
+            use="Programs call the API of this client with it."
+          />
+        )}
+      </Dialog>
+    </>
+  );
+}
