@@ -1,7 +1,7 @@
 import { continueAsNew, currentUpdateInfo, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { formerly, hasNamedSignals } from './formerly.ts';
-import { listen } from './listen.ts';
+import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
+import { createLoop } from './work-loop.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
 import { draftQuery } from './messages/queries.ts';
 import type { DraftRound } from './messages/round.ts';
@@ -14,7 +14,7 @@ const { draftReply } = proxyActivities<Activities>({
   summary: 'Draft an answer, if the contact has stopped writing',
   // The model has 45 seconds unless configured otherwise, 120 at most.
   startToCloseTimeout: '3 minutes',
-  // A worker that died has stored nothing: the model is called again.
+  // After a crash of the worker the model is called again, because nothing was stored.
   heartbeatTimeout: '20s',
   retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
@@ -34,31 +34,31 @@ const act = proxyActivities<Activities>({
  * for its review. The database decides which review was first: see docs/ai-drafts.md.
  */
 export async function aiDraft(input: WakeInput): Promise<string> {
-  const news = listen('contactWrote', 'approve', 'reject', 'markSent', 'superseded', 'overdue');
+  const loop = createLoop('contactWrote', 'approve', 'reject', 'markSent', 'superseded', 'overdue');
   const reply = { workspaceId: input.workspaceId, replyId: input.subjectId };
   let draft: DraftRound | null = null;
   setHandler(
     draftQuery,
-    () => ({ ...news.status(), replyId: reply.replyId, approvalChannel: draft?.approvalChannel ?? null }),
-    { description: 'What the draft waits for, or what became of it.' },
+    () => ({ ...loop.status(), replyId: reply.replyId, approvalChannel: draft?.approvalChannel ?? null }),
+    { description: 'What the draft waits for, or how it was resolved.' },
   );
   onOrder(
     decide,
-    news,
+    loop,
     (order) => act.decideDraft({ ...order, ...reply, updateId: currentUpdateInfo()?.id ?? '' }),
     {
       description: 'Approves, rejects or claims the draft; the first decision wins.',
       refusal: () => (draft?.status === 'waiting' ? 'There is no draft yet' : null),
     },
   );
-  const goOn = () => continueAsNew<typeof aiDraft>(input);
-  if (!hasNamedSignals()) return formerly(news, () => draftReply(reply), goOn);
+  const startNewRun = () => continueAsNew<typeof aiDraft>(input);
+  if (!hasNamedSignals()) return legacyLoop(loop, () => draftReply(reply), startNewRun);
 
-  do draft = await news.after(() => draftReply(reply));
-  while (draft.status === 'waiting' && (await news.until(draft, draft.status)));
+  do draft = await loop.run(() => draftReply(reply));
+  while (draft.status === 'waiting' && (await loop.wait(draft, draft.status)));
 
-  while (draft.status !== 'waiting' && (await news.until(draft, draft.status)))
-    draft = await news.after(() => lookAtDraft(reply));
+  while (draft.status !== 'waiting' && (await loop.wait(draft, draft.status)))
+    draft = await loop.run(() => lookAtDraft(reply));
 
-  return news.isOver ? draft.reason : goOn();
+  return loop.isOver ? draft.reason : startNewRun();
 }

@@ -1,7 +1,7 @@
 import { continueAsNew, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { formerly, hasNamedSignals } from './formerly.ts';
-import { isLongEnough, listen } from './listen.ts';
+import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
+import { createLoop, isHistoryLong } from './work-loop.ts';
 import { progressQuery } from './messages/queries.ts';
 import type { CampaignRound } from './messages/round.ts';
 import { archiveCampaign, pauseCampaign, resumeCampaign } from './messages/updates.ts';
@@ -12,7 +12,7 @@ const step = (summary: string) =>
   proxyActivities<Activities>({
     summary,
     startToCloseTimeout: '5 minutes',
-    // A retry continues after the last committed batch, so a worker that dies loses at most one.
+    // A retry continues after the last committed batch, so a crash repeats at most one.
     heartbeatTimeout: '20s',
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
   });
@@ -27,7 +27,7 @@ const ordered = (summary: string) => proxyActivities<Activities>({ ...OPERATOR, 
  * and clears an archived campaign. The database holds the position of each lead; the pacers of the lines send.
  */
 export async function campaign(input: WakeInput): Promise<string> {
-  const news = listen(
+  const loop = createLoop(
     'started',
     'leadsAdded',
     'progressDue',
@@ -41,50 +41,50 @@ export async function campaign(input: WakeInput): Promise<string> {
   let now: CampaignRound | null = null;
   setHandler(
     progressQuery,
-    () => ({ ...news.status(), campaignId: it.campaignId, progress: now?.progress ?? null }),
-    { description: 'How far the campaign is, at its last look.' },
+    () => ({ ...loop.status(), campaignId: it.campaignId, progress: now?.progress ?? null }),
+    { description: 'The progress of the campaign in its last round.' },
   );
-  const only =
+  const allowedIn =
     (action: string, ...statuses: string[]) =>
     () =>
       now && !statuses.includes(now.status) ? `A campaign that is ${now.status} cannot ${action}` : null;
   onOrder(
     pauseCampaign,
-    news,
+    loop,
     (order) => ordered('Pause the campaign for an operator').pauseCampaign({ ...order, ...it }),
     {
-      description: 'Nothing of it leaves, and every message keeps its place.',
-      refusal: only('pause', 'active', 'paused'),
+      description: 'Stops sending. Messages keep their place in the queue.',
+      refusal: allowedIn('pause', 'active', 'paused'),
     },
   );
   onOrder(
     resumeCampaign,
-    news,
+    loop,
     (order) => ordered('Resume the campaign for an operator').resumeCampaign({ ...order, ...it }),
     {
-      description: 'It goes on.',
-      refusal: only('resume', 'active', 'paused'),
+      description: 'Continues sending.',
+      refusal: allowedIn('resume', 'active', 'paused'),
     },
   );
   onOrder(
     archiveCampaign,
-    news,
+    loop,
     (order) => ordered('Archive the campaign for an operator').archiveCampaign({ ...order, ...it }),
     {
-      description: 'It ends for good; what has not left is canceled.',
+      description: 'Ends the campaign permanently and cancels unsent messages.',
     },
   );
-  const goOn = () => continueAsNew<typeof campaign>(input);
-  if (!hasNamedSignals()) return formerly(news, () => runCampaign(it), goOn);
+  const startNewRun = () => continueAsNew<typeof campaign>(input);
+  if (!hasNamedSignals()) return legacyLoop(loop, () => runCampaign(it), startNewRun);
 
-  let goesOn: boolean;
-  now = await news.after(() => enterLeads(it));
+  let continues: boolean;
+  now = await loop.run(() => enterLeads(it));
   do {
-    news.is(now.status, now.reason);
-    while (now.toEnter && !isLongEnough()) now = await news.after(() => enterLeads(it));
-    while (now.toClear && !isLongEnough()) now = await news.after(() => clearCampaign(it));
-    goesOn = await news.until(now, now.status);
-    if (goesOn) now = await news.after(() => lookAtCampaign(it));
-  } while (goesOn);
-  return news.isOver ? now.reason : goOn();
+    loop.setStatus(now.status, now.reason);
+    while (now.toEnter && !isHistoryLong()) now = await loop.run(() => enterLeads(it));
+    while (now.toClear && !isHistoryLong()) now = await loop.run(() => clearCampaign(it));
+    continues = await loop.wait(now, now.status);
+    if (continues) now = await loop.run(() => lookAtCampaign(it));
+  } while (continues);
+  return loop.isOver ? now.reason : startNewRun();
 }

@@ -1,6 +1,6 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { listen } from './listen.ts';
+import { createLoop } from './work-loop.ts';
 import type { Round } from './messages/round.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
@@ -16,10 +16,10 @@ const { eraseContactData } = proxyActivities<Activities>({
 
 /** One per contact that is erased: its rows and files in chunks, and once more what was under way meanwhile. */
 export async function contactErasure(input: WakeInput): Promise<string> {
-  const news = listen('requested', 'overdue');
+  const loop = createLoop('requested', 'overdue');
   const work = () => eraseContactData({ workspaceId: input.workspaceId, erasureId: input.subjectId });
   let round: Round;
-  do round = await news.after(work);
-  while (await news.until(round));
-  return news.isOver ? round.reason : continueAsNew<typeof contactErasure>(input);
+  do round = await loop.run(work);
+  while (await loop.wait(round));
+  return loop.isOver ? round.reason : continueAsNew<typeof contactErasure>(input);
 }

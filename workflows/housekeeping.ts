@@ -7,7 +7,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { CARRIER_PATIENCE, carrierQueue, HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
+import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 
 // Local activities: all three cost one action if there is nothing to do.
 const local = (summary: string) =>
@@ -27,7 +27,7 @@ const probing = (carrier: string) =>
   proxyActivities<Activities>({
     taskQueue: carrierQueue(carrier),
     summary: 'Probe the longest unprobed lines',
-    scheduleToStartTimeout: CARRIER_PATIENCE,
+    scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
     startToCloseTimeout: '10 minutes',
     heartbeatTimeout: '30s',
     retry: { maximumAttempts: 2 },

@@ -1,7 +1,7 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { formerly, hasNamedSignals } from './formerly.ts';
-import { listen } from './listen.ts';
+import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
+import { createLoop } from './work-loop.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
@@ -17,13 +17,13 @@ const { importLeads } = proxyActivities<Activities>({
 
 /** One per CSV file. Saves its rows to a list and ends with the file. */
 export async function leadImport(input: WakeInput): Promise<string> {
-  const news = listen('requested', 'overdue');
+  const loop = createLoop('requested', 'overdue');
   const work = () => importLeads({ workspaceId: input.workspaceId, importId: input.subjectId });
-  const goOn = () => continueAsNew<typeof leadImport>(input);
-  if (!hasNamedSignals()) return formerly(news, work, goOn);
+  const startNewRun = () => continueAsNew<typeof leadImport>(input);
+  if (!hasNamedSignals()) return legacyLoop(loop, work, startNewRun);
 
   let round: Round;
-  do round = await news.after(work);
-  while (await news.until(round));
-  return news.isOver ? round.reason : goOn();
+  do round = await loop.run(work);
+  while (await loop.wait(round));
+  return loop.isOver ? round.reason : startNewRun();
 }

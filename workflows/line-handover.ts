@@ -1,6 +1,6 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { listen } from './listen.ts';
+import { createLoop } from './work-loop.ts';
 import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
@@ -19,9 +19,9 @@ const { handOver } = proxyActivities<Activities>({
  * transaction reassigns. Assigns them to other lines in chunks, in queue order, and ends with the last.
  */
 export async function lineHandover(input: WakeInput): Promise<string> {
-  const news = listen('messagesDue', 'overdue');
+  const loop = createLoop('messagesDue', 'overdue');
   let round: Round;
-  do round = await news.after(() => handOver(input));
-  while (await news.until(round));
-  return news.isOver ? round.reason : continueAsNew<typeof lineHandover>(input);
+  do round = await loop.run(() => handOver(input));
+  while (await loop.wait(round));
+  return loop.isOver ? round.reason : continueAsNew<typeof lineHandover>(input);
 }

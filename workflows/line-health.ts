@@ -1,6 +1,6 @@
 import { ActivityFailure, patched, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { CARRIER_PATIENCE, carrierQueue } from './messages/task-queues.ts';
+import { CARRIER_QUEUE_TIMEOUT, carrierQueue } from './messages/task-queues.ts';
 
 const probing = {
   summary: 'Probe the longest unprobed lines',
@@ -29,7 +29,7 @@ async function probe(carrier: string): Promise<number> {
   const { probeLines } = proxyActivities<Activities>({
     ...probing,
     taskQueue: carrierQueue(carrier),
-    scheduleToStartTimeout: CARRIER_PATIENCE,
+    scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
   });
   return probeLines({ carrier }).catch((error: unknown) => {
     if (error instanceof ActivityFailure) return 0;

@@ -53,7 +53,7 @@ export async function roundAt(
   }
 }
 
-/** Whether no worker took the task: the carrier has none, or all are busy. */
+/** Whether no worker took the task: its task queue has none, or all of them are busy. */
 export const isUnserved = (error: unknown): boolean =>
   error instanceof ActivityFailure &&
   error.cause instanceof TimeoutFailure &&

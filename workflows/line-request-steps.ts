@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { CARRIER_PATIENCE, lineQueue, PAYMENTS_QUEUE } from './messages/task-queues.ts';
+import { CARRIER_QUEUE_TIMEOUT, lineQueue, PAYMENTS_QUEUE } from './messages/task-queues.ts';
 
 /** The steps of a line request. Each is an idempotent activity. */
 
@@ -27,7 +27,7 @@ export const { addLineToAgencyInvoice } = paid(
 /** The time that a carrier has to provide a healthy line, for all steps together. */
 export const PROVISIONING_TIMEOUT_MS = 30 * 60_000;
 
-/** How often a waiting request is examined without a signal. Payments and cancellations are signaled at once. */
+/** How often a waiting request is checked without a signal. Payments and cancellations are signaled immediately. */
 export const LOOK_EVERY = '6 hours';
 
 /** The steps at the carrier. @param until their common deadline, in milliseconds since the epoch. */
@@ -35,7 +35,7 @@ export const provisioningAt = (carrier: string | undefined, until: number, summa
   proxyActivities<Activities>({
     taskQueue: lineQueue(carrier ?? null),
     ...(summary !== undefined && { summary }),
-    scheduleToStartTimeout: CARRIER_PATIENCE,
+    scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
     startToCloseTimeout: '1 minute',
     scheduleToCloseTimeout: Math.max(1, until - Date.now()),
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '30s' },

@@ -7,8 +7,8 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { hasNamedSignals } from './formerly.ts';
-import { formerLineRequest } from './formerly-line-request.ts';
+import { hasNamedSignals } from './legacy-loop.ts';
+import { legacyLineRequest } from './legacy-line-request.ts';
 import { isUnserved } from './line-home.ts';
 import {
   activateLine,
@@ -19,7 +19,7 @@ import {
   provisioningAt,
   settleLineInvoices,
 } from './line-request-steps.ts';
-import { isLongEnough, listen } from './listen.ts';
+import { createLoop, isHistoryLong } from './work-loop.ts';
 import type { LineRequestView } from './messages/line-request.ts';
 import type { Round } from './messages/round.ts';
 import { PAYMENTS_QUEUE } from './messages/task-queues.ts';
@@ -34,7 +34,7 @@ const { giveUpLine } = proxyActivities<Activities>({
 const { checkLinePayment } = proxyActivities<Activities>({
   ...OPERATOR,
   taskQueue: PAYMENTS_QUEUE,
-  summary: 'Ask the payment provider about the invoice, for an operator',
+  summary: 'Check the invoice at the payment provider for an operator',
 });
 
 export interface LineRequestInput extends WakeInput {
@@ -48,7 +48,7 @@ export interface LineRequestInput extends WakeInput {
  * @throws ApplicationFailure `LINE_FAILED` if the request fails.
  */
 export async function lineRequest(input: LineRequestInput): Promise<string> {
-  const news = listen(
+  const loop = createLoop(
     'requested',
     'retryRequested',
     'paymentSettled',
@@ -64,19 +64,19 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
   let provisioning: CancellationScope | null = null;
   let isGivenUp = false;
 
-  const only =
+  const allowedIn =
     (action: string, ...statuses: LineRequestView['status'][]) =>
     () =>
       request && !statuses.includes(request.status)
         ? `A request that is ${request.status} cannot be ${action}`
         : null;
-  onOrder(checkPayment, news, (order) => checkLinePayment({ ...order, ...line }), {
-    description: 'The payment provider is asked what became of the open invoice.',
-    refusal: only('checked for a payment', 'awaiting_payment'),
+  onOrder(checkPayment, loop, (order) => checkLinePayment({ ...order, ...line }), {
+    description: 'Checks the open invoice at the payment provider.',
+    refusal: allowedIn('checked for a payment', 'awaiting_payment'),
   });
   onOrder(
     giveUp,
-    news,
+    loop,
     async (order) => {
       const verdict = await giveUpLine({ ...order, ...line });
       isGivenUp = true;
@@ -84,32 +84,32 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
       return verdict;
     },
     {
-      description: 'Provisioning ends; the request has failed, and what was paid is credited.',
-      refusal: only('given up', 'provisioning', 'unconnected', 'failed'),
+      description: 'Stops provisioning. The request fails, and payments are credited.',
+      refusal: allowedIn('given up', 'provisioning', 'unconnected', 'failed'),
     },
   );
-  const goOn = () =>
+  const startNewRun = () =>
     continueAsNew<typeof lineRequest>({ ...input, ...(until !== undefined && { provisionUntil: until }) });
-  if (!hasNamedSignals()) return formerLineRequest(line, news, goOn);
+  if (!hasNamedSignals()) return legacyLineRequest(line, loop, startNewRun);
 
-  let goesOn: boolean;
+  let continues: boolean;
   do {
-    request = await news.after(() => lookAtLineRequest(line));
+    request = await loop.run(() => lookAtLineRequest(line));
     while (request.owes) {
       await settleLineInvoices(line);
-      request = await news.after(() => lookAtLineRequest(line));
+      request = await loop.run(() => lookAtLineRequest(line));
     }
     if (request.status === 'provisioning') {
       until ??= Date.now() + PROVISIONING_TIMEOUT_MS;
       await provision(request.carrier, until);
-      goesOn = !isLongEnough();
+      continues = !isHistoryLong();
     } else {
       until = undefined;
-      goesOn = await news.until(waitOf(request), stateOf(request));
+      continues = await loop.wait(waitOf(request), stateOf(request));
     }
-  } while (goesOn);
+  } while (continues);
 
-  if (!news.isOver) await goOn();
+  if (!loop.isOver) await startNewRun();
   if (request.status === 'failed')
     throw ApplicationFailure.nonRetryable(
       'There is no line; what was paid for it is credited',
@@ -117,21 +117,21 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
     );
   return `the request is ${request.status}`;
 
-  /** Provisions and activates the line. If no worker serves the carrier, the carrier is looked up again. */
+  /** Provisions and activates the line. Returns early if no worker serves the carrier, which is then looked up again. */
   async function provision(carrier: string | undefined, by: number): Promise<void> {
     provisioning = new CancellationScope();
     isGivenUp = false;
     try {
       await provisioning.run(async () => {
-        news.is('provisioning', 'the carrier allocates its number or address');
+        loop.setStatus('provisioning', 'the carrier allocates its number or address');
         await provisioningAt(carrier, by, 'Allocate a number or address at the carrier').allocateLine(line);
-        news.is('provisioning', 'the carrier is told where to report replies and receipts');
+        loop.setStatus('provisioning', 'the carrier is told where to report replies and receipts');
         await provisioningAt(
           carrier,
           by,
           'Tell the carrier where to report replies and receipts',
         ).configureInbound(line);
-        news.is('provisioning', 'it is probed until it is healthy, for half an hour at most');
+        loop.setStatus('provisioning', 'it is probed until it is healthy, for half an hour at most');
         await provisioningAt(carrier, by, 'Probe the line until it is healthy').probeNewLine(line);
       });
     } catch (error) {
@@ -153,15 +153,15 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
   }
 }
 
-/** How often a request that awaits payment is examined without a signal. */
-const LOOK_EVERY_MS = 6 * 3_600_000;
+/** How often a request that awaits payment is checked without a signal. */
+const CHECK_EVERY_MS = 6 * 3_600_000;
 
 function waitOf({ status, isChanged }: LineRequestView): Round {
   if (isChanged) return { nextAt: new Date().toISOString(), reason: 'the request has changed' };
   if (status === 'unconnected')
     return { nextAt: null, reason: 'its workspace has not connected it to a carrier yet' };
   if (status === 'awaiting_payment') {
-    const nextAt = new Date(Date.now() + LOOK_EVERY_MS).toISOString();
+    const nextAt = new Date(Date.now() + CHECK_EVERY_MS).toISOString();
     return { nextAt, reason: 'its invoice is not paid yet' };
   }
   return { nextAt: null, reason: `the request is ${status}`, ended: true };

@@ -1,16 +1,16 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { formerly, hasNamedSignals } from './formerly.ts';
+import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
 import { homeOf, type LineInput, roundAt } from './line-home.ts';
-import { listen } from './listen.ts';
+import { createLoop } from './work-loop.ts';
 import type { LineRound } from './messages/round.ts';
-import { CARRIER_PATIENCE, lineQueue } from './messages/task-queues.ts';
+import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
 
 const readingAt = (carrier: string | null) =>
   proxyActivities<Activities>({
     taskQueue: lineQueue(carrier),
     summary: 'Read new messages from the inbox of this line',
-    scheduleToStartTimeout: CARRIER_PATIENCE,
+    scheduleToStartTimeout: CARRIER_QUEUE_TIMEOUT,
     startToCloseTimeout: '5 minutes',
     heartbeatTimeout: '20s',
     retry: { initialInterval: '5s', backoffCoefficient: 2, maximumInterval: '1 minute' },
@@ -18,7 +18,7 @@ const readingAt = (carrier: string | null) =>
 
 /** One per line whose inbox must be polled. Ends if the line has no inbox. */
 export async function mailboxReader(input: LineInput): Promise<string> {
-  const news = listen('connected', 'overdue');
+  const loop = createLoop('connected', 'overdue');
   const lineId = input.subjectId;
   const isNew = hasNamedSignals();
   let home = await homeOf(input);
@@ -29,11 +29,11 @@ export async function mailboxReader(input: LineInput): Promise<string> {
     home = round.home;
     return round;
   };
-  const goOn = () => continueAsNew<typeof mailboxReader>({ ...home, subjectId: lineId });
-  if (!isNew) return formerly(news, read, goOn);
+  const startNewRun = () => continueAsNew<typeof mailboxReader>({ ...home, subjectId: lineId });
+  if (!isNew) return legacyLoop(loop, read, startNewRun);
 
   let round: LineRound;
-  do round = await news.after(read);
-  while (await news.until(round));
-  return news.isOver ? round.reason : goOn();
+  do round = await loop.run(read);
+  while (await loop.wait(round));
+  return loop.isOver ? round.reason : startNewRun();
 }

@@ -1,7 +1,7 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { formerly, hasNamedSignals } from './formerly.ts';
-import { listen } from './listen.ts';
+import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
+import { createLoop } from './work-loop.ts';
 import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
@@ -14,13 +14,13 @@ const { writeNotifications } = proxyActivities<Activities>({
 
 /** One per workspace. Turns due notifications into emails, grouped by the workspace's preferences. */
 export async function notifier(input: WakeInput): Promise<string> {
-  const news = listen('notificationsDue', 'overdue');
+  const loop = createLoop('notificationsDue', 'overdue');
   const work = () => writeNotifications({ workspaceId: input.workspaceId });
-  const goOn = () => continueAsNew<typeof notifier>(input);
-  if (!hasNamedSignals()) return formerly(news, work, goOn);
+  const startNewRun = () => continueAsNew<typeof notifier>(input);
+  if (!hasNamedSignals()) return legacyLoop(loop, work, startNewRun);
 
   let round: Round;
-  do round = await news.after(work);
-  while (await news.until(round));
-  return news.isOver ? round.reason : goOn();
+  do round = await loop.run(work);
+  while (await loop.wait(round));
+  return loop.isOver ? round.reason : startNewRun();
 }

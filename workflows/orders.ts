@@ -1,6 +1,6 @@
 import { ActivityFailure, ApplicationFailure, setHandler } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
-import type { News } from './listen.ts';
+import type { WorkLoop } from './work-loop.ts';
 import type { Order } from './messages/updates.ts';
 
 /** Activity options for operators' updates. Short, because somebody waits for the verdict. */
@@ -10,23 +10,23 @@ export const OPERATOR = {
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
 } as const;
 
-const LONGEST_NAME = 200;
-const LONGEST_REASON = 1000;
+const MAX_NAME = 200;
+const MAX_REASON = 1000;
 
 /**
- * Handles an operator's update: runs its command in the database, has the workflow look again, and returns the verdict.
- * @param options.refusal returns why the workflow's known state does not allow the order; null if it may.
+ * Handles an operator's update: runs its command in the database, makes the next round due, and returns the verdict.
+ * @param options.refusal returns why the workflow's last known state does not allow the order; null if it does.
  */
 export function onOrder<Verdict, O extends Order>(
   update: UpdateDefinition<Verdict, [O]>,
-  news: News,
+  loop: WorkLoop,
   command: (order: O) => Promise<Verdict>,
   { description, refusal = () => null }: { description: string; refusal?: () => string | null },
 ): void {
   const handle = async (order: O): Promise<Verdict> => {
     try {
       const verdict = await command(order);
-      news.tell(update.name);
+      loop.runAgain();
       return verdict;
     } catch (error) {
       throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure
@@ -43,12 +43,12 @@ export function onOrder<Verdict, O extends Order>(
   setHandler(update, handle, { description, validator });
 }
 
-/** Validates what operators typed. @returns null if it is valid. */
+/** Validates an operator's input. @returns null if it is valid. */
 function problemOf(order: unknown): string | null {
   const { by, reason } = (order ?? {}) as Record<string, unknown>;
-  if (typeof by !== 'string' || by.trim() === '' || by.length > LONGEST_NAME)
+  if (typeof by !== 'string' || by.trim() === '' || by.length > MAX_NAME)
     return 'by: the name of the operator is required';
-  if (reason !== undefined && (typeof reason !== 'string' || reason.length > LONGEST_REASON))
-    return `reason: must be a text of at most ${LONGEST_REASON} characters`;
+  if (reason !== undefined && (typeof reason !== 'string' || reason.length > MAX_REASON))
+    return `reason: must be a text of at most ${MAX_REASON} characters`;
   return null;
 }

@@ -1,7 +1,7 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { formerly, hasNamedSignals } from './formerly.ts';
-import { listen } from './listen.ts';
+import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
+import { createLoop } from './work-loop.ts';
 import { MODEL_QUEUE } from './messages/task-queues.ts';
 import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
@@ -21,13 +21,13 @@ const { writeMessages } = proxyActivities<Activities>({
  * they are due. If the model fails, the message is sent as its template.
  */
 export async function personalizer(input: WakeInput): Promise<string> {
-  const news = listen('personalizationsDue', 'overdue');
+  const loop = createLoop('personalizationsDue', 'overdue');
   const work = () => writeMessages({ workspaceId: input.workspaceId, campaignId: input.subjectId });
-  const goOn = () => continueAsNew<typeof personalizer>(input);
-  if (!hasNamedSignals()) return formerly(news, work, goOn);
+  const startNewRun = () => continueAsNew<typeof personalizer>(input);
+  if (!hasNamedSignals()) return legacyLoop(loop, work, startNewRun);
 
   let round: Round;
-  do round = await news.after(work);
-  while (await news.until(round));
-  return news.isOver ? round.reason : goOn();
+  do round = await loop.run(work);
+  while (await loop.wait(round));
+  return loop.isOver ? round.reason : startNewRun();
 }

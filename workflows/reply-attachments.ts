@@ -1,7 +1,7 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { formerly, hasNamedSignals } from './formerly.ts';
-import { listen } from './listen.ts';
+import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
+import { createLoop } from './work-loop.ts';
 import { MEDIA_QUEUE } from './messages/task-queues.ts';
 import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
@@ -17,13 +17,13 @@ const { fetchReplyAttachments } = proxyActivities<Activities>({
 
 /** One per workspace whose contacts send files. Copies them from the carrier to storage, in batches. */
 export async function attachmentFetcher(input: WakeInput): Promise<string> {
-  const news = listen('filesDue', 'overdue');
+  const loop = createLoop('filesDue', 'overdue');
   const work = () => fetchReplyAttachments({ workspaceId: input.workspaceId });
-  const goOn = () => continueAsNew<typeof attachmentFetcher>(input);
-  if (!hasNamedSignals()) return formerly(news, work, goOn);
+  const startNewRun = () => continueAsNew<typeof attachmentFetcher>(input);
+  if (!hasNamedSignals()) return legacyLoop(loop, work, startNewRun);
 
   let round: Round;
-  do round = await news.after(work);
-  while (await news.until(round));
-  return news.isOver ? round.reason : goOn();
+  do round = await loop.run(work);
+  while (await loop.wait(round));
+  return loop.isOver ? round.reason : startNewRun();
 }

@@ -1,9 +1,9 @@
 /** The state of a line request, which determines its next step. */
 export interface LineRequestView {
   status: 'awaiting_payment' | 'unconnected' | 'provisioning' | 'active' | 'failed' | 'canceled';
-  /** Invoices require calls to the payment provider. */
+  /** Its invoices require calls to the payment provider. */
   owes: boolean;
-  /** The request changed during the look. */
+  /** The request changed during the round. */
   isChanged?: boolean;
   /** The carrier that provisions the line. */
   carrier?: string;

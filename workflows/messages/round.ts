@@ -1,12 +1,12 @@
 /** The result of a round of work: when the next is due, and what the workflow waits for. */
 export interface Round {
-  /** ISO 8601; null: not until a signal arrives. */
+  /** ISO 8601; null: when a signal arrives. */
   nextAt: string | null;
   /** What the workflow waits for, for operators. */
   reason: string;
   /** The work is over and the workflow may end. */
   ended?: boolean;
-  /** The next round may begin at once: it waits until `nextAt` itself. */
+  /** The next round starts immediately and waits until `nextAt` itself. */
   goesOn?: boolean;
 }
 
@@ -26,9 +26,9 @@ export interface DraftRound extends Round {
 /** The state of a campaign. */
 export interface CampaignRound extends Round {
   status: string;
-  /** There are leads that have not entered. */
+  /** Some leads have not entered. */
   toEnter?: boolean;
-  /** There is data of an archived campaign to clear. */
+  /** The archived campaign has data to clear. */
   toClear?: boolean;
   /** The number of leads in each state; null: not counted yet. */
   progress: { entered: number; running: number; finished: number; stopped: number } | null;
@@ -40,6 +40,6 @@ export interface LineRound extends Round {
   home?: LineHome;
   /** An operator has paused the line. */
   isPaused?: boolean;
-  /** No worker took the round: its task queue has none, or all of theirs are busy. */
+  /** No worker took the task: its task queue has none, or all of them are busy. */
   isUnserved?: boolean;
 }

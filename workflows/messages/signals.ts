@@ -3,29 +3,29 @@
  * to look there. The transaction that makes the change records the signal with the wake (`db/wakes.ts`).
  */
 
-/** Work is due. Sent only if the workflow would look too late, so that a thousand messages cause one signal. */
+/** Work is due. Sent only if the next round would be too late, so that a thousand messages cause one signal. */
 const DUE = {
-  messagesDue: 'Messages wait for the line, or the next one is due earlier.',
+  messagesDue: 'Messages are waiting for the line, or the next one is due earlier.',
   dripsBuffered: 'Drips were accepted.',
-  deliveriesDue: 'Events wait for the webhooks subscribed to them.',
+  deliveriesDue: 'Events are waiting for delivery to webhooks.',
   notificationsDue: 'Notifications of the workspace are due.',
-  mailsDue: 'Emails are to be sent.',
+  mailsDue: 'Emails are due.',
   filesDue: 'A contact sent files, or a call was recorded.',
-  personalizationsDue: 'Messages wait to be written for their leads.',
-  stepDue: 'Something is to be done for the request, or was done by somebody else.',
+  personalizationsDue: 'Messages are waiting to be personalized.',
+  stepDue: 'The next step of the request is due, or was completed elsewhere.',
   leadsAdded: 'Leads were added.',
-  progressDue: 'The last leads under way may be done.',
-  requested: 'Somebody asked for it.',
+  progressDue: 'The last active leads may have finished.',
+  requested: 'The work was requested.',
 } as const;
 
 /** Something happened. Always sent after the commit. */
 const FACTS = {
   lineChanged: 'The settings, the health or the workspace of the line has changed.',
   connected: 'The line was connected to a carrier.',
-  paymentSettled: 'The payment provider said what became of the payment.',
+  paymentSettled: 'The payment provider reported the result of a payment.',
   cancelRequested: 'Its workspace canceled the request.',
   planChanged: 'The plan of the workspace has changed.',
-  retryRequested: 'Its workspace asked to try again.',
+  retryRequested: 'Its workspace requested a retry.',
   contactWrote: 'A contact wrote.',
   approve: 'Somebody approved the draft.',
   reject: 'Somebody rejected the draft.',
@@ -35,13 +35,13 @@ const FACTS = {
   paused: 'The campaign was paused.',
   resumed: 'The campaign was resumed.',
   archived: 'The campaign was archived or deleted.',
-  leadsDone: 'No lead is under way any more.',
+  leadsDone: 'No lead is active any more.',
   /** Sent by the sweep only. */
-  overdue: 'Its time has passed without its having looked: a signal was lost.',
+  overdue: 'The next round is overdue: a signal was lost.',
 } as const;
 
 export const SIGNALS = { ...DUE, ...FACTS } as const;
 export type SignalName = keyof typeof SIGNALS;
 
-/** Whether a signal is sent even to a workflow that looks in time. */
+/** Whether the signal is sent even if the next round is in time. */
 export const isFact = (signal: SignalName): boolean => signal in FACTS;

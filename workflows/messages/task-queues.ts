@@ -33,5 +33,5 @@ export const QUEUES = {
   housekeeping: HOUSEKEEPING_QUEUE,
 } as const;
 
-/** After this time without a worker, a carrier's task fails and the line's carrier is looked up again. */
-export const CARRIER_PATIENCE = '30s';
+/** The schedule-to-start timeout of a carrier's tasks. After it, the line's carrier is looked up again. */
+export const CARRIER_QUEUE_TIMEOUT = '30s';

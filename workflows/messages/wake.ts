@@ -12,7 +12,7 @@ export interface WakeInput {
 export const WORKFLOWS = {
   'line-pacer': {
     type: 'linePacer',
-    summary: 'Sends the messages of one line, never faster than the line may',
+    summary: 'Sends the messages of one line within its limits',
   },
   'drip-drainer': {
     type: 'dripDrainer',
@@ -44,10 +44,10 @@ export const WORKFLOWS = {
     type: 'mailboxReader',
     summary: 'Reads replies and bounces from the mailbox of one email line',
   },
-  campaign: { type: 'campaign', summary: 'Enters the leads of one campaign and sees it to its end' },
+  campaign: { type: 'campaign', summary: 'Enters the leads of one campaign and completes it' },
   personalizer: {
     type: 'personalizer',
-    summary: 'Has the model write the messages of one campaign for each lead',
+    summary: 'Personalizes the messages of one campaign with the model',
   },
   'availability-job': {
     type: 'availabilityJob',
@@ -88,7 +88,7 @@ export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 /** The kinds whose subject is a line. */
 const LINE_WORKFLOWS = new Set(['line-pacer', 'line-request', 'mailbox-reader']);
 
-/** The state of a workflow until its first look. */
+/** The state of a workflow until its first round. */
 const startsAs = (kind: string): string =>
   ({
     'line-pacer': 'sending',

@@ -18,42 +18,42 @@ import {
   provisioningAt,
   settleLineInvoices,
 } from './line-request-steps.ts';
-import type { News } from './listen.ts';
+import type { WorkLoop } from './work-loop.ts';
 
-/** The loop of a run that started before signals had names; see `formerly.ts`. */
-export async function formerLineRequest(
+/** The loop of a run that started before signals had names; see `legacy-loop.ts`. */
+export async function legacyLineRequest(
   line: { workspaceId: string; lineId: string },
-  news: News,
-  goOn: () => Promise<never>,
+  loop: WorkLoop,
+  startNewRun: () => Promise<never>,
 ): Promise<string> {
-  news.tell('begun');
+  loop.runAgain();
 
   let until: number | null = null;
 
-  while (news.any()) {
-    if (workflowInfo().continueAsNewSuggested) await goOn();
-    const { status, owes, carrier, isChanged } = await news.after(() => lookAtLineRequest(line));
-    if (isChanged) news.tell('changed');
+  while (loop.isSignaled()) {
+    if (workflowInfo().continueAsNewSuggested) await startNewRun();
+    const { status, owes, carrier, isChanged } = await loop.run(() => lookAtLineRequest(line));
+    if (isChanged) loop.runAgain();
     if (status === 'provisioning') {
       until ??= Date.now() + PROVISIONING_TIMEOUT_MS;
       await provision(line, carrier, until);
-      news.tell('done');
+      loop.runAgain();
       continue;
     }
     until = null;
     if (owes) {
       setCurrentDetails(`The request is **${status}**. Settles its invoices with the payment provider.`);
       await settleLineInvoices(line);
-      news.tell('done');
+      loop.runAgain();
     } else if (status === 'unconnected') {
       setCurrentDetails('Waits for its owner to connect it to a carrier.');
       // Connecting it starts this workflow again.
-      if (patched('idle workflows end')) await condition(news.any, '1 day');
-      else await condition(news.any);
+      if (patched('idle workflows end')) await condition(loop.isSignaled, '1 day');
+      else await condition(loop.isSignaled);
     } else if (status === 'awaiting_payment') {
       setCurrentDetails('Waits for the payment of its hosted invoice.');
-      await condition(news.any, LOOK_EVERY);
-      news.tell('done');
+      await condition(loop.isSignaled, LOOK_EVERY);
+      loop.runAgain();
     } else {
       setCurrentDetails(`The request is **${status}**, and nothing is owed.`);
     }

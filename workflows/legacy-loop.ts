@@ -7,7 +7,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import { isLongEnough, type News } from './listen.ts';
+import { isHistoryLong, type WorkLoop } from './work-loop.ts';
 import type { Round } from './messages/round.ts';
 
 /**
@@ -18,36 +18,36 @@ import type { Round } from './messages/round.ts';
 /** Whether a run started with named signals. Call it once, before anything else. */
 export const hasNamedSignals = (): boolean => patched('named signals');
 
-const LONGEST_IDLE_MS = 24 * 3_600_000;
+const MAX_IDLE_MS = 24 * 3_600_000;
 
-const wasLongEnough = (): boolean =>
-  workflowInfo().continueAsNewSuggested || (isLongEnough() && patched('short histories'));
+const isLegacyHistoryLong = (): boolean =>
+  workflowInfo().continueAsNewSuggested || (isHistoryLong() && patched('short histories'));
 
-export async function formerly(
-  news: News,
+export async function legacyLoop(
+  loop: WorkLoop,
   work: () => Promise<Round>,
-  goOn: () => Promise<never>,
+  startNewRun: () => Promise<never>,
 ): Promise<string> {
-  const reason = await loop(news, work);
-  return reason ?? goOn();
+  const reason = await runRounds(loop, work);
+  return reason ?? startNewRun();
 }
 
 /** @returns why it ends; null if it continues as new. */
-async function loop(news: News, work: () => Promise<Round>): Promise<string | null> {
-  while (!wasLongEnough()) {
-    const { nextAt, reason, ended } = await news.after(work);
-    if (ended && !news.any()) return end(reason);
+async function runRounds(loop: WorkLoop, work: () => Promise<Round>): Promise<string | null> {
+  while (!isLegacyHistoryLong()) {
+    const { nextAt, reason, ended } = await loop.run(work);
+    if (ended && !loop.isSignaled()) return end(reason);
     if (nextAt === null) {
       setCurrentDetails(`Idle: ${reason}. Waits to be woken.`);
-      if (!patched('idle workflows end')) await condition(news.any);
-      else await sleepUnless(news.any, LONGEST_IDLE_MS, 'Ends when nothing comes');
-      if (!news.any()) return end(reason);
+      if (!patched('idle workflows end')) await condition(loop.isSignaled);
+      else await sleepUnless(loop.isSignaled, MAX_IDLE_MS, 'Ends when nothing comes');
+      if (!loop.isSignaled()) return end(reason);
       continue;
     }
     const pause = Date.parse(nextAt) - Date.now();
     if (pause <= 0) continue;
     setCurrentDetails(`Waits until **${nextAt}**: ${reason}.`);
-    await sleepUnless(news.any, pause, reason);
+    await sleepUnless(loop.isSignaled, pause, reason);
   }
   await condition(allHandlersFinished);
   return null;
