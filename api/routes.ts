@@ -37,6 +37,7 @@ import { listRoutes } from './routes/lists.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
+import { payloadCodecRoutes } from './routes/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
@@ -115,6 +116,7 @@ export const routes: readonly Route[] = [
   ...under('/simulated', simulatedRoutes),
 
   ...under(['/healthz', '/readyz', '/metrics'], systemRoutes),
+  ...under('/codec', payloadCodecRoutes),
   ...under(
     ['/openapi.json', '/docs'],
     referenceRoutes(() => routes),

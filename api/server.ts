@@ -4,6 +4,7 @@ import { type Config, readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
 import { createLogger } from '#providers/log.ts';
+import { createPayloadCodec } from '#providers/payload-codec.ts';
 import { createPayments } from '#providers/payments/provider.ts';
 import { createKeySeal } from '#providers/key-seal.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
@@ -45,6 +46,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
   const signer = createSigner(config.signingKeys);
   const links = createSignedLinks(config.publicUrl, signer);
   const untrusted = createUntrustedWork();
+  const { codecKeys } = config.temporal;
   const services: Services = {
     config,
     logger,
@@ -55,6 +57,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     metrics,
     untrusted,
     temporal: temporal.connection,
+    payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys),
     sessions: createSessionVerifier(sessionOptions(config)),
     callers: createCallerCache(config.database.systemUrl),
     secrets,

@@ -12,6 +12,7 @@ import type { UntrustedWork } from '#providers/untrusted/processes.ts';
 import type { TaskQueues } from '#providers/task-queues.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { Client } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import type { CallerCache } from './auth/caller-cache.ts';
 import type { SessionVerifier } from './auth/session-token.ts';
 import type { DripIntake } from './drip-intake.ts';
@@ -27,6 +28,8 @@ export interface Services {
   readonly waker: Waker;
   readonly taskQueues: TaskQueues;
   readonly temporal: Client['connection'];
+  /** null: payloads are not encrypted. */
+  readonly payloadCodec: PayloadCodec | null;
   readonly sessions: SessionVerifier;
   readonly callers: CallerCache;
   readonly secrets: SecretBox;

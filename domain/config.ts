@@ -69,6 +69,7 @@ const TemporalServer = {
   TEMPORAL_TLS_CLIENT_KEY_PATH: optional(z.string()),
   TEMPORAL_TLS_SERVER_CA_CERT_PATH: optional(z.string()),
   TEMPORAL_TLS_SERVER_NAME: optional(z.string()),
+  TEMPORAL_CODEC_KEYS: optional(z.string()),
 };
 
 const Environment = z.object({
@@ -76,6 +77,8 @@ const Environment = z.object({
   ...DatabaseLogins,
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
   ...TemporalServer,
+  TEMPORAL_CODEC_OPERATORS: optional(List),
+  TEMPORAL_UI_ORIGIN: optional(HttpUrl),
   HOST: z.string().default('0.0.0.0'),
   PORT: Port.default(3000),
   PUBLIC_URL: optional(HttpUrl),
@@ -138,6 +141,11 @@ const configOf = (env: Variables) => ({
     maxCachedWorkflows: env.MAX_CACHED_WORKFLOWS,
     buildId: env.WORKER_BUILD_ID,
   },
+  /** Who may have payloads decoded, by the `sub` of their session; null: nobody. */
+  codec: {
+    operators: env.TEMPORAL_CODEC_OPERATORS,
+    uiOrigin: env.TEMPORAL_UI_ORIGIN === null ? null : new URL(env.TEMPORAL_UI_ORIGIN).origin,
+  },
   worker: { names: env.WORKER_QUEUES, slots: env.WORKER_SLOTS },
   host: env.HOST,
   port: env.PORT,
@@ -193,6 +201,7 @@ const temporalServer = (env: TemporalVariables) => ({
   address: env.TEMPORAL_ADDRESS,
   namespace: env.TEMPORAL_NAMESPACE,
   apiKey: env.TEMPORAL_API_KEY,
+  codecKeys: env.TEMPORAL_CODEC_KEYS,
   tls: temporalTls(env),
 });
 
@@ -286,6 +295,8 @@ const REQUIRED_WITH: readonly [required: keyof Given, given: keyof Given][] = [
   ['STRIPE_WEBHOOK_SECRET', 'STRIPE_SECRET_KEY'],
   ['STRIPE_PRICES', 'STRIPE_SECRET_KEY'],
   ['LLM_MODEL', 'LLM_BASE_URL'],
+  ['TEMPORAL_CODEC_KEYS', 'TEMPORAL_CODEC_OPERATORS'],
+  ['TEMPORAL_CODEC_OPERATORS', 'TEMPORAL_UI_ORIGIN'],
   ['TEMPORAL_TLS_CLIENT_KEY_PATH', 'TEMPORAL_TLS_CLIENT_CERT_PATH'],
   ['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_KEY_PATH'],
 ];

@@ -12,12 +12,15 @@ import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { UnknownWorkflow, wakeStart } from '#workflows/messages/wake.ts';
+import { dataConverter } from './payload-codec.ts';
 
 export interface TemporalOptions {
   /** host:port */
   address: string;
   namespace: string;
   apiKey: string | null;
+  /** Encrypt what Temporal stores (`payload-codec.ts`); null: it is stored as it is. */
+  codecKeys: string | null;
   /** Paths of PEM files; null: no TLS. */
   tls: {
     clientCertPath: string | null;
@@ -54,7 +57,8 @@ function tlsOptions({
 /** A client that connects on first use, so that a process starts and serves requests without Temporal. */
 export function createTemporalClient(options: TemporalOptions): Client {
   const connection = Connection.lazy({ ...connectionOptions(options), connectTimeout: '5s' });
-  return new Client({ connection, namespace: options.namespace });
+  const { namespace, codecKeys } = options;
+  return new Client({ connection, namespace, dataConverter: dataConverter(codecKeys) });
 }
 
 /** Signals long-lived workflows that there is new work for them in the database. */

@@ -29,6 +29,7 @@ import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { createStorage } from '#providers/storage/storage.ts';
 import { storedMedia } from '#providers/storage/stored-media.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
+import { dataConverter, failureConverter } from '#providers/payload-codec.ts';
 import { connectionOptions, createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { failuresWithoutData } from './failures.ts';
@@ -53,10 +54,11 @@ export const DEPLOYMENT = 'linepace';
 /** High, because many tenants use the same hosts. The limit of each tenant is per endpoint. */
 const WEBHOOK_SOCKETS_PER_HOST = 4096;
 
-/** Bundles the workflows, once for all workers of a process. */
-export const bundleWorkflows = (): Promise<WorkflowBundle> =>
+/** Bundles the workflows, once for all workers of a process. @param codecKeys `TEMPORAL_CODEC_KEYS` */
+export const bundleWorkflows = (codecKeys: string | null): Promise<WorkflowBundle> =>
   bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+    ...failureConverter(codecKeys),
     logger: new DefaultLogger('WARN'),
   });
 
@@ -146,9 +148,11 @@ export async function startWorker(
     inboxPollSeconds: config.inboxPollSeconds,
   });
   const failures = failuresWithoutData(logger);
+  const { codecKeys } = config.temporal;
   const shared = {
     connection,
     namespace: config.temporal.namespace,
+    dataConverter: dataConverter(codecKeys),
     activities,
     shutdownGraceTime: GRACE,
     ...(config.temporal.buildId !== null && versioned(config.temporal.buildId)),
@@ -162,7 +166,7 @@ export async function startWorker(
         maxConcurrentActivityTaskPolls: pollers,
         interceptors: { activity: [fairShare(share), failures] },
         ...(runsWorkflows && {
-          workflowBundle: bundle ?? (await bundleWorkflows()),
+          workflowBundle: bundle ?? (await bundleWorkflows(codecKeys)),
           maxCachedWorkflows: config.temporal.maxCachedWorkflows,
         }),
       }),

@@ -30,6 +30,7 @@ export const ERRORS = {
   AGENCY_DELETE_SESSION_ONLY: [403, 'Lines are deleted by the signed-in agency owner, never with an API key'],
   SESSION_REQUIRED: [403, 'This needs a signed-in session; API keys are refused here'],
   ADMIN_REQUIRED: [403, 'Only an owner or admin of the workspace can do this'],
+  OPERATOR_REQUIRED: [403, 'Only an operator of this installation can do this'],
   LINK_NOT_VALID: [403, 'This link is not valid or has expired'],
   NOT_FOUND: [404, 'Not found'],
   WORKSPACE_NOT_FOUND: [404, 'The agency has no such workspace'],

@@ -128,7 +128,7 @@ export interface TenantRouteOf<
 export interface PublicRoute {
   caller: 'anyone';
   id: string;
-  method: Method;
+  method: Method | 'OPTIONS';
   path: string;
   tag: string;
   summary: string;

@@ -118,7 +118,7 @@ const startWorkflowServer = async (
 
 async function writeWorkflowBundle(folder: string): Promise<string> {
   const file = join(folder, 'workflows.js');
-  const { code } = await bundleWorkflows();
+  const { code } = await bundleWorkflows(null);
   writeFileSync(file, code);
   return file;
 }

@@ -10,11 +10,12 @@ import { createPools, type Pools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { freePort } from '#providers/free-port.ts';
 import { createLogger } from '#providers/log.ts';
+import { dataConverter } from '#providers/payload-codec.ts';
 import { createWaker } from '#providers/temporal.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { createTestDatabase } from '#test/setup/database.ts';
 import { saveHistories } from './histories.ts';
-import { type RunningWorker, startWorker } from '#workers/worker.ts';
+import { bundleWorkflows, type RunningWorker, startWorker } from '#workers/worker.ts';
 
 export interface TestApp {
   url: string;
@@ -77,7 +78,8 @@ export async function startTestApp(
     WEBHOOK_ALLOW_PRIVATE: '1',
     ...options.environment,
   });
-  const temporal = new Client({ connection, namespace });
+  const { codecKeys } = config.temporal;
+  const temporal = new Client({ connection, namespace, dataConverter: dataConverter(codecKeys) });
   const waker = createWaker(temporal, createLogger('test', 'silent'));
   const pools = await createPools(config.database, { size: 4, waker });
   const api = await startApi(config);
@@ -92,7 +94,10 @@ export async function startTestApp(
     api,
     worker: null,
     async startWorker() {
-      app.worker = await startWorker(config, { codePath: inject('workflowBundle') });
+      app.worker = await startWorker(
+        config,
+        codecKeys === null ? { codePath: inject('workflowBundle') } : await bundleWorkflows(codecKeys),
+      );
     },
     async stopWorker() {
       await app.worker?.stop();
