@@ -1,139 +1,95 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { TenantRoute } from '#api/http/route.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
-import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createAgency, createKey, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { freePort } from '#providers/free-port.ts';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiResponse, apiClient } from '#test/support/client.ts';
+import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
+import { createAgency, createWorkspace } from '#test/support/factories.ts';
+import { startProcess } from '#test/support/process.ts';
+import { findTraces } from '#test/support/traces.ts';
+import { allReferences, lastName, type Reference } from './references.ts';
 import { call, pathOf, tenantRoutes } from './requests.ts';
-
-/** A workspace of an agency, with one of each resource that has an id. */
-interface World {
-  workspaceId: string;
-  /** The session of the agency's owner, who is not a member of the workspace. */
-  agent: string;
-  authorization(route: TenantRoute): string;
-  /** The id for each path parameter, by the path before it. */
-  ids: Record<string, string>;
-}
+import { buildWorld, type CredentialKind, CREDENTIALS, type World } from './tenant-world.ts';
 
 let app: TestApp;
 let mine: World;
+/** A workspace of another agency. */
 let theirs: World;
+/** Another workspace of my agency, without anything in it. */
+let empty: string;
+/** Another process of the API, that logs all it can. */
+let front: { url: string; log: string; kill(): Promise<void> };
+const receivers: Record<'mine' | 'theirs', Endpoint> = {} as never;
 
 beforeAll(async () => {
-  app = await startTestApp();
-  [mine, theirs] = await Promise.all([buildWorld('+14155550301'), buildWorld('+14155550302')]);
+  app = await startTestApp({ environment: { FAILED_ATTEMPTS_PER_MINUTE: '1000000' } });
+  for (const name of ['mine', 'theirs'] as const) receivers[name] = await startEndpoint();
+  const [agency, other] = await Promise.all([createAgency(app), createAgency(app)]);
+  [mine, theirs] = await Promise.all([
+    buildWorld(app, receivers.mine, agency),
+    buildWorld(app, receivers.theirs, other),
+  ]);
+  empty = (await createWorkspace(app, { agency_id: agency.id })).id;
+  front = await startFront();
+  // What changes from now on, requests have changed.
+  await app.stopWorker();
 });
-afterAll(() => app.stop());
+afterAll(async () => {
+  await front.kill();
+  await rm(dirname(front.log), { recursive: true });
+  for (const receiver of Object.values(receivers)) await receiver.close();
+  await app.stop();
+});
 
-async function buildWorld(phone: string): Promise<World> {
-  const agency = await createAgency(app);
-  const workspace = await createWorkspace(app, { agency_id: agency.id });
-  const admin = await signIn(app, {
-    userId: workspace.ownerId,
-    organizationId: workspace.id,
-    role: 'org:admin',
-  });
-  const owner = await signIn(app, { userId: agency.ownerId });
-  const api = apiClient(app.url, workspace.key);
-  const lineId = await createLine(app, workspace.id);
-  const create = async (method: string, path: string, body: unknown, by: ApiClient = api) => {
-    const response = await by(method, path, body);
-    expect(response.status, `${method} ${path}: ${JSON.stringify(response.body)}`).toBeLessThan(300);
-    return response.body;
-  };
-  const list = (await create('POST', '/api/lists', { name: 'List' })).list._id;
-  const [lead] = (await create('POST', '/api/leads', { listId: list, leads: [{ firstName: 'Ada', phone }] }))
-    .leadIds;
-  const message = (
-    await create('POST', '/api/messages', { recipientPhone: phone, message: 'Hi', scheduledDate: tomorrow() })
-  )._id;
-  const campaign = (
-    await create('POST', '/api/campaigns', { name: 'Campaign', steps: [{ message: 'Hi', delay: {} }] })
-  ).campaign._id;
-  const webhook = (
-    await create('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['message.sent'] })
-  ).webhook._id;
-  const delivery = newId();
-  await insertRow(app, 'events', {
-    workspace_id: workspace.id,
-    id: delivery,
-    event: 'message.sent',
-    body: '{}',
-  });
-  await insertRow(app, 'webhook_deliveries', {
-    workspace_id: workspace.id,
-    id: delivery,
-    webhook_id: webhook,
-    event_id: delivery,
-    event: 'message.sent',
-    status: 'done',
-    success: false,
-  });
-  await create('POST', '/simulated/carrier/inbound', { lineId, from: phone, text: 'Hi' });
-  await eventually(async () => (await api('GET', `/api/conversations/${phone}`)).status === 200);
-  await create('POST', '/api/opt-outs', { address: phone.replace('555', '556') });
-  const job = (await create('POST', '/api/leads/check-availability', { leadIds: [lead] })).jobId;
-  const csv = await fetch(`${app.url}/api/lists/${list}/import`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${workspace.key}`, 'content-type': 'text/csv' },
-    body: 'phone\nnone\n',
-  });
-  const { importId } = (await csv.json()) as { importId: string };
-  await eventually(
-    async () => (await api('GET', `/api/lists/${list}/imports/${importId}`)).body.status === 'completed',
-  );
-  const invitation = (await create('POST', '/api/team/invite', { email: 'ada@example.com' })).invitation._id;
-  await createKey(app, 'workspace', workspace.id);
-  const key = (await apiClient(app.url, admin)('GET', '/api/keys')).body.keys[0]._id;
-  const agencyKey = (await apiClient(app.url, owner)('GET', '/api/agency/keys')).body.keys[0]._id;
-  const coAdmin = `user_${newId()}`;
-  await insertRow(app, 'users', { id: coAdmin, email: `${coAdmin}@example.test` });
-  await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
-  await create('POST', '/api/agency/admins', { email: `${newId()}@example.test` }, apiClient(app.url, owner));
-  const agencyInvitation = (await apiClient(app.url, owner)('GET', '/api/agency/invitations')).body
-    .invitations[0]._id;
-  return {
-    workspaceId: workspace.id,
-    agent: `Bearer ${owner}`,
-    authorization: ({ caller, credential }) => {
-      if (credential === 'session') return `Bearer ${caller === 'agency' ? owner : admin}`;
-      return `Bearer ${caller === 'agency' ? agency.key : workspace.key}`;
-    },
-    ids: {
-      '/api/messages/': message,
-      '/api/conversations/': phone,
-      '/api/opt-outs/': phone.replace('555', '556'),
-      '/api/lines/': lineId,
-      '/api/leads/check-availability/jobs/': job,
-      '/api/line-requests/': lineId,
-      '/api/lists/': list,
-      '/api/lists/{id}/imports/': importId,
-      '/api/leads/': lead,
-      '/api/campaigns/': campaign,
-      '/api/webhooks/': webhook,
-      '/api/webhooks/{id}/deliveries/': delivery,
-      '/api/team/invitations/': invitation,
-      '/api/keys/': key,
-      '/api/agency/keys/': agencyKey,
-      '/api/agency/webhooks/': webhook,
-      '/api/agency/admins/': coAdmin,
-      '/api/agency/invitations/': agencyInvitation,
-    },
-  };
+async function startFront(): Promise<typeof front> {
+  const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'linepace-front-'))];
+  const log = join(folder, 'api.log');
+  const file = await open(log, 'w');
+  const api = await startProcess('api/server.ts', { ...app.config, logLevel: 'trace' }, port, file.fd);
+  await file.close();
+  return { url: `http://localhost:${port}`, log, kill: () => api.kill() };
 }
 
-const tomorrow = (): string => new Date(Date.now() + 86_400_000).toISOString();
+/** The credential with which a tenant calls an endpoint. */
+const authorizationOf = ({ credentials }: World, { caller, credential }: TenantRoute): string => {
+  if (credential === 'session')
+    return credentials[caller === 'agency' ? "agency owner's session" : "console's session"];
+  return credentials[caller === 'agency' ? 'agency key' : 'workspace key'];
+};
+
+function tomorrow(): string {
+  return new Date(Date.now() + 86_400_000).toISOString();
+}
 
 /** Bodies that pass validation, so that the route looks up its resource. */
 const BODIES: Record<string, object> = {
+  sendMessage: { message: 'Hi', recipientPhone: phone(), scheduledDate: tomorrow() },
+  drip: { message: 'Hi', recipientPhone: phone() },
+  sendReply: { message: 'Hi', phone: phone() },
+  resolveAutoReply: { action: 'reject' },
+  createLeads: { leads: [{ phone: phone() }] },
+  createCampaign: { name: 'Campaign', steps: [{ message: 'Hi', delay: {} }] },
+  updateCampaign: { steps: [{ message: 'Hi', delay: {} }] },
+  createAgencyWebhook: { url: 'http://127.0.0.1:9/', events: ['message.sent'] },
+  subscribeClient: { plan: 'starter' },
   tagConversation: { tags: ['interested'] },
   actOnLineRequest: { action: 'cancel' },
   addCampaignLead: { leadId: newId() },
   previewCampaign: { leadId: newId() },
   connectLineCarrier: { provider: 'simulated', config: {} },
 };
+/** A body needs these as well as what it refers to, and they have to be one's own. */
+const bodyOf = ({ id }: TenantRoute, { lineId }: World): object => ({
+  ...BODIES[id],
+  ...(id === 'changeAgencyLine' && { action: 'transfer', lineId, targetWorkspaceId: empty }),
+});
 
 /** Routes about an address as such, which belongs to no tenant. */
 const ABOUT_ADDRESSES = new Set(['getOptOut']);
@@ -152,7 +108,10 @@ function pathIn(route: TenantRoute, { ids }: World): string {
 }
 
 const ask = (route: TenantRoute, of: World) =>
-  call(app.url, route, mine.authorization(route), { path: pathIn(route, of), body: BODIES[route.id] ?? {} });
+  call(app.url, route, authorizationOf(mine, route), {
+    path: pathIn(route, of),
+    body: BODIES[route.id] ?? {},
+  });
 
 describe("another tenant's resource", () => {
   it.each(withId.map((route) => [`${route.method} ${route.path}`, route] as const))(
@@ -184,7 +143,7 @@ test("no list contains another tenant's resources", async () => {
         route.id === 'listDayConversations'
           ? `${route.path}?date=${new Date().toISOString().slice(0, 10)}`
           : route.path;
-      const { status, body } = await call(app.url, route, mine.authorization(route), { path });
+      const { status, body } = await call(app.url, route, authorizationOf(mine, route), { path });
       const text = JSON.stringify(body);
       return foreign.filter((id) => text.includes(id)).map((id) => `${route.path} shows ${id} (${status})`);
     }),
@@ -194,10 +153,10 @@ test("no list contains another tenant's resources", async () => {
 
 describe('the workspace that a request names in X-Workspace-Id', () => {
   const routes = tenantRoutes.filter(({ caller }) => caller === 'workspace');
-  const codes = async (authorization: (route: TenantRoute) => string, { workspaceId }: World) => {
+  const codes = async (authorization: (route: TenantRoute) => string, { workspace }: World) => {
     const answers = await Promise.all(
       routes.map((route) =>
-        call(app.url, route, authorization(route), { headers: { 'x-workspace-id': workspaceId } }),
+        call(app.url, route, authorization(route), { headers: { 'x-workspace-id': workspace.id } }),
       ),
     );
     return answers.map(({ status, body }) => (status === 404 ? body.code : status));
@@ -205,19 +164,239 @@ describe('the workspace that a request names in X-Workspace-Id', () => {
   const notFound = routes.map(() => 'WORKSPACE_NOT_FOUND');
 
   it('does not exist for a key or a session of another tenant, nor for another agency', async () => {
-    expect(await codes((route) => mine.authorization(route), theirs)).toEqual(notFound);
-    expect(await codes(() => mine.agent, theirs)).toEqual(notFound);
+    expect(await codes((route) => authorizationOf(mine, route), theirs)).toEqual(notFound);
+    expect(await codes(() => mine.credentials["agency owner's session"], theirs)).toEqual(notFound);
   });
 
   it('is the one that a user of its agency acts in, as an admin', async () => {
-    const found = await codes(() => mine.agent, mine);
+    const found = await codes(() => mine.credentials["agency owner's session"], mine);
     expect(found.filter((code) => [401, 403, 'WORKSPACE_NOT_FOUND'].includes(code))).toEqual([]);
-    const { body } = await apiClient(app.url, mine.agent.slice('Bearer '.length))(
-      'GET',
-      '/api/messages',
-      undefined,
-      { 'x-workspace-id': mine.workspaceId },
-    );
+    const { body } = await apiClient(app.url, '')('GET', '/api/messages', undefined, {
+      authorization: mine.credentials["agency owner's session"],
+      'x-workspace-id': mine.workspace.id,
+    });
     expect(body.messages.map(({ _id }: { _id: string }) => _id)).toContain(mine.ids['/api/messages/']);
   });
 });
+
+/** The request with which `by` calls an endpoint that gets `values` for what it refers to. */
+function requestFor({ route, in: where, names }: Reference, values: readonly string[], by: World) {
+  const given = Object.fromEntries(names.map((name, index) => [name, values[index] ?? '']));
+  const params: Record<string, string> = {};
+  for (const { 1: name = '', index } of route.path.matchAll(/\{(\w+)\}/g))
+    params[name] = (where === 'path' && given[name]) || by.ids[route.path.slice(0, index)] || newId();
+  const [name = ''] = names;
+  const query = new URLSearchParams({
+    ...(route.id === 'listDayConversations' && { date: new Date().toISOString().slice(0, 10) }),
+    ...(where === 'query' && given),
+  }).toString();
+  return {
+    path: pathOf(route, params) + (query === '' ? '' : `?${query}`),
+    headers: where === 'header' ? given : {},
+    body: where === 'body' ? withField(bodyOf(route, by), name, given[name] ?? '') : bodyOf(route, by),
+  };
+}
+
+/** Sets a field by its path, `steps[].attachmentUrls`, in every element of the arrays on the way. */
+function withField(body: object, path: string, value: string): object {
+  const [name = '', ...rest] = path.split('.');
+  const key = name.replace('[]', '') as keyof typeof body;
+  if (rest.length === 0) return { ...body, [key]: /(Ids|Urls)$/.test(key) ? [value] : value };
+  const inner: unknown = body[key] ?? {};
+  const within = (object: object): object => withField(object, rest.join('.'), value);
+  return { ...body, [key]: Array.isArray(inner) ? inner.map(within) : within(inner as object) };
+}
+
+/** What a reference is called in a world. @throws if the world has nothing of that name. */
+function valuesIn({ route, in: where, names }: Reference, { ids, fields }: World): string[] {
+  return names.map((name) => {
+    const value =
+      where === 'path'
+        ? ids[route.path.slice(0, route.path.indexOf(`{${name}}`))]
+        : (fields[`${route.path} ${name}`] ?? fields[lastName(name)]);
+    if (value === undefined) throw new Error(`the world has nothing for ${name} in ${route.id}`);
+    return value;
+  });
+}
+
+/** Something of the same form that nobody has. */
+const absent = (value: string): string =>
+  value.replaceAll(/[0-9a-f]{24}/g, () => newId()).replaceAll(/\d{11}/g, () => phone().slice(1));
+
+/** A response without what differs between any two: the id of the request, times, new ids and what was asked for. */
+function shapeOf({ status, body }: ApiResponse, values: readonly string[]): string {
+  const text = JSON.stringify(body, (key, value: unknown) => (key === 'requestId' ? undefined : value)) ?? '';
+  const asked = values.reduce(
+    (shown, value) => shown.replaceAll(value, '<asked>').replaceAll(encodeURIComponent(value), '<asked>'),
+    text,
+  );
+  return `${status} ${asked.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{24}|[0-9a-f-]{36}/g, '<new>')}`;
+}
+
+const references = allReferences();
+const nameOf = ({ route, in: where, names }: Reference): string =>
+  `${route.method} ${route.path} ${where} ${names.join(' and ')}`;
+
+async function owned<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: app.ownerUrl });
+  await client.connect();
+  try {
+    await client.query(`set app.migrating = 'on'`);
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A digest of each table's rows of a workspace and its agency. */
+const digestOf = ({ workspace, agencyId }: World): Promise<Record<string, string>> =>
+  owned(async (client) => {
+    const { rows } = await client.query<{ table: string; column: string }>(`
+      select table_name as table, column_name as column from information_schema.columns
+      join pg_class c on c.oid = format('%I.%I', table_schema, table_name)::regclass and c.relkind in ('r', 'p') and not c.relispartition
+      where table_schema = 'public' and (column_name in ('workspace_id', 'agency_id') or (table_name = 'workspaces' and column_name = 'id'))`);
+    const digests: Record<string, string> = {};
+    for (const { table, column } of rows) {
+      const owner = column === 'agency_id' ? agencyId : workspace.id;
+      // When a key was last used is recorded about the caller.
+      const found = await client.query<{ row: string }>(
+        `select (to_jsonb(t) - 'last_used_at')::text as row from "${table}" t where "${column}" = $1 order by 1`,
+        [owner],
+      );
+      const digest = createHash('sha256')
+        .update(found.rows.map(({ row }) => row).join('\n'))
+        .digest('hex');
+      digests[`${table} by ${column}`] = `${found.rows.length} ${digest}`;
+    }
+    return digests;
+  });
+
+const forgetRates = (): Promise<unknown> => owned((client) => client.query('delete from rate_limits'));
+
+const AT_ONCE = 8;
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+/** What betrays a world wherever it stands. */
+const markersOf = ({ workspace, person, messages, ...planted }: World): string[] => [
+  person.phone,
+  person.phone.slice(2),
+  person.email,
+  workspace.id,
+  workspace.key,
+  ...Object.values(messages),
+  planted.lineId,
+  planted.listId,
+  planted.importId,
+  planted.leadId,
+  planted.otherLeadId,
+  planted.campaignId,
+  planted.replyId,
+];
+
+describe('what a tenant is sent and what is stored for it', () => {
+  const worlds = () => [
+    { world: mine, other: theirs, receiver: receivers.mine },
+    { world: theirs, other: mine, receiver: receivers.theirs },
+  ];
+
+  it('names no contact of another tenant in any table, file or workflow history', async () => {
+    for (const { world, other } of worlds()) {
+      const { phone, email } = other.person;
+      expect(await findTraces(app, world.workspace.id, [phone, phone.slice(2), email])).toEqual([]);
+    }
+  });
+
+  it('names nothing of another tenant in a webhook or an email', async () => {
+    for (const { world, other, receiver } of worlds()) {
+      const foreign = markersOf(other);
+      const answer = await fetch(`${app.url}/simulated/mail?to=${world.workspace.ownerId}@example.test`);
+      const { messages: mails } = (await answer.json()) as { messages: object[] };
+      expect(mails.length).toBeGreaterThan(0);
+      expect(receiver.received.length).toBeGreaterThan(5);
+      const texts = [...mails, ...receiver.received].map((sent) => JSON.stringify(sent));
+      expect(texts.filter((text) => foreign.some((marker) => text.includes(marker)))).toEqual([]);
+      expect(texts.filter((text) => markersOf(world).some((marker) => text.includes(marker)))).not.toEqual(
+        [],
+      );
+    }
+  });
+
+  it('is reached by no link that is made from the link of another file', async () => {
+    const [own, other] = [new URL(mine.uploadUrl), new URL(theirs.uploadUrl)];
+    const status = async (pathname: string, search: string): Promise<number> =>
+      (await fetch(new URL(pathname + search, app.url))).status;
+    expect(await status(other.pathname, other.search)).toBe(200);
+    expect(await status(other.pathname, own.search)).toBe(403);
+    const [, , workspaceId = '', attachmentId = '', name = ''] = other.pathname.split('/');
+    const [, , ownWorkspace = '', ownAttachment = ''] = own.pathname.split('/');
+    expect(await status(`/attachments/${workspaceId}/${ownAttachment}/${name}`, own.search)).toBe(403);
+    expect(await status(`/attachments/${ownWorkspace}/${attachmentId}/${name}`, own.search)).toBe(403);
+  });
+});
+
+describe('what a request names of another tenant', () => {
+  const send = async (kind: CredentialKind | null, reference: Reference, values: readonly string[]) => {
+    const credential = kind && mine.credentials[kind];
+    const request = requestFor(reference, values, mine);
+    return shapeOf(await call(front.url, reference.route, credential, request), values);
+  };
+
+  it.each([null, ...CREDENTIALS])(
+    'is answered as if it did not exist, and left as it is, with %s',
+    async (kind) => {
+      await forgetRates();
+      const before = await digestOf(theirs);
+      const wrong: string[] = [];
+      await eachOf(references, async (reference) => {
+        const expected = await send(kind, reference, valuesIn(reference, theirs).map(absent));
+        const shape = await send(kind, reference, valuesIn(reference, theirs));
+        if (shape !== expected) wrong.push(`${nameOf(reference)}: ${shape} instead of ${expected}`);
+      });
+      expect(wrong).toEqual([]);
+      expect(await digestOf(theirs)).toEqual(before);
+    },
+  );
+
+  it("is answered otherwise when it is the tenant's own", async () => {
+    await forgetRates();
+    const alike: string[] = [];
+    for (const reference of references.filter(isControlled)) {
+      const { caller, credential } = reference.route;
+      const kinds = caller === 'agency' ? OWN.agency : OWN.workspace;
+      const kind = kinds[credential === 'session' ? 1 : 0];
+      const values = valuesIn(reference, mine);
+      const expected = await send(kind, reference, values.map(absent));
+      if ((await send(kind, reference, values)) === expected) alike.push(`${nameOf(reference)}: ${expected}`);
+    }
+    expect(alike).toEqual([]);
+  });
+
+  it('is in no log, nor are the credentials', async () => {
+    const log = await readFile(front.log, 'utf8');
+    expect(log.split('\n').length).toBeGreaterThan(references.length);
+    const secret = [mine, theirs].flatMap(({ person, credentials }) => [
+      person.phone.slice(1),
+      person.email,
+      ...Object.values(credentials).map((authorization) => authorization.slice('Bearer '.length)),
+    ]);
+    expect(secret.filter((text) => log.includes(text))).toEqual([]);
+  });
+});
+/** Answers that do not depend on whose a thing is, and why. */
+const ALIKE: Record<string, string> = {
+  checkAvailabilityRoundRobin: 'the carrier knows of an address, not whose contact it is',
+  agencyId: 'reserved, and refused whatever it says',
+};
+/** That another tenant's path is a 404, while its own is not, is tested above. */
+const isControlled = ({ route, in: where, names }: Reference): boolean =>
+  (where === 'query' || where === 'body') && ![route.id, ...names].some((name) => Object.hasOwn(ALIKE, name));
+const OWN = {
+  workspace: ['workspace key', "console's session"],
+  agency: ['agency key', "agency owner's session"],
+} as const;

@@ -35,6 +35,8 @@ export interface Planted {
   api: ApiClient;
   lineId: string;
   person: Person;
+  listId: string;
+  importId: string;
   leadId: string;
   /** The same person in another list. */
   otherLeadId: string;
@@ -42,6 +44,7 @@ export interface Planted {
   /** Messages by what happened to them. */
   messages: Record<'delivered' | 'scheduled' | 'fallback', string>;
   replyId: string;
+  uploadUrl: string;
   /** The request that created the delivered message. */
   retry: { key: string; body: object };
 }
@@ -56,8 +59,14 @@ const EVENTS = [
   'message.ai_draft',
 ];
 
-export async function plantContact(app: TestApp, receiver: Endpoint, person: Person): Promise<Planted> {
-  const workspace = await createWorkspace(app);
+/** @param fields columns of the workspace that differ from the defaults. */
+export async function plantContact(
+  app: TestApp,
+  receiver: Endpoint,
+  person: Person,
+  fields: Parameters<typeof createWorkspace>[1] = {},
+): Promise<Planted> {
+  const workspace = await createWorkspace(app, fields);
   const lineNumber = phone('2222');
   const lineId = await createLine(app, workspace.id, 'imessage', { phone: lineNumber });
   const api = apiClient(app.url, workspace.key);
@@ -173,11 +182,14 @@ export async function plantContact(app: TestApp, receiver: Endpoint, person: Per
     api,
     lineId,
     person,
+    listId: list,
+    importId,
     leadId,
     otherLeadId,
     campaignId,
     messages: { delivered: sent._id, scheduled: scheduled._id, fallback: fallback._id },
     replyId: draft.replyId,
+    uploadUrl,
     retry,
   };
 }

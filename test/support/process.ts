@@ -53,7 +53,7 @@ export const environment = (config: Config): Record<string, string> => ({
   TEMPORAL_ADDRESS: config.temporal.address,
   TEMPORAL_NAMESPACE: config.temporal.namespace,
   PUBLIC_URL: config.publicUrl,
-  LOG_LEVEL: 'error',
+  LOG_LEVEL: config.logLevel,
   FAILED_ATTEMPTS_PER_MINUTE: String(config.failedAttemptsPerMinute),
   ENCRYPTION_KEYS: config.encryptionKeys,
   SIGNING_KEYS: config.signingKeys,

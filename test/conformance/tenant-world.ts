@@ -1,0 +1,154 @@
+import { expect } from 'vitest';
+import { hashConsoleCode } from '#domain/console-code.ts';
+import { newId } from '#domain/ids.ts';
+import { eventually, type TestApp } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import type { Endpoint } from '#test/support/endpoint.ts';
+import { createKey, insertRow, type TestAgency } from '#test/support/factories.ts';
+import { newPerson, plantContact, type Planted } from '#test/support/planted-contact.ts';
+import { signIn } from '#test/support/sessions.ts';
+
+/** A workspace of an agency with a contact that has touched everything, and one of each resource that has an id. */
+export interface World extends Planted {
+  agencyId: string;
+  /** What each kind of credential sends as `Authorization`. */
+  credentials: Record<CredentialKind, string>;
+  /** The id for each path parameter, by the path before it. */
+  ids: Record<string, string>;
+  /** The value for each field of a query or a body that names something; `id` means what the path says. */
+  fields: Record<string, string>;
+}
+
+/** Credentials that act for a workspace of their own. The console's session is that of an admin. */
+const OF_WORKSPACE = ['workspace key', "console's session", "member's session"] as const;
+/** Credentials that reach all workspaces of their agency. */
+const OF_AGENCY = ['agency key', "agency owner's session", "co-admin's session"] as const;
+/** What a tenant holds that proves something else than who calls. */
+const OF_OTHERS = ['webhook secret'] as const;
+export type CredentialKind = (typeof OF_WORKSPACE | typeof OF_AGENCY | typeof OF_OTHERS)[number];
+export const CREDENTIALS: readonly CredentialKind[] = [...OF_WORKSPACE, ...OF_AGENCY, ...OF_OTHERS];
+
+export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestAgency): Promise<World> {
+  const { id: agencyId, ownerId: agencyOwner, key: agencyKey } = agency;
+  const planted = await plantContact(app, receiver, newPerson(), { agency_id: agencyId });
+  const { workspace, api, person, lineId } = planted;
+  const create = async (method: string, path: string, body: unknown, by: ApiClient = api) => {
+    const response = await by(method, path, body);
+    expect(response.status, `${method} ${path}: ${JSON.stringify(response.body)}`).toBeLessThan(300);
+    return response.body;
+  };
+  const user = async (): Promise<string> => {
+    const id = `user_${newId()}`;
+    await insertRow(app, 'users', { id, email: `${id}@example.test` });
+    return id;
+  };
+  const session = async (userId: string, role: string | null): Promise<string> =>
+    signIn(app, { userId, organizationId: role === null ? null : workspace.id, role });
+  const [coAdmin, member] = [await user(), await user()];
+  await insertRow(app, 'agency_members', { agency_id: agencyId, user_id: coAdmin, role: 'co_admin' });
+  await insertRow(app, 'workspace_members', {
+    workspace_id: workspace.id,
+    user_id: member,
+    role: 'org:member',
+  });
+  const owner = await session(agencyOwner, null);
+  const code = newId();
+  await insertRow(app, 'console_codes', {
+    hash: hashConsoleCode(code),
+    workspace_id: workspace.id,
+    user_id: workspace.ownerId,
+    expires_at: new Date(Date.now() + 60_000),
+  });
+  const admin = (await create('POST', '/api/console/session', { code })).token;
+
+  const byAdmin = apiClient(app.url, admin);
+  const draft = { name: 'Draft', steps: [{ message: 'Hi', delay: {} }] };
+  const draftCampaign = (await create('POST', '/api/campaigns', draft)).campaign._id;
+  const job = (await create('POST', '/api/leads/check-availability', { leadIds: [planted.leadId] })).jobId;
+  await create('POST', '/api/team/invite', { email: `${newId()}@example.test` }, byAdmin);
+  const invitation = (await api('GET', '/api/team/invitations')).body.invitations[0]._id;
+  await createKey(app, 'workspace', workspace.id);
+  const byOwner = apiClient(app.url, owner);
+  const key = (await byAdmin('GET', '/api/keys')).body.keys[0]._id;
+  const ownersKey = (await byOwner('GET', '/api/agency/keys')).body.keys[0]._id;
+  await create('POST', '/api/agency/admins', { email: `${newId()}@example.test` }, byOwner);
+  const agencyInvitation = (await byOwner('GET', '/api/agency/invitations')).body.invitations[0]._id;
+  const [{ target }] = (await byOwner('GET', '/api/agency/audit-log')).body.entries;
+  const { secret } = await create('POST', '/api/webhooks', {
+    url: 'http://127.0.0.1:9/',
+    events: ['message.sent'],
+  });
+  const webhook = (await api('GET', '/api/webhooks')).body.webhooks.find(
+    ({ name }: { name: string }) => name === 'all',
+  )._id;
+  // One that a person sent: what a key sends has no sender.
+  const bySender = { recipientPhone: phone(), message: 'Hi' };
+  const personal = (await create('POST', '/api/messages', bySender, byAdmin))._id;
+  await eventually(async () => (await api('GET', `/api/messages/${personal}`)).body.status === 'delivered');
+  const delivery = await eventually(
+    async () => (await api('GET', `/api/webhooks/${webhook}/deliveries`)).body.deliveries[0]?.id,
+  );
+  return {
+    ...planted,
+    agencyId,
+    credentials: {
+      'workspace key': `Bearer ${workspace.key}`,
+      "console's session": `Bearer ${admin}`,
+      "member's session": `Bearer ${await session(member, 'org:member')}`,
+      'agency key': `Bearer ${agencyKey}`,
+      "agency owner's session": `Bearer ${owner}`,
+      "co-admin's session": `Bearer ${await session(coAdmin, null)}`,
+      'webhook secret': `Bearer ${secret}`,
+    },
+    ids: {
+      '/api/messages/': planted.messages.scheduled,
+      '/api/conversations/': person.phone,
+      '/api/opt-outs/': person.email,
+      '/api/lines/': lineId,
+      '/api/leads/check-availability/jobs/': job,
+      '/api/line-requests/': lineId,
+      '/api/lists/': planted.listId,
+      '/api/lists/{id}/imports/': planted.importId,
+      '/api/leads/': planted.leadId,
+      '/api/campaigns/': draftCampaign,
+      '/api/webhooks/': webhook,
+      '/api/webhooks/{id}/deliveries/': delivery,
+      '/api/team/invitations/': invitation,
+      '/api/keys/': key,
+      '/api/agency/keys/': ownersKey,
+      '/api/agency/webhooks/': webhook,
+      '/api/agency/admins/': coAdmin,
+      '/api/agency/invitations/': agencyInvitation,
+    },
+    fields: {
+      '/api/lines/check-availability id': lineId,
+      '/api/leads/check-availability id': planted.leadId,
+      '/api/agency/audit-log actorId': agencyOwner,
+      '/api/agency/audit-log targetId': target.id,
+      '/api/opt-outs address': person.email,
+      leadId: planted.leadId,
+      leadIds: planted.leadId,
+      listId: planted.listId,
+      campaignId: planted.campaignId,
+      lineId,
+      fromLineId: lineId,
+      eligibleLineIds: lineId,
+      messageId: planted.messages.delivered,
+      replyId: planted.replyId,
+      attachmentUrls: planted.uploadUrl,
+      userId: workspace.ownerId,
+      actorId: workspace.ownerId,
+      targetId: webhook,
+      workspaceId: workspace.id,
+      targetWorkspaceId: workspace.id,
+      agencyId,
+      'x-workspace-id': workspace.id,
+      'x-agency-id': agencyId,
+      address: person.phone,
+      number: person.phone,
+      to: person.phone,
+      search: person.phone,
+    },
+  };
+}
