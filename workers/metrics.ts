@@ -10,7 +10,7 @@ export interface WorkerMetrics {
   registry: Registry;
   onCarrierCall(call: CarrierCall): void;
   onDelivery(result: { responseStatus: number | null; latencyMs: number }): void;
-  /** The sweep has woken workflows that nobody had told. */
+  /** The sweep has woken workflows whose signal was lost. */
   onSweep(workflows: number): void;
 }
 
@@ -55,24 +55,24 @@ export function createWorkerMetrics(pools: Pools, logger: Logger): WorkerMetrics
   };
 }
 
-/** Scrapes that come closer together get the same counts. */
+/** Scrapes within this time get the same counts. */
 const COUNT_EVERY_MS = 5000;
 
 const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
-  bufferedDrips: ['linepace_buffered_drips', 'Accepted drips that are not messages yet'],
+  bufferedDrips: ['linepace_buffered_drips', 'Accepted drips that have not become messages yet'],
   oldestDripSeconds: ['linepace_buffered_drip_age_seconds', 'Age of the oldest buffered drip'],
-  openDeliveries: ['linepace_open_webhook_deliveries', 'Webhook deliveries that have not ended'],
+  openDeliveries: ['linepace_open_webhook_deliveries', 'Webhook deliveries that are pending or in progress'],
   oldestDeliverySeconds: ['linepace_open_webhook_delivery_age_seconds', 'Age of the oldest open delivery'],
-  overdueWorkflows: ['linepace_overdue_workflows', 'Workflows that should have looked at their tables'],
-  openAttempts: ['linepace_open_attempts', 'Attempts to send that have no outcome yet'],
-  undraftedReplies: ['linepace_undrafted_replies', 'Replies that wait for the model to draft an answer'],
-  runningImports: ['linepace_running_imports', 'Imports of leads that are under way'],
-  deadlocks: ['linepace_database_deadlocks', 'Deadlocks that PostgreSQL has found in this database'],
+  overdueWorkflows: ['linepace_overdue_workflows', 'Workflows whose next round is overdue'],
+  openAttempts: ['linepace_open_attempts', 'Attempts to send without an outcome'],
+  undraftedReplies: ['linepace_undrafted_replies', 'Replies that wait for a draft by the model'],
+  runningImports: ['linepace_running_imports', 'Lead imports in progress'],
+  deadlocks: ['linepace_database_deadlocks', 'Deadlocks that PostgreSQL has detected in this database'],
 };
 
 /**
- * Counts in the database, which are the same in every process: queries use `max`. They are absent while it does not
- * respond.
+ * Counts in the database. They are the same in every process, so queries aggregate with `max`. They are absent while the
+ * database does not respond.
  */
 function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void {
   const db = systemDb(pools);

@@ -14,18 +14,18 @@ const Backlog = z.object({
   runningImports: z.int(),
   deadlocks: z.int(),
 });
-/** The work that waits in the database, of all workspaces. */
+/** The pending work of all workspaces. */
 export type Backlog = z.infer<typeof Backlog>;
 
 const LineCount = z.object({ state: z.string(), count: z.int() });
 
-/** Counts end here: what is beyond is no news. */
-const MOST = 100_000;
+/** Larger backlogs are not counted exactly. */
+const MAX_COUNT = 100_000;
 
 const age = (column: string) =>
   sql.fragment`coalesce(extract(epoch from now() - min(${sql.identifier([column])})), 0)::float8`;
 
-/** Reads partial indexes only, and tables that empty by themselves. */
+/** Reads only partial indexes and tables whose rows are deleted when they are processed. */
 export async function readBacklog(db: SystemDb): Promise<Backlog> {
   return db.one(sql.type(Backlog)`
     select drips.count buffered_drips, drips.age oldest_drip_seconds,
@@ -36,12 +36,12 @@ export async function readBacklog(db: SystemDb): Promise<Backlog> {
       (select count(*) from lead_imports where status = 'running') running_imports,
       (select deadlocks from pg_stat_database where datname = current_database()) deadlocks
     from
-      (select count(*), ${age('created_at')} age from (select created_at from drip_buffer limit ${MOST}) d) drips,
+      (select count(*), ${age('created_at')} age from (select created_at from drip_buffer limit ${MAX_COUNT}) d) drips,
       (select count(*), ${age('created_at')} age
-        from (select created_at from webhook_deliveries where status <> 'done' limit ${MOST}) d) deliveries`);
+        from (select created_at from webhook_deliveries where status <> 'done' limit ${MAX_COUNT}) d) deliveries`);
 }
 
-/** How many lines are in each state; the first that applies. */
+/** The number of lines by state. */
 export async function countLines(db: SystemDb): Promise<{ state: string; count: number }[]> {
   const rows = await db.any(sql.type(LineCount)`
     select case
