@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /** Neither prefix is a prefix of the other, so the kind of a token is unambiguous. */
 const PREFIXES = { workspace: 'svc_sk_', agency: 'svcagency_' } as const;
@@ -25,7 +25,7 @@ export function newApiKey(kind: ApiKeyKind): NewApiKey {
  * cannot, and an unsalted hash can be looked up by an index.
  */
 export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { draftMessage, type IntakeContext, type MessageDraft } from './message-draft.ts';
 import type { DripInput } from './message.ts';
@@ -56,9 +56,7 @@ export function draftDrip(
 
 /** The recipient and the body, of which attachments are part. */
 function fingerprintOf({ address, body, attachmentUrls }: MessageDraft): string {
-  return createHash('sha256')
-    .update(JSON.stringify([address, body, attachmentUrls]))
-    .digest('base64url');
+  return hash('sha256', JSON.stringify([address, body, attachmentUrls]), 'base64url');
 }
 
 /**

@@ -40,8 +40,8 @@ interface Credential {
 interface CredentialedRequest {
   authorization: string;
   path: string;
-  /** The result of `clientAddress`. */
-  client: string;
+  /** `clientAddress`, which most requests do not need. */
+  client: () => string;
   /** The header `X-Agency-Id`, which selects one of several agencies; '' if not sent. */
   agencyId: string;
   /** The workspace that the request names, with which a user of an agency selects a client; '' if none. */
@@ -93,9 +93,9 @@ async function withAgencyKey(
   const hash = hashApiKey(token);
   const caller =
     scheme === 'bearer'
-      ? await withAuth(pools, client, `agency key ${hash}`, (db) => agencyByKey(db, hash))
+      ? await withAuth(pools, client(), `agency key ${hash}`, (db) => agencyByKey(db, hash))
       : null;
-  if (!caller) return unauthorized(client, services);
+  if (!caller) return unauthorized(client(), services);
   const where = { agencyEndpoints: AGENCY_ENDPOINTS, requestedPath: path };
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED', undefined, where);
   if (route.caller !== 'agency') throw new ApiError('AGENCY_KEY_WRONG_ENDPOINT', undefined, where);
@@ -113,9 +113,9 @@ async function withWorkspaceKey(
   const { pools, callers } = services;
   const hash = hashApiKey(token);
   const caller = await callers.find(hash, () =>
-    withAuth(pools, client, `workspace key ${hash}`, (db) => workspaceByKey(db, hash)),
+    withAuth(pools, client(), `workspace key ${hash}`, (db) => workspaceByKey(db, hash)),
   );
-  if (!caller) return unauthorized(client, services);
+  if (!caller) return unauthorized(client(), services);
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED');
   if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');
   if (workspaceId !== '' && workspaceId !== caller.workspace.id) throw new ApiError('WORKSPACE_NOT_FOUND');
@@ -126,18 +126,18 @@ async function withWorkspaceKey(
 /** When this process last recorded the use of a key, to skip the write within a minute. */
 const recentlyUsed = new Map<string, number>();
 
-function recordUse(hash: string, client: string, pools: Services['pools']): void {
+function recordUse(hash: string, client: () => string, pools: Services['pools']): void {
   const now = Date.now();
   if (now - (recentlyUsed.get(hash) ?? 0) < 60_000) return;
   if (recentlyUsed.size > 10_000) recentlyUsed.clear();
   recentlyUsed.set(hash, now);
-  void withAuth(pools, client, `use of ${hash}`, (db) => touchKey(db, hash)).catch(() => {});
+  void withAuth(pools, client(), `use of ${hash}`, (db) => touchKey(db, hash)).catch(() => {});
 }
 
 async function withSession(route: Guarded, attempt: Attempt, services: Services): Promise<Caller> {
   const { scheme, token, client, workspaceId } = attempt;
-  if (scheme !== 'bearer') return unauthorized(client, services);
-  const session = await verifySession(token, client, services);
+  if (scheme !== 'bearer') return unauthorized(client(), services);
+  const session = await verifySession(token, client(), services);
   const lookup = sessionLookup(attempt, session.userId, services);
   if (route.caller === 'agency') return agencyCaller(route, attempt, lookup);
   const isClient = workspaceId !== '' && workspaceId !== session.organizationId;
@@ -148,9 +148,9 @@ type SessionLookup = ReturnType<typeof sessionLookup>;
 
 const sessionLookup = ({ client, agencyId }: Attempt, userId: string, { pools }: Services) => ({
   workspace: (id: string) =>
-    withAuth(pools, client, `workspace ${id} of ${userId}`, (db) => workspaceOfSession(db, id, userId)),
+    withAuth(pools, client(), `workspace ${id} of ${userId}`, (db) => workspaceOfSession(db, id, userId)),
   agency: () =>
-    withAuth(pools, client, `agency ${agencyId} of ${userId}`, (db) =>
+    withAuth(pools, client(), `agency ${agencyId} of ${userId}`, (db) =>
       agencyOfUser(db, userId, agencyId === '' ? null : agencyId),
     ),
 });

@@ -15,24 +15,24 @@ import type { PublicRoute, Route, TenantRoute } from './route.ts';
 export function createApp(routes: readonly Route[], services: Services): Koa {
   const app = new Koa(proxySettings(services.config.trustedProxies));
   const router = new Router({ sensitive: true });
+  /** The routes without parameters, which need no search. */
+  const fixed = new Map<string, Koa.Middleware>();
   for (const route of routes) {
+    const handle: Koa.Middleware = async (context) => {
+      context.state['route'] = route;
+      context['params'] ??= {};
+      await (route.caller === 'anyone'
+        ? publicRoute(route, context, services)
+        : tenantRoute(route, context, services));
+    };
+    if (!route.path.includes('{')) fixed.set(`${route.method} ${route.path}`, handle);
     const path = route.path.replace('{*path}', '*path').replaceAll(/\{(\w+)\}/g, ':$1');
-    router.register(
-      path,
-      [route.method],
-      [
-        async (context) => {
-          context.state['route'] = route;
-          await (route.caller === 'anyone'
-            ? publicRoute(route, context, services)
-            : tenantRoute(route, context, services));
-        },
-      ],
-    );
+    router.register(path, [route.method], [handle]);
   }
   app.use(requestId);
   app.use(accessLog(services));
   app.use(errors(services));
+  app.use((context, next) => fixed.get(`${context.method} ${context.path}`)?.(context, next) ?? next());
   app.use(router.routes());
   app.use(unmatched(routes));
   app.on('error', failedResponse(services));
@@ -61,7 +61,7 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   const request = {
     authorization: context.get('authorization'),
     path: context.path,
-    client: clientAddress(context),
+    client: () => clientAddress(context),
     agencyId: context.get('x-agency-id'),
     workspaceId: namedWorkspace(route, context),
   };

@@ -1,0 +1,17 @@
+import fc from 'fast-check';
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { describe, expect, it } from 'vitest';
+import { normalizePhone } from './phone.ts';
+
+describe('normalizePhone', () => {
+  it('agrees with the parser about North American numbers, whatever the home country', () => {
+    const digits = fc.stringMatching(/^[0-9]{9,11}$/);
+    fc.assert(
+      fc.property(digits, fc.constantFrom('US', 'CA', 'JM', 'DE'), (rest, country) => {
+        const parsed = parsePhoneNumberFromString(`+1${rest}`, country);
+        expect(normalizePhone(`+1${rest}`, country)).toBe(parsed?.isPossible() ? parsed.number : null);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
