@@ -1,4 +1,5 @@
 import { type AttemptRow, carrierIdsAt } from '#db/queries/attempts.ts';
+import { inMessageSpan } from '#db/message-traces.ts';
 import { withTenant } from '#db/transactions.ts';
 import type { Carrier, OutboundMessage } from '#providers/carriers/carrier.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -48,12 +49,17 @@ export function createCarrierCalls(
   const send: CarrierCalls['send'] = async (line, { carrier, config }, attempt, message) => {
     const left = attempt.answerBy.getTime() - Date.now();
     if (left <= 0) return settle(line, attempt, { kind: 'not_sent', reason: 'not started in time' });
-    const outcome = await carrier.send(config, message, AbortSignal.timeout(left));
+    const { id: attemptId, messageId } = attempt;
+    const { lineId } = line;
+    const ids = { 'linepace.attempt_id': attemptId, 'linepace.line_id': lineId };
+    const attributes = { ...ids, 'linepace.carrier': carrier.name };
+    const outcome = await inMessageSpan('carrier send', messageId, attributes, async (span) => {
+      const answer = await carrier.send(config, message, AbortSignal.timeout(left));
+      span.setAttribute('linepace.outcome', answer.kind);
+      return answer;
+    });
     if (outcome.kind !== 'unknown') return settle(line, attempt, outcome, message.text);
-    logger.warn(
-      { lineId: line.lineId, attemptId: attempt.id, reason: outcome.reason },
-      'the carrier did not answer',
-    );
+    logger.warn({ lineId, attemptId, reason: outcome.reason }, 'the carrier did not answer');
     const { text, attachments } = message;
     return ask(line, { carrier, config }, attempt, { text, attachmentCount: attachments.length });
   };

@@ -1,4 +1,5 @@
 import type { JWK } from 'jose';
+import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
@@ -14,6 +15,7 @@ import { createStorage } from '#providers/storage/storage.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
+import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
@@ -119,7 +121,9 @@ const sessionOptions = ({ auth }: Config) => ({
 });
 
 if (import.meta.main) {
-  const api = await startApi(readConfig(process.env));
-  exitWithParent(() => api.stop());
+  const config = readConfig(process.env);
+  const stopTracing = await startTracing('api', config.traces, recordMessageTraces);
+  const api = await startApi(config);
+  exitWithParent(() => api.stop().then(stopTracing));
   announceReady();
 }

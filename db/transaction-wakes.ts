@@ -51,6 +51,7 @@ export class Wakes {
   readonly #entries = new Map<string, Entry>();
   readonly #removed = new Set<string>();
   readonly #signals: Signal[] = [];
+  readonly #afterCommit: (() => void)[] = [];
 
   request(workspaceId: string, workflowId: string, at: Date, ...signals: SignalName[]): void {
     this.#merge(workflowId, { workspaceId, at, signals: new Set(signals), unlessDue: false });
@@ -95,11 +96,22 @@ export class Wakes {
     this.#signals.push({ workflowId, workspaceId: ownerId, signal });
   }
 
+  /** @param tell tells of the change; it must not throw. */
+  afterCommit(tell: () => void): void {
+    this.#afterCommit.push(tell);
+  }
+
+  /** To be called after the commit. */
+  tell(): void {
+    for (const tell of this.#afterCommit) tell();
+  }
+
   /** Adds the wakes of a savepoint. */
   add(part: Wakes): void {
     for (const [workflowId, entry] of part.#entries) this.#merge(workflowId, entry);
     for (const workflowId of part.#removed) this.#removed.add(workflowId);
     this.#signals.push(...part.#signals);
+    this.#afterCommit.push(...part.#afterCommit);
   }
 
   /** Deletes the row of a workflow whose subject was deleted. */

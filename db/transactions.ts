@@ -91,11 +91,12 @@ async function transact<T>(
   waker: WakeSignals | null,
   work: (transaction: DatabaseTransactionConnection, wakes: Wakes) => Promise<T>,
 ): Promise<T> {
-  const { result, signals } = await transaction(pool, async (db) => {
+  const { result, signals, wakes } = await transaction(pool, async (db) => {
     const wakes = new Wakes();
     const result = await work(db, wakes);
-    return { result, signals: await wakes.write(db) };
+    return { result, signals: await wakes.write(db), wakes };
   });
+  wakes.tell();
   for (const { workflowId, workspaceId, signal } of signals) waker?.wake(workflowId, workspaceId, signal);
   return result;
 }

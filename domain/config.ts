@@ -85,6 +85,8 @@ const Environment = z.object({
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
   FAILED_ATTEMPTS_PER_MINUTE: z.coerce.number().int().min(1).default(60),
   METRICS_PORT: optional(Port),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(HttpUrl),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   ENCRYPTION_KEYS: z.string().min(1),
   SIGNING_KEYS: z.string().min(1),
@@ -154,6 +156,7 @@ const configOf = (env: Variables) => ({
   /** The number of proxies in front of the API; entries of `X-Forwarded-For` beyond them can be forged. */
   trustedProxies: env.NODE_ENV === 'production' ? env.TRUSTED_PROXIES : 0,
   failedAttemptsPerMinute: env.FAILED_ATTEMPTS_PER_MINUTE,
+  traces: { endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, ratio: env.OTEL_TRACES_SAMPLER_ARG },
   logLevel: env.LOG_LEVEL,
   encryptionKeys: env.ENCRYPTION_KEYS,
   signingKeys: env.SIGNING_KEYS,

@@ -1,17 +1,21 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { logContext } from './log-context.ts';
 
 /**
  * Structured logs with ids, codes and durations only: no bodies, addresses, names, keys or queries. Database errors
- * are reduced to fields without values, because the detail of a unique violation quotes the row.
+ * are reduced to fields without values, because the detail of a unique violation quotes the row. Each line names the
+ * request or the task that it is about (`log-context.ts`).
  */
-export function createLogger(name: string, level: string): Logger {
-  return pino({
+export function createLogger(name: string, level: string, destination?: DestinationStream): Logger {
+  const options = {
     name,
     level,
     base: { name },
+    mixin: logContext,
     serializers: { error: describeError },
     redact: ['*.authorization', '*.password', '*.secret', '*.authToken'],
-  });
+  };
+  return destination ? pino(options, destination) : pino(options);
 }
 
 function describeError(error: unknown): Record<string, unknown> {

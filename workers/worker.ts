@@ -12,6 +12,7 @@ import {
 import { createActivities } from '#activities/index.ts';
 import { createGapWaits } from '#activities/gap-waits.ts';
 import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
+import { recordMessageTraces } from '#db/message-traces.ts';
 import { createPools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
@@ -31,7 +32,9 @@ import { storedMedia } from '#providers/storage/stored-media.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { dataConverter, failureConverter } from '#providers/payload-codec.ts';
 import { connectionOptions, createTemporalClient, createWaker } from '#providers/temporal.ts';
+import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
+import { activitySpans } from './activity-spans.ts';
 import { failuresWithoutData } from './failures.ts';
 import { createShare, fairShare } from './fair-share.ts';
 import { createWorkerMetrics } from './metrics.ts';
@@ -164,7 +167,7 @@ export async function startWorker(
         taskQueue,
         maxConcurrentActivityTaskExecutions: slots,
         maxConcurrentActivityTaskPolls: pollers,
-        interceptors: { activity: [fairShare(share), failures] },
+        interceptors: { activity: [activitySpans, fairShare(share), failures] },
         ...(runsWorkflows && {
           workflowBundle: bundle ?? (await bundleWorkflows(codecKeys)),
           maxCachedWorkflows: config.temporal.maxCachedWorkflows,
@@ -227,8 +230,9 @@ if (import.meta.main) {
     logger: temporalLogger(createLogger('temporal', config.logLevel)),
     ...(sdkMetrics && { telemetryOptions: sdkMetrics.telemetry }),
   });
+  const stopTracing = await startTracing('worker', config.traces, recordMessageTraces);
   const worker = await startWorker(config, undefined, sdkMetrics?.read);
-  exitWithParent(() => worker.stop());
+  exitWithParent(() => worker.stop().then(stopTracing));
   announceReady();
   await worker.ended;
 }

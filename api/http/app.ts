@@ -7,6 +7,7 @@ import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
 import { clientAddress, proxySettings } from './client-address.ts';
 import { ApiError } from './errors.ts';
+import { requestSpan } from './request-span.ts';
 import { RateLimited } from './rate-limits.ts';
 import { respond } from './respond.ts';
 import type { PublicRoute, Route, TenantRoute } from './route.ts';
@@ -30,6 +31,7 @@ export function createApp(routes: readonly Route[], services: Services): Koa {
     router.register(path, [route.method], [handle]);
   }
   app.use(requestId);
+  app.use(requestSpan);
   app.use(accessLog(services));
   app.use(errors(services));
   app.use((context, next) => fixed.get(`${context.method} ${context.path}`)?.(context, next) ?? next());
@@ -119,7 +121,6 @@ function accessLog({ logger, metrics }: Services): Koa.Middleware {
     metrics.duration.observe({ route, method: context.method }, seconds);
     logger.debug(
       {
-        requestId: context.state['requestId'],
         route,
         status: context.status,
         ms: Math.round(seconds * 1000),
@@ -158,11 +159,7 @@ function errors({ logger }: Services): Koa.Middleware {
         if (error.status === 503) context.set('Retry-After', String(RETRY_AFTER_SECONDS));
         return;
       }
-      const requestId = context.state['requestId'] as string;
-      logger.error(
-        { requestId, route: (context.state['route'] as Route | undefined)?.id, error },
-        'request failed',
-      );
+      logger.error({ route: (context.state['route'] as Route | undefined)?.id, error }, 'request failed');
       const internal = new ApiError('INTERNAL_ERROR');
       context.status = internal.status;
       context.body = errorBody(internal, context);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
 import { MessageRow } from './messages.ts';
+import { traceMoment } from '#db/message-traces.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { free, campaignAllowsSending } from './queue.ts';
@@ -116,10 +117,12 @@ export async function advanceMessage(
     ...set('fallback_sms', change.fallbackSms),
     ...(change.countTransientFailure ? [sql.fragment`transient_failures = transient_failures + 1`] : []),
   ];
-  return db.maybeOne(sql.type(MessageRow)`
+  const advanced = await db.maybeOne(sql.type(MessageRow)`
     update messages set ${sql.join(assignments, sql.fragment`, `)}
     where workspace_id = ${db.workspaceId} and id = ${id} and status = any(${sql.array([...from], 'text')})
     returning *`);
+  if (advanced) traceMoment(db, id, `message ${change.to}`);
+  return advanced;
 }
 
 const MessageIdRow = MessageRow.pick({ id: true });

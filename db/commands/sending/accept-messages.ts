@@ -4,6 +4,7 @@ import { ensureLeads } from './intake-leads.ts';
 import { chooseLines } from './line-choice.ts';
 import { insertMessages, type MessageRow } from '#db/queries/messages.ts';
 import { failOptedOut } from './opt-outs.ts';
+import { traceAccepted } from '#db/message-traces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
@@ -18,7 +19,8 @@ export async function acceptMessages(
   now: Date,
 ): Promise<MessageRow[]> {
   const messages = await insertMessages(db, await chooseLines(db, await ensureLeads(db, drafts, now)), now);
-  for (const { lineId, scheduledAt } of messages) {
+  for (const { id, lineId, source, scheduledAt } of messages) {
+    traceAccepted(db, id, { 'linepace.source': source });
     if (lineId !== null) wake(db, linePacerId(lineId), scheduledAt, 'messagesDue');
   }
   const failed = await failOptedOut(db, [...new Set(messages.map(({ address }) => address))], now);
