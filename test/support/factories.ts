@@ -31,13 +31,12 @@ async function insert(db: SystemDb, table: string, row: Record<string, Value>): 
     insert into ${sql.identifier([table])} (${sql.join(columns, sql.fragment`, `)}) values (${sql.join(values, sql.fragment`, `)})`);
 }
 
-const system = <T>(app: TestApp, work: (db: SystemDb) => Promise<T>): Promise<T> =>
-  withSystem(app.pools, work);
+/** Where rows are inserted and requests sent. */
+type Site = Pick<TestApp, 'pools' | 'url'>;
 
-export async function createWorkspace(
-  app: TestApp,
-  fields: Record<string, Value> = {},
-): Promise<TestWorkspace> {
+const system = <T>(app: Site, work: (db: SystemDb) => Promise<T>): Promise<T> => withSystem(app.pools, work);
+
+export async function createWorkspace(app: Site, fields: Record<string, Value> = {}): Promise<TestWorkspace> {
   const id = newWorkspaceId();
   const ownerId = newUserId();
   await system(app, async (db) => {
@@ -69,14 +68,14 @@ export interface WorkspaceWithLine extends TestWorkspace {
 
 /** Creates a workspace with one iMessage line. @param fields columns that differ from the defaults. */
 export async function createWorkspaceWithLine(
-  app: TestApp,
+  app: Site,
   fields: { workspace?: Record<string, Value>; line?: Record<string, Value> } = {},
 ): Promise<WorkspaceWithLine> {
   const workspace = await createWorkspace(app, fields.workspace);
   return { ...workspace, lineId: await createLine(app, workspace.id, 'imessage', fields.line) };
 }
 
-export async function createAgency(app: TestApp, fields: Record<string, Value> = {}): Promise<TestAgency> {
+export async function createAgency(app: Site, fields: Record<string, Value> = {}): Promise<TestAgency> {
   const id = newAgencyId();
   const ownerId = newUserId();
   await system(app, async (db) => {
@@ -90,7 +89,7 @@ export async function createAgency(app: TestApp, fields: Record<string, Value> =
 
 /** Creates an agency with two workspaces, between which lines can be transferred. */
 export async function createAgencyWithTwoWorkspaces(
-  app: TestApp,
+  app: Site,
 ): Promise<{ agency: TestAgency; first: TestWorkspace; second: TestWorkspace }> {
   const agency = await createAgency(app);
   const [first, second] = await Promise.all([
@@ -101,7 +100,7 @@ export async function createAgencyWithTwoWorkspaces(
 }
 
 export async function createKey(
-  app: TestApp,
+  app: Site,
   kind: ApiKeyKind,
   ownerId: string,
   fields: Record<string, Value> = {},
@@ -116,7 +115,7 @@ export async function createKey(
 
 /** Creates a line without effective limits by default. */
 export async function createLine(
-  app: TestApp,
+  app: Site,
   workspaceId: string,
   channel: Channel = 'imessage',
   fields: Record<string, Value> = {},

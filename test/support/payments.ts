@@ -53,7 +53,7 @@ const STATUS = {
 
 /** Sends a callback signed by Stripe's library. */
 export async function sendInvoiceEvent(
-  app: TestApp,
+  app: Pick<TestApp, 'url' | 'config'>,
   fact: InvoiceFact,
   secret = app.config.simulator?.secret ?? '',
 ): Promise<Response> {
@@ -83,7 +83,11 @@ export async function sendInvoiceEvent(
 export const signed = (payload: string, secret: string): string =>
   Stripe.webhooks.generateTestHeaderString({ payload, secret: simulatedWebhookSecret(secret) });
 
-export const postCallback = (app: TestApp, payload: string | Buffer, signature: string): Promise<Response> =>
+export const postCallback = (
+  app: Pick<TestApp, 'url'>,
+  payload: string | Buffer,
+  signature: string,
+): Promise<Response> =>
   fetch(`${app.url}/callbacks/payments`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'stripe-signature': signature },

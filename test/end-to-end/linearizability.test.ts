@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { findViolations, type Race } from '../../bench/linearizability/race.ts';
+import {
+  draftDecisions,
+  idempotencyKeys,
+  linePayments,
+  lineTransfers,
+  optOuts,
+} from '../../bench/linearizability/races.ts';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.stop());
+
+// `npm run check:linearizability` runs a thousand rounds of each, over two processes.
+test.each([idempotencyKeys, lineTransfers, linePayments, draftDecisions, optOuts] as Race<
+  unknown,
+  unknown,
+  unknown
+>[])('one order of the requests explains what all clients saw ($name)', async (race) => {
+  const site = { ...app, urls: [app.url] };
+  const { violations, requests } = await findViolations(race, site, { rounds: 6, atOnce: 6 });
+  expect(requests).toBeGreaterThan(50);
+  expect(violations).toEqual([]);
+});
