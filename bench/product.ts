@@ -53,9 +53,16 @@ export async function startListener(
   return endpoint;
 }
 
-/** @param overrides of the benchmarks' configuration. */
-export async function startProduct(apis = 1, overrides: Partial<Config> = {}): Promise<Product> {
-  const servers = await startServers();
+/**
+ * @param overrides of the benchmarks' configuration.
+ * @param settings of PostgreSQL.
+ */
+export async function startProduct(
+  apis = 1,
+  overrides: Partial<Config> = {},
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Product> {
+  const servers = await startServers(settings);
   const ports = await Promise.all(Array.from({ length: apis }, () => freePort()));
   const urls = ports.map((port) => `http://localhost:${port}`);
   const publicUrl = urls[0] ?? '';

@@ -11,8 +11,11 @@ import { startPostgres } from '#standalone/postgres.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { startTemporal } from '#standalone/temporal.ts';
 
-/** Starts throwaway servers for a benchmark. PostgreSQL is durable, as in production: commits wait for the disk. */
-export async function startServers(): Promise<{
+/**
+ * Starts throwaway servers for a benchmark. PostgreSQL is durable, as in production: commits wait for the disk.
+ * @param settings of PostgreSQL.
+ */
+export async function startServers(settings: Readonly<Record<string, string>> = {}): Promise<{
   config: Config;
   /** URL of the database with the owner's login. */
   ownerUrl: string;
@@ -31,6 +34,7 @@ export async function startServers(): Promise<{
       dataDir: join(folder, 'postgres'),
       port: await freePort(),
       logFile: join(folder, 'postgres.log'),
+      settings,
     }),
     startTemporal({
       program: await findTemporalCli(console.log),

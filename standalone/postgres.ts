@@ -34,6 +34,8 @@ export interface PostgresOptions {
   logFile: string;
   /** Default true. If false, a crash of the machine can lose or corrupt the data. */
   durable?: boolean;
+  /** More settings of the server. */
+  settings?: Readonly<Record<string, string>>;
   /** Called with the server's process before it is ready. */
   onSpawn?: (process: RunningProcess) => void;
   /** Prints a line for the operator: leftovers of an earlier start, and retries. */
@@ -132,7 +134,7 @@ async function spawnServer(
   cluster: string,
   account: Account | null,
   previous: number | null,
-  { port, logFile, durable = true }: PostgresOptions,
+  { port, logFile, durable = true, settings: others = {} }: PostgresOptions,
 ): Promise<RunningProcess> {
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -142,6 +144,7 @@ async function spawnServer(
     log_timezone: 'UTC',
     timezone: 'UTC',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...others,
   };
   // With this variable PostgreSQL ignores a `postmaster.pid` that names the process, as under `pg_ctl`. It still refuses to
   // start while sessions of the previous server use its shared memory.

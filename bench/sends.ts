@@ -1,0 +1,255 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { withTenant } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+import { newId } from '#domain/ids.ts';
+import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
+import { billableActions } from '#test/support/actions.ts';
+import { startProduct } from './product.ts';
+import { usageOf } from './usage.ts';
+import { inParallel, until } from './waiting.ts';
+import { createBenchWorkspace, unpaced } from './workspace.ts';
+
+/**
+ * Measures how fast lines without gaps send, and what a message costs, beside a plain worker with the same effects
+ * (`sends/floor.ts`). Rounds alternate, so that other load affects both equally.
+ * `npm run bench:sends [-- --lines 100 --each 30 --rounds 3 --statements 40]`; with `--statements` it lists the statements
+ * that take the most time in the product's rounds.
+ */
+const { values } = parseArgs({
+  options: {
+    lines: { type: 'string', default: '100' },
+    each: { type: 'string', default: '30' },
+    rounds: { type: 'string', default: '3' },
+    statements: { type: 'string', default: '0' },
+  },
+});
+const [LINES, EACH, ROUNDS, STATEMENTS] = [values.lines, values.each, values.rounds, values.statements].map(
+  Number,
+) as [number, number, number, number];
+const MESSAGES = LINES * EACH;
+/** Idle connections report their statistics after at most this long. */
+const STATISTICS_MS = 11_000;
+const WIDTH = 16;
+
+interface Result {
+  sent: number;
+  delivered: number;
+  cpu: Record<string, number>;
+  statements: number;
+  commits: number;
+  wal: number;
+}
+
+const product = await startProduct(1, {}, { shared_preload_libraries: 'pg_stat_statements' });
+const owner = new pg.Client({ connectionString: product.ownerUrl });
+await owner.connect();
+await owner.query('create extension pg_stat_statements');
+const temporal = createTemporalClient(product.config.temporal);
+const floor = fork(
+  new URL('sends/floor.ts', import.meta.url),
+  [
+    JSON.stringify({
+      databaseUrl: product.ownerUrl,
+      carrierUrl: product.simulatorUrl,
+      secret: product.config.simulator?.secret,
+      width: WIDTH,
+    }),
+  ],
+  { execArgv: [] },
+);
+await once(floor, 'message');
+
+const numberOf = async (text: string): Promise<number> => Number((await owner.query(text)).rows[0].n);
+const counters = async () => {
+  await pause(STATISTICS_MS);
+  return {
+    statements: await numberOf(
+      `select sum(calls) n from pg_stat_statements where query !~* '^(begin|commit|start)'`,
+    ),
+    commits: await numberOf(`select xact_commit n from pg_stat_database where datname = current_database()`),
+    wal: await numberOf(`select wal_bytes n from pg_stat_wal`),
+  };
+};
+
+let numbers = 0;
+/** A number whose last four digits select no special behavior of the simulated carrier. */
+function plainNumber(): string {
+  numbers += 1;
+  return `+1212${2_000_000 + Math.floor(numbers / 9000) * 10_000 + 1000 + (numbers % 9000)}`;
+}
+
+interface Subject {
+  pids: Record<string, number>;
+  fill(): Promise<void>;
+  start(): Promise<void>;
+  count(column: 'sent_at' | 'delivered_at'): Promise<number>;
+}
+
+async function measure({ pids, fill, start, count }: Subject): Promise<Result> {
+  await fill();
+  const before = await counters();
+  const usage = usageOf(pids);
+  const began = performance.now();
+  const finished = async (column: 'sent_at' | 'delivered_at'): Promise<number> => {
+    await until(async () => (await count(column)) === MESSAGES, 600_000);
+    return (MESSAGES * 1000) / (performance.now() - began);
+  };
+  void start();
+  const sent = await finished('sent_at');
+  const delivered = await finished('delivered_at');
+  const used = usageOf(pids);
+  const after = await counters();
+  const each = (name: keyof typeof after): number => (after[name] - before[name]) / MESSAGES;
+  return {
+    sent,
+    delivered,
+    cpu: Object.fromEntries(
+      Object.keys(used).map((name) => [
+        name,
+        (((used[name]?.cpu ?? 0) - (usage[name]?.cpu ?? 0)) * 1000) / MESSAGES,
+      ]),
+    ),
+    statements: each('statements'),
+    commits: each('commits'),
+    wal: each('wal'),
+  };
+}
+
+const { id: workspaceId, lineIds } = await createBenchWorkspace(product.pools, LINES);
+await unpaced(product.pools, workspaceId);
+const messagesOf = (): [string[], string[], string[]] => {
+  const ids = lineIds.flatMap((lineId) =>
+    Array.from({ length: EACH }, () => [newId(), lineId, plainNumber()]),
+  );
+  return [0, 1, 2].map((at) => ids.map((row) => row[at])) as [string[], string[], string[]];
+};
+
+const subjects: Record<string, Subject> = {
+  floor: {
+    pids: { worker: floor.pid ?? 0, postgres: product.pids.postgres },
+    async fill() {
+      await owner.query('truncate floor_messages');
+      await owner.query(
+        `insert into floor_messages (id, line_id, address, body, status)
+         select id, line_id, address, 'Bench', 'pending' from unnest($1::text[], $2::text[], $3::text[]) as t (id, line_id, address)`,
+        messagesOf(),
+      );
+    },
+    start: async () => void floor.send('go'),
+    count: (column) => numberOf(`select count(${column}) n from floor_messages`),
+  },
+  product: {
+    pids: product.pids,
+    async fill() {
+      last = messagesOf();
+      await owner.query('begin');
+      await owner.query(`set local app.migrating = 'on'`);
+      await owner.query(
+        `insert into messages (workspace_id, id, line_id, address, recipient_phone, channel, status, body, scheduled_at, source)
+         select $4, id, line_id, address, address, 'imessage', 'pending', 'Bench', now(), 'api'
+         from unnest($1::text[], $2::text[], $3::text[]) as t (id, line_id, address)`,
+        [...last, workspaceId],
+      );
+      await owner.query('commit');
+    },
+    start: () =>
+      inParallel(lineIds, 20, async (lineId) => {
+        await withTenant(product.pools, workspaceId, async (db) =>
+          wake(db, linePacerId(lineId), new Date(), 'messagesDue'),
+        );
+        await signalWorkflow(temporal, linePacerId(lineId), workspaceId, 'messagesDue');
+      }),
+    count: async (column) =>
+      (
+        await owner.query(
+          `select count(${column})::int n from messages where workspace_id = $1 and id = any($2)`,
+          [workspaceId, last[0]],
+        )
+      ).rows[0].n,
+  },
+};
+let last: [string[], string[], string[]] = [[], [], []];
+
+const results: Record<string, Result[]> = { floor: [], product: [] };
+let events = 0;
+let actions = 0;
+try {
+  // The first round warms up.
+  for (let index = 0; index <= ROUNDS; index += 1) {
+    for (const [name, subject] of Object.entries(subjects)) {
+      if (name === 'product') await owner.query('select pg_stat_statements_reset()');
+      const result = await measure(subject);
+      console.error(
+        `${name}: sent ${result.sent.toFixed(0)}/s, delivered ${result.delivered.toFixed(0)}/s, ${cpuOf(result)}`,
+      );
+      if (index > 0) results[name]?.push(result);
+      if (name === 'product' && index === ROUNDS) await listStatements();
+    }
+  }
+  await inParallel(lineIds, 10, async (lineId) => {
+    const history = await temporal.workflow.getHandle(linePacerId(lineId)).fetchHistory();
+    events += history.events?.length ?? 0;
+    actions += billableActions(history.events ?? []);
+  });
+  show();
+} finally {
+  floor.kill();
+  await owner.end();
+  await temporal.connection.close();
+  await product.stop();
+}
+
+function cpuOf({ cpu }: Result): string {
+  return Object.entries(cpu)
+    .map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`)
+    .join(', ');
+}
+
+async function listStatements(): Promise<void> {
+  if (STATEMENTS === 0) return;
+  const { rows } = await owner.query(
+    `select calls, total_exec_time ms, wal_bytes, regexp_replace(query, '\\s+', ' ', 'g') query
+     from pg_stat_statements order by total_exec_time desc limit $1`,
+    [STATEMENTS],
+  );
+  for (const { calls, ms, wal_bytes: wal, query } of rows)
+    console.log(
+      [
+        (calls / MESSAGES).toFixed(2),
+        `${((ms * 1000) / MESSAGES).toFixed(0)} µs`,
+        `${(wal / MESSAGES).toFixed(0)} B`,
+        (query as string).slice(0, 170),
+      ].join('\t'),
+    );
+}
+
+function show(): void {
+  const median = (list: number[]): number => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
+  console.log(`${LINES} lines without gaps, ${EACH} messages each; medians of ${ROUNDS} rounds, per message`);
+  console.log('| | sent/s (least to most) | delivered/s | processor time | statements | commits | WAL |');
+  console.log('| - | - | - | - | - | - | - |');
+  for (const [name, list] of Object.entries(results)) {
+    const of = (key: 'sent' | 'delivered' | 'statements' | 'commits' | 'wal') =>
+      median(list.map((one) => one[key]));
+    const rates = list.map(({ sent }) => sent);
+    const cpu = Object.fromEntries(
+      Object.keys(list[0]?.cpu ?? {}).map((key) => [key, median(list.map((one) => one.cpu[key] ?? 0))]),
+    );
+    console.log(
+      `| ${name} | ${of('sent').toFixed(0)} (${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)}) | ${of('delivered').toFixed(0)} | ${cpuOf({ cpu } as Result)} | ${of('statements').toFixed(1)} | ${of('commits').toFixed(1)} | ${(of('wal') / 1024).toFixed(1)} kB |`,
+    );
+  }
+  const ratios = (results['product'] ?? []).map((one, at) => one.sent / (results['floor']?.[at]?.sent ?? 1));
+  console.log(
+    `The product sends ${median(ratios).toFixed(2)} of the floor (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}).`,
+  );
+  const total = MESSAGES * (ROUNDS + 1);
+  console.log(
+    `Temporal: ${(events / total).toFixed(2)} events and ${(actions / total).toFixed(2)} actions per message.`,
+  );
+}
