@@ -1,13 +1,9 @@
-import { acceptLate, type AttemptRow } from '#db/queries/attempts.ts';
+import { acceptLate, type AttemptOutcome, type AttemptRow } from '#db/queries/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
-import {
-  applyEarlyEvents,
-  endsContact,
-  lockCarrierMessage,
-  takeDeferredEvents,
-} from '#db/commands/inbound/carrier-events.ts';
+import { type AcceptedSend, settleAccepted } from '#db/commands/sending/accepted-sends.ts';
 import { type Settled, settleFallback, settlePrimary } from '#db/commands/sending/outcomes.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { createBatches } from '#domain/batches.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
 
@@ -22,41 +18,62 @@ export type Settle = (
   text?: string | null,
 ) => Promise<void>;
 
+/** With more, the first of a batch would wait for the last. */
+const MOST_TOGETHER = 64;
+/** While one batch waits for a lock, the workspace's others go on. */
+const BATCHES_AT_ONCE = 2;
+
 export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'logger'>): Settle {
   /** What the carrier accepts after its attempt was settled counts as accepted, and operators are told. */
-  async function noteIfLate(db: TenantDb, attempt: AttemptRow, carrierMessageId: string): Promise<void> {
-    const settledAs = await acceptLate(db, attempt.id, carrierMessageId);
-    if (settledAs === null) return;
+  function noteLate(
+    workspaceId: string,
+    attempt: AttemptRow,
+    carrierMessageId: string,
+    settledAs: AttemptOutcome,
+  ): void {
     const { id: attemptId, messageId, lineId } = attempt;
     logger.error(
-      { workspaceId: db.workspaceId, lineId, messageId, attemptId, carrierMessageId, settledAs },
+      { workspaceId, lineId, messageId, attemptId, carrierMessageId, settledAs },
       'the carrier accepted a message after its attempt had been settled',
     );
   }
 
-  return (line, attempt, outcome, text = null) => {
+  /** Nearly all sends end here, so that those of a workspace that end at the same time share a commit. */
+  const accepted = createBatches<AcceptedSend>(
+    async (workspaceId, sends) => {
+      const late = await withTenant(pools, workspaceId, (db) => settleAccepted(db, sends, new Date()));
+      for (const { send, settledAs } of late)
+        noteLate(workspaceId, send.attempt, send.carrierMessageId, settledAs);
+    },
+    { most: MOST_TOGETHER, atOnce: BATCHES_AT_ONCE },
+  );
+
+  async function settleSms(
+    db: TenantDb,
+    attempt: AttemptRow,
+    outcome: Settled,
+    text: string | null,
+    now: Date,
+  ) {
+    if (outcome.kind === 'accepted') {
+      const { carrierMessageId } = outcome;
+      const late = await acceptLate(db, [{ id: attempt.id, carrierMessageId, at: now }]);
+      for (const { settledAs } of late) noteLate(db.workspaceId, attempt, carrierMessageId, settledAs);
+    }
+    await settleFallback(db, attempt, outcome, text, now);
+  }
+
+  return async ({ workspaceId }, attempt, outcome, text = null) => {
     const now = new Date();
-    return withTenant(pools, line.workspaceId, async (db) => {
-      if (outcome.kind === 'accepted') await noteIfLate(db, attempt, outcome.carrierMessageId);
-      if (attempt.kind === 'fallback') await settleFallback(db, attempt, outcome, text, now);
-      else if (outcome.kind === 'accepted') await settleAccepted(db, attempt, outcome, text, now);
-      else await settlePrimary(db, attempt, outcome, { text, endsContact: false, now });
+    if (attempt.kind === 'primary' && outcome.kind === 'accepted') {
+      const { carrierMessageId } = outcome;
+      return accepted.add(workspaceId, { attempt, carrierMessageId, text, at: now });
+    }
+    await withTenant(pools, workspaceId, async (db) => {
+      if (attempt.kind === 'primary' && outcome.kind !== 'accepted')
+        await settlePrimary(db, attempt, outcome, now);
+      else await settleSms(db, attempt, outcome, text, now);
       await followCampaign(db, attempt.messageId, now);
     });
   };
-}
-
-/** The carrier may have reported what became of the message before it answered the call. */
-async function settleAccepted(
-  db: TenantDb,
-  attempt: AttemptRow,
-  outcome: Extract<Settled, { kind: 'accepted' }>,
-  text: string | null,
-  now: Date,
-): Promise<void> {
-  const { lineId, startedAt } = attempt;
-  await lockCarrierMessage(db, lineId, outcome.carrierMessageId);
-  const early = await takeDeferredEvents(db, lineId, outcome.carrierMessageId, startedAt);
-  await settlePrimary(db, attempt, outcome, { text, endsContact: early.some(endsContact), now });
-  await applyEarlyEvents(db, lineId, early, now);
 }

@@ -20,6 +20,7 @@ import { createUntrustedWork } from '#providers/untrusted/processes.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
+import { createReceipts } from './receipts.ts';
 import { createEventStreams } from './event-stream/event-streams.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
@@ -74,6 +75,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     }),
     payments: createPayments(config),
     intake: createDripIntake(pools, links, metrics),
+    receipts: createReceipts(pools),
     streams: createEventStreams({ pools, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };

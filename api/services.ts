@@ -19,6 +19,7 @@ import type { DripIntake } from './drip-intake.ts';
 import type { EventStreams } from './event-stream/event-streams.ts';
 import type { RateLimits } from './http/rate-limits.ts';
 import type { Metrics } from './http/metrics.ts';
+import type { Receipts } from './receipts.ts';
 
 /** The dependencies of request handlers, created once per process. */
 export interface Services {
@@ -41,6 +42,7 @@ export interface Services {
   readonly carriers: CarrierRegistry;
   readonly payments: PaymentProvider;
   readonly intake: DripIntake;
+  readonly receipts: Receipts;
   readonly streams: EventStreams;
   readonly rateLimits: RateLimits;
   readonly metrics: Metrics;

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { abandonChunk } from '#db/commands/lines/line-rehoming.ts';
-import { recordCarrierEvent } from '#db/commands/inbound/carrier-events.ts';
+import { recordCarrierEvents } from '#db/commands/inbound/carrier-events.ts';
+import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { createPools } from '#db/pools.ts';
 import { keepPartitions, trimAged } from '#db/queries/retention.ts';
 import { DEFAULT_RETENTION } from '#domain/retention.ts';
@@ -130,9 +131,9 @@ async function recordEvents(): Promise<void> {
     await owner.query(`alter table carrier_events ${trigger} trigger carrier_event_once`);
     const times: number[] = [];
     for (let count = 0; count < 1000; count += 1) {
-      const event = { eventId: `${trigger} ${count}` } as Parameters<typeof recordCarrierEvent>[2];
+      const event = { eventId: `${trigger} ${count}` } as CarrierEvent;
       await withTenant(pools, workspaceId, async (db) => {
-        times.push(await seconds(() => recordCarrierEvent(db, lineId, event)));
+        times.push(await seconds(() => recordCarrierEvents(db, [{ lineId, event }])));
       });
     }
     console.log(`a carrier's event noted, ${what}: ${(median(times) * 1000).toFixed(2)} ms`);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
-import { findFallbackAccount } from '#db/queries/fallback-config.ts';
-import { findLine } from '#db/queries/lines.ts';
-import { systemDb, type TenantDb, withAuth, withTenant } from '#db/transactions.ts';
+import { isDelivered } from '#db/commands/inbound/carrier-events.ts';
+import { LineLeft, receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
+import { type CallbackLine, findCallbackLine } from '#db/queries/callback-lines.ts';
+import { systemDb, withAuth } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { createFairQueue } from '#domain/fair-queue.ts';
@@ -34,30 +34,29 @@ export const carrierCallbackRoutes = [
     contentTypes: { 200: '*/*' },
     errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'NOT_FOUND', 'BODY_TOO_LARGE'],
     async respond(context, services) {
-      const { pools, carriers, config, links } = services;
+      const { pools, carriers, config } = services;
       const { carrier: carrierName, lineId } = context['params'] as { carrier: string; lineId: string };
       const client = clientAddress(context);
-      const home = isId(lineId)
-        ? await withAuth(pools, client, `line ${lineId}`, (db) => findLineOwner(db, lineId))
+      const about = isId(lineId)
+        ? await withAuth(pools, client, `callback ${lineId}`, (db) => findCallbackLine(db, lineId))
         : null;
-      if (!home || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
+      if (!about || !carriers.names.includes(carrierName)) return refuse('NOT_FOUND', client, services);
+      const { workspaceId } = about.line;
       const carrier = carriers.get(carrierName);
-      const senders = await withTenant(pools, home.workspaceId, (db) =>
-        sendersAt(db, lineId, carrier, services),
-      );
+      const senders = sendersAt(about, carrier, services);
       if (senders.length === 0) return refuse('NOT_FOUND', client, services);
       const head = { url: config.publicUrl + context.url, headers: singleValued(context.headers) };
       const trusted = senders.filter((sender) => isTrusted(() => carrier.checkCallback?.(sender, head)));
       if (trusted.length === 0) return refuse('UNAUTHORIZED', client, services);
       const read = async (): Promise<CarrierEvent[] | null> => {
         const rawBody = await readRawBody(context, carrier.callbackLimit);
-        return readEvents(carrier, trusted, { ...head, rawBody }, home.workspaceId);
+        return readEvents(carrier, trusted, { ...head, rawBody }, workspaceId);
       };
       const isLarge = carrier.callbackLimit !== undefined;
-      const events = await (isLarge ? largeBodies.run(home.workspaceId, read) : read());
+      const events = await (isLarge ? largeBodies.run(workspaceId, read) : read());
       if (!events) return refuse('UNAUTHORIZED', client, services);
       // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
-      for (const event of events) await takeIn(event, lineId, home.workspaceId, { pools, links });
+      for (const event of events) await takeIn(event, about, services);
       context.body = carrier.callbackAnswer?.body ?? { success: true };
       if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
     },
@@ -67,32 +66,37 @@ export const carrierCallbackRoutes = [
 /** If the line is transferred in the meantime, the event is received again in its new workspace. */
 async function takeIn(
   event: CarrierEvent,
-  lineId: string,
-  workspaceId: string,
-  services: Pick<Services, 'pools' | 'links'>,
+  { line: { id: lineId, workspaceId }, hasMoved }: CallbackLine,
+  { receipts, pools, links }: Pick<Services, 'receipts' | 'pools' | 'links'>,
 ): Promise<void> {
+  const report = { lineId, event };
+  if (!hasMoved && isDelivered(report)) {
+    const isStored = await receipts.add(workspaceId, report).then(() => true, unlessLeft);
+    if (isStored) return;
+  }
   let home: string | undefined = workspaceId;
   while (home !== undefined) {
-    if (await receiveCarrierEvents(services, { workspaceId: home, lineId }, [event])) return;
-    home = (await findLineOwner(systemDb(services.pools), lineId))?.workspaceId;
+    if (await receiveCarrierEvents({ pools, links }, { workspaceId: home, lineId }, [event])) return;
+    home = (await findLineOwner(systemDb(pools), lineId))?.workspaceId;
   }
   throw new ApiError('NOT_FOUND');
 }
 
+function unlessLeft(error: unknown): false {
+  if (error instanceof LineLeft) return false;
+  throw error;
+}
+
 /** The accounts whose secret may have signed the callback: the line's own, and the workspace's fallback account. */
-async function sendersAt(
-  db: TenantDb,
-  lineId: string,
+function sendersAt(
+  { line, fallbackAccount: account }: CallbackLine,
   carrier: Carrier,
   { carriers, secrets }: Pick<Services, 'carriers' | 'secrets'>,
-): Promise<unknown[]> {
-  const line = await findLine(db, lineId);
-  if (!line) return [];
-  const account = await findFallbackAccount(db);
+): unknown[] {
   return [
     ...(line.carrier === carrier.name ? [lineCarrier({ carriers, secrets }, line).config] : []),
     ...(account?.provider === carrier.name
-      ? [fallbackConfig(carrier, account, db.workspaceId, secrets)]
+      ? [fallbackConfig(carrier, account, line.workspaceId, secrets)]
       : []),
   ];
 }

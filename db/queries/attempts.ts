@@ -68,23 +68,54 @@ export async function finishAttempt(
   return rowCount > 0;
 }
 
-const SettledAsRow = z.object({ settledAs: AttemptOutcome });
+/** What a carrier accepted, and when it said so. */
+export interface Accepted {
+  id: string;
+  carrierMessageId: string;
+  at: Date;
+}
+
+/** Attempts whose outcome fulfils a condition, locked in one order, with what their carrier said. */
+const lockedAttempts = (
+  db: TenantDb,
+  accepted: readonly Accepted[],
+  outcome: ReturnType<typeof sql.fragment>,
+) => sql.fragment`
+  select a.id, a.outcome, r.carrier_message_id, r.at
+  from ${sql.unnest(
+    accepted.map(({ id, carrierMessageId, at }) => [id, carrierMessageId, at.toISOString()]),
+    ['text', 'text', 'timestamptz'],
+  )} as r (id, carrier_message_id, at)
+  join attempts a on a.workspace_id = ${db.workspaceId} and a.id = r.id and a.outcome ${outcome}
+  order by a.id for no key update of a`;
+
+const FinishedRow = z.object({ id: z.string() });
+
+/** Like `finishAttempt` with `accepted`, for many at once. @returns those that had no outcome. */
+export async function finishAccepted(db: TenantDb, accepted: readonly Accepted[]): Promise<Set<string>> {
+  const ids = await db.anyFirst(sql.type(FinishedRow)`
+    with locked as materialized (${lockedAttempts(db, accepted, sql.fragment`is null`)})
+    update attempts a set outcome = 'accepted', carrier_message_id = locked.carrier_message_id, finished_at = locked.at
+    from locked where a.workspace_id = ${db.workspaceId} and a.id = locked.id
+    returning a.id`);
+  return new Set(ids);
+}
+
+const SettledAsRow = z.object({ id: z.string(), settledAs: AttemptOutcome });
 
 /**
- * Corrects an attempt whose acceptance the carrier reports late, so that it counts and its receipts are found.
- * @returns the former outcome; null if it has none yet or was accepted.
+ * Corrects attempts whose acceptance a carrier reports late, so that they count and their receipts are found.
+ * @returns those with their former outcomes. Attempts without one, and accepted ones, stay as they are.
  */
 export async function acceptLate(
   db: TenantDb,
-  id: string,
-  carrierMessageId: string,
-): Promise<AttemptOutcome | null> {
-  return db.maybeOneFirst(sql.type(SettledAsRow)`
-    update attempts a set outcome = 'accepted', carrier_message_id = ${carrierMessageId}, reason = 'accepted_late'
-    from attempts b
-    where a.workspace_id = ${db.workspaceId} and a.id = ${id} and a.outcome <> 'accepted'
-      and b.workspace_id = a.workspace_id and b.id = a.id
-    returning b.outcome settled_as`);
+  accepted: readonly Accepted[],
+): Promise<readonly z.infer<typeof SettledAsRow>[]> {
+  return db.any(sql.type(SettledAsRow)`
+    with locked as materialized (${lockedAttempts(db, accepted, sql.fragment`<> 'accepted'`)})
+    update attempts a set outcome = 'accepted', carrier_message_id = locked.carrier_message_id, reason = 'accepted_late'
+    from locked where a.workspace_id = ${db.workspaceId} and a.id = locked.id
+    returning a.id, locked.outcome settled_as`);
 }
 
 /** The attempts of a line without an outcome: in progress, or interrupted by a crash. */

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { FallbackConfig } from '#domain/fallback-config.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
-const FallbackRow = FallbackConfig.extend({ authTokenSealed: z.string().nullable() });
-type FallbackRow = z.infer<typeof FallbackRow>;
+export const FallbackRow = FallbackConfig.extend({ authTokenSealed: z.string().nullable() });
+export type FallbackRow = z.infer<typeof FallbackRow>;
 
 type PresentedConfig = FallbackConfig & { hasAuthToken: boolean };
 

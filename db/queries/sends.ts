@@ -92,7 +92,8 @@ export interface StatusChange {
 }
 
 /**
- * Changes the status of a message; after intake, only this function does. The database also refuses steps backwards.
+ * Changes the status of a message; after intake, only this function, `markSent` and `markDelivered` do. The database also
+ * refuses steps backwards.
  * @param from the statuses in which the change applies.
  * @returns the updated message; null if its status was another.
  */
@@ -123,6 +124,55 @@ export async function advanceMessage(
     returning *`);
   if (advanced) traceMoment(db, id, `message ${change.to}`);
   return advanced;
+}
+
+/** Messages with a status, locked in the order in which everybody locks them, as `m`. */
+const lockedIn = (db: TenantDb, status: StoredStatus, ids: readonly string[]) => sql.fragment`
+  select m.id from messages m
+  where m.workspace_id = ${db.workspaceId} and m.id = any(${sql.array([...ids], 'text')}) and m.status = ${status}
+  order by m.id for no key update`;
+
+/** A message that a carrier has accepted. */
+export interface SentMessage {
+  id: string;
+  carrierMessageId: string;
+  sentAt: Date;
+  /** Null: no longer known. */
+  text: string | null;
+}
+
+/** Like `advanceMessage` from `sending` to `sent`, for many at once. */
+export async function markSent(db: TenantDb, sent: readonly SentMessage[]): Promise<readonly MessageRow[]> {
+  const rows = sent.map(({ id, carrierMessageId, sentAt, text }) => [
+    id,
+    carrierMessageId,
+    sentAt.toISOString(),
+    text,
+  ]);
+  const ids = sent.map(({ id }) => id);
+  return db.any(sql.type(MessageRow)`
+    with locked as materialized (${lockedIn(db, 'sending', ids)})
+    update messages m set status = 'sent', updated_at = now(), hold_reason = null, sent_at = r.at,
+      carrier_message_id = r.carrier_message_id, sent_text = coalesce(nullif(r.text, m.body), m.sent_text)
+    from locked join ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'text'])} as r (id, carrier_message_id, at, text)
+      on r.id = locked.id
+    where m.workspace_id = ${db.workspaceId} and m.id = locked.id
+    returning m.*`);
+}
+
+/** Like `advanceMessage` from `sent` to `delivered`, for many at once. */
+export async function markDelivered(
+  db: TenantDb,
+  delivered: readonly { id: string; at: Date }[],
+): Promise<void> {
+  if (delivered.length === 0) return;
+  const rows = delivered.map(({ id, at }) => [id, at.toISOString()]);
+  const ids = delivered.map(({ id }) => id);
+  await db.query(sql.type(NoRows)`
+    with locked as materialized (${lockedIn(db, 'sent', ids)})
+    update messages m set status = 'delivered', updated_at = now(), hold_reason = null, delivered_at = r.at
+    from locked join ${sql.unnest(rows, ['text', 'timestamptz'])} as r (id, at) on r.id = locked.id
+    where m.workspace_id = ${db.workspaceId} and m.id = locked.id`);
 }
 
 const MessageIdRow = MessageRow.pick({ id: true });

@@ -68,7 +68,7 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
       hangup_cause = coalesce(calls.hangup_cause, excluded.hangup_cause)
     returning id, from_number, to_number`);
   if (isErased(fromNumber) || isErased(toNumber)) return;
-  for (const early of await takeDeferredEvents(db, lineId, callId))
+  for (const { event: early } of await takeDeferredEvents(db, [{ lineId, carrierMessageId: callId }]))
     if (early.kind === 'recording') await recordRecording(db, id, early.recordingUrl, now);
   if (event.recordingUrl !== undefined) await recordRecording(db, id, event.recordingUrl, now);
 }

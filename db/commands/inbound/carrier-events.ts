@@ -8,29 +8,83 @@ import { carrierOptOut, fail, fallBack } from '#db/commands/sending/outcomes.ts'
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { applyReaction } from './reactions.ts';
-import { advanceMessage } from '#db/queries/sends.ts';
+import { advanceMessage, markDelivered } from '#db/queries/sends.ts';
 
 /** The events about an outbound message. */
 type MessageEvent = Extract<CarrierEvent, { kind: 'receipt' | 'read' | 'reaction' }>;
 
-const EventIdRow = z.object({ eventId: z.string() });
+/** An event about a line. */
+export interface LineEvent<Event extends CarrierEvent = CarrierEvent> {
+  lineId: string;
+  event: Event;
+}
+
+const EventKeyRow = z.object({ lineId: z.string(), eventId: z.string() });
 
 /**
- * Records an event before it is applied in the same transaction.
- * @returns false if it was recorded before and must be ignored.
+ * Records events before they are applied in the same transaction.
+ * @returns those that were not recorded before. The others must be ignored.
  */
-export async function recordCarrierEvent(
+export async function recordCarrierEvents<Reported extends LineEvent>(
   db: TenantDb,
-  lineId: string,
-  event: CarrierEvent,
-): Promise<boolean> {
-  const noted = await db.maybeOne(sql.type(EventIdRow)`
-    insert into carrier_events (workspace_id, line_id, event_id) values (${db.workspaceId}, ${lineId}, ${event.eventId})
-    on conflict do nothing returning event_id`);
-  return noted !== null;
+  reported: readonly Reported[],
+): Promise<Reported[]> {
+  const rows = reported.map(({ lineId, event }) => [lineId, event.eventId]);
+  const recorded = await db.any(sql.type(EventKeyRow)`
+    insert into carrier_events (workspace_id, line_id, event_id)
+    select distinct ${db.workspaceId}, r.line_id, r.event_id
+    from ${sql.unnest(rows, ['text', 'text'])} as r (line_id, event_id) order by r.line_id, r.event_id
+    on conflict do nothing returning line_id, event_id`);
+  const isNew = new Set(recorded.map(({ lineId, eventId }) => `${lineId} ${eventId}`));
+  // Of repetitions in one batch, the first counts.
+  return reported.filter(({ lineId, event }) => isNew.delete(`${lineId} ${event.eventId}`));
 }
 
 const SentAttemptRow = z.object({ messageId: z.string(), kind: z.string(), address: z.string() });
+
+/** That a message has arrived, and nothing else. */
+export type Delivered = Extract<CarrierEvent, { kind: 'receipt' }>;
+
+export const isDelivered = (one: LineEvent): one is LineEvent<Delivered> =>
+  one.event.kind === 'receipt' && one.event.status === 'delivered' && !endsContact(one.event);
+
+const DeliveredAttemptRow = z.object({
+  lineId: z.string(),
+  carrierMessageId: z.string(),
+  messageId: z.string(),
+  kind: z.string(),
+});
+
+const isOfMessage = (one: LineEvent): one is LineEvent<MessageEvent> =>
+  one.event.kind === 'receipt' || one.event.kind === 'read' || one.event.kind === 'reaction';
+
+const sentMessage = ({ lineId, event }: LineEvent<MessageEvent>): CarrierMessage => ({
+  lineId,
+  carrierMessageId: event.carrierMessageId,
+});
+
+const keyOf = ({ lineId, carrierMessageId }: CarrierMessage): string => `${lineId} ${carrierMessageId}`;
+
+/** Like `applyMessageEvent`, for receipts of many messages. */
+export async function applyDelivered(db: TenantDb, receipts: readonly LineEvent<Delivered>[]): Promise<void> {
+  if (receipts.length === 0) return;
+  const sent = receipts.map(sentMessage);
+  await lockCarrierMessages(db, sent);
+  const attempts = await db.any(sql.type(DeliveredAttemptRow)`
+    select a.line_id, a.carrier_message_id, a.message_id, a.kind
+    from ${carrierMessages(sent)} join attempts a
+      on a.workspace_id = ${db.workspaceId} and a.line_id = r.line_id and a.carrier_message_id = r.carrier_message_id`);
+  const known = new Map(attempts.map((attempt) => [keyOf(attempt), attempt]));
+  const delivered: { id: string; at: Date }[] = [];
+  for (const receipt of receipts) {
+    const { lineId, event } = receipt;
+    const attempt = known.get(keyOf(sentMessage(receipt)));
+    if (!attempt) await deferEvent(db, lineId, event.carrierMessageId, event);
+    // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
+    else if (attempt.kind === 'primary') delivered.push({ id: attempt.messageId, at: event.at });
+  }
+  await markDelivered(db, delivered);
+}
 
 /** Applies a receipt, a read or a reaction. An event that arrives before the response to its send is kept until then. */
 export async function applyMessageEvent(
@@ -60,15 +114,30 @@ export async function applyMessageEvent(
 export const endsContact = (event: CarrierEvent): boolean =>
   event.kind === 'receipt' && (event.optedOut === true || event.deadAddress === true);
 
-/** Serializes settling a send and applying its events, so that neither misses the other. */
-export async function lockCarrierMessage(
-  db: TenantDb,
-  lineId: string,
-  carrierMessageId: string,
-): Promise<void> {
-  await db.query(sql.type(NoRows)`
-    select pg_advisory_xact_lock(hashtextextended(${`${lineId} ${carrierMessageId}`}, 0))`);
+/** A message by the id that its carrier gave it. */
+export interface CarrierMessage {
+  lineId: string;
+  carrierMessageId: string;
 }
+
+/** As rows `r`. */
+const carrierMessages = (messages: readonly CarrierMessage[]) =>
+  sql.fragment`${sql.unnest(
+    messages.map(({ lineId, carrierMessageId }) => [lineId, carrierMessageId]),
+    ['text', 'text'],
+  )} as r (line_id, carrier_message_id)`;
+
+/** Serializes settling a send and applying its events, so that neither misses the other. */
+export async function lockCarrierMessages(db: TenantDb, messages: readonly CarrierMessage[]): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    select pg_advisory_xact_lock(key) from (
+      select distinct hashtextextended(line_id || ' ' || carrier_message_id, 0) "key" from ${carrierMessages(messages)}
+      order by "key"
+    ) keys`);
+}
+
+export const lockCarrierMessage = (db: TenantDb, lineId: string, carrierMessageId: string): Promise<void> =>
+  lockCarrierMessages(db, [{ lineId, carrierMessageId }]);
 
 const DAY_MS = 86_400_000;
 /** Carriers report everything about a reply or a call within this time. */
@@ -93,45 +162,41 @@ export async function deferEvent(
       and ${receivedSince(new Date())}`);
 }
 
-const WaitingRow = z.object({ waiting: CarrierEvent });
+const WaitingRow = z.object({ lineId: z.string(), event: CarrierEvent });
 
 /**
- * Takes the kept events of a message or a call, in the order in which they happened.
- * @param since the earliest time at which the carrier can have reported one.
+ * Takes the kept events of messages or calls, in the order in which they happened.
+ * @param since the earliest time at which a carrier can have reported one.
  */
 export async function takeDeferredEvents(
   db: TenantDb,
-  lineId: string,
-  carrierMessageId: string,
+  messages: readonly CarrierMessage[],
   since: Date = new Date(Date.now() - REPORTED_WITHIN_MS),
-): Promise<CarrierEvent[]> {
-  const waiting = await db.anyFirst(sql.type(WaitingRow)`
+): Promise<readonly LineEvent[]> {
+  return db.any(sql.type(WaitingRow)`
     with taken as (
       update carrier_events c set waiting = null from (
-        select event_id, waiting from carrier_events
-        where workspace_id = ${db.workspaceId} and line_id = ${lineId}
-          and carrier_message_id = ${carrierMessageId} and waiting is not null and ${receivedSince(since)}
-        for update
+        select e.line_id, e.event_id, e.waiting from ${carrierMessages(messages)} join carrier_events e
+          on e.workspace_id = ${db.workspaceId} and e.line_id = r.line_id and e.carrier_message_id = r.carrier_message_id
+        where e.waiting is not null and e.${receivedSince(since)}
+        for update of e
       ) w
-      where c.workspace_id = ${db.workspaceId} and c.line_id = ${lineId} and c.event_id = w.event_id
-        and ${receivedSince(since)}
-      returning w.waiting
+      where c.workspace_id = ${db.workspaceId} and c.line_id = w.line_id and c.event_id = w.event_id
+        and c.${receivedSince(since)}
+      returning w.line_id, w.waiting event
     )
-    select waiting from taken order by waiting ->> 'at'`);
-  return [...waiting];
+    select line_id, event from taken order by event ->> 'at'`);
 }
 
-/** Applies events that arrived before the response to the send. @param events from `takeDeferredEvents`. */
-export async function applyEarlyEvents(
-  db: TenantDb,
-  lineId: string,
-  events: readonly CarrierEvent[],
-  now: Date,
-): Promise<void> {
-  for (const event of events) {
-    if (event.kind === 'receipt' || event.kind === 'read' || event.kind === 'reaction') {
-      await applyMessageEvent(db, lineId, event, now);
-    }
+/** Applies events that arrived before the response to the send. @param early from `takeDeferredEvents`. */
+export async function applyEarlyEvents(db: TenantDb, early: readonly LineEvent[], now: Date): Promise<void> {
+  const events = early.filter(isOfMessage);
+  // What a carrier reports first about a message is applied first: a message that has failed does not arrive.
+  const firsts = new Map(events.toReversed().map((one) => [keyOf(sentMessage(one)), one]));
+  const delivered = [...firsts.values()].filter(isDelivered);
+  await applyDelivered(db, delivered);
+  for (const one of events) {
+    if (!delivered.some((first) => first === one)) await applyMessageEvent(db, one.lineId, one.event, now);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
+import { applyDelivered, type Delivered, type LineEvent, recordCarrierEvents } from './carrier-events.ts';
 import { receiveCarrierEvent } from './inbound.ts';
 import { recordUnreadable } from './unreadable.ts';
 import { formerOwner } from '#db/commands/lines/line-moves.ts';
@@ -41,6 +42,26 @@ export async function receiveCarrierEvents(
     if (!(await lockOwnLine(db, line))) return false;
     await receiveAll(db, line, own, links);
     return true;
+  });
+}
+
+/** A line has left the workspace, whose events may be those of another. */
+export class LineLeft extends Error {}
+
+/**
+ * Stores receipts of lines that never belonged to another workspace, all in one commit.
+ * @throws LineLeft
+ */
+export async function receiveDelivered(
+  pools: Pools,
+  workspaceId: string,
+  receipts: readonly LineEvent<Delivered>[],
+): Promise<void> {
+  const lineIds = new Set(receipts.map(({ lineId }) => lineId));
+  await withTenant(pools, workspaceId, async (db) => {
+    const kept = await lockLinesShared(db, [...lineIds]);
+    if (kept.size < lineIds.size) throw new LineLeft();
+    await applyDelivered(db, await recordCarrierEvents(db, receipts));
   });
 }
 

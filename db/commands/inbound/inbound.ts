@@ -12,7 +12,7 @@ import {
   applyMessageEvent,
   deferEvent,
   lockCarrierMessage,
-  recordCarrierEvent,
+  recordCarrierEvents,
   takeDeferredEvents,
 } from './carrier-events.ts';
 import { applyCall, applyRecording } from './calls.ts';
@@ -43,7 +43,7 @@ export async function receiveCarrierEvent(
   event: CarrierEvent,
   context: InboundContext,
 ): Promise<void> {
-  if (!(await recordCarrierEvent(db, lineId, event))) return;
+  if ((await recordCarrierEvents(db, [{ lineId, event }])).length === 0) return;
   switch (event.kind) {
     case 'receipt':
     case 'read':
@@ -78,7 +78,8 @@ async function receiveReply(
 
   await insertInboundAttachments(db, reply.id, event, now);
   let files = event.attachments.length;
-  for (const early of await takeDeferredEvents(db, lineId, event.carrierMessageId)) {
+  const { carrierMessageId } = event;
+  for (const { event: early } of await takeDeferredEvents(db, [{ lineId, carrierMessageId }])) {
     if (early.kind !== 'reply_attachments') continue;
     await insertInboundAttachments(db, reply.id, early, now);
     files += early.attachments.length;

@@ -3,7 +3,6 @@ import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
 import { type AttemptRow, callHistories, finishAttempt, firstAttemptAt } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
-import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
 import { isErased, reasonCode } from '#domain/erasure.ts';
 import { isOfErased, shownAddress } from '#db/queries/erasures.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
@@ -22,6 +21,9 @@ import { advanceMessage, revertOutbound, setFallbackSms } from '#db/queries/send
  */
 export type Settled = SendOutcome | { kind: 'not_sent' | 'unsendable'; reason: string };
 
+/** What `settleAccepted` does not settle. */
+type NotAccepted = Exclude<Settled, { kind: 'accepted' }>;
+
 /** The statuses from which a message can still fail or fall back. */
 const OPEN = ['pending', 'scheduled', 'sending', 'sent'] as const;
 
@@ -32,27 +34,23 @@ const MAX_RETRY_MS = 5 * 60_000;
 const OUTAGE_TOLERANCE_MS = 24 * 3_600_000;
 
 /**
- * Writes the outcome of an attempt, the status of its message and the event of that status in one commit.
- * Does nothing if the attempt was settled before or the message has moved on.
- * @param options.text what was sent; null: no longer known.
- * @param options.endsContact the same transaction opts the contact out.
+ * Writes the outcome of an attempt that its carrier has not accepted, the status of its message and the event of that
+ * status in one commit. Does nothing if the attempt was settled before or the message has moved on.
  */
 export async function settlePrimary(
   db: TenantDb,
   attempt: AttemptRow,
-  outcome: Settled,
-  { text, endsContact, now }: { text: string | null; endsContact: boolean; now: Date },
+  outcome: NotAccepted,
+  now: Date,
 ): Promise<void> {
   if (!(await recordOutcome(db, attempt, outcome, now))) return;
-  if (outcome.kind !== 'accepted' && outcome.kind !== 'unknown') await revertOutbound(db, attempt);
+  if (outcome.kind !== 'unknown') await revertOutbound(db, attempt);
 
   const message = await findMessage(db, attempt.messageId);
   if (!message) return;
-  if (endsContact || isOptOut(outcome)) await lockContact(db, message.address, [message.id]);
+  if (isOptOut(outcome)) await lockContact(db, message.address, [message.id]);
   else if (message.campaignId !== null) await lockSequences(db, [message.id]);
   switch (outcome.kind) {
-    case 'accepted':
-      return markSent(db, message, { text, carrierMessageId: outcome.carrierMessageId, now });
     case 'unavailable': {
       const wantsSms = message.smsFallbackEnabled || message.sendFallbackSmsOnFailed;
       return fallBack(db, message, outcome.reason, wantsSms, now);
@@ -82,22 +80,6 @@ async function recordOutcome(
 }
 
 const isOptOut = (outcome: Settled): boolean => outcome.kind === 'refused' && outcome.optedOut === true;
-
-async function markSent(
-  db: TenantDb,
-  message: MessageRow,
-  { text, carrierMessageId, now }: { text: string | null; carrierMessageId: string; now: Date },
-): Promise<void> {
-  const sent = await advanceMessage(db, message.id, ['sending'], {
-    to: 'sent',
-    sentAt: now,
-    ...(text !== null && text !== message.body && { sentText: text }),
-    carrierMessageId,
-  });
-  if (!sent) return;
-  await emitMessageEvents(db, [{ event: 'message.sent', message: sent, data: {} }], now);
-  await emitSentDraft(db, sent, now);
-}
 
 async function settleRefused(
   db: TenantDb,

@@ -1,0 +1,18 @@
+import { type Delivered, type LineEvent } from '#db/commands/inbound/carrier-events.ts';
+import { receiveDelivered } from '#db/commands/inbound/carrier-reports.ts';
+import type { Pools } from '#db/pools.ts';
+import { type Batches, createBatches } from '#domain/batches.ts';
+
+/** With more, the first of a batch would wait for the last. */
+const MOST_TOGETHER = 64;
+/** While one batch waits for a lock, the workspace's others go on. */
+const BATCHES_AT_ONCE = 2;
+
+/** Stores receipts that carriers report at the same moment together. By workspace. */
+export type Receipts = Batches<LineEvent<Delivered>>;
+
+export const createReceipts = (pools: Pools): Receipts =>
+  createBatches((workspaceId, receipts) => receiveDelivered(pools, workspaceId, receipts), {
+    most: MOST_TOGETHER,
+    atOnce: BATCHES_AT_ONCE,
+  });

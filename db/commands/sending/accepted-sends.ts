@@ -1,0 +1,103 @@
+import { acceptLate, type AttemptOutcome, type AttemptRow, finishAccepted } from '#db/queries/attempts.ts';
+import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
+import { emitSentDraft } from '#db/commands/drafts/draft-events.ts';
+import {
+  applyEarlyEvents,
+  endsContact,
+  lockCarrierMessages,
+  takeDeferredEvents,
+} from '#db/commands/inbound/carrier-events.ts';
+import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
+import { findMessage, type MessageRow } from '#db/queries/messages.ts';
+import { markSent } from '#db/queries/sends.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { emitMessageEvents } from './message-events.ts';
+
+/** An attempt of a message's primary channel that the carrier has accepted. */
+export interface AcceptedSend {
+  attempt: AttemptRow;
+  carrierMessageId: string;
+  /** What was sent; null: no longer known. */
+  text: string | null;
+  at: Date;
+}
+
+/** What the carrier accepted after its attempt had been settled otherwise. */
+export interface LateAcceptance {
+  send: AcceptedSend;
+  settledAs: AttemptOutcome;
+}
+
+/** A carrier has reported the end of a contact, whose rows are locked before those of other messages. */
+class EndsContact extends Error {}
+
+/**
+ * Writes the outcomes of attempts, the statuses of their messages and the events of these in one commit, with what
+ * carriers reported about them before they answered. Attempts that were settled before, and messages that have moved
+ * on, stay as they are.
+ * @throws if several cannot be settled together; each can be alone.
+ */
+export async function settleAccepted(
+  db: TenantDb,
+  sends: readonly AcceptedSend[],
+  now: Date,
+): Promise<LateAcceptance[]> {
+  const messages = sends.map(({ attempt: { lineId }, carrierMessageId }) => ({ lineId, carrierMessageId }));
+  await lockCarrierMessages(db, messages);
+  const since = new Date(Math.min(...sends.map(({ attempt }) => attempt.startedAt.getTime())));
+  const early = await takeDeferredEvents(db, messages, since);
+  const endsTheContact = early.some(({ event }) => endsContact(event));
+  if (endsTheContact && sends.length > 1) throw new EndsContact();
+
+  const accepted = sends.map(({ attempt: { id }, carrierMessageId, at }) => ({ id, carrierMessageId, at }));
+  const late = await acceptLate(db, accepted);
+  const finished = await finishAccepted(db, accepted);
+  const sent = await markAccepted(
+    db,
+    sends.filter(({ attempt }) => finished.has(attempt.id)),
+    endsTheContact,
+    now,
+  );
+  await applyEarlyEvents(db, early, now);
+  const outsideCampaigns = new Set(sent.flatMap(({ id, campaignId }) => (campaignId === null ? [id] : [])));
+  for (const { attempt } of sends) {
+    if (!outsideCampaigns.has(attempt.messageId)) await followCampaign(db, attempt.messageId, now);
+  }
+  const byId = new Map(sends.map((send) => [send.attempt.id, send]));
+  return late.flatMap(({ id, settledAs }) => {
+    const send = byId.get(id);
+    return send ? [{ send, settledAs }] : [];
+  });
+}
+
+async function markAccepted(
+  db: TenantDb,
+  sends: readonly AcceptedSend[],
+  endsTheContact: boolean,
+  now: Date,
+): Promise<readonly MessageRow[]> {
+  if (sends.length === 0) return [];
+  const ids = sends.map(({ attempt }) => attempt.messageId);
+  if (endsTheContact) {
+    for (const id of ids) {
+      const message = await findMessage(db, id);
+      if (message) await lockContact(db, message.address, [id]);
+    }
+  } else await lockSequences(db, ids);
+  const sent = await markSent(
+    db,
+    sends.map(({ attempt, carrierMessageId, text, at }) => ({
+      id: attempt.messageId,
+      carrierMessageId,
+      sentAt: at,
+      text,
+    })),
+  );
+  await emitMessageEvents(
+    db,
+    sent.map((message) => ({ event: 'message.sent', message, data: {} })),
+    now,
+  );
+  for (const message of sent) await emitSentDraft(db, message, now);
+  return sent;
+}
