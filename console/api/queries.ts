@@ -8,6 +8,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { ApiFailure, request } from './client.ts';
+import { onSessionChange } from './session.ts';
 import type {
   Endpoint,
   PagedEndpoint,
@@ -27,6 +28,9 @@ export const queryClient = new QueryClient({
     },
   },
 });
+
+// Nothing of one workspace is ever shown in another.
+onSessionChange(() => queryClient.clear());
 
 const isTemporary = (error: Error): boolean =>
   error instanceof ApiFailure && (error.status === 0 || error.status >= 500 || error.status === 429);

@@ -35,9 +35,10 @@ export function setSession(next: Session | null): void {
   for (const listener of listeners) listener();
 }
 
-function subscribe(listener: () => void): () => void {
+/** Calls the listener whenever somebody signs in or out or switches the workspace. @returns stops that. */
+export function onSessionChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-export const useSession = (): Session | null => useSyncExternalStore(subscribe, currentSession);
+export const useSession = (): Session | null => useSyncExternalStore(onSessionChange, currentSession);

@@ -1,7 +1,10 @@
 import { Toast } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
+import { onSessionChange } from '#console/api/session.ts';
 
 const manager = Toast.createToastManager();
+// What was done in one workspace must not be undone in another.
+onSessionChange(() => manager.close());
 
 /** Tells what has happened. With `undo`, takes it back on request: what needs no question beforehand. */
 export function toast(

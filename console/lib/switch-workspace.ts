@@ -1,5 +1,4 @@
 import { useNavigate } from '@tanstack/react-router';
-import { queryClient } from '#console/api/queries.ts';
 import { setSession, useSession } from '#console/api/session.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 
@@ -10,11 +9,7 @@ export function useSwitchWorkspace(): (workspaceId: string) => void {
   const navigate = useNavigate();
   return (workspaceId) => {
     if (!session) return;
-    if (workspaceId !== workspace._id) {
-      // Nothing of one workspace is ever shown in another.
-      queryClient.clear();
-      setSession({ ...session, workspaceId });
-    }
+    if (workspaceId !== workspace._id) setSession({ ...session, workspaceId });
     void navigate({ to: '/' });
   };
 }

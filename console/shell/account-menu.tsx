@@ -1,5 +1,4 @@
 import { BookOpen, ChevronsUpDown, KeyRound, LogOut, Monitor, Moon, Sun, User } from 'lucide-react';
-import { queryClient } from '#console/api/queries.ts';
 import { setSession } from '#console/api/session.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 import { Menu } from '#console/components/menu.tsx';
@@ -11,11 +10,7 @@ const THEMES = [
   { theme: 'dark', label: 'Dark', icon: Moon },
 ] as const;
 
-/** Forgets the credential and all that was read with it. */
-export function signOut(): void {
-  setSession(null);
-  queryClient.clear();
-}
+export const signOut = (): void => setSession(null);
 
 /** Who is signed in, the theme, and signing out. */
 export function AccountMenu() {

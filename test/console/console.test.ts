@@ -8,9 +8,15 @@ import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { startTestEndpoint } from '#test/support/endpoint.ts';
-import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import {
+  createAgency,
+  createKey,
+  createLine,
+  createWorkspace,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
-import { signIn } from '#test/support/sessions.ts';
+import { sessionClient, signIn } from '#test/support/sessions.ts';
 import { inaccessible, openTab, startBrowser, type Tab } from './browser.ts';
 
 let app: TestApp;
@@ -107,7 +113,25 @@ describe('signing in', () => {
     await other.page.close();
   });
 
-  it('ends on signing out and when the API refuses the key', async () => {
+  it('ends when the API refuses the key, and shows nothing of it to whoever signs in next', async () => {
+    const next = await createWorkspace(app, { name: 'Second Street' });
+    const key = await createKey(app, 'workspace', next.id);
+    await useCredential(key);
+    await open('/');
+    await page.getByText('Second Street').first().waitFor();
+    const owner = { userId: next.ownerId, organizationId: next.id, role: 'org:admin' };
+    const session = await sessionClient(app, owner);
+    const { keys } = (await session('GET', '/api/keys')).body;
+    for (const { _id } of keys) await session('DELETE', `/api/keys/${_id}`);
+    await page.getByRole('link', { name: 'Messages' }).click();
+    await page.getByLabel('Workspace key').fill(workspace.key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Harbour Homes').first().waitFor();
+    expect(await page.getByText('Second Street').count()).toBe(0);
+    expect(new Set(tab.takeProblems())).toEqual(new Set([expect.stringContaining('401')]));
+  });
+
+  it('ends on signing out', async () => {
     await page.getByRole('button', { name: /Account/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
@@ -531,6 +555,15 @@ test('somebody of an agency switches to a client, sees nothing of the other one,
   await page.getByRole('menuitem', { name: 'Client Cafe' }).click();
   await page.getByText('Cleo Cafe').waitFor();
   expect(await inaccessible(page)).toEqual([]);
+
+  // What was done in one workspace cannot be undone in another.
+  await open('/settings?tab=emails');
+  await page.getByRole('checkbox', { name: /Campaigns/ }).uncheck();
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  await page.getByRole('button', { name: /Workspace: Client Cafe/ }).click();
+  await page.getByRole('menuitem', { name: 'Agency Office' }).click();
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached', timeout: 3000 });
 
   await page.getByRole('link', { name: 'Agency' }).click();
   const clients = page.getByRole('table', { name: 'Clients' });

@@ -2,6 +2,7 @@ import { Paperclip, SendHorizontal, X } from 'lucide-react';
 import { type ChangeEvent, useRef, useState } from 'react';
 import { send } from '#console/api/client.ts';
 import { useWrite } from '#console/api/queries.ts';
+import { onSessionChange } from '#console/api/session.ts';
 import { Button, IconButton } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
@@ -22,8 +23,9 @@ async function upload(file: File): Promise<UploadedFile> {
   return (await response.json()) as UploadedFile;
 }
 
-/** What was written and not sent, by conversation, until the tab is closed. */
+/** What was written and not sent, by conversation, until the tab is closed or shows another workspace. */
 const unsent = new Map<string, string>();
+onSessionChange(() => unsent.clear());
 
 export function ReplyBox({ address, optedOut }: { address: string; optedOut: boolean }) {
   const [text, setText] = useState(unsent.get(address) ?? '');
