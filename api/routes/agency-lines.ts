@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Client, findClient, inWorkspace, listClients, lockAgency } from '#db/queries/agency.ts';
 import { deleteLine, holdLine, lockHeldLine, moveLine, releaseLine } from '#db/commands/lines/line-moves.ts';
-import { findLineWithUsage, type LineRow, listLines } from '#db/queries/lines.ts';
+import { findLineWithUsage, type LineRow, listLinesOf } from '#db/queries/lines.ts';
 import { type SystemDb, systemDb, type TenantDb, withSystemShare } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import type { AgencyCaller } from '#domain/caller.ts';
@@ -46,10 +46,7 @@ export const agencyLineRoutes = [
     summary: "List the lines of the agency's workspaces with today's usage",
     responses: { 200: z.object({ success: z.literal(true), lines: z.array(Line) }) },
     async handler({ db, caller, now }) {
-      const lines: Line[] = [];
-      for (const client of await listClients(db, caller.agency.id)) {
-        lines.push(...(await listLines(inWorkspace(db, client), client.timezone, now)));
-      }
+      const lines = await listLinesOf(db, await listClients(db, caller.agency.id), now);
       return { status: 200, body: { success: true, lines } };
     },
   }),

@@ -19,6 +19,11 @@ function unexpected(input: unknown, { status, body }: ApiResponse): undefined {
   throw new Error(`${JSON.stringify(input)} was answered ${status} ${JSON.stringify(body)}`);
 }
 
+/** The body of a successful read. */
+function read(response: ApiResponse): ApiResponse['body'] {
+  return response.status === 200 ? response.body : unexpected('a read', response);
+}
+
 type Decision = 'approve' | 'reject' | 'mark_sent';
 interface Resolved {
   status: string;
@@ -57,14 +62,16 @@ export const draftDecisions: Race<Resolved, Decision | 'answer' | 'read', Resolv
     await api('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
     const contact = phone();
     await callBack(site, lineId, replyEvent(contact, 'Is it still free?'));
-    const listed = async (url: string) =>
-      (await apiClient(url, key)('GET', '/api/knowledge-base/auto-replies')).body.autoReplies[0];
+    const listed = async (url: string) => {
+      const answer = await apiClient(url, key)('GET', '/api/knowledge-base/auto-replies');
+      return read(answer)?.autoReplies[0];
+    };
     const { replyId } = await eventually(() => listed(site.url), 120_000);
     return async (input, url) => {
       const call = apiClient(url, key);
       if (input === 'read') {
-        const { status, approvalChannel } = await listed(url);
-        return { status, channel: approvalChannel };
+        const shown = await listed(url);
+        return shown && { status: shown.status, channel: shown.approvalChannel };
       }
       const response =
         input === 'answer'
@@ -121,14 +128,15 @@ export const lineTransfers: Race<Home, LineInput, LineOutput> = {
     return async (input, url) => {
       const call = apiClient(url, agency.key);
       if (input === 'owner') {
-        const { body } = await call('GET', '/api/agency/lines');
+        const body = read(await call('GET', '/api/agency/lines'));
+        if (!body) return undefined;
         const shown = body.lines.filter(({ _id }: { _id: string }) => _id === lineId);
         if (shown.length !== 1) throw new Error(`the agency sees the line ${shown.length} times`);
         return { owner: numberOf(shown[0].workspaceId) };
       }
       if ('has' in input) {
-        const { body } = await apiClient(url, homes[input.has].key)('GET', '/api/lines/by-user');
-        return { has: body.lines.some(({ _id }: { _id: string }) => _id === lineId) };
+        const body = read(await apiClient(url, homes[input.has].key)('GET', '/api/lines/by-user'));
+        return body && { has: body.lines.some(({ _id }: { _id: string }) => _id === lineId) };
       }
       const response = await transferLine(call, lineId, homes[input.to]);
       if (response.status === 200) return { from: numberOf(response.body.fromWorkspaceId) };
@@ -174,8 +182,8 @@ export const idempotencyKeys: Race<Kept | null, KeyInput, KeyOutput> = {
     return async (input, url) => {
       const call = apiClient(url, key);
       if (input === 'count') {
-        const { body } = await call('GET', '/api/messages');
-        return { ids: body.messages.map(({ _id }: { _id: string }) => _id) };
+        const body = read(await call('GET', '/api/messages'));
+        return body && { ids: body.messages.map(({ _id }: { _id: string }) => _id) };
       }
       const message = { message: `Text ${input.send}`, recipientPhone, scheduledDate };
       const response = await call('POST', '/api/messages', message, { 'idempotency-key': idempotencyKey });
@@ -224,7 +232,7 @@ export const linePayments: Race<Payment, 'paid' | 'cancel' | 'read', Payment | '
       }
       const call = apiClient(url, workspace.key);
       if (input === 'read') {
-        const { status } = (await call('GET', `/api/line-requests/${lineId}`)).body;
+        const status = read(await call('GET', `/api/line-requests/${lineId}`))?.status;
         return ['provisioning', 'active'].includes(status) ? 'paid' : status;
       }
       const response = await call('POST', `/api/line-requests/${lineId}`, { action: 'cancel' });
@@ -261,7 +269,7 @@ export const optOuts: Race<boolean, OptOutInput, OptOutOutput> = {
     const address = phone();
     return async (input, url) => {
       const call = apiClient(url, key);
-      if (input === 'read') return (await call('GET', `/api/opt-outs/${address}`)).body.optedOut;
+      if (input === 'read') return read(await call('GET', `/api/opt-outs/${address}`))?.optedOut;
       if (input === 'opt_out') {
         const response = await call('POST', '/api/opt-outs', { address });
         return response.status === 201 ? 'ok' : unexpected(input, response);

@@ -13,7 +13,7 @@ import {
 } from '#domain/line.ts';
 import type { PacedLine } from '#domain/pacing.ts';
 import { NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 export const LineRow = z.object({
   id: z.string(),
@@ -81,12 +81,14 @@ export function pacedLine(line: LineRow, timezone: string): PacedLine {
 }
 
 /** A line's usage since a time: the attempts that were, or may have been, sent. */
-const usageSince = (since: Date) => sql.fragment`
+const usageSince = (
+  since: ReturnType<typeof sql.fragment> | ReturnType<typeof sql.timestamp>,
+) => sql.fragment`
   lateral (
     select count(*) total, count(*) filter (where a.is_new) new
     from attempts a
     where a.workspace_id = l.workspace_id and a.line_id = l.id and a.kind = 'primary'
-      and (a.outcome is null or a.outcome in ('accepted', 'unknown')) and a.started_at >= ${sql.timestamp(since)}
+      and (a.outcome is null or a.outcome in ('accepted', 'unknown')) and a.started_at >= ${since}
   ) usage`;
 
 const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int() });
@@ -94,9 +96,29 @@ const UsedLineRow = LineRow.extend({ total: z.int(), new: z.int() });
 /** All lines with today's usage, oldest first. */
 export async function listLines(db: TenantDb, timezone: string, now: Date): Promise<Line[]> {
   const rows = await db.any(sql.type(UsedLineRow)`
-    select l.*, usage.total, usage.new from lines l, ${usageSince(dayBounds(timezone, now).start)}
+    select l.*, usage.total, usage.new from lines l, ${usageSince(sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} order by l.id`);
   return rows.map((row) => presentLine(row, localDate(timezone, now)));
+}
+
+/**
+ * All lines of several workspaces, by workspace, oldest first. One statement, so that a line that is moved meanwhile is
+ * neither missing nor there twice.
+ */
+export async function listLinesOf(
+  db: SystemDb,
+  workspaces: readonly { id: string; timezone: string }[],
+  now: Date,
+): Promise<Line[]> {
+  const zones = new Map(workspaces.map(({ id, timezone }) => [id, timezone]));
+  const rows = await db.any(sql.type(UsedLineRow)`
+    select l.*, usage.total, usage.new
+    from ${sql.unnest(
+      workspaces.map(({ id, timezone }) => [id, dayBounds(timezone, now).start.toISOString()]),
+      ['text', 'timestamptz'],
+    )} as w (id, day) join lines l on l.workspace_id = w.id, ${usageSince(sql.fragment`w.day`)}
+    order by l.workspace_id, l.id`);
+  return rows.map((row) => presentLine(row, localDate(zones.get(row.workspaceId) ?? 'UTC', now)));
 }
 
 export async function findLine(db: TenantDb, id: string): Promise<LineRow | null> {
@@ -117,7 +139,7 @@ export async function findLineWithUsage(
   now: Date,
 ): Promise<Line | null> {
   const row = await db.maybeOne(sql.type(UsedLineRow)`
-    select l.*, usage.total, usage.new from lines l, ${usageSince(dayBounds(timezone, now).start)}
+    select l.*, usage.total, usage.new from lines l, ${usageSince(sql.timestamp(dayBounds(timezone, now).start))}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
   return row && presentLine(row, localDate(timezone, now));
 }

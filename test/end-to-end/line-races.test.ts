@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { removeLine, transferLine } from '#test/support/agency-lines.ts';
@@ -112,6 +112,28 @@ describe('a line that is transferred while a contact writes', () => {
       });
     expect((await transferLine(agency.api, lineId, to)).status).toBe(200);
   });
+});
+
+test('an agency sees a line that is being transferred exactly once', async () => {
+  const { agency, first } = await createAgencyWithTwoWorkspaces(app);
+  // Between the two, so that there is much to list between where the line leaves and where it arrives.
+  const others = [];
+  for (let number = 0; number < 12; number += 1)
+    others.push(await createWorkspace(app, { agency_id: agency.id }));
+  const last = others.at(-1) ?? first;
+  const lineId = await createLine(app, first.id);
+  const shown: number[] = [];
+  const list = async (): Promise<void> => {
+    const { body } = await agency.api('GET', '/api/agency/lines');
+    shown.push(body.lines.filter(({ _id }: { _id: string }) => _id === lineId).length);
+  };
+  const listed = (async () => {
+    while (shown.length < 60) await Promise.all([list(), list(), list()]);
+  })();
+  for (let moves = 0; shown.length < 60; moves += 1)
+    expect((await transferLine(agency.api, lineId, moves % 2 === 0 ? last : first)).status).toBe(200);
+  await listed;
+  expect(shown.filter((times) => times !== 1)).toEqual([]);
 });
 
 describe('the sweep', () => {
