@@ -17,6 +17,7 @@ import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
 import { measureWrites } from './analytics-writes.ts';
 import { BEGIN, END, loadMessages } from './message-load.ts';
+import { LINEPACE, report, type Row } from './rows.ts';
 
 /**
  * Measures analytics of a large workspace against a plain GROUP BY over the same rows in the same run, and what their
@@ -28,6 +29,7 @@ const { values: options } = parseArgs({
 const MESSAGES = Number(options.messages);
 const ROUNDS = Number(options.rounds);
 const DAY_MS = 86_400_000;
+const measured: Row[] = [];
 
 const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
 const postgres = await startPostgres({
@@ -67,14 +69,14 @@ try {
       throw new Error(
         `${name}: ${JSON.stringify(ours.result)} is not ${JSON.stringify(plain.result)}, which a plain query counts`,
       );
-    report(name, ours.ms, plain.ms);
+    compare(name, ours.ms, plain.ms);
   }
   const hours = buckets('hour', 'Asia/Kolkata', month);
   const series = await inTurn(
     () => tenant((db) => countByBucket(db, month, hours)),
     () => tenant((db) => plainSeries(db, month)),
   );
-  report('the last 30 days by the hour', series.ours.ms, series.plain.ms);
+  compare('the last 30 days by the hour', series.ours.ms, series.plain.ms);
   const listed = await timed(() =>
     tenant((db) =>
       conversationsOfDay(db, { start: day.from, end: day.to }, { lineId: undefined, limit: 60 }),
@@ -86,6 +88,7 @@ try {
     console.log(`\n${(await tenant((db) => explained(db, filter))).join('\n\n')}`);
   await pools.close();
   await measureWrites(admin, 40);
+  await report(measured);
 } finally {
   await admin.end();
   await postgres.stop();
@@ -182,7 +185,11 @@ function seconds(ms: number): string {
   return (ms / 1000).toFixed(2);
 }
 
-function report(name: string, ms: number, plainMs: number): void {
+function compare(name: string, ms: number, plainMs: number): void {
+  measured.push(
+    { work: `analytics: ${name}`, subject: LINEPACE, unit: 'ms', more: false, values: [ms] },
+    { work: `analytics: ${name}`, subject: 'plain group by', unit: 'ms', more: false, values: [plainMs] },
+  );
   console.log(`${name}: ${seconds(ms)} s, plain ${seconds(plainMs)} s, ratio ${(ms / plainMs).toFixed(3)}`);
 }
 

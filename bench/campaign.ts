@@ -22,6 +22,7 @@ import { campaignWorkflowId } from '#workflows/messages/wake.ts';
 import { actionsOf } from './actions.ts';
 import { contactNumber } from './callers.ts';
 import { residentMb } from './memory.ts';
+import { LINEPACE, report } from './rows.ts';
 import { startListener, startProduct } from './product.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
@@ -173,6 +174,15 @@ say(
   `${ENTER_ONLY ? 'entered' : 'entered and sent'} ${LEADS} leads, ${MESSAGES} messages, ${killed} kills: ` +
     `${took.toFixed(0)} s, ${Math.round(MESSAGES / took)} messages a second; worker at most ${peakMb} MB`,
 );
+await report([
+  {
+    work: `a campaign: ${MESSAGES.toLocaleString('en')} messages ${ENTER_ONLY ? 'accepted' : 'sent'}`,
+    subject: LINEPACE,
+    unit: 'a second',
+    more: true,
+    values: [MESSAGES / took],
+  },
+]);
 
 const stored = await tenant((db) =>
   db.one(sql.type(z.object({ messages: z.int(), distinct: z.int(), leads: z.int(), failed: z.int() }))`

@@ -8,6 +8,7 @@ import { createPools } from '#db/pools.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startProcess } from '#test/support/process.ts';
 import { watchMemory } from './memory.ts';
+import { LINEPACE, report } from './rows.ts';
 import { startServers } from './servers.ts';
 import { createBenchWorkspace } from './workspace.ts';
 
@@ -58,7 +59,7 @@ interface Progress {
 }
 
 const seconds = (since: number): number => (performance.now() - since) / 1000;
-const report = (name: string, rows: number, took: number): void =>
+const say = (name: string, rows: number, took: number): void =>
   console.log(`${name}: ${rows} rows in ${took.toFixed(1)} s, ${Math.round(rows / took)} a second`);
 
 const list = (await (await call('/api/lists', { method: 'POST', body: '{"name":"Bench"}' })).json()) as {
@@ -79,13 +80,25 @@ const imported = await watchMemory(pids, async () => {
     await pause(1000);
   }
 });
-report('import', ROWS, imported.result.took);
+say('import', ROWS, imported.result.took);
 console.log('import:', JSON.stringify(imported.result.progress));
 console.log(
   'memory in MB, before and at most:',
   JSON.stringify(imported.before),
   JSON.stringify(imported.peak),
 );
+
+const work = `an import of ${ROWS.toLocaleString('en')} rows`;
+await report([
+  { work, subject: LINEPACE, unit: 'rows a second', more: true, values: [ROWS / imported.result.took] },
+  {
+    work: `${work}: the worker at most`,
+    subject: LINEPACE,
+    unit: 'MB',
+    more: false,
+    values: [imported.peak['worker'] ?? NaN],
+  },
+]);
 
 const refused = await (await call(`${listPath}/imports/${imported.result.importId}/rejected`)).text();
 const refusedRows = refused.trimEnd().split('\n');
@@ -99,7 +112,7 @@ const exported = await watchMemory(pids, async () => {
     for (const byte of chunk as Uint8Array) if (byte === 10) lines += 1;
   return { lines, took: seconds(started) };
 });
-report('export', exported.result.lines - 1, exported.result.took);
+say('export', exported.result.lines - 1, exported.result.took);
 console.log(
   'memory in MB, before and at most:',
   JSON.stringify(exported.before),

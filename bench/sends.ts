@@ -10,6 +10,7 @@ import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { startProduct } from './product.ts';
+import { LINEPACE, report } from './rows.ts';
 import { usageOf } from './usage.ts';
 import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
@@ -197,6 +198,15 @@ try {
     actions += billableActions(history.events ?? []);
   });
   show();
+  await report(
+    Object.entries(results).map(([name, list]) => ({
+      work: `${MESSAGES} messages sent by ${LINES} unpaced lines`,
+      subject: name === 'product' ? LINEPACE : 'a plain worker',
+      unit: 'a second',
+      more: true,
+      values: list.map(({ sent }) => sent),
+    })),
+  );
 } finally {
   floor.kill();
   await owner.end();

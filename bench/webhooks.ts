@@ -6,6 +6,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { startProcess } from '#test/support/process.ts';
+import { LINEPACE, report } from './rows.ts';
 import { startServers } from './servers.ts';
 import { createWebhookLoad, quantile, type WebhookLoad } from './webhook-load.ts';
 
@@ -120,6 +121,8 @@ try {
     );
   }
   console.log(`a burst of ${options.burst} events: ${speed.toFixed(0)} deliveries per second`);
+  const work = `deliveries of webhooks to ${HEALTHY} endpoints`;
+  await report([{ work, subject: LINEPACE, unit: 'a second', more: true, values: [speed] }]);
 } finally {
   await worker.kill();
   await load.close();

@@ -1,0 +1,123 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, loadavg, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { drawBars } from './bars.ts';
+import { type Row, table } from './rows.ts';
+
+/**
+ * Runs the benchmarks one after the other, beside the peers and the least that the same work can cost, and writes the
+ * table and the picture of docs/benchmarks.md. `npm run bench [-- --only NAME --quick]`; `--only` can be repeated. What was
+ * measured is kept in .data/bench, so that the page shows the newest results of every benchmark.
+ */
+interface Benchmark {
+  script: string;
+  arguments: string[];
+  /** For `--quick`. */
+  quick: string[];
+}
+
+const BENCHMARKS: Record<string, Benchmark> = {
+  intake: {
+    script: 'intake.ts',
+    arguments: ['--peers'],
+    quick: ['--peers', '--rounds', '3', '--seconds', '1'],
+  },
+  'intake-at-work': {
+    script: 'intake.ts',
+    arguments: ['--worker'],
+    quick: ['--worker', '--rounds', '3', '--seconds', '1'],
+  },
+  webhooks: {
+    script: 'webhooks.ts',
+    arguments: ['--rounds', '1', '--events', '10'],
+    quick: ['--rounds', '1', '--events', '3', '--burst', '20'],
+  },
+  campaign: {
+    script: 'campaign.ts',
+    arguments: ['--enter-only', '--kills', '0'],
+    quick: ['--enter-only', '--kills', '0', '--leads', '10000'],
+  },
+  import: { script: 'import.ts', arguments: [], quick: ['--rows', '50000'] },
+  analytics: { script: 'analytics.ts', arguments: [], quick: ['--messages', '100000'] },
+  sends: {
+    script: 'sends.ts',
+    arguments: [],
+    quick: ['--lines', '20', '--each', '10', '--rounds', '1'],
+  },
+  start: { script: 'start.ts', arguments: [], quick: ['--rounds', '3', '--idle', '5'] },
+};
+
+const PAGE = 'docs/benchmarks.md';
+const PICTURE = 'docs/images/benchmarks.svg';
+const RESULTS = '.data/bench';
+const [BEGIN, END] = ['<!-- npm run bench -->', '<!-- end -->'];
+
+const { values: options } = parseArgs({
+  options: { only: { type: 'string', multiple: true }, quick: { type: 'boolean', default: false } },
+});
+
+/** @returns what the benchmark reports. */
+async function run(name: string): Promise<Row[]> {
+  const benchmark = BENCHMARKS[name];
+  if (!benchmark) throw new Error(`there is no ${name}; there are ${Object.keys(BENCHMARKS).join(', ')}`);
+  console.error(`\n${name}`);
+  const child = fork(
+    new URL(benchmark.script, import.meta.url),
+    options.quick ? benchmark.quick : benchmark.arguments,
+    { execArgv: [] },
+  );
+  const rows: Row[] = [];
+  child.on('message', (message: { rows?: Row[] }) => rows.push(...(message.rows ?? [])));
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`${name} ended with ${code}`);
+  return rows;
+}
+
+interface Result {
+  rows: Row[];
+  /** How it was measured. */
+  conditions: string;
+}
+
+async function measure(name: string): Promise<Result> {
+  const before = loadavg()[0] ?? 0;
+  const rows = await run(name);
+  const load = [before, loadavg()[0] ?? 0].map((value) => value.toFixed(0)).join(' to ');
+  const day = new Date().toISOString().slice(0, 10);
+  return { rows, conditions: `${day}, load average ${load}${options.quick ? ', short form' : ''}` };
+}
+
+function page(results: ReadonlyMap<string, Result>): string {
+  const gigabytes = Math.round(totalmem() / 2 ** 30);
+  return [
+    `Node ${process.versions.node} on ${cpus().length} cores (${cpus()[0]?.model.trim()}) with ${gigabytes} GB of memory, all processes on the one machine.`,
+    table([...results.values()].flatMap(({ rows }) => rows)),
+    [...results].map(([name, { conditions }]) => `- ${name}: ${conditions}`).join('\n'),
+    '![The medians as bars](images/benchmarks.svg)',
+  ].join('\n\n');
+}
+
+function write(results: ReadonlyMap<string, Result>): void {
+  const [before, rest] = readFileSync(PAGE, 'utf8').split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error(`${PAGE} has no place for the table`);
+  writeFileSync(PAGE, `${before}${BEGIN}\n\n${page(results)}\n\n${END}${after}`);
+  writeFileSync(PICTURE, drawBars([...results.values()].flatMap(({ rows }) => rows)));
+  console.error(`written: ${PAGE}, ${PICTURE}`);
+}
+
+const fileOf = (name: string): string => join(RESULTS, `${name}.json`);
+mkdirSync(RESULTS, { recursive: true });
+for (const name of options.only ?? Object.keys(BENCHMARKS)) {
+  try {
+    writeFileSync(fileOf(name), JSON.stringify(await measure(name)));
+  } catch (error) {
+    console.error(error);
+    process.exitCode = 1;
+  }
+}
+const known = Object.keys(BENCHMARKS).filter((name) => existsSync(fileOf(name)));
+write(new Map(known.map((name) => [name, JSON.parse(readFileSync(fileOf(name), 'utf8')) as Result])));

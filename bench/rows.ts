@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** What one of several subjects did in the rounds of a benchmark. */
+export interface Row {
+  /** What is measured. Rows with the same work and unit are compared, round by round. */
+  work: string;
+  /** `Linepace`, or what is beside it. */
+  subject: string;
+  unit: string;
+  /** Whether more is better. */
+  more: boolean;
+  /** One for each round; empty if it could not be measured. */
+  values: number[];
+  /** Why there are no values. */
+  note?: string;
+}
+
+export const LINEPACE = 'Linepace';
+
+/** Prints what a benchmark measured, and passes it to `npm run bench` if that started it. */
+export async function report(rows: readonly Row[]): Promise<void> {
+  console.log(table(rows));
+  process.send?.({ rows });
+  // The message must leave before the process ends.
+  await pause(10);
+}
+
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+
+/** The median of the ratios within each round, since other load differs from round to round. */
+export function ratioTo(row: Row, rows: readonly Row[]): number | null {
+  const own = rows.find(
+    ({ work, unit, subject }) => work === row.work && unit === row.unit && subject === LINEPACE,
+  );
+  if (!own || own === row || own.values.length === 0 || row.values.length === 0) return null;
+  return median(own.values.map((value, round) => value / (row.values[round] ?? median(row.values))));
+}
+
+const shown = (value: number): string =>
+  value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
+
+/** Markdown. */
+export function table(rows: readonly Row[]): string {
+  return [
+    '| work | | median (least to most) | Linepace ÷ this |',
+    '| - | - | - | - |',
+    ...rows.map((row, index) => {
+      const { work, subject, unit, values, note } = row;
+      const spread = `${shown(Math.min(...values))} to ${shown(Math.max(...values))}`;
+      const measured = values.length === 0 ? (note ?? '') : `${shown(median(values))} ${unit} (${spread})`;
+      const ratio = ratioTo(row, rows)?.toFixed(2) ?? '';
+      return `| ${rows[index - 1]?.work === work ? '' : work} | ${subject} | ${measured} | ${ratio} |`;
+    }),
+  ].join('\n');
+}
