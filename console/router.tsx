@@ -20,7 +20,7 @@ const page = <const P extends string>(path: P, load: () => Promise<{ default: Ro
     component: lazyRouteComponent(load),
   });
 
-/** All pages. A new page is a line here and, to be found, one in `shell/navigation.ts`. */
+/** All pages. Add a new page here and in `shell/navigation.ts`. */
 const routeTree = root.addChildren([
   page('/', () => import('./pages/home/home.tsx')),
   page('/inbox/{-$address}', () => import('./pages/inbox/inbox.tsx')),

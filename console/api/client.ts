@@ -6,12 +6,12 @@ export interface Issue {
   message: string;
 }
 
-/** An error response of the API, or its absence: `status` is 0 if the server was not reached. */
+/** An error response of the API. `status` is 0 if the server was not reached. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   readonly status: number;
   readonly code: string | null;
-  /** The fields that were refused, by their path in the body. */
+  /** The invalid fields, by their path in the body. */
   readonly issues: readonly Issue[];
   readonly requestId: string | null;
 
@@ -26,7 +26,7 @@ export class ApiFailure extends Error {
 
 interface Options {
   signal?: AbortSignal;
-  /** So that a repeated attempt has no second effect. */
+  /** A retry with the same key has no second effect. */
   idempotencyKey?: string;
 }
 
@@ -61,7 +61,7 @@ export async function request<E extends Endpoint>(
 }
 
 /**
- * Sends any request with the credential of the tab: for uploads, downloads and streams. A refused credential signs out.
+ * Sends any request with the credential of the tab, for uploads, downloads and streams. Signs out if it is rejected.
  * @throws ApiFailure
  */
 export async function send(
@@ -92,7 +92,7 @@ export async function send(
   throw new ApiFailure(response.status, body);
 }
 
-/** Fills in the parameters of a path, and appends the query. */
+/** Fills in the path parameters and appends the query. */
 export function addressOf(path: string, params: object = {}, query: object = {}): string {
   const values = params as Record<string, string>;
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));

@@ -4,15 +4,15 @@ import { ApiFailure, send } from './client.ts';
 import { queryClient } from './queries.ts';
 import type { ReadEndpoint } from './routes.ts';
 
-/** Without a connection, queries read again this often. */
+/** The refetch interval of queries without a connection. */
 const POLL_MS = 5000;
-/** Events come in bursts; what they change is read again once in this time. */
+/** Events come in bursts, so queries are refetched at most once in this time. */
 const REFRESH_EVERY_MS = 2000;
-/** A receipt of delivery has no event: after `message.sent`, messages are read again this much later. */
+/** There is no event for delivery receipts, so messages are refetched this long after `message.sent`. */
 const RECEIPTS_AFTER_MS = [3000, 15_000];
 const RETRY_MS = { first: 1000, most: 30_000, refused: 60_000 };
 
-/** What events of these names change. Analytics are left out: they count all messages anew for each reading. */
+/** The endpoints that events affect. Without analytics, because each request counts all messages. */
 const CHANGED_BY: readonly [prefix: string, endpoints: readonly ReadEndpoint[]][] = [
   ['message.ai_draft', ['GET /api/knowledge-base/auto-replies']],
   // A newer reply supersedes the draft for an older one.

@@ -35,15 +35,15 @@ onSessionChange(() => queryClient.clear());
 const isTemporary = (error: Error): boolean =>
   error instanceof ApiFailure && (error.status === 0 || error.status >= 500 || error.status === 429);
 
-/** The key of a query; without `input`, the beginning of the keys of all queries of the endpoint. */
+/** The key of a query; without `input`, the key prefix of all queries of the endpoint. */
 export const keyOf = <E extends ReadEndpoint>(endpoint: E, input?: RequestTo<E>): readonly unknown[] =>
   input === undefined ? [endpoint] : [endpoint, input];
 
 interface ReadOptions {
   enabled?: boolean;
-  /** Reads again after this many milliseconds. */
+  /** In milliseconds. */
   refetchInterval?: number | false;
-  /** Shows the previous answer until the next one is there, for filters and searches. */
+  /** Shows the previous result while the next one is loading, for filters and searches. */
   keep?: boolean;
 }
 
@@ -83,9 +83,9 @@ export function useReadPages<E extends PagedEndpoint>(
 }
 
 /**
- * Changes something: `const reply = useWrite('POST /api/inbox/send-reply', { refresh: ['GET /api/conversations'] })`, then
+ * Writes: `const reply = useWrite('POST /api/inbox/send-reply', { refresh: ['GET /api/conversations'] })`, then
  * `reply.mutate({ body })`. Each attempt has its own idempotency key.
- * @param options.refresh what is read again afterwards.
+ * @param options.refresh the endpoints to refetch afterwards.
  */
 export function useWrite<E extends WriteEndpoint>(
   endpoint: E,

@@ -37,8 +37,8 @@ import type { webhookRoutes } from '#api/routes/webhooks.ts';
 import type { workspaceRoutes } from '#api/routes/workspace.ts';
 
 /*
- * What the API accepts and returns, read from the declarations of its routes. Only types are imported, so none of the
- * API's code reaches the browser.
+ * The request and response types of the API, from the declarations of its routes. Only types are imported, so the bundle
+ * contains no code of the API.
  */
 
 type Declared = (
@@ -87,7 +87,7 @@ type TenantRoute = Exclude<Declared, { caller: 'anyone' }>;
 type Input<S> = [S] extends [z.ZodType] ? z.input<S> : undefined;
 type Field<R, K extends string> = R extends { [N in K]?: infer S } ? Input<Exclude<S, undefined>> : undefined;
 
-/** Leaves out what the route does not take; what has a default for everything may be left out. */
+/** Omits parts that the route does not accept. Parts whose fields all have defaults are optional. */
 type Part<K extends string, V> = [V] extends [undefined]
   ? { [N in K]?: undefined }
   : object extends V

@@ -3,7 +3,7 @@ import { useRead } from './queries.ts';
 
 export type Identity = ResponseOf<'GET /api/workspace'>;
 
-/** The workspace that is shown, and who is signed in. The shell renders its pages once it is known. */
+/** The current workspace and caller. The shell renders its pages once they are loaded. */
 export function useIdentity(): Identity {
   const { data } = useRead('GET /api/workspace', {});
   if (!data) throw new Error('not signed in');

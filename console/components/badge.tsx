@@ -24,7 +24,7 @@ export const Badge = ({ tone = 'neutral', children }: { tone?: Tone; children: R
   </span>
 );
 
-/** What the states of the API mean for whoever looks: fine, under way, needs a look, wrong. */
+/** The tone of each status of the API: good, in progress, needs attention, bad. */
 const STATUS_TONES: Record<string, Tone> = {
   active: 'good',
   healthy: 'good',
@@ -52,7 +52,7 @@ const STATUS_TONES: Record<string, Tone> = {
   rejected: 'bad',
 };
 
-/** A status of the API, in words and colour. */
+/** A status of the API as colored text. */
 export const Status = ({ status }: { status: string }) => (
   <Badge tone={STATUS_TONES[status] ?? 'neutral'}>
     <span className="size-1.5 rounded-full bg-current" aria-hidden="true" />

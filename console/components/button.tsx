@@ -14,12 +14,12 @@ const KINDS: Record<Kind, string> = {
 interface Props extends ComponentProps<'button'> {
   kind?: Kind;
   small?: boolean;
-  /** Shows a spinner, and takes no clicks. */
+  /** Shows a spinner and ignores clicks. */
   busy?: boolean;
   icon?: ReactNode;
 }
 
-/** The classes of a button, for links that look like one. */
+/** The classes of a button, for links that look like a button. */
 export const buttonClasses = (kind: Kind = 'secondary', small = false): string =>
   classes(
     'inline-flex shrink-0 items-center justify-center gap-1.5 rounded-lg border font-medium whitespace-nowrap select-none transition-colors disabled:opacity-50 disabled:pointer-events-none',
@@ -51,7 +51,7 @@ export function Button({
   );
 }
 
-/** A button of an icon alone; `label` is its name for those who do not see it, and its tooltip. */
+/** An icon button. `label` is its accessible name and its tooltip. */
 export function IconButton({
   label,
   className,

@@ -1,3 +1,3 @@
-/** Joins class names; leaves out what is false. */
+/** Joins class names and omits falsy ones. */
 export const classes = (...names: (string | false | null | undefined)[]): string =>
   names.filter(Boolean).join(' ');

@@ -2,56 +2,71 @@ import { type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** A button that asks first, for what the API cannot undo. */
-export function ConfirmButton({
-  label,
-  icon,
+interface Confirmation {
+  /** The question. */
+  title: string;
+  /** The label of the button that confirms. */
+  confirm: string;
+  kind?: 'secondary' | 'danger';
+  busy?: boolean;
+  onConfirm: () => void;
+  /** What happens after confirming. */
+  children: ReactNode;
+}
+
+/** Asks for confirmation, for actions that the API cannot undo. */
+export const ConfirmDialog = ({
+  open,
   title,
   confirm,
   kind = 'danger',
   busy = false,
   onConfirm,
+  close,
   children,
-}: {
-  label: string;
-  icon?: ReactNode;
-  /** The question. */
-  title: string;
-  /** The answer that acts. */
-  confirm: string;
-  kind?: 'secondary' | 'danger';
-  busy?: boolean;
-  onConfirm: () => void;
-  /** What happens then. */
-  children: ReactNode;
-}) {
+}: Confirmation & { open: boolean; close: () => void }) => (
+  <Dialog
+    open={open}
+    onClose={close}
+    title={title}
+    footer={
+      <>
+        <Button onClick={close}>Go back</Button>
+        <Button kind={kind} busy={busy} onClick={onConfirm}>
+          {confirm}
+        </Button>
+      </>
+    }
+  >
+    {children}
+  </Dialog>
+);
+
+/** A button that asks for confirmation. The dialog closes when it is confirmed. */
+export function ConfirmButton({
+  label,
+  icon,
+  kind = 'danger',
+  busy = false,
+  onConfirm,
+  ...dialog
+}: Confirmation & { label: string; icon?: ReactNode }) {
   const [asking, setAsking] = useState(false);
   return (
     <>
       <Button small kind={kind} icon={icon} busy={busy} onClick={() => setAsking(true)}>
         {label}
       </Button>
-      <Dialog
+      <ConfirmDialog
+        {...dialog}
+        kind={kind}
         open={asking}
-        onClose={() => setAsking(false)}
-        title={title}
-        footer={
-          <>
-            <Button onClick={() => setAsking(false)}>Go back</Button>
-            <Button
-              kind={kind}
-              onClick={() => {
-                setAsking(false);
-                onConfirm();
-              }}
-            >
-              {confirm}
-            </Button>
-          </>
-        }
-      >
-        {children}
-      </Dialog>
+        close={() => setAsking(false)}
+        onConfirm={() => {
+          setAsking(false);
+          onConfirm();
+        }}
+      />
     </>
   );
 }

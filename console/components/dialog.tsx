@@ -6,7 +6,7 @@ import { classes } from './class-names.ts';
 
 interface Props {
   open: boolean;
-  /** Called when somebody closes it: by Escape, the button, or a click beside it. */
+  /** Called when the user closes it: with Escape, the button, or a click outside. */
   onClose: () => void;
   title: string;
   description?: ReactNode;
@@ -60,7 +60,7 @@ function Overlay({ open, onClose, title, description, children, footer, popup }:
   );
 }
 
-/** A question or a short form above the page. */
+/** A modal question or a short form. */
 export const Dialog = (props: Props) => (
   <Overlay
     {...props}
@@ -68,7 +68,7 @@ export const Dialog = (props: Props) => (
   />
 );
 
-/** The details of one thing beside the list it is part of. */
+/** The details of an item, beside its list. */
 export const Drawer = (props: Props) => (
   <Overlay
     {...props}

@@ -2,11 +2,11 @@ import { type ComponentProps, type ReactNode, useId } from 'react';
 import { ApiFailure } from '#console/api/client.ts';
 import { classes } from './class-names.ts';
 
-/** What the API said about one field of the body, by its path: `config.url`. */
+/** The API's message about a field of the body, by its path: `config.url`. */
 export const issueOf = (error: unknown, path: string): string | undefined =>
   error instanceof ApiFailure ? error.issues.find((issue) => issue.path === path)?.message : undefined;
 
-/** What the API said that belongs to none of the fields; undefined if there is no error. */
+/** The API's message if it belongs to none of the fields; undefined if there is no error. */
 export function generalErrorOf(error: unknown, fields: readonly string[]): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const named = error instanceof ApiFailure && error.issues.some(({ path }) => fields.includes(path));
@@ -16,11 +16,11 @@ export function generalErrorOf(error: unknown, fields: readonly string[]): strin
 interface Labelled {
   label: ReactNode;
   hint?: ReactNode;
-  /** Why the value was refused (`issueOf`). */
+  /** Why the value is invalid (`issueOf`). */
   error?: string | undefined;
 }
 
-/** A label, its control, a hint, and what is wrong with the value. */
+/** A label, its control, a hint and an error. */
 export function Field({
   label,
   hint,
@@ -103,7 +103,7 @@ export const SelectField = ({
   </Field>
 );
 
-/** What is wrong with a form as a whole. */
+/** An error of the whole form. */
 export const FormError = ({ children }: { children: ReactNode }) =>
   children ? (
     <p role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-bad">

@@ -6,11 +6,11 @@ export interface MenuItem {
   label: ReactNode;
   onSelect: () => void;
   icon?: ReactNode;
-  /** Given for choices: whether it is the current one. */
+  /** For options: whether this one is selected. */
   checked?: boolean;
 }
 
-/** A button that opens a list of actions, in groups. */
+/** A button that opens a menu of grouped actions. */
 export function Menu({
   trigger,
   groups,

@@ -1,7 +1,7 @@
 import { numberOf } from '#console/lib/format.ts';
 import { classes } from './class-names.ts';
 
-/** How much of a limit is used, as a number and as a bar. */
+/** The used part of a limit, as a number and a bar. */
 export function Meter({ label, used, limit }: { label: string; used: number; limit: number }) {
   const share = limit === 0 ? 1 : Math.min(1, used / limit);
   return (

@@ -3,8 +3,8 @@ import { useEffect } from 'react';
 import { classes } from './class-names.ts';
 
 /**
- * The frame of a page: its title, what can be done, and the content, which scrolls.
- * @param fill the content brings its own scroll areas and fills what is left of the window.
+ * The frame of a page: title, actions and scrolling content.
+ * @param fill the content has its own scroll areas and fills the rest of the window.
  */
 export function Page({
   title,
@@ -47,7 +47,15 @@ export function Page({
   );
 }
 
-/** A card: a titled part of a page. */
+/** A titled section in a drawer. */
+export const Section = ({ title, children }: { title: string; children: ReactNode }) => (
+  <section>
+    <h3 className="mb-2 font-medium">{title}</h3>
+    {children}
+  </section>
+);
+
+/** A card with an optional title. */
 export function Card({
   title,
   actions,

@@ -8,7 +8,7 @@ import { useTheme } from '#console/lib/theme.ts';
 export interface Series {
   label: string;
   values: readonly (number | null)[];
-  /** The name of a colour: `accent`, `good`, `warn`, `bad`, `info`, `muted`. */
+  /** The name of a color: `accent`, `good`, `warn`, `bad`, `info`, `muted`. */
   colour: string;
 }
 
@@ -25,10 +25,10 @@ interface Props {
 /**
  * Values over time.
  * @param times ISO 8601, one per value.
- * @param summary what the plot shows, in a sentence, for those who do not see it.
+ * @param summary describes the plot in a sentence, for screen readers.
  */
 export default function Plot(props: Props) {
-  // The canvas is drawn anew in the colours of another theme.
+  // Redraws the canvas when the theme changes.
   return <Canvas key={useTheme()} {...props} />;
 }
 
@@ -83,7 +83,7 @@ function Canvas({ times, series, summary, bars = false }: Props) {
   );
 }
 
-/** A canvas takes no CSS variables: the colour as the theme has it. */
+/** Resolves a color of the theme, because a canvas does not support CSS variables. */
 function resolved(container: HTMLElement, name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(--color-${name})`;

@@ -4,7 +4,7 @@ import { useShortcuts } from '#console/lib/shortcuts.ts';
 
 const PAUSE_MS = 250;
 
-/** A search field: `/` leads to it, and it searches once somebody pauses typing. */
+/** A search field with the shortcut `/`. It searches when the user pauses typing. */
 export function SearchBox({
   label,
   value,

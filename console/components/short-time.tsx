@@ -1,7 +1,7 @@
 import { useTimeZone } from '#console/api/workspace.ts';
 import { fullTimeOf, shortTimeOf } from '#console/lib/format.ts';
 
-/** A time as a list has room for it; in full as its tooltip. */
+/** A short time for lists, with the full time as its tooltip. */
 export function ShortTime({ at }: { at: string }) {
   const zone = useTimeZone();
   return (

@@ -4,7 +4,7 @@ import { ApiFailure } from '#console/api/client.ts';
 import { Button } from './button.tsx';
 import { classes } from './class-names.ts';
 
-/** What a place says when it has nothing to show yet, and how to change that. */
+/** Shown instead of an empty list, with an action that fills it. */
 export function EmptyState({
   icon,
   title,
@@ -32,7 +32,7 @@ export function EmptyState({
   );
 }
 
-/** What failed, with the request's id for whoever helps, and a way to try again. */
+/** An error with the request id for support, and a button to retry. */
 export function ErrorState({ error, retry }: { error: unknown; retry?: () => void }) {
   const requestId = error instanceof ApiFailure ? error.requestId : null;
   return (
@@ -55,12 +55,12 @@ export function ErrorState({ error, retry }: { error: unknown; retry?: () => voi
   );
 }
 
-/** The shape of what is loading. */
+/** A placeholder while content is loading. */
 export const Skeleton = ({ className = '' }: { className?: string }) => (
   <div className={classes('animate-pulse-soft rounded-md bg-hover', className)} aria-hidden="true" />
 );
 
-/** Several lines of it, announced once. */
+/** Several placeholder rows, announced once to screen readers. */
 export function SkeletonRows({ rows = 6, className = 'h-12' }: { rows?: number; className?: string }) {
   return (
     <div role="status" className="flex flex-col gap-2 p-4">

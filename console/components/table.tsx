@@ -5,17 +5,17 @@ import { Spinner } from './spinner.tsx';
 
 export interface Column<T> {
   header: string;
-  /** Of a grid: `minmax(12rem, 2fr)`, `7rem`. */
+  /** A track of the CSS grid: `minmax(12rem, 2fr)`, `7rem`. */
   width: string;
   cell: (row: T) => ReactNode;
-  /** For numbers. */
+  /** Right-aligned, for numbers. */
   right?: boolean;
-  /** Left out on a phone. */
+  /** Hidden on phones. */
   wide?: boolean;
 }
 
 interface Props<T> {
-  /** What the rows are, for those who do not see it. */
+  /** The accessible name. */
   label: string;
   columns: readonly Column<T>[];
   rows: readonly T[];
@@ -24,7 +24,7 @@ interface Props<T> {
   onOpen?: (row: T) => void;
   /** The key of the row that is open. */
   selected?: string | undefined;
-  /** From `useReadPages`: whether there is another page, and the way to it. */
+  /** From `useReadPages`: whether there is another page, and how to load it. */
   hasMore?: boolean;
   loadMore?: () => void;
   /** In pixels. */
@@ -32,12 +32,12 @@ interface Props<T> {
   className?: string;
 }
 
-/** How many rows before the end the next page is asked for. */
+/** The next page is loaded this many rows before the end. */
 const AHEAD = 20;
 
 /**
- * A table of any number of rows: only those in sight exist, the next page is read as its end comes near. Arrow keys, or
- * `j` and `k`, move between rows. It fills the height of its container.
+ * A virtualized table: only visible rows are rendered, and the next page is loaded near the end. Arrow keys, or `j` and
+ * `k`, move between rows. It fills the height of its container.
  */
 export function Table<T>({
   label,

@@ -1,14 +1,14 @@
 import { Tabs as Base } from '@base-ui/react/tabs';
 import type { ReactNode } from 'react';
 
-/** Parts of a page of which one is shown. Without `children` of a tab it is a filter above a list. */
+/** Tabs. Tabs without `children` filter the list below. */
 export function Tabs({
   label,
   value,
   onChange,
   tabs,
 }: {
-  /** What is chosen, for those who do not see it. */
+  /** The accessible name. */
   label: string;
   value: string;
   onChange: (value: string) => void;

@@ -6,7 +6,7 @@ const manager = Toast.createToastManager();
 // What was done in one workspace must not be undone in another.
 onSessionChange(() => manager.close());
 
-/** Tells what has happened. With `undo`, takes it back on request: what needs no question beforehand. */
+/** Shows a notification. With `undo`, it offers to undo the action, so that no confirmation is necessary. */
 export function toast(
   title: string,
   { description, undo }: { description?: string; undo?: () => void } = {},
@@ -27,7 +27,7 @@ export function toast(
   });
 }
 
-/** Tells that something did not work. */
+/** Shows an error. */
 export const toastError = (error: unknown): void => {
   manager.add({
     title: 'That did not work',

@@ -1,4 +1,4 @@
-/** Times in the workspace's zone, numbers and addresses, as people read them. */
+/** Formats times in the workspace's time zone, numbers and addresses. */
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -15,7 +15,7 @@ type Moment = string | Date;
 export const timeOf = (at: Moment, zone: string): string =>
   formatOf(zone, { hour: '2-digit', minute: '2-digit' }).format(new Date(at));
 
-/** 12 Mar, with the year if it is another */
+/** 12 Mar, with the year unless it is the current one */
 export function dateOf(at: Moment, zone: string, now = new Date()): string {
   const day = new Date(at);
   const sameYear =
@@ -41,7 +41,7 @@ export const fullTimeOf = (at: Moment, zone: string): string =>
     timeZoneName: 'short',
   }).format(new Date(at));
 
-/** `YYYY-MM-DD` in the zone, to compare days and to name one to the API. */
+/** `YYYY-MM-DD` in the zone, for comparisons and for the API. */
 export function dayOf(at: Moment, zone: string): string {
   const parts = formatOf(zone, { year: 'numeric', month: '2-digit', day: '2-digit' }).formatToParts(
     new Date(at),
@@ -58,7 +58,7 @@ export function dayNameOf(at: Moment, zone: string, now = new Date()): string {
   return dateOf(at, zone, now);
 }
 
-/** The time for today, else the day: what a list has room for. */
+/** The time for today, otherwise the day, for lists. */
 export const shortTimeOf = (at: Moment, zone: string, now = new Date()): string =>
   dayOf(at, zone) === dayOf(now, zone) ? timeOf(at, zone) : dayNameOf(at, zone, now);
 
@@ -85,16 +85,16 @@ const NUMBER = new Intl.NumberFormat();
 export const numberOf = (value: number): string => NUMBER.format(value);
 
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
-/** @param share from 0 to 1; null where nothing was counted. */
+/** @param share from 0 to 1; null if nothing was counted. */
 export const percentOf = (share: number | null): string => (share === null ? '–' : PERCENT.format(share));
 
-/** +1 415 555 0123; others as they are */
+/** +1 415 555 0123; other addresses unchanged */
 export function addressName(address: string): string {
   const [, area, exchange, number] = /^\+1(\d{3})(\d{3})(\d{4})$/.exec(address) ?? [];
   return area === undefined ? address : `+1 ${area} ${exchange} ${number}`;
 }
 
-/** `awaiting_payment` as a person reads it: Awaiting payment */
+/** `awaiting_payment` → Awaiting payment */
 export function wordsOf(name: string): string {
   const words = name.replaceAll(/[_-]/g, ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);

@@ -13,7 +13,7 @@ export const lineAddress = ({ phone, email }: Line): string | null => {
   return address === null ? null : addressName(address);
 };
 
-/** One word for how a line is: what stands in its way first. */
+/** The state of a line in one word; the most severe problem wins. */
 export function lineState(line: Line): string {
   if (line.provisioningStatus !== 'active') return line.provisioningStatus;
   if (line.isPaused) return 'paused';
@@ -22,6 +22,6 @@ export function lineState(line: Line): string {
   return health === 'unknown' ? 'active' : health;
 }
 
-/** Whether somebody should look at it. */
+/** Whether the line needs attention. */
 export const needsAttention = (line: Line): boolean =>
   ['awaiting_payment', 'failed', 'paused', 'degraded', 'down'].includes(lineState(line));

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 
-/** What stands in the query of a page's address: texts, never parsed. */
+/** The query of a page's URL, as unparsed strings. */
 export type Search = Record<string, string>;
 
 export const parseSearch = (text: string): Search => Object.fromEntries(new URLSearchParams(text));
@@ -12,8 +12,8 @@ export function stringifySearch(search: object): string {
 }
 
 /**
- * A filter or a choice of a page that stays in its address, so that it survives a reload and can be sent to somebody:
- * `const [status, setStatus] = useSearchParam('status')`. Empty texts are left out.
+ * A filter or a selection that is stored in the URL, so that it survives a reload and can be shared:
+ * `const [status, setStatus] = useSearchParam('status')`. Empty strings are omitted.
  */
 export function useSearchParam(name: string): [string, (value: string) => void] {
   const search: Search = useSearch({ strict: false });
@@ -21,7 +21,7 @@ export function useSearchParam(name: string): [string, (value: string) => void] 
   return [search[name] ?? '', (value) => change({ [name]: value })];
 }
 
-/** Changes several of them at once: `change({ from, to })`. The others stay as they are. */
+/** Changes several at once: `change({ from, to })`. The others are kept. */
 export function useSearchChange(): (changes: Search) => void {
   const navigate = useNavigate();
   return (changes) => {
@@ -33,7 +33,7 @@ export function useSearchChange(): (changes: Search) => void {
   };
 }
 
-/** The open tab of a page. To open another clears the rest of the query, which belongs to the tab before. */
+/** The open tab of a page. Opening another tab clears the rest of the query, which belongs to the previous one. */
 export function useTabParam(): [string, (tab: string) => void] {
   const { tab = '' }: Search = useSearch({ strict: false });
   const navigate = useNavigate();

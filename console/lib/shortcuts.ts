@@ -4,7 +4,7 @@ const STORED = 'linepace.shortcuts';
 /** The second key of a sequence must follow within this time. */
 const SEQUENCE_MS = 1200;
 
-/** Whether single keys act: whoever dictates or uses a switch may turn them off. */
+/** Whether single-key shortcuts are on. Users of speech input or switch devices can turn them off. */
 export const shortcutsEnabled = (): boolean => localStorage.getItem(STORED) !== 'off';
 export const enableShortcuts = (enabled: boolean): void =>
   localStorage.setItem(STORED, enabled ? 'on' : 'off');
@@ -20,7 +20,7 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** Dialogs keep their keys to themselves. */
+/** Shortcuts do not apply while a dialog is open. */
 const isModal = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('[role="dialog"], [role="menu"]') !== null;
 

@@ -14,7 +14,7 @@ interface Command {
   run: () => void;
 }
 
-/** Everything there is, found by typing a part of its name. */
+/** Finds pages and actions by parts of their names. */
 export default function CommandPalette({ close, openHelp }: { close: () => void; openHelp: () => void }) {
   const navigate = useNavigate();
   const navigation = useNavigation();
@@ -98,7 +98,7 @@ export default function CommandPalette({ close, openHelp }: { close: () => void;
   );
 }
 
-/** Whether every word of the text begins a word of the title. */
+/** Whether every word of the text is a prefix of a word in the title. */
 function matches(title: string, text: string): boolean {
   const words = title.toLowerCase().split(/\s+/);
   return text

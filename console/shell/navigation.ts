@@ -17,9 +17,9 @@ export interface NavigationItem {
   to: string;
   title: string;
   icon: LucideIcon;
-  /** After `g`. */
+  /** The key after `g`. */
   key: string;
-  /** Shown to people of an agency only. */
+  /** Shown only to users of an agency. */
   forAgency?: true;
 }
 
@@ -39,7 +39,7 @@ export const NAVIGATION: readonly (readonly NavigationItem[])[] = [
   [{ to: '/agency', title: 'Agency', icon: Building2, key: 'y', forAgency: true }],
 ];
 
-/** What of it is for the caller. */
+/** The items for the caller. */
 export function useNavigation(): readonly (readonly NavigationItem[])[] {
   const { agency } = useIdentity();
   return NAVIGATION.map((group) => group.filter(({ forAgency }) => agency !== null || !forAgency)).filter(

@@ -18,7 +18,7 @@ const loadPalette = () => import('./command-palette.tsx');
 const CommandPalette = lazy(loadPalette);
 const ShortcutsHelp = lazy(() => import('./shortcuts-help.tsx'));
 
-/** What surrounds every page; without a session, the sign-in page in its place. */
+/** The frame of every page; without a session, the sign-in page. */
 export function Shell() {
   const session = useSession();
   return (

@@ -4,7 +4,7 @@ import { useIdentity } from '#console/api/workspace.ts';
 import { Menu } from '#console/components/menu.tsx';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
 
-/** The workspace that is shown; for an agency, the way to its other clients. */
+/** The current workspace; for an agency, a menu of its other clients. */
 export function WorkspaceMenu() {
   const { workspace, agency } = useIdentity();
   if (!agency) {

@@ -1,7 +1,7 @@
-import type { ReactNode } from 'react';
 import { useRead } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
+import { Section } from '#console/components/page.tsx';
 import { Skeleton } from '#console/components/states.tsx';
 import { fullTimeOf, numberOf, percentOf } from '#console/lib/format.ts';
 import { type Campaign, type Progress, windowText } from './campaign.ts';
@@ -38,13 +38,6 @@ export const Overview = ({
       <Settings campaign={campaign} />
     </Section>
   </div>
-);
-
-const Section = ({ title, children }: { title: string; children: ReactNode }) => (
-  <section>
-    <h3 className="mb-2 font-medium">{title}</h3>
-    {children}
-  </section>
 );
 
 function Funnel({ progress: { entered, running, finished, stopped, enteredAll } }: { progress: Progress }) {

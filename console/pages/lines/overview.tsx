@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { Activity, Power } from 'lucide-react';
+import { Activity } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { request } from '#console/api/client.ts';
 import { useLiveInterval } from '#console/api/live.ts';
@@ -9,6 +9,7 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { Meter } from '#console/components/meter.tsx';
+import { PowerButton } from '#console/components/power-button.tsx';
 import { ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, fullTimeOf, numberOf, relativeTimeOf } from '#console/lib/format.ts';
@@ -188,28 +189,17 @@ function Check({ line }: { line: Line }) {
   );
 }
 
-/** An inactive line sends nothing; messages that are not bound to it leave through other lines. */
+/** An inactive line sends nothing. Messages that are not pinned to it are sent through other lines. */
 function PowerSwitch({ line }: { line: Line }) {
   const update = useWrite('PATCH /api/lines/{id}', { refresh: [LINES, 'GET /api/lines/{id}/pace'] });
-  const set = (isActive: boolean): void =>
-    update.mutate(
-      { params: { id: line._id }, body: { isActive } },
-      {
-        onSuccess: () => {
-          const title = `${lineName(line)} is ${isActive ? 'on' : 'off'}`;
-          toast(title, isActive ? {} : { undo: () => set(true) });
-        },
-        onError: toastError,
-      },
-    );
   return (
-    <Button
-      small
+    <PowerButton
+      name={lineName(line)}
+      isActive={line.isActive}
       busy={update.isPending}
-      icon={<Power className="size-4" aria-hidden="true" />}
-      onClick={() => set(!line.isActive)}
-    >
-      {line.isActive ? 'Turn off' : 'Turn on'}
-    </Button>
+      set={(isActive, callbacks) =>
+        update.mutate({ params: { id: line._id }, body: { isActive } }, callbacks)
+      }
+    />
   );
 }

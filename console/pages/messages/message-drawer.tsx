@@ -1,12 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { Ban, Clock } from 'lucide-react';
-import type { ReactNode } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
 import { Drawer } from '#console/components/dialog.tsx';
+import { Section } from '#console/components/page.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName, fullTimeOf, relativeTimeOf, wordsOf } from '#console/lib/format.ts';
@@ -110,13 +110,6 @@ function Details({
     </div>
   );
 }
-
-const Section = ({ title, children }: { title: string; children: ReactNode }) => (
-  <section>
-    <h3 className="mb-2 font-medium">{title}</h3>
-    {children}
-  </section>
-);
 
 function Waiting({ waitingFor: { text, until } }: { waitingFor: NonNullable<Timeline['waitingFor']> }) {
   const zone = useTimeZone();

@@ -5,13 +5,13 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
+import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf, relativeTimeOf } from '#console/lib/format.ts';
 import { type KeyOwner, KEYS_OF } from '#console/lib/keys.ts';
 import { SignedInAdmin } from './access.tsx';
-import { Confirm } from './confirm.tsx';
 import { CreateKey } from './create-key.tsx';
 
 type Key = ResponseOf<'GET /api/keys'>['keys'][number];
@@ -121,15 +121,15 @@ function RevokeKey({ owner, apiKey, close }: { owner: KeyOwner; apiKey: Key | nu
     );
   };
   return (
-    <Confirm
+    <ConfirmDialog
       open={apiKey !== null}
       title={`Revoke ${apiKey?.name ?? 'the key'}?`}
-      action="Revoke the key"
+      confirm="Revoke the key"
       busy={revoke.isPending}
       onConfirm={confirm}
       close={close}
     >
       <p>Programs that use this key are refused from now on. This cannot be undone.</p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

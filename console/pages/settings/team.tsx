@@ -4,12 +4,12 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
+import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf } from '#console/lib/format.ts';
 import { useIsAdmin } from './access.tsx';
-import { Confirm } from './confirm.tsx';
 import { InviteForm, ROLES } from './invite-form.tsx';
 
 type Invitation = ResponseOf<'GET /api/team/invitations'>['invitations'][number];
@@ -121,16 +121,16 @@ function OpenInvitations({
           );
         })}
       </ul>
-      <Confirm
+      <ConfirmDialog
         open={revoking !== null}
         title="Revoke the invitation?"
-        action="Revoke the invitation"
+        confirm="Revoke the invitation"
         busy={revoke.isPending}
         onConfirm={confirm}
         close={() => setRevoking(null)}
       >
         <p>The link sent to {revoking?.email} stops working. You can invite the same address again.</p>
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

@@ -1,8 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
-import { Power, Radio } from 'lucide-react';
+import { Radio } from 'lucide-react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { Drawer } from '#console/components/dialog.tsx';
+import { PowerButton } from '#console/components/power-button.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
@@ -104,26 +105,14 @@ function Ping({ webhook }: { webhook: Webhook }) {
 
 function Switch({ webhook }: { webhook: Webhook }) {
   const update = useWrite('PATCH /api/webhooks/{id}', { refresh: REFRESH });
-  const set = (isActive: boolean): void =>
-    update.mutate(
-      { params: { id: webhook._id }, body: { isActive } },
-      {
-        onSuccess: () =>
-          toast(
-            `${webhookName(webhook)} is ${isActive ? 'on' : 'off'}`,
-            isActive ? {} : { undo: () => set(true) },
-          ),
-        onError: toastError,
-      },
-    );
   return (
-    <Button
-      small
+    <PowerButton
+      name={webhookName(webhook)}
+      isActive={webhook.isActive}
       busy={update.isPending}
-      icon={<Power className="size-4" aria-hidden="true" />}
-      onClick={() => set(!webhook.isActive)}
-    >
-      {webhook.isActive ? 'Turn off' : 'Turn on'}
-    </Button>
+      set={(isActive, callbacks) =>
+        update.mutate({ params: { id: webhook._id }, body: { isActive } }, callbacks)
+      }
+    />
   );
 }
