@@ -6,29 +6,26 @@ import { systemDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
-import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { startProduct } from './product.ts';
 import { usageOf } from './usage.ts';
-import { inParallel, until } from './waiting.ts';
-import { createBenchWorkspace, unpaced } from './workspace.ts';
+import { inParallel } from './waiting.ts';
+import { createBenchWorkspace } from './workspace.ts';
 
 /**
- * Measures what pacing costs in Temporal, and how many lines one worker handles:
- * `npm run bench:pacers [-- --lines 10000 --each 2 --drips 1000]`. Prints history events and billable actions per
- * message for a line without pacing and for a paced one (`--drips 0` skips them), then for all lines working at once with
- * `each` messages per line, then for all of them idle. API and worker are separate processes.
+ * Measures how many lines one worker handles: `npm run bench:pacers [-- --lines 10000 --each 2]`. Prints throughput, memory,
+ * processor time, commits and billable actions for all lines sending at once, with `each` messages per line, and then for
+ * all of them idle. API and worker are separate processes. `npm run bench:cost` measures the cost of single lines.
  */
 const { values } = parseArgs({
   options: {
     lines: { type: 'string', default: '10000' },
     each: { type: 'string', default: '2' },
-    drips: { type: 'string', default: '1000' },
   },
 });
 const LINES = Number(values.lines);
 const EACH = Number(values.each);
-const DRIPS = Number(values.drips);
 const PROGRESS_MS = 10_000;
 const IDLE_MS = 60_000;
 const STATISTICS_MS = 11_000;
@@ -43,64 +40,10 @@ const run = (query: Parameters<typeof db.query>[0]) => db.query(query);
 const clock = (): string => new Date().toISOString().slice(11, 19);
 
 try {
-  if (DRIPS > 0) {
-    await relaxedLine();
-    await pacedLine();
-  }
   await manyLines();
 } finally {
   await temporal.connection.close();
   await product.stop();
-}
-
-async function relaxedLine(): Promise<void> {
-  const { id, key, lineIds } = await createBenchWorkspace(pools, 1);
-  await unpaced(pools, id);
-  const started = performance.now();
-  const numbers = Array.from(
-    { length: DRIPS },
-    (_, n) => `+1415${200 + Math.floor(n / 8000)}${1000 + (n % 8000)}`,
-  );
-  await inParallel(numbers, 50, async (to) => {
-    const answer = await fetch(`${config.publicUrl}/api/drip`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ message: 'Bench', recipientPhone: to }),
-    });
-    if (answer.status !== 202) throw new Error(`the response was ${answer.status}`);
-    await answer.arrayBuffer();
-  });
-  const accepted = (performance.now() - started) / 1000;
-  await until(async () => (await count(id, '%')) === DRIPS);
-  const due = performance.now();
-  await run(
-    sql.type(
-      z.unknown(),
-    )`update messages set scheduled_at = now() where workspace_id = ${id} and status = 'scheduled'`,
-  );
-  await wakeAll(id, lineIds);
-  await until(async () => (await count(id, 'delivered')) === DRIPS);
-  const sent = (performance.now() - due) / 1000;
-  console.log(
-    `relaxed line, ${DRIPS} drips: accepted ${(DRIPS / accepted).toFixed(0)}/s, sent ${(DRIPS / sent).toFixed(0)}/s`,
-  );
-  await report('  its pacer', linePacerId(lineIds[0] ?? ''), DRIPS);
-  await report('  the drainer', dripDrainerId(id), DRIPS);
-}
-
-async function pacedLine(): Promise<void> {
-  const messages = 10;
-  const { id, lineIds } = await createBenchWorkspace(pools, 1);
-  await run(
-    sql.type(
-      z.unknown(),
-    )`update lines set min_gap_seconds = 8, hourly_new_limit = 10000 where workspace_id = ${id}`,
-  );
-  await insertDueMessages(id, lineIds, messages);
-  await wakeAll(id, lineIds);
-  await until(async () => (await count(id, 'delivered')) === messages, 300_000);
-  console.log(`paced line, ${messages} messages with gaps of 8 s ± 50 %`);
-  await report('  its pacer', linePacerId(lineIds[0] ?? ''), messages);
 }
 
 async function manyLines(): Promise<void> {
@@ -219,10 +162,6 @@ function reportCpu(
   console.log(`  processor time ${per}: ${spent.join(', ')}`);
 }
 
-async function report(name: string, workflowId: string, messages: number): Promise<void> {
-  showEvents(name, await events(workflowId), messages);
-}
-
 function showEvents(name: string, list: Awaited<ReturnType<typeof events>>, messages: number): void {
   const actions = billableActions(list);
   console.log(
@@ -230,7 +169,7 @@ function showEvents(name: string, list: Awaited<ReturnType<typeof events>>, mess
   );
 }
 
-/** A number whose last four digits select no special behaviour of the simulated carrier. */
+/** A number that selects no special behaviour of the simulated carrier. */
 function plainNumber(n: number): string {
   return `+1212${2_000_000 + Math.floor(n / 9000) * 10_000 + 1000 + (n % 9000)}`;
 }
