@@ -3,6 +3,7 @@ import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { type AcceptedSend, settleAccepted } from '#db/commands/sending/accepted-sends.ts';
 import { type Settled, settleFallback, settlePrimary } from '#db/commands/sending/outcomes.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { happenedIn } from '#db/message-traces.ts';
 import { createBatches } from '#domain/batches.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
@@ -67,7 +68,13 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
     const now = new Date();
     if (attempt.kind === 'primary' && outcome.kind === 'accepted') {
       const { carrierMessageId } = outcome;
-      return accepted.add(workspaceId, { attempt, carrierMessageId, text, at: now });
+      return accepted.add(workspaceId, {
+        attempt,
+        carrierMessageId,
+        text,
+        at: now,
+        happenedIn: happenedIn(),
+      });
     }
     await withTenant(pools, workspaceId, async (db) => {
       if (attempt.kind === 'primary' && outcome.kind !== 'accepted')

@@ -44,7 +44,10 @@ export function recordMessageTraces() {
   };
 }
 
-function happenedIn(): Link[] {
+/** The request or the activity that a moment of a message happens in. */
+export type Happening = Link[];
+
+export function happenedIn(): Happening {
   const context = trace.getActiveSpan()?.spanContext();
   return context ? [{ context }] : [];
 }
@@ -64,9 +67,9 @@ export function traceAccepted(db: TenantDb, messageId: string, attributes: Attri
 }
 
 /** Adds a moment to the trace of a message once the transaction has committed. */
-export function traceMoment(db: TenantDb, messageId: string, name: string): void {
+export function traceMoment(db: TenantDb, messageId: string, name: string, links = happenedIn()): void {
   if (!isRecording) return;
-  const options = { attributes: ids(db, messageId), links: happenedIn(), startTime: new Date() };
+  const options = { attributes: ids(db, messageId), links, startTime: new Date() };
   db.wakes.afterCommit(() => startSpan(name, messageId, options).end());
 }
 

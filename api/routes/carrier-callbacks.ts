@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isDelivered } from '#db/commands/inbound/carrier-events.ts';
 import { LineLeft, receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
 import { type CallbackLine, findCallbackLine } from '#db/queries/callback-lines.ts';
+import { happenedIn } from '#db/message-traces.ts';
 import { systemDb, withAuth } from '#db/transactions.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
@@ -69,7 +70,7 @@ async function takeIn(
   { line: { id: lineId, workspaceId }, hasMoved }: CallbackLine,
   { receipts, pools, links }: Pick<Services, 'receipts' | 'pools' | 'links'>,
 ): Promise<void> {
-  const report = { lineId, event };
+  const report = { lineId, event, happenedIn: happenedIn() };
   if (!hasMoved && isDelivered(report)) {
     const isStored = await receipts.add(workspaceId, report).then(() => true, unlessLeft);
     if (isStored) return;

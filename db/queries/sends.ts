@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { StoredStatus } from '#domain/message-status.ts';
 import type { AttemptRow } from './attempts.ts';
 import { MessageRow } from './messages.ts';
-import { traceMoment } from '#db/message-traces.ts';
-import { NoRows } from '#db/rows.ts';
+import { type Happening, traceMoment } from '#db/message-traces.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { free, campaignAllowsSending } from './queue.ts';
 
@@ -139,6 +139,7 @@ export interface SentMessage {
   sentAt: Date;
   /** Null: no longer known. */
   text: string | null;
+  happenedIn: Happening;
 }
 
 /** Like `advanceMessage` from `sending` to `sent`, for many at once. */
@@ -150,7 +151,7 @@ export async function markSent(db: TenantDb, sent: readonly SentMessage[]): Prom
     text,
   ]);
   const ids = sent.map(({ id }) => id);
-  return db.any(sql.type(MessageRow)`
+  const marked = await db.any(sql.type(MessageRow)`
     with locked as materialized (${lockedIn(db, 'sending', ids)})
     update messages m set status = 'sent', updated_at = now(), hold_reason = null, sent_at = r.at,
       carrier_message_id = r.carrier_message_id, sent_text = coalesce(nullif(r.text, m.body), m.sent_text)
@@ -158,21 +159,36 @@ export async function markSent(db: TenantDb, sent: readonly SentMessage[]): Prom
       on r.id = locked.id
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id
     returning m.*`);
+  traceMoments(db, 'message sent', sent, marked);
+  return marked;
 }
 
 /** Like `advanceMessage` from `sent` to `delivered`, for many at once. */
 export async function markDelivered(
   db: TenantDb,
-  delivered: readonly { id: string; at: Date }[],
+  delivered: readonly { id: string; at: Date; happenedIn: Happening }[],
 ): Promise<void> {
   if (delivered.length === 0) return;
   const rows = delivered.map(({ id, at }) => [id, at.toISOString()]);
   const ids = delivered.map(({ id }) => id);
-  await db.query(sql.type(NoRows)`
+  const marked = await db.any(sql.type(IdRow)`
     with locked as materialized (${lockedIn(db, 'sent', ids)})
     update messages m set status = 'delivered', updated_at = now(), hold_reason = null, delivered_at = r.at
     from locked join ${sql.unnest(rows, ['text', 'timestamptz'])} as r (id, at) on r.id = locked.id
-    where m.workspace_id = ${db.workspaceId} and m.id = locked.id`);
+    where m.workspace_id = ${db.workspaceId} and m.id = locked.id
+    returning m.id`);
+  traceMoments(db, 'message delivered', delivered, marked);
+}
+
+/** Messages that change together do not happen in the same request or activity. */
+function traceMoments(
+  db: TenantDb,
+  name: string,
+  changes: readonly { id: string; happenedIn: Happening }[],
+  changed: readonly { id: string }[],
+): void {
+  const links = new Map(changes.map((change) => [change.id, change.happenedIn]));
+  for (const { id } of changed) traceMoment(db, id, name, links.get(id));
 }
 
 const MessageIdRow = MessageRow.pick({ id: true });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
+import { happenedIn, type Happening } from '#db/message-traces.ts';
 import { findMessage, MessageRow } from '#db/queries/messages.ts';
 import { carrierOptOut, fail, fallBack } from '#db/commands/sending/outcomes.ts';
 import { NoRows } from '#db/rows.ts';
@@ -17,6 +18,8 @@ type MessageEvent = Extract<CarrierEvent, { kind: 'receipt' | 'read' | 'reaction
 export interface LineEvent<Event extends CarrierEvent = CarrierEvent> {
   lineId: string;
   event: Event;
+  /** Default: here. */
+  happenedIn?: Happening;
 }
 
 const EventKeyRow = z.object({ lineId: z.string(), eventId: z.string() });
@@ -75,13 +78,14 @@ export async function applyDelivered(db: TenantDb, receipts: readonly LineEvent<
     from ${carrierMessages(sent)} join attempts a
       on a.workspace_id = ${db.workspaceId} and a.line_id = r.line_id and a.carrier_message_id = r.carrier_message_id`);
   const known = new Map(attempts.map((attempt) => [keyOf(attempt), attempt]));
-  const delivered: { id: string; at: Date }[] = [];
+  const delivered: { id: string; at: Date; happenedIn: Happening }[] = [];
   for (const receipt of receipts) {
-    const { lineId, event } = receipt;
+    const { lineId, event, happenedIn: links = happenedIn() } = receipt;
     const attempt = known.get(keyOf(sentMessage(receipt)));
     if (!attempt) await deferEvent(db, lineId, event.carrierMessageId, event);
     // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
-    else if (attempt.kind === 'primary') delivered.push({ id: attempt.messageId, at: event.at });
+    else if (attempt.kind === 'primary')
+      delivered.push({ id: attempt.messageId, at: event.at, happenedIn: links });
   }
   await markDelivered(db, delivered);
 }

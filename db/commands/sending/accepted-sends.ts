@@ -8,6 +8,7 @@ import {
   takeDeferredEvents,
 } from '#db/commands/inbound/carrier-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
+import type { Happening } from '#db/message-traces.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { markSent } from '#db/queries/sends.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -20,6 +21,7 @@ export interface AcceptedSend {
   /** What was sent; null: no longer known. */
   text: string | null;
   at: Date;
+  happenedIn: Happening;
 }
 
 /** What the carrier accepted after its attempt had been settled otherwise. */
@@ -86,11 +88,12 @@ async function markAccepted(
   } else await lockSequences(db, ids);
   const sent = await markSent(
     db,
-    sends.map(({ attempt, carrierMessageId, text, at }) => ({
+    sends.map(({ attempt, carrierMessageId, text, at, happenedIn }) => ({
       id: attempt.messageId,
       carrierMessageId,
       sentAt: at,
       text,
+      happenedIn,
     })),
   );
   await emitMessageEvents(
