@@ -14,6 +14,12 @@ export interface DatabaseUrls {
   readonly systemUrl: string;
 }
 
+/** The URLs of an API process. */
+export interface ApiDatabaseUrls extends DatabaseUrls {
+  /** Logs in as linepace_tenant at a replica, for reads that may take long; null: there is none. */
+  readonly replicaUrl: string | null;
+}
+
 /** The pools of one process, one for each login. */
 export interface Pools {
   readonly tenant: TenantPool;
@@ -41,7 +47,7 @@ export interface ApiPools extends Pools {
     /** The lookups that have not started, by client and name. */
     readonly waiting: Map<string, Promise<unknown>>;
   };
-  /** For reads that may take long: analytics, searches and exports. */
+  /** For reads that may take long: analytics, searches and exports. At a replica they see the past. */
   readonly reads: TenantPool;
   /** For the batches of bulk intake, which cross workspaces. They wait for no other work. */
   readonly intake: DatabasePool;
@@ -87,13 +93,13 @@ export const INTAKE_CONNECTIONS = 2;
  * @param size connections for the work of workspaces; each of the other pools has half as many.
  */
 export async function createApiPools(
-  urls: DatabaseUrls,
+  urls: ApiDatabaseUrls,
   size: number,
   { waker, keySeal }: Required<Pick<PoolOptions, 'waker' | 'keySeal'>>,
 ): Promise<ApiPools> {
   const half = Math.max(2, Math.ceil(size / 2));
-  const openTenant = (size: number): Promise<DatabasePool> =>
-    openPool(urls.tenantUrl, 'linepace_tenant', { size });
+  const openTenant = (url: string, size: number): Promise<DatabasePool> =>
+    openPool(url, 'linepace_tenant', { size });
   const openSystem = (size: number): Promise<DatabasePool> =>
     openPool(urls.systemUrl, 'linepace_system', { size });
   const share = (size: number): FairQueue =>
@@ -104,8 +110,8 @@ export async function createApiPools(
       timeoutMs: CONNECTION_TIMEOUT_MS,
     });
   const [tenant, reads, system, auth, intake, apart] = await Promise.all([
-    openTenant(size),
-    openTenant(half),
+    openTenant(urls.tenantUrl, size),
+    openTenant(urls.replicaUrl ?? urls.tenantUrl, half),
     openSystem(half),
     openSystem(half),
     openSystem(INTAKE_CONNECTIONS),

@@ -51,7 +51,10 @@ export async function withTenant<T>(
   return tenantTransaction(pools, pools.tenant, workspaceId, work);
 }
 
-/** Like `withTenant`, for reads that may take long, so that the workspace's other requests do not wait for them. */
+/**
+ * Like `withTenant`, for reads that may take long, so that the workspace's other requests do not wait for them. With
+ * `DATABASE_REPLICA_URL` they see what the replica has received so far.
+ */
 export async function withTenantReads<T>(
   pools: ApiPools,
   workspaceId: string,

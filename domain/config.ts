@@ -75,6 +75,7 @@ const TemporalServer = {
 const Environment = z.object({
   NODE_ENV: z.string().default('development'),
   ...DatabaseLogins,
+  DATABASE_REPLICA_URL: optional(PostgresUrl),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
   ...TemporalServer,
   TEMPORAL_CODEC_OPERATORS: optional(List),
@@ -136,7 +137,7 @@ type Variables = z.output<typeof Environment>;
 
 const configOf = (env: Variables) => ({
   production: env.NODE_ENV === 'production',
-  database: databaseUrls(env),
+  database: { ...databaseUrls(env), replicaUrl: env.DATABASE_REPLICA_URL },
   databasePoolSize: env.DATABASE_POOL_SIZE,
   temporal: {
     ...temporalServer(env),

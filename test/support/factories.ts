@@ -34,7 +34,7 @@ async function insert(db: SystemDb, table: string, row: Record<string, Value>): 
 /** Where rows are inserted and requests sent. */
 type Site = Pick<TestApp, 'pools' | 'url'>;
 
-const system = <T>(app: Site, work: (db: SystemDb) => Promise<T>): Promise<T> => withSystem(app.pools, work);
+const system = <T>(app: Pick<Site, 'pools'>, work: (db: SystemDb) => Promise<T>): Promise<T> => withSystem(app.pools, work);
 
 export async function createWorkspace(app: Site, fields: Record<string, Value> = {}): Promise<TestWorkspace> {
   const id = newWorkspaceId();
@@ -196,5 +196,8 @@ export async function createLead(
 }
 
 /** Inserts a row into any table, for a state that no endpoint creates. */
-export const insertRow = (app: TestApp, table: string, row: Record<string, Value>): Promise<void> =>
-  system(app, (db) => insert(db, table, row));
+export const insertRow = (
+  app: Pick<TestApp, 'pools'>,
+  table: string,
+  row: Record<string, Value>,
+): Promise<void> => system(app, (db) => insert(db, table, row));
