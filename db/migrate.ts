@@ -175,7 +175,7 @@ async function canLogIn(url: string): Promise<boolean> {
   }
 }
 
-/** The newest migration of this build. `/readyz` compares it with the database's. */
+/** The newest migration of this build. `/readyz` looks for it in the database. */
 export async function newestMigration(): Promise<string> {
   return (await readMigrations()).at(-1)?.name ?? '';
 }

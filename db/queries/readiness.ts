@@ -8,9 +8,9 @@ export async function ping(db: SystemDb): Promise<void> {
   await db.query(sql.type(NoRows)`select`);
 }
 
-const NameRow = z.object({ name: z.string() });
+const ExistsRow = z.object({ exists: z.boolean() });
 
-/** The newest migration that the database has; null: none. */
-export async function appliedMigration(db: SystemDb): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(NameRow)`select name from migrations order by name desc limit 1`);
+/** Whether the database has a migration. It may have newer ones: they leave the processes of the release before working. */
+export async function hasMigration(db: SystemDb, name: string): Promise<boolean> {
+  return db.oneFirst(sql.type(ExistsRow)`select exists (select from migrations where name = ${name})`);
 }

@@ -1,7 +1,8 @@
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
-import { createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
+import { startTestApp } from '#test/support/app.ts';
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -85,4 +86,16 @@ describe('a migration whose table is in use', () => {
     await client.query('commit');
     expect(await migrated()).toEqual([NAME]);
   });
+});
+
+test('an API process is ready with a schema newer than its own, and not with one that lacks a migration', async () => {
+  const app = await startTestApp({ worker: false });
+  const ready = async () => (await fetch(`${app.url}/readyz`)).status;
+  const change = (statement: string) => connected(app.ownerUrl, (owner) => owner.query(statement));
+  expect(await ready()).toBe(200);
+  await change("insert into migrations (name, checksum) values ('9999_of_the_next_release.sql', '')");
+  expect(await ready()).toBe(200);
+  await change(`delete from migrations where name = '${await newestMigration()}'`);
+  expect(await ready()).toBe(503);
+  await app.stop();
 });

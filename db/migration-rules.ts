@@ -1,0 +1,45 @@
+/**
+ * Old processes run while a migration is applied, and until they are replaced: a migration must leave them what they read
+ * and write. First add, then use, and remove in a later release.
+ */
+const BREAKS: readonly [pattern: RegExp, why: string][] = [
+  [
+    /^drop (table|view|materialized view|function|procedure|sequence|type|schema)\b/i,
+    'removes what they use',
+  ],
+  [/\bdrop column\b/i, 'removes a column that they read'],
+  [/\brename (to|column|constraint)\b|\brename \w+ to\b/i, 'renames what they name'],
+  [/\balter column \w+ (set data )?type\b/i, 'changes the type of what they read'],
+  [/\balter column \w+ (set not null|drop default)\b/i, 'refuses rows that they insert'],
+  [
+    /\badd column (?:if not exists )?\w+ (?!.*\bdefault\b|.*\bgenerated\b).*\bnot null\b/i,
+    'refuses rows that they insert',
+  ],
+  [
+    /\badd (constraint \w+ )?(check|unique|primary key|foreign key|exclude)\b/i,
+    'refuses rows that they insert',
+  ],
+  [/^create unique index\b/i, 'refuses rows that they insert'],
+  [/^revoke\b/i, 'takes a right that they may use'],
+  [/^create (constraint )?trigger\b/i, 'changes what happens to their writes'],
+];
+
+/** A comment before a statement that says why old processes survive it nevertheless. */
+const REASON = /^--\s*old processes: \S/im;
+
+const CREATED = /create (?:unlogged )?table (?:if not exists )?(\w+)/gi;
+
+/** @returns what in a migration processes of the release before may not survive. */
+export function unsafeStatements(migration: string): string[] {
+  const created = [...migration.matchAll(CREATED)].map(([, table = '']) => table);
+  const bodiless = migration.replaceAll(/\$(\w*)\$[\s\S]*?\$\1\$/g, "''");
+  return bodiless.split(/;\s*$/m).flatMap((text) => {
+    const statement = text.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ').trim();
+    const isOfNewTable = created.some((table) =>
+      new RegExp(`\\b(table|on) (only )?${table}\\b`, 'i').test(statement),
+    );
+    if (isOfNewTable || REASON.test(text)) return [];
+    const found = BREAKS.find(([pattern]) => pattern.test(statement));
+    return found ? [`${statement.slice(0, 100)}: ${found[1]}`] : [];
+  });
+}
