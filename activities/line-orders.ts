@@ -15,7 +15,7 @@ import { whyHeld } from './send-plan.ts';
 type OfLine<O extends Order> = O & { workspaceId: string; lineId: string };
 
 /** What operators ask of a line: each is one transaction under the line's lock, with its entry in the audit log. */
-export function createLineOrderActivities({ pools }: Dependencies) {
+export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>) {
   /** In the workspace that the line is in now. */
   async function command<T>(
     { lineId }: { lineId: string },

@@ -1,6 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
+import { createLineOrderActivities } from '#activities/line-orders.ts';
 import type { Pools } from '#db/pools.ts';
+import { unpausedLines } from '#db/queries/line-orders.ts';
 import { findMessage } from '#db/queries/messages.ts';
 import { findOwner } from '#db/queries/owners.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
@@ -45,6 +47,8 @@ interface Command {
   argument: string | null;
   options?: string;
   summary: string;
+  /** false: it works while Temporal is away. */
+  needsTemporal?: boolean;
   run(session: Session, id: string, options: Options): Promise<unknown>;
 }
 
@@ -67,6 +71,19 @@ export class WrongUsage extends Error {}
 export const COMMANDS: Record<string, Command> = {
   'pause-line': lineOrder(pauseLine, 'the line sends nothing until it is resumed'),
   'resume-line': lineOrder(resumeLine, 'the line sends again'),
+  'pause-all-lines': {
+    ...orderCommand({
+      argument: null,
+      summary: 'no line of any workspace sends until it is resumed; works while nothing else runs',
+      async run({ pools }, _id, order) {
+        const { pauseLine: pause } = createLineOrderActivities({ pools });
+        const lines = await unpausedLines(systemDb(pools));
+        for (const line of lines) await pause({ ...order, ...line });
+        return { pausedLines: lines.length };
+      },
+    }),
+    needsTemporal: false,
+  },
   'send-now': orderCommand({
     argument: 'LINE_ID',
     options: '[--message MESSAGE_ID]',

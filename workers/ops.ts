@@ -30,7 +30,8 @@ async function run(args: string[], environment: Environment): Promise<unknown> {
   const isComplete = command.argument === null ? id === '' : id !== '';
   if (!isComplete || more.length > 0) throw new WrongUsage(`Usage: ${usageOf(name, command)}`);
   if (command.argument !== null && !isId(id)) throw new Refused('NOT_FOUND', `${id} is not an id`);
-  return inSession(environment, (session) => command.run(session, id, values));
+  const { needsTemporal = true } = command;
+  return inSession(environment, needsTemporal, (session) => command.run(session, id, values));
 }
 
 function parse(args: string[]) {
@@ -48,14 +49,16 @@ function parse(args: string[]) {
 
 async function inSession(
   environment: Environment,
+  needsTemporal: boolean,
   work: (session: Session) => Promise<unknown>,
 ): Promise<unknown> {
   const { database, temporal } = readOperatorsConfig(environment);
   const pools = await createPools(database, { size: 1 });
   const client = createTemporalClient(temporal);
   try {
-    await client.connection.ensureConnected();
     const session = { client, pools, namespace: temporal.namespace };
+    if (!needsTemporal) return await work(session);
+    await client.connection.ensureConnected();
     return await client.withDeadline(Date.now() + VERDICT_TIMEOUT_MS, () => work(session));
   } finally {
     await Promise.all([pools.close(), client.connection.close()]);

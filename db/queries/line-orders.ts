@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
+import { z } from 'zod';
 import { IdRow, NoRows } from '#db/rows.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { campaignAllowsSending } from './queue.ts';
 
 /** Pauses a line; null resumes it. Requires `lockLine`. */
@@ -8,6 +9,14 @@ export async function setPaused(db: TenantDb, lineId: string, at: Date | null): 
   await db.query(sql.type(NoRows)`
     update lines set paused_at = ${at && sql.timestamp(at)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${lineId}`);
+}
+
+const LineRow = z.object({ workspaceId: z.string(), lineId: z.string() });
+
+/** The lines of all workspaces that no operator has paused. */
+export async function unpausedLines(db: SystemDb): Promise<readonly z.infer<typeof LineRow>[]> {
+  return db.any(sql.type(LineRow)`
+    select workspace_id, id line_id from lines where paused_at is null order by workspace_id, id`);
 }
 
 /** Sets the messages that a line sends before all others, in this order. Requires `lockLine`. */

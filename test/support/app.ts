@@ -119,7 +119,7 @@ export async function startTestApp(
   return app;
 }
 
-async function registerNamespace(connection: Connection, namespace: string): Promise<void> {
+export async function registerNamespace(connection: Client['connection'], namespace: string): Promise<void> {
   await connection.workflowService.registerNamespace({
     namespace,
     workflowExecutionRetentionPeriod: { seconds: 86_400 as never },

@@ -3,7 +3,7 @@ import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import type { TestApp } from './app.ts';
 
 /** Wakes overdue workflows, as the schedule of the sweep does. */
-export const runSweep = (app: TestApp): Promise<unknown> =>
+export const runSweep = (app: Pick<TestApp, 'temporal'>): Promise<unknown> =>
   app.temporal.workflow.execute('sweep', { taskQueue: MAIN_QUEUE, workflowId: `sweep-${newId()}` });
 
 /** Deletes expired rows and files, as the daily schedule does. */
