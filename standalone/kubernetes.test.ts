@@ -1,0 +1,152 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { routes } from '#api/routes.ts';
+import { readConfig } from '#domain/config.ts';
+
+/** deploy/kubernetes agrees with the code. Whether a cluster takes it, no test here can say. */
+const ROOT = new URL('../', import.meta.url);
+const FOLDER = new URL('deploy/kubernetes/', ROOT);
+const read = (name: string): string => readFileSync(new URL(name, ROOT), 'utf8');
+
+interface Probe {
+  httpGet: { path: string; port: string };
+}
+interface Container {
+  name: string;
+  image: string;
+  command: string[];
+  ports?: { name: string; containerPort: number }[];
+  env?: { name: string }[];
+  envFrom?: unknown[];
+  readinessProbe?: Probe;
+  livenessProbe?: Probe;
+  lifecycle?: { preStop: { sleep: { seconds: number } } };
+  securityContext: object;
+}
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; labels?: { app?: string } };
+  data?: Record<string, string>;
+  spec: {
+    selector?: { app?: string; matchLabels?: { app: string } };
+    ports?: { name: string; targetPort: string }[];
+    endpoints?: { port: string; path: string }[];
+    template?: {
+      metadata?: { labels: { app: string } };
+      spec: { containers: Container[]; terminationGracePeriodSeconds?: number };
+    };
+  };
+}
+
+const manifests = readdirSync(FOLDER)
+  .filter((name) => name.endsWith('.yaml'))
+  .flatMap((name) =>
+    parseAllDocuments(readFileSync(new URL(name, FOLDER), 'utf8')).map((document) => {
+      expect(document.errors, name).toEqual([]);
+      return document.toJS() as Manifest;
+    }),
+  );
+const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
+const named = (kind: string, name: string): Manifest => {
+  const found = ofKind(kind).find(({ metadata }) => metadata.name === name);
+  if (!found) throw new Error(`there is no ${kind} ${name}`);
+  return found;
+};
+const containerOf = ({ spec }: Manifest): Container => {
+  const [container] = spec.template?.spec.containers ?? [];
+  if (!container) throw new Error('there is no container');
+  return container;
+};
+const workloads = [...ofKind('Deployment'), ...ofKind('Job')];
+const config = named('ConfigMap', 'linepace').data ?? {};
+const SECRETS = {
+  DATABASE_URL: 'postgres://linepace_tenant@db/linepace',
+  DATABASE_SYSTEM_URL: 'postgres://linepace_system@db/linepace',
+  ENCRYPTION_KEYS: '1:key',
+  SIGNING_KEYS: '1:key',
+  S3_ACCESS_KEY_ID: 'id',
+  S3_SECRET_ACCESS_KEY: 'secret',
+};
+
+describe('deploy/kubernetes', () => {
+  it('has a valid production configuration, of variables that the README lists', () => {
+    const { production, port, metricsPort } = readConfig({ NODE_ENV: 'production', ...SECRETS, ...config });
+    expect(production).toBe(true);
+    const ports = containerOf(named('Deployment', 'linepace-api')).ports;
+    expect(ports?.map(({ containerPort }) => containerPort)).toEqual([port, metricsPort]);
+    const variables = [
+      ...Object.keys(config),
+      ...workloads.flatMap((workload) => containerOf(workload).env?.map(({ name }) => name) ?? []),
+    ];
+    const rows = read('README.md').match(/^\| `[A-Z][^|]*\|/gm) ?? [];
+    const listed = new Set(rows.flatMap((row) => row.match(/[A-Z][A-Z0-9_]+/g) ?? []));
+    expect(variables.filter((name) => !listed.has(name))).toEqual([]);
+  });
+
+  it('runs the same image with entry points that exist, as a user without privileges', () => {
+    const { version } = JSON.parse(read('package.json')) as { version: string };
+    const containers = workloads.map(containerOf);
+    expect(containers.map(({ name }) => name).toSorted()).toEqual(['api', 'migrate', 'worker']);
+    for (const { image, command, securityContext } of containers) {
+      expect(image).toBe(`linepace:${version}`);
+      expect(existsSync(new URL(command[1] ?? '', ROOT))).toBe(true);
+      expect(securityContext).toMatchObject({ runAsNonRoot: true, allowPrivilegeEscalation: false });
+    }
+    expect(read('Dockerfile')).toContain('USER node');
+  });
+
+  it('probes paths that the processes serve, at ports that they open', () => {
+    const served = {
+      'linepace-api': routes.map(({ path }) => path),
+      'linepace-worker': [...read('workers/status-server.ts').matchAll(/'(\/\w+)': /g)].map(
+        ([, path = '']) => path,
+      ),
+    };
+    for (const [name, paths] of Object.entries(served)) {
+      const { ports = [], readinessProbe, livenessProbe } = containerOf(named('Deployment', name));
+      expect([readinessProbe?.httpGet.path, livenessProbe?.httpGet.path]).toEqual(['/readyz', '/healthz']);
+      for (const probe of [readinessProbe, livenessProbe]) {
+        expect(paths).toContain(probe?.httpGet.path);
+        expect(ports.map((port) => port.name)).toContain(probe?.httpGet.port);
+      }
+      for (const { port, path } of named('ServiceMonitor', name).spec.endpoints ?? []) {
+        expect(paths).toContain(path);
+        expect(named('Service', name).spec.ports?.map((open) => open.name)).toContain(port);
+      }
+      for (const { targetPort } of named('Service', name).spec.ports ?? [])
+        expect(ports.map((port) => port.name)).toContain(targetPort);
+    }
+  });
+
+  it('selects the pods that it makes', () => {
+    for (const { spec, metadata } of ofKind('Deployment')) {
+      const { name } = metadata;
+      expect(spec.template?.metadata?.labels.app).toBe(name);
+      expect(spec.selector?.matchLabels?.app).toBe(name);
+      expect(named('PodDisruptionBudget', name).spec.selector?.matchLabels?.app).toBe(name);
+      expect(named('Service', name).spec.selector?.app).toBe(name);
+      expect(named('ServiceMonitor', name).spec.selector?.matchLabels?.app).toBe(
+        named('Service', name).metadata.labels?.app,
+      );
+    }
+  });
+
+  it('lets processes stop in their own time, which providers/lifecycle.ts bounds', () => {
+    const [, bound = ''] = /STOP_TIMEOUT_MS = ([\d_]+)/.exec(read('providers/lifecycle.ts')) ?? [];
+    for (const deployment of ofKind('Deployment')) {
+      const before = containerOf(deployment).lifecycle?.preStop.sleep.seconds ?? 0;
+      const needed = before + Number(bound.replaceAll('_', '')) / 1000;
+      expect(deployment.spec.template?.spec.terminationGracePeriodSeconds).toBeGreaterThan(needed);
+    }
+  });
+
+  it("gives the owner's login to the migration alone", () => {
+    const texts = ['api', 'worker', 'config'].map((name) => read(`deploy/kubernetes/${name}.yaml`));
+    expect(texts.join('')).not.toContain('DATABASE_OWNER_URL');
+    expect(containerOf(named('Job', 'linepace-migrate')).env?.map(({ name }) => name)).toContain(
+      'DATABASE_OWNER_URL',
+    );
+  });
+});
