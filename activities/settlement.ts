@@ -5,6 +5,7 @@ import { type Settled, settleFallback, settlePrimary } from '#db/commands/sendin
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { happenedIn } from '#db/message-traces.ts';
 import { createBatches } from '#domain/batches.ts';
+import { forMany } from '#providers/log-context.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { LineAtCarrier } from './line-home.ts';
 
@@ -41,11 +42,11 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
 
   /** Nearly all sends end here, so that those of a workspace that end at the same time share a commit. */
   const accepted = createBatches<AcceptedSend>(
-    async (workspaceId, sends) => {
+    forMany(async (workspaceId, sends) => {
       const late = await withTenant(pools, workspaceId, (db) => settleAccepted(db, sends, new Date()));
       for (const { send, settledAs } of late)
         noteLate(workspaceId, send.attempt, send.carrierMessageId, settledAs);
-    },
+    }),
     { most: MOST_TOGETHER, atOnce: BATCHES_AT_ONCE },
   );
 

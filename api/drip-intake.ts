@@ -1,5 +1,6 @@
 import { isLockTimeout, isOverload } from '#db/overload.ts';
 import { type ApiPools, INTAKE_CONNECTIONS } from '#db/pools.ts';
+import { forMany } from '#providers/log-context.ts';
 import { type SystemTransaction, withIntake, withSystemShare } from '#db/transactions.ts';
 import type { LinkReader } from '#domain/attachment.ts';
 import { takeFairly } from '#domain/fair-batch.ts';
@@ -29,14 +30,14 @@ export function createDripIntake(
   const queues = new Map<string, PendingRequest[]>();
   let running = 0;
 
-  async function drain(): Promise<void> {
+  const drain = forMany(async (): Promise<void> => {
     while (queues.size > 0) {
       const batch = takeFairly(queues, MAX_BATCH);
       metrics.intakeBatch.observe(batch.length);
       await commit(batch);
     }
     running--;
-  }
+  });
 
   async function commit(batch: readonly PendingRequest[]): Promise<void> {
     const accept = (db: SystemTransaction) => acceptBatch(db, batch, links, new Date());

@@ -2,6 +2,7 @@ import { type Delivered, type LineEvent } from '#db/commands/inbound/carrier-eve
 import { receiveDelivered } from '#db/commands/inbound/carrier-reports.ts';
 import type { Pools } from '#db/pools.ts';
 import { type Batches, createBatches } from '#domain/batches.ts';
+import { forMany } from '#providers/log-context.ts';
 
 /** With more, the first of a batch would wait for the last. */
 const MOST_TOGETHER = 64;
@@ -12,7 +13,10 @@ const BATCHES_AT_ONCE = 2;
 export type Receipts = Batches<LineEvent<Delivered>>;
 
 export const createReceipts = (pools: Pools): Receipts =>
-  createBatches((workspaceId, receipts) => receiveDelivered(pools, workspaceId, receipts), {
-    most: MOST_TOGETHER,
-    atOnce: BATCHES_AT_ONCE,
-  });
+  createBatches(
+    forMany((workspaceId, receipts) => receiveDelivered(pools, workspaceId, receipts)),
+    {
+      most: MOST_TOGETHER,
+      atOnce: BATCHES_AT_ONCE,
+    },
+  );

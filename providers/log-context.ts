@@ -12,3 +12,12 @@ export const inLogContext = <T>(subject: LogContext, work: () => T): T => curren
 
 /** @returns an object of its own for each line, because the logger adds to it. */
 export const logContext = (): Partial<LogContext> => ({ ...current.getStore() });
+
+/**
+ * Takes work for many out of the context of the request or task that happens to begin it: its log lines and spans must
+ * not name that one alone.
+ */
+export function forMany<Args extends unknown[], T>(work: (...args: Args) => T): (...args: Args) => T {
+  const apart = AsyncLocalStorage.snapshot();
+  return (...args) => apart(() => work(...args));
+}

@@ -34,7 +34,8 @@ async function insert(db: SystemDb, table: string, row: Record<string, Value>): 
 /** Where rows are inserted and requests sent. */
 type Site = Pick<TestApp, 'pools' | 'url'>;
 
-const system = <T>(app: Pick<Site, 'pools'>, work: (db: SystemDb) => Promise<T>): Promise<T> => withSystem(app.pools, work);
+const system = <T>(app: Pick<Site, 'pools'>, work: (db: SystemDb) => Promise<T>): Promise<T> =>
+  withSystem(app.pools, work);
 
 export async function createWorkspace(app: Site, fields: Record<string, Value> = {}): Promise<TestWorkspace> {
   const id = newWorkspaceId();
