@@ -38,7 +38,7 @@ export async function bufferDrips(
   }
   const taken = await db.any(sql.type(FingerprintRow)`
     with drips as materialized (
-      select * from jsonb_to_recordset(${sql.jsonb([...first.values()])})
+      select * from jsonb_to_recordset(${JSON.stringify([...first.values()])}::jsonb)
         as d (workspace_id text, id text, arrival int, fingerprint text, acknowledgement jsonb, draft jsonb)
     ), claimed as (
       -- In one order, so that two batches with the same fingerprints do not deadlock.

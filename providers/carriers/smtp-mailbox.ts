@@ -1,4 +1,4 @@
-import { ImapFlow, type ImapFlowError } from 'imapflow';
+import type { ImapFlow, ImapFlowError } from 'imapflow';
 import { z } from 'zod';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { isLoopback } from '../egress-address.ts';
@@ -73,6 +73,8 @@ export async function readMailbox(
   position: string | null,
   { guard, read }: MailboxReader,
 ): Promise<InboxBatch> {
+  // Loaded at its first use: an API process needs it only to check the mailbox of a new line.
+  const { ImapFlow } = await import('imapflow');
   const client = new ImapFlow({
     host: guard ? await guard.addressOf(mailbox.host) : mailbox.host,
     servername: mailbox.host,
