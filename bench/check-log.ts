@@ -6,6 +6,7 @@ import type { Sent } from './line-driver.ts';
 export interface Violation {
   rule:
     | 'twice'
+    | 'early'
     | 'line_gap'
     | 'contact_gap'
     | 'send_window'
@@ -54,6 +55,7 @@ export function findViolations(lines: readonly PacedLine[], sends: readonly Sent
 
     if (seen.has(job.id)) report('twice');
     seen.add(job.id);
+    if (at < job.scheduledAt) report('early');
     if (time - (lineLast.get(lineId) ?? -Infinity) < line.minGapSeconds * 500) report('line_gap');
     lineLast.set(lineId, time);
     if (time - (contactLast.get(job.address) ?? -Infinity) < line.contactGapSeconds * 1000)

@@ -85,11 +85,11 @@ export class LineDriver {
   line: PacedLine;
   readonly sent: Sent[] = [];
   /** Ordered by the time they are due, then by arrival. */
-  private readonly waiting: Waiting[];
-  private readonly byId: ReadonlyMap<string, Waiting>;
+  private readonly waiting: Waiting[] = [];
+  private readonly byId = new Map<string, Waiting>();
   private readonly options: DriverOptions;
-  private readonly workspace: Workspace;
-  private readonly known: Set<string>;
+  readonly workspace: Workspace;
+  private readonly known = new Set<string>();
 
   /** Jobs are in the order of their arrival. */
   constructor(
@@ -101,9 +101,18 @@ export class LineDriver {
     this.line = line;
     this.workspace = workspace;
     this.options = { ...DEFAULTS, ...options };
-    this.waiting = jobs.map(startWaiting).toSorted(byTurn);
-    this.byId = new Map(this.waiting.map((entry) => [entry.job.id, entry]));
-    this.known = new Set(jobs.filter(({ wroteAt }) => wroteAt).map(({ address }) => address));
+    this.add(jobs);
+  }
+
+  /** Queues more messages. */
+  add(jobs: readonly Job[]): void {
+    for (const job of jobs) {
+      const entry = startWaiting(job, this.byId.size);
+      this.waiting.push(entry);
+      this.byId.set(job.id, entry);
+      if (job.wroteAt) this.known.add(job.address);
+    }
+    this.waiting.sort(byTurn);
   }
 
   get waitingCount(): number {

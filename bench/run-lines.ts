@@ -1,6 +1,8 @@
 import type { LineDriver } from './line-driver.ts';
 
 export interface RunOptions {
+  /** No round happens before this instant. Default: when the first message is due. */
+  from?: Date;
   /** No round happens at or after this instant. */
   until: Date;
   /** More rounds than this count as a livelock. */
@@ -16,9 +18,9 @@ export interface RunOptions {
  */
 export function runLines(
   drivers: readonly LineDriver[],
-  { until, maxRounds = Infinity, happensAt = (at) => at }: RunOptions,
+  { from = new Date(0), until, maxRounds = Infinity, happensAt = (at) => at }: RunOptions,
 ): number {
-  const wakes = drivers.map((driver) => driver.firstDue()?.getTime() ?? Infinity);
+  const wakes = drivers.map((driver) => Math.max(from.getTime(), driver.firstDue()?.getTime() ?? Infinity));
   let now = new Date(Math.min(...wakes));
   for (let rounds = 0; ; rounds++) {
     const first = Math.min(...wakes);

@@ -30,7 +30,7 @@ export const ZONES = [
  * to new contacts that exceeds the daily caps, daily follow-ups and replies, and occasional outages.
  */
 export function makeWorkload(count: number, begin: Date, days: number, seed: number): LineWork[] {
-  const random = mulberry32(seed);
+  const random = seeded(seed);
   return Array.from({ length: count }, (_, index) => {
     const line = makeLine(index, begin);
     return {
@@ -117,7 +117,7 @@ function outage(begin: Date, days: number, random: () => number): Outage {
 }
 
 /** A seeded random generator of numbers in [0, 1) (Mulberry32). */
-function mulberry32(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

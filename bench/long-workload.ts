@@ -1,0 +1,99 @@
+import type { PacedLine } from '#domain/pacing.ts';
+import type { SendWindow } from '#domain/send-window.ts';
+import type { Job, Outage } from './line-driver.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
+/** A window may be in another zone than its workspace. */
+const FAR_ZONES = ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Australia/Lord_Howe', 'America/New_York'];
+
+/** A workspace with lines of random limits and, week by week, random work for them. */
+export class LongWorkspace {
+  readonly lines: readonly PacedLine[];
+  /** How many messages `jobsOf` has made. */
+  queued = 0;
+  private readonly id: string;
+  private readonly random: () => number;
+  private readonly begin: Date;
+  /** Of each line, which share of what it may send is queued. */
+  private readonly loads: ReadonlyMap<string, number>;
+
+  constructor(id: string, timezone: string, count: number, begin: Date, random: () => number) {
+    this.id = id;
+    this.random = random;
+    this.begin = begin;
+    this.lines = Array.from({ length: count }, (_, index) => this.line(`${id} line ${index}`, timezone));
+    this.loads = new Map(this.lines.map((line) => [line.id, this.random()]));
+  }
+
+  private upTo(most: number): number {
+    return Math.floor(this.random() * (most + 1));
+  }
+
+  private line(id: string, timezone: string): PacedLine {
+    const dailyTotal = 1 + this.upTo(this.random() < 0.3 ? 10 : 80);
+    const chance = this.random();
+    return {
+      id,
+      channel: chance < 0.6 ? 'imessage' : chance < 0.8 ? 'sms' : 'email',
+      active: true,
+      down: false,
+      timezone,
+      dailyTotal,
+      dailyNew: this.upTo(dailyTotal),
+      hourlyNew: this.random() < 0.5 ? null : this.upTo(12),
+      minGapSeconds: this.random() < 0.3 ? 0 : this.upTo(600),
+      contactGapSeconds: this.random() < 0.3 ? 0 : this.upTo(7200),
+      warmupStartedAt:
+        this.random() < 0.3 ? new Date(this.begin.getTime() + (this.upTo(40) - 20) * DAY) : null,
+      usedUp: { hourlyNew: null, dailyNew: null, dailyTotal: null },
+    };
+  }
+
+  /** A few hours now and then in which a line is down. */
+  outagesOf(_line: PacedLine, days: number): Outage[] {
+    return Array.from({ length: this.upTo(Math.ceil(days / 60)) }, () => {
+      const from = this.begin.getTime() + this.random() * days * DAY;
+      return { from: new Date(from), to: new Date(from + this.random() * 8 * HOUR) };
+    });
+  }
+
+  /** The messages of one week in the order of their arrival: bursts to strangers, answers and messages to known contacts. */
+  jobsOf({ id, dailyTotal, timezone }: PacedLine, week: Date): Job[] {
+    const count = Math.round(dailyTotal * 7 * (this.loads.get(id) ?? 1) * this.random());
+    const burst = week.getTime() + this.random() * WEEK;
+    return Array.from({ length: count }, () => {
+      const isBurst = this.random() < 0.5;
+      const at = isBurst ? burst + this.random() * 5 * MINUTE : week.getTime() + this.random() * WEEK;
+      const isKnown = this.random() < 0.3;
+      const window = this.window(timezone);
+      this.queued += 1;
+      return {
+        id: `${id} message ${this.queued}`,
+        // Some contacts hear from several lines of the workspace.
+        address:
+          this.random() < 0.1
+            ? `${this.id} contact ${this.upTo(9)}`
+            : `${id} contact ${isKnown ? this.upTo(12) : 1000 + this.queued}`,
+        scheduledAt: new Date(at),
+        wroteAt: isKnown ? new Date(at - this.random() * 40 * HOUR) : null,
+        ...(window && { window }),
+      };
+    }).toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime());
+  }
+
+  /** One of few windows, as campaigns have them. */
+  private window(timezone: string): SendWindow | undefined {
+    const zone = FAR_ZONES[this.upTo(3)] ?? timezone;
+    const windows: (SendWindow | undefined)[] = [
+      undefined,
+      { timezone, start: '09:00', end: '17:00', days: [1, 2, 3, 4, 5] },
+      { timezone, start: '22:30', end: '02:15' },
+      { timezone: zone, start: '01:30', end: '03:30' },
+      { timezone: zone, days: [0, 6] },
+    ];
+    return this.random() < 0.5 ? undefined : windows[this.upTo(windows.length - 1)];
+  }
+}
