@@ -30,22 +30,25 @@ const ROUND_MS = 3 * 60_000;
 /** A longer row means a quote that was never closed. */
 const MAX_ROW_BYTES = 200_000;
 
-interface NumberedRow {
-  /** As a spreadsheet counts: the header is row 1. */
-  rowNumber: number;
-  cells: string[];
-}
+/** A row as it is saved. */
+type ReadRow = { lead: NormalizedLead } | { rejected: RejectedRow };
 
 interface Batch {
   columns: ColumnMap;
-  rows: readonly NumberedRow[];
+  rows: readonly ReadRow[];
+}
+
+/** What a row's phone numbers are read with. */
+interface Home {
+  country: string;
+  callingCode: string | undefined;
 }
 
 /** The rest of the file cannot be imported; the message says why. */
 class UnreadableFile extends Error {}
 
 export function createImportActivities({ pools, storage, logger }: Dependencies) {
-  /** Saves the rows after those already saved. Holds one batch in memory. */
+  /** Saves the rows after those already saved. Holds two batches in memory: one is read while the other is saved. */
   async function saveRows(
     workspaceId: string,
     row: ImportRow,
@@ -54,10 +57,12 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
     const delimiter = await readDelimiter(await storage.open(row.fileKey));
     const file = await storage.open(row.fileKey);
     if (!file) return { error: 'the file is gone' };
+    const country = await withTenant(pools, workspaceId, workspaceCountry);
+    const home = { country, callingCode: row.defaultCountryCode ?? undefined };
     const end = Date.now() + ROUND_MS;
     let { processed } = row;
     try {
-      for await (const batch of batchesOf(file, delimiter, row.processed)) {
+      for await (const batch of ahead(batchesOf(file, delimiter, row.processed, home))) {
         await withTenant(pools, workspaceId, (db) => saveBatch(db, row, processed, batch));
         processed += batch.rows.length;
         // A smaller batch is the last.
@@ -110,20 +115,38 @@ async function readDelimiter(file: Readable | null): Promise<string> {
   return detectDelimiter(start.split(/[\r\n]/, 1)[0] ?? '');
 }
 
+/** Starts to read the next item while the current one is used. */
+async function* ahead<Item>(items: AsyncGenerator<Item>): AsyncGenerator<Item> {
+  let next = items.next();
+  for (;;) {
+    const { value, done } = await next;
+    if (done) return;
+    next = items.next();
+    // Whoever asks for the next item hears of its error.
+    next.catch(() => {});
+    yield value;
+  }
+}
+
 /**
  * The rows of a file after the first `done`, in batches of `BATCH`; only the last may be smaller.
  * @throws UnreadableFile after the batches before the problem.
  */
-async function* batchesOf(file: Readable, delimiter: string, done: number): AsyncGenerator<Batch> {
+async function* batchesOf(
+  file: Readable,
+  delimiter: string,
+  done: number,
+  home: Home,
+): AsyncGenerator<Batch> {
   let columns: ColumnMap | null = null;
-  let rows: NumberedRow[] = [];
+  let rows: ReadRow[] = [];
   let rowNumber = 0;
   let problem: string | null = null;
   try {
     for await (const cells of records(file, delimiter)) {
       rowNumber += 1;
       if (!columns) columns = readHeader(cells);
-      else if (rowNumber - 1 > done) rows.push({ rowNumber, cells });
+      else if (rowNumber - 1 > done) rows.push(readLead(rowNumber, cells, columns, home));
       if (rows.length < BATCH) continue;
       yield { columns, rows };
       rows = [];
@@ -161,6 +184,17 @@ function records(file: Readable, delimiter: string): AsyncIterable<string[]> {
 /** The column of a field: `emails.1` of a lead is `email` of a row. */
 const column = (field: string): string => field.replace(/s\.\d+$/, '');
 
+/** @param rowNumber as a spreadsheet counts: the header is row 1. */
+function readLead(rowNumber: number, cells: string[], columns: ColumnMap, home: Home): ReadRow {
+  const input = readRow(cells, columns);
+  const { lead, problems } = 'reason' in input ? { lead: null, problems: [] } : normalizeLead(input, home);
+  const reason =
+    'reason' in input
+      ? input.reason
+      : problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; ');
+  return lead && reason === '' ? { lead } : { rejected: { rowNumber, reason, fields: cells } };
+}
+
 async function saveBatch(
   db: TenantDb,
   row: ImportRow,
@@ -170,19 +204,8 @@ async function saveBatch(
   await lockList(db, row.listId);
   if (!(await lockImport(db, row.id, processed)))
     throw new Error('another worker has taken over this import');
-  const home = { country: await workspaceCountry(db), callingCode: row.defaultCountryCode ?? undefined };
-  const rejected: RejectedRow[] = [];
-  const leads: NormalizedLead[] = [];
-  for (const { rowNumber, cells } of rows) {
-    const input = readRow(cells, columns);
-    const { lead, problems } = 'reason' in input ? { lead: null, problems: [] } : normalizeLead(input, home);
-    const reason =
-      'reason' in input
-        ? input.reason
-        : problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; ');
-    if (lead && reason === '') leads.push(lead);
-    else rejected.push({ rowNumber, reason, fields: cells });
-  }
+  const leads = rows.flatMap((read) => ('lead' in read ? [read.lead] : []));
+  const rejected = rows.flatMap((read) => ('rejected' in read ? [read.rejected] : []));
   const addressesOf = ({ emails, phones }: NormalizedLead): string[] => [...emails, ...phones];
   const erasing = await erasingAmong(db, leads.flatMap(addressesOf), row.id);
   const kept = leads.filter((lead) => !addressesOf(lead).some((address) => erasing.has(address)));
