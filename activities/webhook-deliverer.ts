@@ -10,12 +10,15 @@ import {
 } from '#db/queries/webhook-deliveries.ts';
 import type { Egress } from '#providers/egress.ts';
 import type { SecretBox } from '#providers/secret-box.ts';
+import { FIRST_LIMIT, nextLimit } from '#domain/delivery-limit.ts';
 import { postDelivery } from '#providers/webhook-post.ts';
 
 /** The deliveries of one workspace that are in progress in this process. */
 export interface DeliveryLane {
   /** The number of deliveries in progress, by webhook. */
   readonly busy: ReadonlyMap<string, number>;
+  /** The maximum number of deliveries in progress, by webhook. Others have `FIRST_LIMIT`. */
+  readonly limits: ReadonlyMap<string, number>;
   readonly underWay: number;
   /** Sends a claimed delivery and records its result. */
   start(delivery: ClaimedDelivery): void;
@@ -72,6 +75,7 @@ export function createWebhookDeliverer(services: {
 
   function openLane(workspaceId: string): DeliveryLane {
     const busy = new Map<string, number>();
+    const limits = new Map<string, number>();
     let underWay = 0;
     let finished: DeliveryResult[] = [];
     let recording: Promise<void> | null = null;
@@ -108,7 +112,9 @@ export function createWebhookDeliverer(services: {
       onDelivery(result);
       finished.push(result);
       underWay -= 1;
-      const left = (busy.get(webhookId) ?? 1) - 1;
+      const inProgress = busy.get(webhookId) ?? 1;
+      limits.set(webhookId, nextLimit(limits.get(webhookId) ?? FIRST_LIMIT, inProgress, result.success));
+      const left = inProgress - 1;
       if (left > 0) busy.set(webhookId, left);
       else busy.delete(webhookId);
       if (underWay === 0) lanes.delete(workspaceId);
@@ -119,6 +125,7 @@ export function createWebhookDeliverer(services: {
 
     return {
       busy,
+      limits,
       get underWay() {
         return underWay;
       },

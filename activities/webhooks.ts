@@ -16,10 +16,13 @@ import type { DeliveryLane } from './webhook-deliverer.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, type Look, roundOf } from './round.ts';
 
-/** Concurrent deliveries to one endpoint: bounds the sockets of a hanging endpoint, and still serves a slow one. */
-const PER_WEBHOOK = 8;
-/** Concurrent deliveries of one workspace: 128 of its endpoints must hang before its others are delayed. */
-const PER_WORKSPACE = 1024;
+/** Concurrent deliveries of one workspace. */
+const PER_WORKSPACE = 1536;
+/**
+ * With more in progress, no endpoint gets more than at first. So half of them are left for others when endpoints that
+ * had been given more begin to hang: 96 further endpoints must hang before the rest is delayed.
+ */
+const MOST_BEYOND_FIRST = 512;
 const CLAIM_AT_ONCE = 256;
 
 /** A delivery claimed this long ago belongs to a process that died: a delivery's timeout, and time to record it. */
@@ -88,7 +91,8 @@ function createClaims(tenant: Tenant) {
       }
       const { last } = claims;
       const limit = Math.min(CLAIM_AT_ONCE, PER_WORKSPACE - lane.underWay);
-      const options = { claims, perWebhook: PER_WEBHOOK, busy: lane.busy, limit };
+      const limits = lane.underWay < MOST_BEYOND_FIRST ? lane.limits : new Map<string, number>();
+      const options = { claims, limits, busy: lane.busy, limit };
       const claimed = await tenant((db) => claimDeliveries(db, options));
       for (const delivery of claimed) {
         lane.start(delivery);

@@ -158,7 +158,12 @@ async function deliver(continues: boolean): Promise<void> {
     if (!continues) claims = { from: claims.from, last: new Map() };
     await withTenant(pools, workspaceId, async (db) => {
       const started = performance.now();
-      const claimed = await claimDeliveries(db, { claims, perWebhook: AT_ONCE, busy: new Map(), limit: 256 });
+      const claimed = await claimDeliveries(db, {
+        claims,
+        limits: new Map(),
+        busy: new Map(),
+        limit: AT_ONCE,
+      });
       times.push((performance.now() - started) / 1000);
       if (claimed.length !== AT_ONCE) throw new Error(`${claimed.length} deliveries were claimed`);
       for (const { id } of claimed) claims.last.set(webhookId, id);

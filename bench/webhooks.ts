@@ -8,11 +8,12 @@ import { withTenant } from '#db/transactions.ts';
 import { startProcess } from '#test/support/process.ts';
 import { LINEPACE, report } from './rows.ts';
 import { startServers } from './servers.ts';
+import { usageOf } from './usage.ts';
 import { createWebhookLoad, quantile, type WebhookLoad } from './webhook-load.ts';
 
 /**
  * Measures what hanging endpoints cost the others: the same events to the same endpoints, without and with hanging ones
- * in the same workspace. Then measures how fast a backlog is delivered. The worker is a separate process and each
+ * in the same workspace. Then measures how fast a backlog is delivered, to all of them and to one that takes its time. The worker is a separate process and each
  * endpoint its own origin; latency is the time from the commit of the event to its arrival.
  */
 const { values: options } = parseArgs({
@@ -23,6 +24,8 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '3' },
     'per-second': { type: 'string', default: '2' },
     burst: { type: 'string', default: '50' },
+    slow: { type: 'string', default: '5000' },
+    'answer-ms': { type: 'string', default: '200' },
   },
 });
 const [ENDPOINTS, HANGING] = [Number(options.endpoints), Number(options.hanging)];
@@ -36,7 +39,7 @@ interface Endpoint {
 
 const servers: Server[] = [];
 
-async function startEndpoint(hangs: boolean): Promise<Endpoint> {
+async function startEndpoint(hangs: boolean, answerMs = 0): Promise<Endpoint> {
   const arrivals = new Map<string, number>();
   const server = createServer((request, response) => {
     const at = performance.now();
@@ -44,7 +47,7 @@ async function startEndpoint(hangs: boolean): Promise<Endpoint> {
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
     request.on('end', () => {
       arrivals.set(/"messageId":"(\w+)"/.exec(body)?.[1] ?? '', at);
-      if (!hangs) response.writeHead(204).end();
+      if (!hangs) setTimeout(() => response.writeHead(204).end(), answerMs);
     });
   });
   servers.push(server);
@@ -84,6 +87,16 @@ async function burst(load: WebhookLoad): Promise<number> {
   return (healthy.length * emitted.length * 1000) / (performance.now() - started);
 }
 
+/** Emits many events at once to one endpoint that takes its time. @returns deliveries per second. */
+async function slow(load: WebhookLoad, events: number): Promise<number> {
+  const endpoint = await startEndpoint(false, Number(options['answer-ms']));
+  const workspaceId = await load.createWorkspace([endpoint]);
+  const started = performance.now();
+  await load.emitMany(workspaceId, events);
+  await arrived([endpoint], events);
+  return (events * 1000) / (performance.now() - started);
+}
+
 async function arrived(endpoints: readonly Endpoint[], events: number): Promise<void> {
   const end = performance.now() + 120_000;
   while (!endpoints.every(({ arrivals }) => arrivals.size >= events)) {
@@ -92,7 +105,7 @@ async function arrived(endpoints: readonly Endpoint[], events: number): Promise<
   }
 }
 
-const { config, stop } = await startServers();
+const { config, stop, pids } = await startServers();
 const load = await createWebhookLoad(config);
 const worker = await startProcess('workers/worker.ts', config);
 try {
@@ -105,7 +118,13 @@ try {
     alone.push(...(await steady(load, [])));
     beside.push(...(await steady(load, hanging)));
   }
+  const processes = { worker: worker.pid, postgres: pids.postgres };
+  const before = usageOf(processes);
   const speed = await burst(load);
+  const used = usageOf(processes);
+  const ms = (name: keyof typeof processes): string =>
+    (((used[name].cpu - before[name].cpu) * 1000) / (HEALTHY * Number(options.burst))).toFixed(2);
+  const slowly = await slow(load, Number(options.slow));
   console.log(
     `${HEALTHY} endpoints that answer, ${options.rounds} times ${options.events} events at ${options['per-second']} per second`,
   );
@@ -120,9 +139,18 @@ try {
       `${name}: ${without.toFixed(0)} ms alone, ${with_.toFixed(0)} ms beside ${HANGING} that hang: ratio ${ratio}`,
     );
   }
-  console.log(`a burst of ${options.burst} events: ${speed.toFixed(0)} deliveries per second`);
+  console.log(
+    `a burst of ${options.burst} events: ${speed.toFixed(0)} deliveries per second; each takes ${ms('worker')} ms of processor time of the worker and ${ms('postgres')} ms of PostgreSQL`,
+  );
+  console.log(
+    `${options.slow} events to one endpoint that answers after ${options['answer-ms']} ms: ${slowly.toFixed(0)} deliveries per second`,
+  );
   const work = `deliveries of webhooks to ${HEALTHY} endpoints`;
-  await report([{ work, subject: LINEPACE, unit: 'a second', more: true, values: [speed] }]);
+  const toOne = `deliveries of webhooks to one endpoint that answers after ${options['answer-ms']} ms`;
+  await report([
+    { work, subject: LINEPACE, unit: 'a second', more: true, values: [speed] },
+    { work: toOne, subject: LINEPACE, unit: 'a second', more: true, values: [slowly] },
+  ]);
 } finally {
   await worker.kill();
   await load.close();

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { DeliveredEvent } from '#domain/event.ts';
+import { FIRST_LIMIT } from '#domain/delivery-limit.ts';
 import { firstId } from '#domain/ids.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -60,21 +61,28 @@ export async function oldestPending(db: TenantDb): Promise<string | null> {
  * Claims the oldest pending deliveries of each webhook, up to its limit, so that a slow endpoint delays only its own. The
  * webhooks with the fewest in progress come first. The claim is committed before the first byte is sent, so that nothing
  * is sent twice.
- * @param busy the number of deliveries in progress, by webhook.
+ * @param options.limits the maximum number of deliveries in progress, by webhook; of others `FIRST_LIMIT`.
+ * @param options.busy the number of deliveries in progress, by webhook.
  */
 export async function claimDeliveries(
   db: TenantDb,
   {
     claims: { from, last },
-    perWebhook,
+    limits,
     busy,
     limit,
-  }: { claims: Claims; perWebhook: number; busy: ReadonlyMap<string, number>; limit: number },
+  }: {
+    claims: Claims;
+    limits: ReadonlyMap<string, number>;
+    busy: ReadonlyMap<string, number>;
+    limit: number;
+  },
 ): Promise<ClaimedDelivery[]> {
   const recent = firstId(inMs(-STRAGGLER_MS));
   const known = [...new Set([...busy.keys(), ...last.keys()])].map((webhookId) => [
     webhookId,
     busy.get(webhookId) ?? 0,
+    limits.get(webhookId) ?? FIRST_LIMIT,
     earlier(last.get(webhookId) ?? from, recent),
   ]);
   // The days are constants, so that other partitions are not opened. The planner has no statistics for a day that has
@@ -83,16 +91,17 @@ export async function claimDeliveries(
   const inDays = sql.fragment`id >= ${from} and id < ${until}`;
   const rows = await db.any(sql.type(ClaimedDelivery)`
     with room as materialized (
-      select h.id, ${perWebhook} - coalesce(k.count, 0) free, coalesce(k.after, ${from}) "after" from webhooks h
-      left join ${sql.unnest(known, ['text', 'int4', 'text'])} as k (webhook_id, count, after) on k.webhook_id = h.id
-      where h.workspace_id = ${db.workspaceId} and h.is_active and coalesce(k.count, 0) < ${perWebhook}
+      select h.id, coalesce(k.count, 0) busy, coalesce(k.limit - k.count, ${FIRST_LIMIT}) free, coalesce(k.after, ${from}) "after"
+      from webhooks h
+      left join ${sql.unnest(known, ['text', 'int4', 'int4', 'text'])} as k (webhook_id, count, "limit", after) on k.webhook_id = h.id
+      where h.workspace_id = ${db.workspaceId} and h.is_active and coalesce(k.limit > k.count, true)
     ), chosen as (
       select d.id from room r cross join lateral (
         select id from webhook_deliveries
         where workspace_id = ${db.workspaceId} and webhook_id = r.id and status = 'pending'
           and id >= r.after and ${inDays}
         order by id limit r.free for update skip locked
-      ) d order by r.free desc limit ${limit}
+      ) d order by r.busy limit ${limit}
     ), claimed as (
       update webhook_deliveries set status = 'sending', claimed_at = now()
       where workspace_id = ${db.workspaceId} and id = any(array(select id from chosen)) and ${inDays}
@@ -131,18 +140,28 @@ export interface DeliveryResult {
   attemptCount: number;
 }
 
+/** A webhook that only succeeds is written once a second. */
+const SUCCESS_IS_RECENT = sql.fragment`(h.last_success_at > now() - interval '1 second'
+  and coalesce(h.last_failure_at < now() - interval '1 minute', true))`;
+
 /** Records results and counts them on their webhooks. Ignores a delivery whose result was recorded before. */
 export async function finishDeliveries(db: TenantDb, results: readonly DeliveryResult[]): Promise<void> {
   if (results.length === 0) return;
-  const ids = sql.array(
-    results.map(({ id }) => id),
-    'text',
-  );
+  const idsOf = (some: readonly DeliveryResult[]) =>
+    sql.array(
+      some.map(({ id }) => id),
+      'text',
+    );
+  const ids = idsOf(results);
+  const failed = idsOf(results.filter(({ success }) => !success));
   // Webhooks are locked first and in order, as when one is deleted, so that two transactions do not deadlock.
   await db.query(sql.type(NoRows)`
-    select from webhooks where workspace_id = ${db.workspaceId} and id in (
-      select webhook_id from webhook_deliveries where workspace_id = ${db.workspaceId} and id = any(${ids}))
-    order by id for no key update`);
+    select from webhooks h join (
+      select webhook_id, bool_or(id = any(${failed})) failed from webhook_deliveries
+      where workspace_id = ${db.workspaceId} and id = any(${ids}) group by webhook_id
+    ) d on d.webhook_id = h.id
+    where h.workspace_id = ${db.workspaceId} and (d.failed or ${SUCCESS_IS_RECENT} is not true)
+    order by h.id for no key update of h`);
   const rows = results.map((result) => [
     result.id,
     result.success,
@@ -168,7 +187,8 @@ export async function finishDeliveries(db: TenantDb, results: readonly DeliveryR
       select webhook_id, count(*) filter (where success) successes, count(*) filter (where not success) failures
       from finished group by webhook_id
     ) f
-    where h.workspace_id = ${db.workspaceId} and h.id = f.webhook_id`);
+    where h.workspace_id = ${db.workspaceId} and h.id = f.webhook_id
+      and (f.failures > 0 or ${SUCCESS_IS_RECENT} is not true)`);
 }
 
 /** Fails deliveries that a crash interrupted. They may have arrived, so they are not sent again. */
