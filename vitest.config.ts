@@ -11,7 +11,7 @@ export default defineConfig({
     pool: 'forks',
     // Most tests wait for servers most of the time: two cores have work for three.
     maxWorkers: 3,
-    // Files share a process, and what it has loaded; each has a database, a namespace and an app of its own.
+    // Files share a process, what it has loaded and the app of `sharedApp`; others have an app of their own.
     isolate: false,
     // Property tests take seconds of processor time, which other work may share.
     testTimeout: 30_000,
@@ -34,7 +34,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: NEVER,
           globalSetup: ['test/setup/global.ts'],
-          setupFiles: ['test/setup/temporal-log.ts'],
+          setupFiles: ['test/setup/temporal-log.ts', 'test/setup/shared-app.ts'],
           hookTimeout: 60_000,
           // On a busy shared machine a real server may miss a deadline; what passes only the second time is named.
           retry: process.env['CI'] ? 1 : 0,

@@ -4,7 +4,7 @@ import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
 import { errorCodes } from '#api/http/openapi.ts';
 import type { TenantRoute } from '#api/http/route.ts';
 import { newId } from '#domain/ids.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import type { ApiResponse } from '#test/support/client.ts';
 import { createAgency, createKey, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
@@ -98,7 +98,7 @@ const MEMBERS = ['the session of a member', 'the session of a co-admin who is a 
 
 const REFUSALS = new Set(Object.values(RULES).flatMap((rule) => Object.values(rule)));
 
-let app: TestApp;
+let app: OwnApp;
 let credentials: Record<string, string | null>;
 
 beforeAll(async () => {

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NoRows } from '#db/rows.ts';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { createAgency, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 
-let app: TestApp;
+let app: OwnApp;
 beforeAll(async () => {
   app = await startTestApp({ worker: false });
 });

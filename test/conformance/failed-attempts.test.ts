@@ -2,12 +2,12 @@ import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let workspace: TestWorkspace;
 let agencyKey: string;
 let session: string;

@@ -7,13 +7,13 @@ import { errorCodes, openApiDocument } from '#api/http/openapi.ts';
 import type { PublicRoute, TenantRoute } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { call, pathOf, tenantRoutes } from './requests.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let workspace: { id: string; key: string };
 let keyOf: (route: TenantRoute) => string;
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { TenantRoute } from '#api/http/route.ts';
 import { newId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
@@ -18,7 +18,7 @@ import { allReferences, lastName, type Reference } from './references.ts';
 import { call, pathOf, tenantRoutes } from './requests.ts';
 import { buildWorld, type CredentialKind, CREDENTIALS, type World } from './tenant-world.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let mine: World;
 /** A workspace of another agency. */
 let theirs: World;

@@ -4,7 +4,7 @@ import { insertConsoleCode } from '#db/queries/console-codes.ts';
 import { systemDb } from '#db/transactions.ts';
 import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
 import { runNode } from '#standalone/node-process.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { startTestEndpoint } from '#test/support/endpoint.ts';
@@ -19,7 +19,7 @@ import { writeIn } from '#test/support/inbound.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 import { inaccessible, openTab, startBrowser, type Tab } from './browser.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let browser: Browser;
 let workspace: TestWorkspace;
 let api: ApiClient;

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { signalWorkflow } from '#providers/temporal.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -20,14 +20,13 @@ let call: ApiClient;
 let pacer: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   // Slow enough to be paused in the middle, fast enough for all messages to be sent in one round.
   lineId = await createLine(app, workspace.id, 'imessage', { min_gap_seconds: 2 });
   call = apiClient(app.url, workspace.key);
   pacer = linePacerId(lineId);
 });
-afterAll(() => app.stop());
 
 const target = () => ({
   namespace: app.config.temporal.namespace,

@@ -1,12 +1,12 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
 import { secretContext, createSecretBox } from '#providers/secret-box.ts';
 import { transferLine } from '#test/support/agency-lines.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import {
@@ -23,9 +23,8 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
 });
-afterAll(() => app.stop());
 
 let agency: TestAgency;
 let api: ApiClient;

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { firstMailTo, mailsTo } from '#test/support/mails.ts';
@@ -13,9 +13,8 @@ let api: ApiClient;
 let otherApi: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
 });
-afterAll(() => app.stop());
 // Each group has its own agencies, so that lists contain only what the group creates.
 const createAgencies = async (): Promise<void> => {
   [agency, other] = await Promise.all([createAgency(app), createAgency(app)]);

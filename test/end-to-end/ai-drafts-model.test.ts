@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { HOSTILE_REPLIES } from '#test/fixtures/hostile-replies.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import {
   autoReplies,
@@ -17,7 +17,7 @@ import {
 } from '#test/support/copilot.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let receiver: Endpoint;
 
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { withTenant } from '#db/transactions.ts';
 import { ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import {
   autoReplies,
@@ -28,11 +28,10 @@ let app: TestApp;
 let receiver: Endpoint;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   receiver = await startEndpoint();
 });
 afterAll(async () => {
-  await app.stop();
   await receiver.close();
 });
 

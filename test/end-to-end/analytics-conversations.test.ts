@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLead, createWorkspace } from '#test/support/factories.ts';
 import { ADA, BOB, CY, DEE, inbound, LINE, outbound } from '#test/support/message-rows.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
 });
-afterAll(() => app.stop());
 
 describe('GET /api/analytics/conversations', () => {
   const PATH = '/api/analytics/conversations';

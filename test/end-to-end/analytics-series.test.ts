@@ -1,20 +1,19 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
 import { countMessages } from '#db/queries/analytics.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import { connected } from '#test/setup/database.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { ADA, BOB, inbound, LINE, NONE, outbound } from '#test/support/message-rows.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
 });
-afterAll(() => app.stop());
 
 describe('GET /api/analytics/timeseries', () => {
   const PATH = '/api/analytics/timeseries';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { NoRows } from '#db/rows.ts';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, insertRow } from '#test/support/factories.ts';
 
@@ -15,9 +15,8 @@ import { createWorkspace, insertRow } from '#test/support/factories.ts';
  */
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
 });
-afterAll(() => app.stop());
 
 const two = (): [string, string] => [newId(), newId()];
 const [LINES, CAMPAIGNS] = [two(), two()];

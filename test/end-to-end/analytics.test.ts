@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { EXPLAINER } from '#domain/metrics.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 import {
@@ -21,9 +21,8 @@ import { signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
 });
-afterAll(() => app.stop());
 
 describe('GET /api/analytics', () => {
   let workspace: { id: string; key: string };

@@ -4,7 +4,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -12,7 +12,7 @@ import { PNG, uploaded, wav } from '#test/support/files.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { runRetention } from '#test/support/workflows.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let workspace: TestWorkspace;
 let api: ApiClient;
 let lineId: string;

@@ -1,9 +1,9 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -13,12 +13,11 @@ let app: TestApp;
 let workspace: TestWorkspace;
 let api: ApiClient;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   await createLine(app, workspace.id);
   api = apiClient(app.url, workspace.key);
 });
-afterAll(() => app.stop());
 
 const MB = 1024 * 1024;
 const ELF = Buffer.concat([Buffer.from('\x7fELF'), Buffer.alloc(100)]);

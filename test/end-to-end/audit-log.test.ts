@@ -1,12 +1,12 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { NoRows } from '#db/rows.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import { byOperator, type NewAuditEntry } from '#domain/audit.ts';
 import { newId, newUserId } from '#domain/ids.ts';
 import { tenantRoutes } from '#test/conformance/requests.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLead, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
@@ -14,9 +14,8 @@ import { sessionClient, signIn } from '#test/support/sessions.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
 });
-afterAll(() => app.stop());
 
 interface World {
   workspace: { id: string; key: string; ownerId: string };

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -13,12 +13,11 @@ let lineId: string;
 let call: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
   call = apiClient(app.url, workspace.key);
 });
-afterAll(() => app.stop());
 
 const setDown = (id: string, down: boolean) => call('POST', `/simulated/carrier/lines/${id}`, { down });
 

@@ -5,7 +5,7 @@ import { type RunningApi, startApi } from '#api/server.ts';
 import { NoRows } from '#db/rows.ts';
 import { systemDb } from '#db/transactions.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { sessionClient } from '#test/support/sessions.ts';
@@ -15,12 +15,11 @@ let otherApi: RunningApi;
 let workspace: TestWorkspace;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
   otherApi = await startApi({ ...app.config, port: 0 });
 });
 afterAll(async () => {
   await otherApi.stop();
-  await app.stop();
 });
 beforeEach(async () => {
   workspace = await createWorkspace(app);

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Call } from '#domain/call.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
@@ -13,12 +13,11 @@ let api: ApiClient;
 let lineId: string;
 const line = '+14155550199';
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   const workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id, 'imessage', { phone: line });
   api = apiClient(app.url, workspace.key);
 });
-afterAll(() => app.stop());
 
 type CallEvent = Extract<CarrierEvent, { kind: 'call' }>;
 const START = Date.UTC(2026, 2, 1, 12);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import type { Message } from '#domain/message.ts';
 import { HOSTILE_REPLIES } from '#test/fixtures/hostile-replies.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -10,7 +10,7 @@ import { createLine, createWorkspace, type TestWorkspace } from '#test/support/f
 import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { personalizerId } from '#workflows/messages/wake.ts';
 
-let app: TestApp;
+let app: OwnApp;
 beforeAll(async () => {
   app = await startTestApp({ environment: { LLM_TIMEOUT_SECONDS: '2' } });
 });

@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -17,12 +17,11 @@ let workspace: TestWorkspace;
 let api: ApiClient;
 let lineId: string;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
   lineId = await createLine(app, workspace.id);
 });
-afterAll(() => app.stop());
 
 const { newList, newCampaign, statusOf, progressOf, messagesOf, stepsOf, step, hasLeft } = campaignHelpers(
   () => ({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Message } from '#domain/message.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -13,7 +13,7 @@ let api: ApiClient;
 let lineId: string;
 let receiver: Endpoint;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
   lineId = await createLine(app, workspace.id);
@@ -25,7 +25,6 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await app.stop();
   await receiver.close();
 });
 

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { planSends } from '#activities/send-plan.ts';
 import { withTenant } from '#db/transactions.ts';
 import { dayBounds } from '#domain/calendar.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
@@ -10,8 +10,7 @@ import { createLine, createWorkspace } from '#test/support/factories.ts';
 let app: TestApp;
 
 // No worker: the test plans sends at times of its choice.
-beforeAll(async () => void (app = await startTestApp({ worker: false })));
-afterAll(() => app.stop());
+beforeAll(async () => void (app = await sharedApp({ worker: false })));
 
 const MINUTE_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import type { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
 import { newId } from '#domain/ids.ts';
@@ -8,7 +8,7 @@ import { callbackKey } from '#providers/carriers/simulated-protocol.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
 import { signTwilio } from '#providers/carriers/twilio-callback.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
@@ -21,7 +21,7 @@ let workspace: TestWorkspace;
 let lines: Record<'smtp' | 'bluebubbles' | 'twilio' | 'simulated', string>;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
   workspace = await createWorkspace(app);
   const lineAt = (channel: Channel, name: string, schema: z.ZodType, settings: object) =>
     createLineAt(app, workspace.id, channel, { name, schema, settings });
@@ -32,7 +32,6 @@ beforeAll(async () => {
     simulated: await createLine(app, workspace.id, 'imessage'),
   };
 });
-afterAll(() => app.stop());
 
 /** Sends a callback with a valid secret or signature and any body. */
 async function callBack(carrier: keyof typeof lines, body: string, contentType = 'application/json') {

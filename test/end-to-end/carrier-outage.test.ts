@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   twilio = await startTwilio(TWILIO_ACCOUNT);
   front = await startFront(twilio.url);
   front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
-  app = await startTestApp();
+  app = await sharedApp();
   const workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
   [lineId, otherLineId] = [
@@ -35,7 +35,6 @@ beforeAll(async () => {
   await api('PUT', `/api/lines/${lineId}/carrier`, { provider: 'twilio', config });
 });
 afterAll(async () => {
-  await app.stop();
   await front.close();
   await twilio.stop();
 });

@@ -4,7 +4,7 @@ import { insertConsoleCode } from '#db/queries/console-codes.ts';
 import { systemDb } from '#db/transactions.ts';
 import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
 import { connected } from '#test/setup/database.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 
@@ -13,13 +13,12 @@ let production: RunningApi;
 let workspace: TestWorkspace;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
   production = await startApi({ ...app.config, production: true, port: 0 });
   workspace = await createWorkspace(app);
 });
 afterAll(async () => {
   await production.stop();
-  await app.stop();
 });
 
 /** Stores a new code, as `npm start` does. */

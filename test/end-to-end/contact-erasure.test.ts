@@ -4,7 +4,7 @@ import { createUnsubscribeLinks } from '#providers/unsubscribe-link.ts';
 import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
@@ -13,7 +13,7 @@ import { callBack, replyEvent } from '#test/support/inbound.ts';
 import { newPerson, type Person, plantContact, type Planted, traces } from '#test/support/planted-contact.ts';
 import { filesOf, findTraces } from '#test/support/traces.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let receiver: Endpoint;
 beforeAll(async () => {
   app = await startTestApp();

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ContactExport } from '#domain/contact-export.ts';
 import { newId } from '#domain/ids.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspace } from '#test/support/factories.ts';
@@ -14,13 +14,12 @@ let app: TestApp;
 let receiver: Endpoint;
 let planted: Planted;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   receiver = await startEndpoint();
   planted = await plantContact(app, receiver, newPerson());
 });
 afterAll(async () => {
   await receiver.close();
-  await app.stop();
 });
 
 describe('the export of a contact', () => {

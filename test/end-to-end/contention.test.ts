@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { campaignHelpers } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -14,14 +14,13 @@ let api: ApiClient;
 let lineIds: string[];
 let endpoint: Endpoint;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
   lineIds = [await createLine(app, workspace.id), await createLine(app, workspace.id)];
   endpoint = await startEndpoint();
 });
 afterAll(async () => {
-  await app.stop();
   await endpoint.close();
 });
 

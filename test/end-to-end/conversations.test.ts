@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspaceWithLine } from '#test/support/factories.ts';
@@ -8,9 +8,8 @@ import { callBack, replyEvent } from '#test/support/inbound.ts';
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
 });
-afterAll(() => app.stop());
 
 const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 12, minute));
 const thread = (address: string, query = ''): string =>

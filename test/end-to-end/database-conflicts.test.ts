@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let api: ApiClient;
 beforeAll(async () => {
   app = await startTestApp({ worker: false });

@@ -4,7 +4,7 @@ import { createPools, type Pools } from '#db/pools.ts';
 import { newId } from '#domain/ids.ts';
 import { call, tenantRoutes } from '#test/conformance/requests.ts';
 import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
 
@@ -14,7 +14,7 @@ import { createWorkspace, insertRow, type TestWorkspace } from '#test/support/fa
  */
 let replica: TestDatabase;
 let replicaPools: Pools;
-let app: TestApp;
+let app: OwnApp;
 let workspace: TestWorkspace;
 const listId = newId();
 const leadId = newId();

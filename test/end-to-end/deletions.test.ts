@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { removeLine } from '#test/support/agency-lines.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import {
   createAgencyWithTwoWorkspaces,
@@ -17,7 +17,7 @@ import { sessionClient } from '#test/support/sessions.ts';
 import { runSweep } from '#test/support/workflows.ts';
 import { campaignWorkflowId, lineHandoverId, listDeletionId } from '#workflows/messages/wake.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let workspace: TestWorkspace;
 let api: ApiClient;
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import { takeDrips } from '#db/queries/drip.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
 import { removeLine, transferLine } from '#test/support/agency-lines.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
@@ -20,7 +20,7 @@ import {
 } from '#test/support/factories.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let agency: TestAgency;
 let workspace: TestWorkspace;
 let target: TestWorkspace;

@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { SmtpConfig } from '#providers/carriers/smtp.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { firstMailTo } from '#test/support/mails.ts';
@@ -17,7 +17,7 @@ let api: ApiClient;
 let lineId: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
   lineId = await createLineAt(app, workspace.id, 'email', {
@@ -26,7 +26,6 @@ beforeAll(async () => {
     settings: { url: app.smtpUrl, inboundSecret: SECRET },
   });
 });
-afterAll(() => app.stop());
 
 const post = async (body: object, secret = SECRET): Promise<number> => {
   const url = `${app.url}/callbacks/carriers/smtp/${lineId}?secret=${encodeURIComponent(secret)}`;

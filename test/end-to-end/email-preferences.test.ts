@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 
@@ -17,10 +17,9 @@ let agency: { id: string; key: string };
 let api: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
   agency = await createAgency(app);
 });
-afterAll(() => app.stop());
 
 describe('the email preferences of a workspace', () => {
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
@@ -15,7 +15,7 @@ import { openEventStream, type TestStream } from '#test/support/event-stream.ts'
 import { createAgency, createKey, createLine, createWorkspace } from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 
-let app: TestApp;
+let app: OwnApp;
 /** A second API process on the same database. */
 let other: RunningApi;
 const opened: TestStream[] = [];

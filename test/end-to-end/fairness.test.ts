@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import {
   createAgency,
@@ -11,7 +11,7 @@ import {
 } from '#test/support/factories.ts';
 import { lock, waitingForLocks } from '#test/support/locks.ts';
 
-let app: TestApp;
+let app: OwnApp;
 /** Far more requests than database connections. */
 const MANY = 20;
 

@@ -1,11 +1,11 @@
 import type { UpdateDefinition } from '@temporalio/common';
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { lineGapMs } from '#domain/line-limits.ts';
 import { billableActions } from '#test/support/actions.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -26,8 +26,7 @@ let app: TestApp;
 let workspace: TestWorkspace;
 let api: ApiClient;
 
-beforeAll(async () => void (app = await startTestApp()));
-afterAll(() => app.stop());
+beforeAll(async () => void (app = await sharedApp()));
 beforeEach(async () => {
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);

@@ -3,7 +3,7 @@ import { sql } from 'slonik';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NoRows } from '#db/rows.ts';
 import { systemDb } from '#db/transactions.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
@@ -11,7 +11,7 @@ import { signalsOf } from '#test/support/workflows.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 
-let app: TestApp;
+let app: OwnApp;
 
 beforeAll(async () => {
   app = await startTestApp({ worker: false });

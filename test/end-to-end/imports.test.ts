@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 
@@ -7,11 +7,10 @@ let app: TestApp;
 let key: string;
 let api: ApiClient;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   ({ key } = await createWorkspace(app));
   api = apiClient(app.url, key);
 });
-afterAll(() => app.stop());
 
 const newList = async (): Promise<string> =>
   (await api('POST', '/api/lists', { name: 'Imported' })).body.list._id;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type SystemDb, withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -20,7 +20,7 @@ let receiver: Endpoint;
 let secret: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
   call = apiClient(app.url, workspace.key);
@@ -30,7 +30,6 @@ beforeAll(async () => {
   secret = body.secret;
 });
 afterAll(async () => {
-  await app.stop();
   await receiver.close();
 });
 

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { connected } from '#test/setup/database.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { PNG, uploaded } from '#test/support/files.ts';
 
-let app: TestApp;
+let app: OwnApp;
 beforeAll(async () => {
   app = await startTestApp();
 });

@@ -3,7 +3,7 @@ import { newId } from '#domain/ids.ts';
 import { MASK } from '#providers/carriers/secret-config.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -21,12 +21,11 @@ let api: ApiClient;
 
 beforeAll(async () => {
   [twilio, mac] = [await startTwilio(TWILIO_ACCOUNT), await startBlueBubbles(PASSWORD)];
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
 });
 afterAll(async () => {
-  await app.stop();
   await Promise.all([twilio.stop(), mac.stop()]);
 });
 
@@ -250,7 +249,7 @@ describe('a connection is refused without any change', () => {
 });
 
 describe('without a carrier that provisions lines', () => {
-  let bare: TestApp;
+  let bare: OwnApp;
   beforeAll(async () => {
     bare = await startTestApp({
       environment: { SIMULATOR_URL: '', SIMULATOR_SECRET: '', TWILIO_API_URL: twilio.url },

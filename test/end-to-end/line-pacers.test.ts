@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -16,7 +16,7 @@ import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 
 let twilio: TwilioStandIn;
 /** Its worker does not serve the task queue of Twilio. */
-let app: TestApp;
+let app: OwnApp;
 let agencyId: string;
 let agency: ApiClient;
 /** A client with the session of the agency's owner. */

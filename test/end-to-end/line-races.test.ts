@@ -1,10 +1,10 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { removeLine, transferLine } from '#test/support/agency-lines.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import {
   createAgencyWithTwoWorkspaces,
@@ -20,9 +20,8 @@ import { runSweep } from '#test/support/workflows.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
 });
-afterAll(() => app.stop());
 
 /** The unsent messages of a workspace whose line is not in the workspace. */
 const strandedMessages = (workspaceId: string) =>

@@ -1,8 +1,8 @@
 // The commands of the model contain assertions outside the test that runs them.
 // oxlint-disable vitest/no-standalone-expect
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { charged, pay, sendInvoiceEvent } from '#test/support/payments.ts';
@@ -28,9 +28,8 @@ type Command = fc.AsyncCommand<Model, Real>;
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
 });
-afterAll(() => app.stop());
 
 const act = ({ api, lineId }: Real, action: string) => api('POST', `${PATH}/${lineId}`, { action });
 

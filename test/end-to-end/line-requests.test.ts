@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 import { charged, pay } from '#test/support/payments.ts';
@@ -11,9 +11,8 @@ const NAME = { firstName: 'Ada', lastName: 'Lovelace' };
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
 });
-afterAll(() => app.stop());
 
 const until = (api: ApiClient, id: string, status: string) =>
   eventually(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { findViolations, type Race } from '../../bench/linearizability/race.ts';
 import {
   draftDecisions,
@@ -9,7 +9,7 @@ import {
   optOuts,
 } from '../../bench/linearizability/races.ts';
 
-let app: TestApp;
+let app: OwnApp;
 beforeAll(async () => {
   app = await startTestApp();
 });

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
@@ -9,12 +9,11 @@ let api: ApiClient;
 let workspaceId: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   const workspace = await createWorkspace(app);
   workspaceId = workspace.id;
   api = apiClient(app.url, workspace.key);
 });
-afterAll(() => app.stop());
 
 test.each([
   ['hourlyNewConversationsLimit', 'hourly_new_cap'],

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
 });
-afterAll(() => app.stop());
 
 const workspaceApi = async () => apiClient(app.url, (await createWorkspace(app)).key);
 

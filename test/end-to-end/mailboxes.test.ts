@@ -4,14 +4,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { startHostileMailbox } from '#test/support/hostile-mailbox.ts';
 import { startMailbox, type TestMailbox } from '#test/support/mailbox.ts';
 import { firstMailTo } from '#test/support/mails.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let api: ApiClient;
 let mailbox: TestMailbox;
 let lineId: string;

@@ -1,19 +1,18 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createMailActivities } from '#activities/mail.ts';
 import { createLogger } from '#providers/log.ts';
 import { createMailer } from '#providers/mail/mailer.ts';
 import { createSecretBox } from '#providers/secret-box.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
 });
-afterAll(() => app.stop());
 
 describe("the product's own emails", () => {
   it('are sent once each even if two workers send them at the same time', async () => {

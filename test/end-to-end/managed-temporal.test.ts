@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createTemporalClient } from '#providers/temporal.ts';
-import { startTestApp, eventually, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
@@ -9,7 +9,7 @@ import { certificate, startTemporalProxy, type TemporalProxy } from '#test/suppo
 const API_KEY = 'the-api-key-of-the-namespace';
 
 let proxy: TemporalProxy;
-let app: TestApp;
+let app: OwnApp;
 
 beforeAll(async () => {
   proxy = await startTemporalProxy(inject('temporalAddress'), API_KEY);

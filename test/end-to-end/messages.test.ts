@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -9,14 +9,13 @@ let workspace: TestWorkspace;
 let lineId: string;
 let call: ApiClient;
 
-beforeAll(async () => void (app = await startTestApp()));
+beforeAll(async () => void (app = await sharedApp()));
 // One workspace per test: each may read messages 120 times a minute.
 beforeEach(async () => {
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
   call = apiClient(app.url, workspace.key);
 });
-afterAll(() => app.stop());
 
 async function settled(id: string, ...statuses: string[]) {
   return eventually(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import {
   createCopilot,
@@ -13,7 +13,7 @@ import { type Endpoint, hang, startEndpoint } from '#test/support/endpoint.ts';
 
 const SLOTS = 6;
 
-let app: TestApp;
+let app: OwnApp;
 let hanging: Endpoint;
 let answering: Endpoint;
 

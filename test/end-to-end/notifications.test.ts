@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import {
@@ -25,9 +25,8 @@ let api: ApiClient;
 let owner: string;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
 });
-afterAll(() => app.stop());
 
 beforeEach(async () => {
   workspace = await createWorkspace(app, { name: 'Bits & Pieces' });

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { freePort } from '#providers/free-port.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { type AppProcess, startProcess } from '#test/support/process.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let worker: AppProcess;
 let workerUrl: string;
 

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { planSends } from '#activities/send-plan.ts';
 import { withTenant } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -19,11 +19,10 @@ let workspace: TestWorkspace;
 let api: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   api = apiClient(app.url, workspace.key);
 });
-afterAll(() => app.stop());
 
 const pacer = (lineId: string) => app.temporal.workflow.getHandle(linePacerId(lineId));
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();

@@ -1,7 +1,7 @@
 import { WorkflowFailedError } from '@temporalio/client';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { updateWorkflow } from '#providers/temporal.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
 import { ask, auditOf, DANA, refusalOf } from '#test/support/operators.ts';
@@ -18,9 +18,8 @@ const NAME = { firstName: 'Ada', lastName: 'Lovelace' };
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
 });
-afterAll(() => app.stop());
 
 const workflow = (id: string) => app.temporal.workflow.getHandle(lineRequestId(id));
 const statusOf = async (api: ApiClient, id: string): Promise<string> =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { updateWorkflow } from '#providers/temporal.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -27,7 +27,7 @@ import {
 } from '#workflows/messages/updates.ts';
 import { aiDraftId, campaignWorkflowId, linePacerId } from '#workflows/messages/wake.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let receiver: Endpoint;
 let desk: Copilot;
 let workspace: TestWorkspace;

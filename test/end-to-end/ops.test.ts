@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createCopilot, createDraft } from '#test/support/copilot.ts';
@@ -12,7 +12,7 @@ import { auditOf } from '#test/support/operators.ts';
 import { environment } from '#test/support/process.ts';
 import { ops } from '#workers/ops.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let workspace: TestWorkspace;
 let api: ApiClient;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -14,7 +14,7 @@ let call: ApiClient;
 let receiver: Endpoint;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
   call = apiClient(app.url, workspace.key);
@@ -26,7 +26,6 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await app.stop();
   await receiver.close();
 });
 

@@ -1,11 +1,11 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { lineGapMs } from '#domain/line-limits.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
@@ -17,8 +17,7 @@ let app: TestApp;
 let api: ApiClient;
 let workspaceId: string;
 
-beforeAll(async () => void (app = await startTestApp()));
-afterAll(() => app.stop());
+beforeAll(async () => void (app = await sharedApp()));
 beforeEach(async () => {
   const workspace = await createWorkspace(app);
   workspaceId = workspace.id;

@@ -8,7 +8,7 @@ import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createPayloadCodec, dataConverter } from '#providers/payload-codec.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
@@ -27,7 +27,7 @@ const UI = 'https://temporal.example.com';
 const OPERATOR = 'user_operator';
 const HISTORIES = new URL('../histories/', import.meta.url);
 
-let app: TestApp;
+let app: OwnApp;
 let pacer: string;
 let code: string;
 let refusal: ApplicationFailure;

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
 
 const ADD_ON = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'email' };
 
-let app: TestApp;
+let app: OwnApp;
 let api: ApiClient;
 
 // A real provider is configured, but nothing listens at its address.

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { simulatedWebhookSecret } from '#providers/payments/simulated.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
@@ -29,11 +29,10 @@ let workspaceId: string;
 let api: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   agency = await createAgency(app);
   agencyApi = apiClient(app.url, agency.key);
 });
-afterAll(() => app.stop());
 
 beforeEach(async () => {
   const workspace = await createWorkspace(app, { agency_id: agency.id });

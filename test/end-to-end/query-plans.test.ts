@@ -6,11 +6,11 @@ import { planSends } from '#activities/send-plan.ts';
 import { forcedFallbacks } from '#db/queries/queue.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 
-let app: TestApp;
+let app: OwnApp;
 beforeAll(async () => {
   app = await startTestApp({ worker: false });
 });

@@ -3,7 +3,7 @@ import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { Config } from '#domain/config.ts';
 import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
-import { eventually, registerNamespace, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, registerNamespace, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { environment } from '#test/support/process.ts';
@@ -12,7 +12,7 @@ import { ops } from '#workers/ops.ts';
 import { startWorker } from '#workers/worker.ts';
 
 /** A rehearsal of docs/backup.md. */
-let app: TestApp;
+let app: OwnApp;
 let workspace: TestWorkspace;
 let lineId: string;
 

@@ -8,7 +8,7 @@ import { migrate } from '#db/migrate.ts';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { connected, createTestDatabase } from '#test/setup/database.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
@@ -16,7 +16,7 @@ import { problemsOf } from '#test/support/catalog.ts';
 import { createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
 import { runRetention } from '#test/support/workflows.ts';
 
-let app: TestApp;
+let app: OwnApp;
 beforeAll(async () => {
   app = await startTestApp();
 });

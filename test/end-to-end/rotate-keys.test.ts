@@ -5,7 +5,7 @@ import { startApi } from '#api/server.ts';
 import { newId } from '#domain/ids.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { connected } from '#test/setup/database.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { startEndpoint, verify } from '#test/support/endpoint.ts';
 import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
@@ -16,7 +16,7 @@ import { SEALED } from '#workers/rotate-keys.ts';
 const PASSWORD = 'the password of the Mac';
 const keyOf = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;
 
-let app: TestApp;
+let app: OwnApp;
 let mac: BlueBubblesStandIn;
 beforeAll(async () => {
   mac = await startBlueBubbles(PASSWORD);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -20,7 +20,7 @@ const MB = 1024 * KB;
 /** 10 MB in total, and therefore 1 MB a day. */
 const QUOTA_GB = String(10 / 1024);
 
-let app: TestApp;
+let app: OwnApp;
 let workspace: TestWorkspace;
 let api: ApiClient;
 let lineId: string;

@@ -1,11 +1,11 @@
 import { SMTPServer } from 'smtp-server';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { freePort } from '#providers/free-port.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -18,11 +18,10 @@ let workspace: TestWorkspace;
 let api: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app, { name: 'Bits & <Pieces>' });
   api = apiClient(app.url, workspace.key);
 });
-afterAll(() => app.stop());
 
 const linkIn = (mail: { text: string }): string => /https?:\S+\/invitations\/\S+/.exec(mail.text)?.[0] ?? '';
 

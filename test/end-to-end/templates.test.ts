@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
 import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -17,11 +17,10 @@ let workspace: TestWorkspace;
 let api: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   receiver = await startEndpoint();
 });
 afterAll(async () => {
-  await app.stop();
   await receiver.close();
 });
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { campaignHelpers, now } from '#test/support/campaigns.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -17,7 +17,7 @@ import { sessionClient } from '#test/support/sessions.ts';
 import { type Step, type Terminator, watchWorkers } from '#test/support/terminations.ts';
 import { runSweep } from '#test/support/workflows.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let terminator: Terminator;
 let endpoint: Endpoint;
 const mailboxes: TestMailbox[] = [];

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NoRows } from '#db/rows.ts';
 import { withSystem } from '#db/transactions.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
@@ -16,10 +16,9 @@ let app: TestApp;
 beforeAll(async () => {
   twilio = await startTwilio(TWILIO_ACCOUNT);
   front = await startFront(twilio.url);
-  app = await startTestApp();
+  app = await sharedApp();
 });
 afterAll(async () => {
-  await app.stop();
   await front.close();
   await twilio.stop();
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messageTraceId, recordMessageTraces } from '#db/message-traces.ts';
 import { startTracing } from '#providers/tracing.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
@@ -18,7 +18,7 @@ const TEXT = 'A text that nobody else reads';
 
 let receiver: TracesReceiver;
 let stopTracing: () => Promise<void>;
-let app: TestApp;
+let app: OwnApp;
 let to: string;
 let lineId: string;
 let messageId: string;

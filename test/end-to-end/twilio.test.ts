@@ -5,7 +5,7 @@ import { withTenant } from '#db/transactions.ts';
 import { TwilioConfig } from '#providers/carriers/twilio.ts';
 import { startTwilio, type TwilioStandIn } from '#simulator/twilio.ts';
 import type { PlacedCall, TwilioCall } from '#simulator/twilio-calls.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createLineAt, createWorkspace } from '#test/support/factories.ts';
@@ -14,7 +14,7 @@ import { TWILIO_ACCOUNT } from '#test/support/twilio.ts';
 const LINE = '+14155550111';
 
 let twilio: TwilioStandIn;
-let app: TestApp;
+let app: OwnApp;
 
 beforeAll(async () => {
   twilio = await startTwilio(TWILIO_ACCOUNT);

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { voiceNoteId } from '#db/queries/voice-notes.ts';
 import { createSigner } from '#providers/signer.ts';
 import { createSignedLinks } from '#providers/storage/signed-link.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, type SentMessage, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -12,12 +12,11 @@ let app: TestApp;
 let workspace: TestWorkspace;
 let api: ApiClient;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
   workspace = await createWorkspace(app);
   await createLine(app, workspace.id);
   api = apiClient(app.url, workspace.key);
 });
-afterAll(() => app.stop());
 
 const tone = { name: 'hello.wav', content: wav(2), type: 'audio/wav' };
 

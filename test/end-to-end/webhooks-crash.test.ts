@@ -3,14 +3,14 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { freePort } from '#providers/free-port.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { hang, startEndpoint } from '#test/support/endpoint.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { startProcess } from '#test/support/process.ts';
 
-let app: TestApp;
+let app: OwnApp;
 
 beforeAll(async () => {
   app = await startTestApp({ worker: false });

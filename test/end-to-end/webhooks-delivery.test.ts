@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
 import { EVENT_NAMES } from '#domain/event.ts';
 import { EVENT_PAYLOADS } from '#domain/events/payloads.ts';
 import { newId } from '#domain/ids.ts';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import type { ApiClient } from '#test/support/client.ts';
 import {
@@ -21,9 +21,8 @@ import { createLead, createWorkspaceWithLine, insertRow } from '#test/support/fa
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await sharedApp();
 });
-afterAll(() => app.stop());
 
 /** Creates a workspace that can send messages. Each test has its own, so that deliveries in flight do not affect the next. */
 async function createSender(): Promise<{

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
-import { startTestApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { registerWebhook, startTestEndpoint, verify } from '#test/support/endpoint.ts';
 import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
@@ -12,11 +12,10 @@ let workspace: TestWorkspace;
 let call: ApiClient;
 
 beforeAll(async () => {
-  app = await startTestApp({ worker: false });
+  app = await sharedApp({ worker: false });
   workspace = await createWorkspace(app);
   call = apiClient(app.url, workspace.key);
 });
-afterAll(() => app.stop());
 
 describe('webhooks', () => {
   it('are registered with a secret that is shown once, changed, listed and deleted', async () => {

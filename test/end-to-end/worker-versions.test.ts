@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { eventually, startTestApp, type TestApp } from '#test/support/app.ts';
+import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { DEPLOYMENT, startWorker } from '#workers/worker.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 
-let app: TestApp;
+let app: OwnApp;
 let workspace: TestWorkspace;
 let lineId: string;
 

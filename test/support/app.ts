@@ -32,16 +32,43 @@ export interface TestApp {
   /** Stops the worker, for tests of crashes and outages. */
   stopWorker(): Promise<void>;
   startWorker(): Promise<void>;
+}
+
+export interface OwnApp extends TestApp {
   stop(): Promise<void>;
 }
 
+/** The apps that `sharedApp` has started, by whether they have a worker. */
+const shared = new Map<boolean, Promise<OwnApp>>();
+
 /**
- * Starts the whole product with its own database, Temporal namespace and simulator.
+ * The app that the test files of a process use one after the other. It ends with the process.
+ * What earlier files created is still there, so a test creates workspaces of its own and looks at nothing else.
+ * @param options.worker false for the API alone, for tests that send nothing.
+ */
+export async function sharedApp({ worker = true } = {}): Promise<TestApp> {
+  const starting =
+    shared.get(worker) ?? startTestApp({ worker, environment: { FAILED_ATTEMPTS_PER_MINUTE: '100000' } });
+  shared.set(worker, starting);
+  const app = await starting;
+  // A failed test may have left it stopped.
+  if (worker && app.worker === null) await app.startWorker();
+  return app;
+}
+
+/** Saves the histories of the shared apps, as `stop` does of others. */
+export async function saveSharedHistories(): Promise<void> {
+  for (const app of shared.values()) await saveHistories((await app).temporal);
+}
+
+/**
+ * Starts the whole product with its own database, Temporal namespace and simulator, for tests that configure it, break
+ * it, or look at everything in it.
  * @param options.worker false for the API alone, for tests that send nothing.
  */
 export async function startTestApp(
   options: { worker?: boolean; environment?: Record<string, string> } = {},
-): Promise<TestApp> {
+): Promise<OwnApp> {
   const database = await createTestDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'linepace-app-'));
   const address = inject('temporalAddress');
@@ -83,7 +110,7 @@ export async function startTestApp(
   const waker = createWaker(temporal, createLogger('test', 'silent'));
   const pools = await createPools(config.database, { size: 4, waker });
   const api = await startApi(config);
-  const app: TestApp = {
+  const app: OwnApp = {
     url: api.url,
     config,
     ownerUrl: database.ownerUrl,
