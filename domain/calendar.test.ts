@@ -1,6 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { dayBounds, daysBetween, hourBounds, isTimeZone, localDate, nextMorning } from './calendar.ts';
+import {
+  dayBounds,
+  daysBetween,
+  fromWallClock,
+  hourBounds,
+  isTimeZone,
+  localDate,
+  nextMorning,
+  toDate,
+  toZoned,
+  wallClock,
+} from './calendar.ts';
 
 const at = (text: string): Date => new Date(text);
 const bounds = (start: string, end: string) => ({ start: at(start), end: at(end) });
@@ -169,4 +180,35 @@ test('localDate and daysBetween use the local calendar', () => {
 test('isTimeZone accepts IANA names only', () => {
   expect(['UTC', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires'].every(isTimeZone)).toBe(true);
   expect(['', 'Mars/Olympus', '+02:00', 'GMT+25'].some(isTimeZone)).toBe(false);
+});
+
+test('wallClock and its inverse agree with Temporal, however close the clocks change', () => {
+  const zones = [
+    'UTC',
+    'Asia/Kolkata',
+    'Australia/Lord_Howe',
+    'America/New_York',
+    'Pacific/Apia',
+    'Africa/Casablanca',
+  ];
+  const changes = ['2011-12-30', '2026-03-08', '2026-04-04', '2026-11-01', '2027-02-07'].map((date) =>
+    Date.parse(date),
+  );
+  const instant = fc.oneof(
+    fc.integer({ min: Date.parse('1990-01-01'), max: Date.parse('2060-01-01') }),
+    fc
+      .tuple(fc.constantFrom(...changes), fc.integer({ min: -3 * 86_400_000, max: 3 * 86_400_000 }))
+      .map(([a, b]) => a + b),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom(...zones), instant, (zone, milliseconds) => {
+      const now = new Date(milliseconds);
+      const local = toZoned(zone, now).toPlainDateTime();
+      const wall = wallClock(zone, now);
+      expect(wall.toISOString()).toBe(`${local.toString({ smallestUnit: 'millisecond' })}Z`);
+      const inverse = fromWallClock(zone, wall);
+      if (inverse) expect(inverse).toEqual(toDate(local.toZonedDateTime(zone)));
+    }),
+    { numRuns: 500 },
+  );
 });

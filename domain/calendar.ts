@@ -7,6 +7,7 @@ export interface Bounds {
 }
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Caches the last result for each zone: planning asks for the same day and hour many times. */
 function cacheLast(boundsOf: (zone: string, now: Date) => Bounds): (zone: string, now: Date) => Bounds {
@@ -25,6 +26,52 @@ export const toZoned = (zone: string, at: Date): Time.ZonedDateTime =>
 
 export const toDate = (time: Time.ZonedDateTime): Date => new Date(time.epochMilliseconds);
 
+/** The time between two changes of the clocks, with the offset from UTC in milliseconds. */
+interface OffsetPeriod extends Bounds {
+  offset: number;
+}
+
+const FOREVER = 8.64e15;
+const PERIODS_REMEMBERED = 8;
+const periods = new Map<string, OffsetPeriod[]>();
+
+/** Caches the last periods of each zone, because two lookups of changes are slow. */
+function periodAt(zone: string, at: Date): OffsetPeriod {
+  const known = periods.get(zone) ?? [];
+  const cached = known.find(({ start, end }) => start <= at && at < end);
+  if (cached) return cached;
+  const local = toZoned(zone, at);
+  const period = {
+    start: new Date(lastChange(local, -FOREVER)),
+    end: new Date(nextChange(local, FOREVER)),
+    offset: local.offsetNanoseconds / 1e6,
+  };
+  periods.set(zone, [period, ...known].slice(0, PERIODS_REMEMBERED));
+  return period;
+}
+
+/** A date whose UTC fields are the local date and time. Much cheaper than `toZoned`. */
+export const wallClock = (zone: string, at: Date): Date => new Date(at.getTime() + periodAt(zone, at).offset);
+
+const wallMidnight = (wall: Date): Date => new Date(Math.floor(wall.getTime() / DAY_MS) * DAY_MS);
+
+/** `time` (HH:mm) on the `days`-th day after that of a wall clock, in the same form. */
+export function wallTime(wall: Date, days: number, time: string): Date {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number);
+  return new Date(wallMidnight(wall).getTime() + days * DAY_MS + hours * HOUR_MS + minutes * 60_000);
+}
+
+/**
+ * The instant at which the clocks show `wall`, a date as `wallClock` returns it; null within a day of a change of the
+ * clocks, where that time may be skipped or repeated.
+ */
+export function fromWallClock(zone: string, wall: Date): Date | null {
+  const guess = new Date(wall.getTime() - periodAt(zone, wall).offset);
+  const { start, end, offset } = periodAt(zone, guess);
+  const at = wall.getTime() - offset;
+  return start.getTime() + DAY_MS <= at && at < end.getTime() - DAY_MS ? new Date(at) : null;
+}
+
 /** Whether `value` is an IANA time zone; an offset such as `+02:00` is not. */
 export function isTimeZone(value: string): boolean {
   if (/^[+-]/.test(value)) return false;
@@ -42,6 +89,10 @@ export function isTimeZone(value: string): boolean {
  * @throws RangeError for an unknown zone, like all functions here.
  */
 export const dayBounds = cacheLast((zone, now) => {
+  const wall = wallClock(zone, now);
+  const start = fromWallClock(zone, wallTime(wall, 0, '00:00'));
+  const end = fromWallClock(zone, wallTime(wall, 1, '00:00'));
+  if (start && end) return { start, end };
   const local = toZoned(zone, now);
   return { start: toDate(local.startOfDay()), end: startOf(local.toPlainDate().add({ days: 1 }), zone) };
 });
@@ -82,7 +133,8 @@ export function localDate(zone: string, now: Date): string {
 
 /** The number of local midnights between two instants; negative if `to` comes first. */
 export function daysBetween(zone: string, from: Date, to: Date): number {
-  return toZoned(zone, from).toPlainDate().until(toZoned(zone, to).toPlainDate()).days;
+  const midnight = (at: Date): number => wallMidnight(wallClock(zone, at)).getTime();
+  return (midnight(to) - midnight(from)) / DAY_MS;
 }
 
 /**
@@ -90,6 +142,8 @@ export function daysBetween(zone: string, from: Date, to: Date): number {
  * skipped when the clocks go forward moves later by the length of the gap.
  */
 export function nextMorning(zone: string, now: Date, time = '09:00'): Date {
+  const morning = fromWallClock(zone, wallTime(wallClock(zone, dayBounds(zone, now).end), 0, time));
+  if (morning) return morning;
   const tomorrow = toZoned(zone, dayBounds(zone, now).end).toPlainDate();
   return toDate(tomorrow.toZonedDateTime({ timeZone: zone, plainTime: Time.PlainTime.from(time) }));
 }

@@ -1,6 +1,6 @@
 import { Temporal as Time } from 'temporal-polyfill';
 import { z } from 'zod';
-import { isTimeZone, toDate, toZoned } from './calendar.ts';
+import { fromWallClock, isTimeZone, toDate, wallClock, wallTime } from './calendar.ts';
 
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
 
@@ -32,29 +32,31 @@ export function clampToWindow(window: SendWindow | undefined, at: Date): Date {
 
 /** The first start of the window after `at`, whether or not it is open at `at`. */
 export function nextOpening(window: SendWindow, at: Date): Date {
-  const today = toZoned(window.timezone, at).toPlainDate();
+  const today = wallClock(window.timezone, at);
   for (let ahead = 0; ahead <= DAYS_AHEAD; ahead++) {
-    const opening = openingOn(window, today.add({ days: ahead }));
+    const start = wallTime(today, ahead, window.start ?? '00:00');
+    const opening = fromWallClock(window.timezone, start) ?? openingNearChange(window.timezone, start);
     if (opening > at && isOpen(window, opening)) return opening;
   }
   throw new RangeError('the send window never opens');
 }
 
 function isOpen(window: SendWindow, at: Date): boolean {
-  const local = toZoned(window.timezone, at);
-  const time = local.toPlainTime().toString({ smallestUnit: 'minute' });
+  const local = wallClock(window.timezone, at);
+  const time = local.toISOString().slice(-13, -8);
   const { start = '00:00', end = '24:00' } = window;
-  const day = local.dayOfWeek % 7;
+  const day = local.getUTCDay();
   if (start < end) return time >= start && time < end && startsOn(window, day);
   return (time >= start && startsOn(window, day)) || (time < end && startsOn(window, (day + 6) % 7));
 }
 
 const startsOn = ({ days }: SendWindow, day: number): boolean => days?.includes(day) ?? true;
 
-function openingOn(window: SendWindow, date: Time.PlainDate): Date {
-  const start = date.toPlainDateTime(Time.PlainTime.from(window.start ?? '00:00'));
-  const opening = start.toZonedDateTime(window.timezone);
-  const skipped = !opening.toPlainDateTime().equals(start);
+/** When the clocks show `start`; when they change, if the change skips it. */
+function openingNearChange(timezone: string, start: Date): Date {
+  const wall = Time.PlainDateTime.from(start.toISOString().slice(0, -1));
+  const opening = wall.toZonedDateTime(timezone);
+  const skipped = !opening.toPlainDateTime().equals(wall);
   const landing = skipped ? opening.add({ nanoseconds: 1 }).getTimeZoneTransition('previous') : null;
   return toDate(landing ?? opening);
 }
