@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/setup/longest-first.ts';
 
 const NEVER = ['node_modules/**', '.data/**'];
 
@@ -9,8 +10,9 @@ const NEVER = ['node_modules/**', '.data/**'];
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Most tests wait for servers most of the time: two cores have work for three.
-    maxWorkers: 3,
+    // Most tests wait for servers most of the time: two cores have work for four.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     // Files share a process, what it has loaded and the app of `sharedApp`; others have an app of their own.
     isolate: false,
     // Property tests take seconds of processor time, which other work may share.
