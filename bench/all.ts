@@ -23,12 +23,12 @@ const BENCHMARKS: Record<string, Benchmark> = {
   intake: {
     script: 'intake.ts',
     arguments: ['--peers'],
-    quick: ['--peers', '--rounds', '3', '--seconds', '1'],
+    quick: ['--peers', '--rounds', '2', '--seconds', '3'],
   },
   'intake-at-work': {
     script: 'intake.ts',
     arguments: ['--worker'],
-    quick: ['--worker', '--rounds', '3', '--seconds', '1'],
+    quick: ['--worker', '--rounds', '2', '--seconds', '3'],
   },
   webhooks: {
     script: 'webhooks.ts',

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Socket } from 'node:net';
@@ -8,9 +8,16 @@ import { freePort } from '#providers/free-port.ts';
 /** The queues that people would use instead, outside the dependencies of the product. */
 const PEERS = { 'pg-boss': '12.38.0', 'graphile-worker': '0.18.0', bullmq: '6.7.0' };
 
-/** Installs the peers if they are missing. @returns their folder. */
+/** Installs the peers if they are missing or have other versions. @returns their folder. */
 export function installPeers(): string {
   const folder = resolve('.data/bench-peers');
+  const isInstalled = Object.entries(PEERS).every(([name, version]) => {
+    const file = join(folder, 'node_modules', name, 'package.json');
+    return (
+      existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version === version
+    );
+  });
+  if (isInstalled) return folder;
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies: PEERS }));
   writeFileSync(join(folder, 'load.mjs'), 'export const load = (name) => import(name);\n');
