@@ -25,8 +25,13 @@ export async function report(rows: readonly Row[]): Promise<void> {
   await pause(10);
 }
 
-export const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low = NaN, high = NaN] = [Math.ceil, Math.floor].map(
+    (round) => sorted[round((sorted.length - 1) / 2)],
+  );
+  return (low + high) / 2;
+}
 
 /** The median of the ratios within each round, since other load differs from round to round. */
 export function ratioTo(row: Row, rows: readonly Row[]): number | null {
