@@ -38,7 +38,7 @@ export function CoAdmins() {
           <SkeletonRows rows={1} />
         ) : invitations.data.invitations.length === 0 ? (
           <EmptyState title="No open invitations">
-            A co-admin manages all clients, but neither keys, co-admins nor the card.
+            A co-admin manages all clients. Keys, co-admins and the card remain with the owner.
           </EmptyState>
         ) : (
           <ul aria-label="Open invitations" className="divide-y divide-line border-t border-line">

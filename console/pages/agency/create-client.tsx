@@ -7,14 +7,10 @@ import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#con
 import { ShownOnce } from '#console/components/shown-once.tsx';
 import { enteredIn } from '#console/lib/form.ts';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
+import { TIME_ZONES } from '#console/lib/time-zones.ts';
 
 const FORM = 'create-client';
 const FIELDS = ['name', 'legalName', 'timezone', 'country'];
-const ZONES = [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])].map((value) => ({
-  value,
-  label: value.replaceAll('_', ' '),
-}));
-
 const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** Creates the workspace of a client and shows its first key, which the API does only once. */
@@ -67,7 +63,7 @@ export function CreateClient() {
           <SelectField
             label="Time zone"
             name="timezone"
-            options={ZONES}
+            options={TIME_ZONES}
             defaultValue={OWN_ZONE}
             hint="Send windows, caps and reports follow it."
             error={error('timezone')}

@@ -11,7 +11,7 @@ export const CAMPAIGNS = ['GET /api/campaigns', 'GET /api/campaigns/{id}'] as co
 export const STATUSES = ['draft', 'active', 'paused', 'completed', 'archived'] as const;
 
 /** In the numbers of the API. */
-const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+export const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
 /** 1 day, 2 hours */
 export function delayText({ days = 0, hours = 0, minutes = 0 }: Step['delay']): string {

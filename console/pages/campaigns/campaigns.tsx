@@ -60,7 +60,7 @@ export default function Campaigns() {
   );
   return (
     <Page title="Campaigns" description="Sequences of messages to the leads of a list" actions={create} fill>
-      <div role="group" aria-label="Status" className="flex shrink-0 gap-1 overflow-x-auto px-4 pb-2 md:px-8">
+      <div role="group" aria-label="Status" className="flex shrink-0 gap-1 overflow-x-auto px-4 pb-2">
         {['', ...STATUSES].map((value) => (
           <button
             key={value}

@@ -1,3 +1,4 @@
+import type { UploadedFile } from '#console/components/attachments.tsx';
 import type { CampaignBody, Step } from './campaign.ts';
 
 /** A step as it is being written: numbers are texts until they are saved. */
@@ -9,8 +10,10 @@ export interface StepDraft {
   days: string;
   hours: string;
   minutes: string;
-  /** What the form does not show: it stays as it is. */
-  rest: Partial<Step>;
+  files: UploadedFile[];
+  smsFallbackEnabled: boolean;
+  /** Empty: the same text. */
+  smsFallbackMessage: string;
 }
 
 export const NEW_STEP = (): StepDraft => ({
@@ -21,37 +24,50 @@ export const NEW_STEP = (): StepDraft => ({
   days: '',
   hours: '',
   minutes: '',
-  rest: {},
+  files: [],
+  smsFallbackEnabled: false,
+  smsFallbackMessage: '',
 });
 
 const textOf = (amount: number | undefined): string => (amount ? String(amount) : '');
 
-export const draftOf = ({ messageType, subject, message, delay, ...rest }: Step): StepDraft => ({
-  key: crypto.randomUUID(),
-  messageType,
-  subject: subject ?? '',
-  message,
-  days: textOf(delay.days),
-  hours: textOf(delay.hours),
-  minutes: textOf(delay.minutes),
-  rest,
+/** The name of an uploaded file ends its address. */
+const fileOf = (url: string): UploadedFile => ({
+  url,
+  name: decodeURIComponent(URL.parse(url)?.pathname.split('/').at(-1) ?? url),
 });
 
-export function stepOf({
+export const draftOf = (step: Step): StepDraft => ({
+  key: crypto.randomUUID(),
+  messageType: step.messageType,
+  subject: step.subject ?? '',
+  message: step.message,
+  days: textOf(step.delay.days),
+  hours: textOf(step.delay.hours),
+  minutes: textOf(step.delay.minutes),
+  files: step.attachmentUrls.map(fileOf),
+  smsFallbackEnabled: step.smsFallbackEnabled,
+  smsFallbackMessage: step.smsFallbackMessage ?? '',
+});
+
+export const stepOf = ({
   messageType,
   subject,
   message,
   days,
   hours,
   minutes,
-  rest,
-}: StepDraft): CampaignBody['steps'][number] {
-  const delay = { days: Number(days), hours: Number(hours), minutes: Number(minutes) };
-  return {
-    ...rest,
-    messageType,
-    message,
-    delay,
-    ...(messageType === 'email' && subject !== '' && { subject }),
-  };
-}
+  files,
+  smsFallbackEnabled,
+  smsFallbackMessage,
+}: StepDraft): CampaignBody['steps'][number] => ({
+  messageType,
+  message,
+  delay: { days: Number(days), hours: Number(hours), minutes: Number(minutes) },
+  attachmentUrls: files.map(({ url }) => url),
+  ...(messageType === 'email' && subject !== '' && { subject }),
+  ...(messageType === 'imessage' && {
+    smsFallbackEnabled,
+    ...(smsFallbackMessage !== '' && { smsFallbackMessage }),
+  }),
+});

@@ -1,4 +1,5 @@
 import { Trash2 } from 'lucide-react';
+import { Attachments } from '#console/components/attachments.tsx';
 import { IconButton } from '#console/components/button.tsx';
 import { SelectField, TextAreaField, TextField } from '#console/components/field.tsx';
 import { CHANNELS } from '#console/lib/line.ts';
@@ -17,12 +18,15 @@ export function StepFields({
   step,
   index,
   onChange,
+  onBusy,
   onRemove,
   errorOf,
 }: {
   step: StepDraft;
   index: number;
   onChange: (step: StepDraft) => void;
+  /** Told while files are being uploaded. */
+  onBusy: (busy: boolean) => void;
   onRemove: (() => void) | undefined;
   errorOf: (field: string) => string | undefined;
 }) {
@@ -66,6 +70,35 @@ export function StepFields({
           onChange={(event) => onChange({ ...step, message: event.target.value })}
           error={errorOf('message')}
         />
+        <div className="flex items-center gap-2">
+          <Attachments
+            files={step.files}
+            onChange={(files) => onChange({ ...step, files })}
+            onBusy={onBusy}
+          />
+        </div>
+        {step.messageType === 'imessage' && (
+          <>
+            <label className="flex items-center gap-2">
+              <input
+                type="checkbox"
+                className="size-4 accent-accent"
+                checked={step.smsFallbackEnabled}
+                onChange={(event) => onChange({ ...step, smsFallbackEnabled: event.target.checked })}
+              />
+              Send an SMS to a contact without iMessage
+            </label>
+            {step.smsFallbackEnabled && (
+              <TextAreaField
+                label="Text of the SMS (optional)"
+                hint="Empty: the same text."
+                value={step.smsFallbackMessage}
+                onChange={(event) => onChange({ ...step, smsFallbackMessage: event.target.value })}
+                error={errorOf('smsFallbackMessage')}
+              />
+            )}
+          </>
+        )}
         <fieldset>
           <legend className="mb-1.5 text-[0.8125rem] text-muted">
             {index === 0 ? 'Wait after a lead enters' : 'Wait after the previous step'}

@@ -1,27 +1,13 @@
-import { Paperclip, SendHorizontal, X } from 'lucide-react';
-import { type ChangeEvent, useRef, useState } from 'react';
-import { send } from '#console/api/client.ts';
+import { SendHorizontal } from 'lucide-react';
+import { useRef, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { onSessionChange } from '#console/api/session.ts';
-import { Button, IconButton } from '#console/components/button.tsx';
+import { Attachments, type UploadedFile } from '#console/components/attachments.tsx';
+import { Button } from '#console/components/button.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { REFRESH } from './conversations.ts';
 import { takeBack } from './draft-card.tsx';
-
-const MOST_FILES = 2;
-
-interface UploadedFile {
-  url: string;
-  name: string;
-}
-
-async function upload(file: File): Promise<UploadedFile> {
-  const body = new FormData();
-  body.append('file', file);
-  const response = await send('POST', '/api/attachments/upload', { body });
-  return (await response.json()) as UploadedFile;
-}
 
 /** What was written and not sent, by conversation, until the tab is closed or shows another workspace. */
 const unsent = new Map<string, string>();
@@ -32,26 +18,12 @@ export function ReplyBox({ address, optedOut }: { address: string; optedOut: boo
   const [files, setFiles] = useState<UploadedFile[]>([]);
   const [uploading, setUploading] = useState(false);
   const box = useRef<HTMLTextAreaElement>(null);
-  const picker = useRef<HTMLInputElement>(null);
   const reply = useWrite('POST /api/inbox/send-reply', { refresh: REFRESH });
   useShortcuts({ r: () => box.current?.focus() });
 
   const change = (next: string): void => {
     setText(next);
     unsent.set(address, next);
-  };
-  const attach = async ({ target }: ChangeEvent<HTMLInputElement>): Promise<void> => {
-    setUploading(true);
-    try {
-      const chosen = [...(target.files ?? [])].slice(0, MOST_FILES - files.length);
-      const uploaded = await Promise.all(chosen.map(upload));
-      setFiles([...files, ...uploaded]);
-    } catch (error) {
-      toastError(error);
-    } finally {
-      setUploading(false);
-      target.value = '';
-    }
   };
   const canSend = (text.trim() !== '' || files.length > 0) && !uploading;
   const submit = (): void => {
@@ -104,35 +76,7 @@ export function ReplyBox({ address, optedOut }: { address: string; optedOut: boo
         }}
       />
       <div className="mt-2 flex items-center gap-2">
-        <IconButton
-          label="Attach files"
-          disabled={uploading || files.length >= MOST_FILES}
-          onClick={() => picker.current?.click()}
-        >
-          <Paperclip className="size-4" aria-hidden="true" />
-        </IconButton>
-        <input
-          ref={picker}
-          type="file"
-          multiple
-          hidden
-          aria-label="Files to attach"
-          onChange={(event) => void attach(event)}
-        />
-        <ul className="flex min-w-0 flex-1 gap-2 overflow-hidden">
-          {files.map(({ url, name }) => (
-            <li key={url} className="flex min-w-0 items-center gap-1 rounded-lg bg-hover py-0.5 pl-2">
-              <span className="truncate">{name}</span>
-              <IconButton
-                label={`Remove ${name}`}
-                className="size-6"
-                onClick={() => setFiles(files.filter((file) => file.url !== url))}
-              >
-                <X className="size-3.5" aria-hidden="true" />
-              </IconButton>
-            </li>
-          ))}
-        </ul>
+        <Attachments files={files} onChange={setFiles} onBusy={setUploading} />
         <span className="hidden text-xs text-muted sm:inline">Ctrl Enter</span>
         <Button
           kind="primary"

@@ -1,0 +1,123 @@
+import { useRead } from '#console/api/queries.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { classes } from '#console/components/class-names.ts';
+import { SelectField, TextField } from '#console/components/field.tsx';
+import { CHANNELS, lineAddress, lineName } from '#console/lib/line.ts';
+import { TIME_ZONES } from '#console/lib/time-zones.ts';
+import type { CampaignDraft } from './campaign-draft.ts';
+import { DAYS } from './campaign.ts';
+
+const STICKINESS = [
+  { value: 'sticky', label: 'The same line for all messages to a contact' },
+  { value: 'round_robin', label: 'The lines in turn' },
+];
+/** As weeks are printed. */
+const MONDAY_FIRST = [1, 2, 3, 4, 5, 6, 0];
+
+const toggled = <T,>(all: readonly T[], one: T): readonly T[] =>
+  all.includes(one) ? all.filter((other) => other !== one) : [...all, one];
+
+/** From which lines and at which hours a campaign sends. */
+export function SendingFields({
+  draft,
+  onChange,
+  errorOf,
+}: {
+  draft: CampaignDraft;
+  onChange: (change: Partial<CampaignDraft>) => void;
+  errorOf: (field: string) => string | undefined;
+}) {
+  const zone = useTimeZone();
+  const { lineIds, days } = draft;
+  return (
+    <fieldset className="flex flex-col gap-4">
+      <legend className="mb-2 font-medium">Sending</legend>
+      <Lines lineIds={lineIds} onToggle={(id) => onChange({ lineIds: toggled(lineIds, id) })} />
+      {errorOf('eligibleLineIds') && <p className="text-bad">{errorOf('eligibleLineIds')}</p>}
+      {lineIds.length !== 1 && (
+        <SelectField
+          label="Line for a contact"
+          value={draft.stickinessPolicy}
+          options={STICKINESS}
+          onChange={(event) =>
+            onChange({ stickinessPolicy: event.target.value as CampaignDraft['stickinessPolicy'] })
+          }
+          error={errorOf('stickinessPolicy')}
+        />
+      )}
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Send from (optional)"
+          type="time"
+          value={draft.start}
+          onChange={(event) => onChange({ start: event.target.value })}
+          error={errorOf('sendWindowStart')}
+        />
+        <TextField
+          label="Send until (optional)"
+          type="time"
+          value={draft.end}
+          onChange={(event) => onChange({ end: event.target.value })}
+          error={errorOf('sendWindowEnd')}
+        />
+      </div>
+      <div role="group" aria-label="Days" className="flex flex-wrap gap-1.5">
+        {MONDAY_FIRST.map((day) => (
+          <button
+            key={day}
+            type="button"
+            aria-label={DAYS[day]}
+            aria-pressed={days.includes(day)}
+            onClick={() => onChange({ days: toggled(days, day) })}
+            className={classes(
+              'h-8 min-w-11 rounded-lg border px-2 font-medium',
+              days.includes(day)
+                ? 'border-accent bg-accent-soft text-accent-ink'
+                : 'border-line text-muted hover:bg-hover',
+            )}
+          >
+            {DAYS[day]?.slice(0, 3)}
+          </button>
+        ))}
+        <p className="w-full text-[0.8125rem] text-muted">
+          {days.length === 0
+            ? 'No day chosen: messages leave on every day.'
+            : 'Messages leave on these days.'}
+        </p>
+      </div>
+      <SelectField
+        label="Time zone"
+        value={draft.timezone}
+        options={[{ value: '', label: `The workspace’s: ${zone}` }, ...TIME_ZONES]}
+        onChange={(event) => onChange({ timezone: event.target.value })}
+        error={errorOf('timezone')}
+      />
+    </fieldset>
+  );
+}
+
+function Lines({ lineIds, onToggle }: { lineIds: readonly string[]; onToggle: (id: string) => void }) {
+  const lines = useRead('GET /api/lines/by-user', {}).data?.lines ?? [];
+  if (lines.length === 0) return null;
+  return (
+    <div role="group" aria-label="Lines" className="divide-y divide-line rounded-lg border border-line">
+      {lines.map((line) => (
+        <label key={line._id} className="flex cursor-pointer items-center gap-2.5 px-3 py-2">
+          <input
+            type="checkbox"
+            className="size-4 shrink-0 accent-accent"
+            checked={lineIds.includes(line._id)}
+            onChange={() => onToggle(line._id)}
+          />
+          <span className="min-w-0 flex-1 truncate">
+            {lineName(line)} <span className="text-muted">{lineAddress(line)}</span>
+          </span>
+          <span className="text-xs text-muted">{CHANNELS[line.requestedChannelType]}</span>
+        </label>
+      ))}
+      <p className="px-3 py-2 text-[0.8125rem] text-muted">
+        {lineIds.length === 0 ? 'None chosen: all lines of the channel send.' : 'Only these lines send.'}
+      </p>
+    </div>
+  );
+}
