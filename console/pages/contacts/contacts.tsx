@@ -53,7 +53,7 @@ export default function Contacts() {
       actions={actions}
       fill
     >
-      <div role="group" aria-label="Show" className="flex shrink-0 gap-1 px-4 pb-2 md:px-8">
+      <div role="group" aria-label="Show" className="flex shrink-0 gap-1 px-4 pb-2">
         {TABS.map(({ value, label }) => (
           <button
             key={value}

@@ -10,6 +10,8 @@ import {
   SelectField,
   TextField,
 } from '#console/components/field.tsx';
+import { type CsvStart, readCsvStart, renameColumns } from '#console/lib/csv-start.ts';
+import { ColumnMapping } from './column-mapping.tsx';
 import type { LeadList } from './lead.ts';
 
 const FORM = 'import-leads';
@@ -29,11 +31,19 @@ export function ImportLeads({
   const [target, setTarget] = useState(listId || (lists[0]?._id ?? ''));
   const [code, setCode] = useState('');
   const [file, setFile] = useState<File>();
+  const [start, setStart] = useState<CsvStart | null>(null);
+  const [names, setNames] = useState<readonly string[]>([]);
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   // The same attempt, however often it is sent.
   const key = useRef(crypto.randomUUID());
 
+  const choose = async (chosen: File | undefined): Promise<void> => {
+    const read = chosen ? await readCsvStart(chosen) : null;
+    setFile(chosen);
+    setStart(read);
+    setNames(read?.header ?? []);
+  };
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (!file) return;
@@ -42,7 +52,7 @@ export function ImportLeads({
       const query = { defaultCountryCode: code.trim() };
       const response = await send('POST', addressOf('/api/lists/{id}/import', { id: target }, query), {
         headers: { 'Content-Type': 'text/csv', 'Idempotency-Key': key.current },
-        body: file,
+        body: start ? renameColumns(file, start, names) : file,
       });
       const { importId } = (await response.json()) as { importId: string };
       close();
@@ -66,20 +76,18 @@ export function ImportLeads({
       }
     >
       <form id={FORM} className="flex flex-col gap-4" onSubmit={(event) => void submit(event)}>
-        <Field
-          label="CSV file"
-          hint="Columns such as first name, last name, email, phone, company, job title, notes and owner email are recognized by their names. Others become custom fields."
-        >
+        <Field label="CSV file">
           {(control) => (
             <input
               {...control}
               type="file"
               accept=".csv,text/csv"
               className="input-box"
-              onChange={(event) => setFile(event.target.files?.[0])}
+              onChange={(event) => void choose(event.target.files?.[0])}
             />
           )}
         </Field>
+        {start && <ColumnMapping start={start} names={names} onChange={setNames} />}
         <SelectField
           label="List"
           value={target}

@@ -1,7 +1,7 @@
 import { TextAreaField, TextField } from '#console/components/field.tsx';
 import { type FieldName, FIELDS, type LeadValues } from './lead.ts';
 
-const LABELS: Record<FieldName, string> = {
+export const LABELS: Record<FieldName, string> = {
   firstName: 'First name',
   lastName: 'Last name',
   phone: 'Phone number',
