@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import { useEffect, useSyncExternalStore } from 'react';
 import { ApiFailure, send } from './client.ts';
-import { queryClient } from './queries.ts';
+import { hasFewPages, queryClient } from './queries.ts';
 import type { ReadEndpoint } from './routes.ts';
 
 /** The refetch interval of queries without a connection. */
@@ -110,7 +110,8 @@ function collectChanges(signal: AbortSignal) {
     while (changed.size > 0 && !signal.aborted) {
       const endpoints = [...changed];
       changed.clear();
-      for (const endpoint of endpoints) void queryClient.invalidateQueries({ queryKey: [endpoint] });
+      for (const endpoint of endpoints)
+        void queryClient.invalidateQueries({ queryKey: [endpoint], predicate: hasFewPages });
       await pause(REFRESH_EVERY_MS, signal);
     }
     isWaiting = false;

@@ -35,28 +35,37 @@ onSessionChange(() => queryClient.clear());
 const isTemporary = (error: Error): boolean =>
   error instanceof ApiFailure && (error.status === 0 || error.status >= 500 || error.status === 429);
 
+/** To read a list again means to read all pages that are loaded: only for whoever is near its beginning. */
+const MOST_PAGES_READ_AGAIN = 5;
+export const hasFewPages = ({ state }: { state: { data: unknown } }): boolean =>
+  ((state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 0) <= MOST_PAGES_READ_AGAIN;
+
 /** The key of a query; without `input`, the key prefix of all queries of the endpoint. */
 export const keyOf = <E extends ReadEndpoint>(endpoint: E, input?: RequestTo<E>): readonly unknown[] =>
   input === undefined ? [endpoint] : [endpoint, input];
 
-interface ReadOptions {
+interface ReadOptions<D> {
   enabled?: boolean;
-  /** In milliseconds. */
-  refetchInterval?: number | false;
+  /** In milliseconds; a function decides by what was read. */
+  refetchInterval?: number | false | ((data: D | undefined) => number | false);
   /** Shows the previous result while the next one is loading, for filters and searches. */
   keep?: boolean;
 }
+
+type PageOptions = Omit<ReadOptions<never>, 'refetchInterval'> & { refetchInterval?: number | false };
 
 /** Reads an endpoint: `useRead('GET /api/lines/by-user', {})`. */
 export function useRead<E extends ReadEndpoint>(
   endpoint: E,
   input: RequestTo<E>,
-  { keep = false, ...options }: ReadOptions = {},
+  { keep = false, refetchInterval = false, ...options }: ReadOptions<ResponseOf<E>> = {},
 ) {
   return useQuery<ResponseOf<E>>({
     queryKey: keyOf(endpoint, input),
     queryFn: ({ signal }) => request(endpoint, input, { signal }),
     ...(keep && { placeholderData: keepPreviousData }),
+    refetchInterval: ({ state }) =>
+      typeof refetchInterval === 'function' ? refetchInterval(state.data) : refetchInterval,
     ...options,
   });
 }
@@ -65,7 +74,7 @@ export function useRead<E extends ReadEndpoint>(
 export function useReadPages<E extends PagedEndpoint>(
   endpoint: E,
   input: RequestTo<E>,
-  { keep = false, ...options }: ReadOptions = {},
+  { keep = false, refetchInterval = false, ...options }: PageOptions = {},
 ) {
   type Page = ResponseOf<E>;
   return useInfiniteQuery<Page, Error, InfiniteData<Page>, readonly unknown[], string | null>({
@@ -78,6 +87,7 @@ export function useReadPages<E extends PagedEndpoint>(
     },
     getNextPageParam: (page) => (page as { nextCursor: string | null }).nextCursor,
     ...(keep && { placeholderData: keepPreviousData }),
+    refetchInterval: (query) => hasFewPages(query) && refetchInterval,
     ...options,
   });
 }

@@ -26,8 +26,9 @@ export function Page({
     <div className={classes('flex h-full min-w-0 flex-col', !fill && 'scroll-y')}>
       <header
         className={classes(
-          'flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 px-4 pt-5 pb-4 md:px-8 md:pt-7',
-          !fill && 'mx-auto w-full max-w-6xl',
+          'flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 px-4 pt-5 pb-4 md:pt-7',
+          // A table that fills the window begins where its title does.
+          !fill && 'mx-auto w-full max-w-6xl md:px-8',
         )}
       >
         <div className="min-w-0 flex-1">

@@ -3,6 +3,7 @@ import { Drawer } from '#console/components/dialog.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { CHANNELS, type Line, lineAddress, lineName } from '#console/lib/line.ts';
 import { CarrierForm } from './carrier-form.tsx';
+import { DownEmails } from './down-emails.tsx';
 import { LimitsForm } from './limits-form.tsx';
 import { Overview } from './overview.tsx';
 
@@ -25,7 +26,16 @@ export function LineDrawer({ line, close }: { line: Line | undefined; close: () 
           onChange={setTab}
           tabs={[
             { value: 'overview', label: 'Overview', content: <Overview key={line._id} line={line} /> },
-            { value: 'limits', label: 'Limits', content: <LimitsForm key={line._id} line={line} /> },
+            {
+              value: 'limits',
+              label: 'Limits',
+              content: (
+                <>
+                  <LimitsForm key={line._id} line={line} />
+                  <DownEmails line={line} />
+                </>
+              ),
+            },
             { value: 'carrier', label: 'Carrier', content: <CarrierForm key={line._id} line={line} /> },
           ]}
         />

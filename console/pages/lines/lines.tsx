@@ -14,6 +14,10 @@ import { LineDrawer } from './line-drawer.tsx';
 import { RequestLine } from './request-line.tsx';
 
 const REFRESH_MS = 15_000;
+const SET_UP_MS = 2000;
+
+const isBeingSetUp = ({ provisioningStatus: status }: Line): boolean =>
+  status === 'provisioning' || status === 'awaiting_payment';
 
 const COLUMNS: readonly Column<Line>[] = [
   {
@@ -48,7 +52,12 @@ const COLUMNS: readonly Column<Line>[] = [
 
 export default function Lines() {
   const live = useLiveInterval();
-  const lines = useRead('GET /api/lines/by-user', {}, { refetchInterval: live && REFRESH_MS });
+  const lines = useRead(
+    'GET /api/lines/by-user',
+    {},
+    // No event tells that a line was set up.
+    { refetchInterval: (data) => (data?.lines.some(isBeingSetUp) ? SET_UP_MS : live && REFRESH_MS) },
+  );
   const [selected, select] = useSearchParam('line');
   const [requesting, setRequesting] = useState(false);
   const rows = lines.data?.lines;

@@ -53,7 +53,7 @@ export function Filters({
     <div
       role="search"
       aria-label="Messages"
-      className="grid shrink-0 grid-cols-2 gap-2 px-4 pb-4 md:flex md:flex-wrap md:items-center md:px-8"
+      className="grid shrink-0 grid-cols-2 gap-2 px-4 pb-4 md:flex md:flex-wrap md:items-center"
     >
       <ContactFilter lead={values.lead} onChange={filters.setLead} />
       <Choice
