@@ -26,6 +26,8 @@ declare module 'vitest' {
     temporalAddress: string;
     /** The path of the workflow bundle, which is built once per run. */
     workflowBundle: string;
+    /** For the files of the run's apps. It is removed after the run, even one that was killed. */
+    runFolder: string;
   }
 }
 
@@ -74,6 +76,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('databaseLogins', databaseLogins(postgres.value.url));
   project.provide('temporalAddress', temporal.value.address);
   project.provide('workflowBundle', bundle.value);
+  project.provide('runFolder', folder);
   return () => failOnDeadlocks(postgres.value.url).finally(teardown);
 }
 
@@ -147,5 +150,6 @@ async function removeAbandonedRuns(): Promise<void> {
 
 function removeRun(folder: string): void {
   removeFolder(join(folder, 'postgres'));
-  rmSync(folder, { recursive: true, force: true });
+  // A shared app ends with its process, which may end meanwhile.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { exportJWK, generateKeyPair } from 'jose';
@@ -70,7 +69,7 @@ export async function startTestApp(
   options: { worker?: boolean; environment?: Record<string, string> } = {},
 ): Promise<OwnApp> {
   const database = await createTestDatabase();
-  const dataDir = await mkdtemp(join(tmpdir(), 'linepace-app-'));
+  const dataDir = await mkdtemp(join(inject('runFolder'), 'app-'));
   const address = inject('temporalAddress');
   const namespace = `test-${randomBytes(6).toString('hex')}`;
   const connection = await Connection.connect({ address });
