@@ -16,6 +16,15 @@ const FIRST_LOAD_BYTES = 200_000;
 const FIRST_PAGES = {
   'Sign-in': ['pages/sign-in.tsx'],
   Home: ['pages/home/home.tsx', 'components/plot.tsx'],
+  Inbox: ['pages/inbox/inbox.tsx'],
+  Lines: ['pages/lines/lines.tsx'],
+  Contacts: ['pages/contacts/contacts.tsx'],
+  Campaigns: ['pages/campaigns/campaigns.tsx'],
+  Messages: ['pages/messages/messages.tsx'],
+  Webhooks: ['pages/webhooks/webhooks.tsx'],
+  Analytics: ['pages/analytics/analytics.tsx', 'components/plot.tsx'],
+  Settings: ['pages/settings/settings.tsx'],
+  Agency: ['pages/agency/agency.tsx'],
 };
 
 interface Build {

@@ -655,27 +655,3 @@ test('the owner of an agency creates a client, puts it on a plan, and manages co
   await page.getByRole('link', { name: 'Back' }).click();
   await page.getByRole('heading', { name: 'Payment' }).waitFor();
 });
-
-test('no page loads more than 200 KB of JavaScript, compressed, when it is the first', async () => {
-  const pages = [
-    ['/', 'Home'],
-    ['/inbox', 'Inbox'],
-    ['/lines', 'Lines'],
-    ['/contacts', 'Contacts'],
-    ['/campaigns', 'Campaigns'],
-    ['/messages', 'Messages'],
-    ['/webhooks', 'Webhooks'],
-    ['/analytics', 'Analytics'],
-    ['/settings', 'Settings'],
-    ['/agency', 'Agency'],
-  ] as const;
-  for (const [path, name] of pages) {
-    await open(path);
-    await page.getByRole('heading', { name, exact: true }).waitFor();
-    const bytes = await page.evaluate(
-      "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)",
-    );
-    expect(bytes, name).toBeGreaterThan(50_000);
-    expect(bytes, name).toBeLessThan(200_000);
-  }
-});
