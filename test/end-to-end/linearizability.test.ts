@@ -23,6 +23,7 @@ test.each([idempotencyKeys, lineTransfers, linePayments, draftDecisions, optOuts
 >[])('one order of the requests explains what all clients saw ($name)', async (race) => {
   const site = { ...app, urls: [app.url] };
   const { violations, requests } = await findViolations(race, site, { rounds: 6, atOnce: 6 });
-  expect(requests).toBeGreaterThan(50);
+  // At least five requests compete in each round.
+  expect(requests).toBeGreaterThanOrEqual(30);
   expect(violations).toEqual([]);
 });
