@@ -1,7 +1,7 @@
 import { isLockTimeout, isOverload } from '#db/overload.ts';
 import { type ApiPools, INTAKE_CONNECTIONS } from '#db/pools.ts';
 import { forMany } from '#providers/log-context.ts';
-import { type SystemTransaction, withIntake, withSystemShare } from '#db/transactions.ts';
+import { type SystemTransaction, withIntake, withIntakeShare } from '#db/transactions.ts';
 import type { LinkReader } from '#domain/attachment.ts';
 import { takeFairly } from '#domain/fair-batch.ts';
 import { acceptBatch, type DripRequest, type DripResult, workspaceOf } from './drip-batch.ts';
@@ -41,11 +41,12 @@ export function createDripIntake(
 
   async function commit(batch: readonly PendingRequest[]): Promise<void> {
     const accept = (db: SystemTransaction) => acceptBatch(db, batch, links, new Date());
+    const byWorkspace = Map.groupBy(batch, workspaceOf);
     try {
-      settle(await withIntake(pools, accept));
+      settle(await withIntake(pools, [...byWorkspace.keys()], accept));
     } catch (error) {
       if (isOverload(error) && !isLockTimeout(error)) refuse(batch, error);
-      else for (const own of Map.groupBy(batch, workspaceOf).values()) void commitAlone(own);
+      else for (const own of byWorkspace.values()) void commitAlone(own);
     }
   }
 
@@ -54,7 +55,7 @@ export function createDripIntake(
     const [first] = batch;
     if (!first) return;
     const accept = (db: SystemTransaction) => acceptBatch(db, batch, links, new Date());
-    await withSystemShare(pools, workspaceOf(first), accept).then(settle, (error: unknown) =>
+    await withIntakeShare(pools, workspaceOf(first), accept).then(settle, (error: unknown) =>
       refuse(batch, error),
     );
   }

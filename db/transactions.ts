@@ -165,22 +165,40 @@ export async function withSystem<T>(pools: Pools, work: (db: SystemTransaction) 
   return systemTransaction(pools, pools.system, LIMITED_LOCKS, work);
 }
 
-/** Like `withSystem`, for a batch of several workspaces, which fails soon if a row of one of them is locked. */
+/**
+ * Like `withSystem`, for bulk intake of several workspaces. What it stores is bounded to these workspaces by row-level
+ * security. It fails soon if a row of one of them is locked.
+ */
 export async function withIntake<T>(
   pools: ApiPools,
+  workspaceIds: readonly string[],
   work: (db: SystemTransaction) => Promise<T>,
 ): Promise<T> {
-  return systemTransaction(pools, pools.intake, BRIEF_LOCKS, work);
+  const settings = sql.fragment`${BRIEF_LOCKS}, ${intakeOf(workspaceIds)}`;
+  return systemTransaction(pools, pools.intake, settings, work);
 }
+
+/** Like `withIntake`, for one workspace, which waits for locks and for its share of the connections. @throws Busy */
+export async function withIntakeShare<T>(
+  pools: ApiPools,
+  workspaceId: string,
+  work: (db: SystemTransaction) => Promise<T>,
+): Promise<T> {
+  const settings = sql.fragment`${LIMITED_LOCKS}, ${intakeOf([workspaceId])}`;
+  return pools.systemQueue.run(workspaceId, () => systemTransaction(pools, pools.system, settings, work));
+}
+
+const intakeOf = (workspaceIds: readonly string[]): FragmentSqlToken =>
+  sql.fragment`set_config('app.intake_workspaces', ${workspaceIds.join(',')}, true)`;
 
 async function systemTransaction<T>(
   { waker, apart, addressHashes }: Pools,
   pool: DatabasePool,
-  lockTimeout: FragmentSqlToken,
+  settings: FragmentSqlToken,
   work: (db: SystemTransaction) => Promise<T>,
 ): Promise<T> {
   return transact(pool, waker, async (transaction, wakes) => {
-    await transaction.query(sql.type(NoRows)`select ${lockTimeout}`);
+    await transaction.query(sql.type(NoRows)`select ${settings}`);
     return work(Object.assign(transaction, { wakes, apart, addressHashes }) as unknown as SystemTransaction);
   });
 }

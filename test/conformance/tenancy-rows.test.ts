@@ -34,6 +34,7 @@ const CHECKS = `
   select format('alter table %s drop constraint %I', conrelid::regclass, conname) as statement
   from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace and conrelid <> 0 and coninhcount = 0`;
 
+const INTAKE = ['drip_buffer', 'drip_fingerprints', 'idempotency_keys'];
 const [mine, theirs] = [newWorkspaceId(), newWorkspaceId()];
 let database: TestDatabase;
 let tables: Table[];
@@ -129,5 +130,42 @@ describe('of every tenant table', () => {
     expect(await wrongTables(mine, 'refused', (table) => insertInto(table, other))).toEqual([]);
     const move = (table: Table) => `${change(table)} ${table.owner} = '${other}'`;
     expect(await wrongTables(mine, 'refused', move)).toEqual([]);
+  });
+});
+
+describe('of the tables of bulk intake', () => {
+  const outcomes = (statement: (table: Table) => string): Promise<unknown[]> =>
+    connected(database.systemUrl, async (client) => {
+      const found: unknown[] = [];
+      for (const table of tables.filter(({ name }) => INTAKE.includes(name))) {
+        await client.query('begin');
+        await client.query(`select set_config('app.intake_workspaces', $1, true)`, [
+          `${mine},${newWorkspaceId()}`,
+        ]);
+        found.push(
+          await client.query(statement(table)).then(
+            ({ rowCount }) => rowCount,
+            ({ message }: Error) => (message.includes('row-level security') ? 'refused' : message),
+          ),
+        );
+        await client.query('rollback');
+      }
+      return found;
+    });
+
+  it('a batch sees and changes the rows of its own workspaces only', async () => {
+    expect(await outcomes((table) => `select ${from(table)}`)).toEqual([1, 1, 1]);
+    expect(await outcomes((table) => `${change(table)} workspace_id = workspace_id`)).toEqual([1, 1, 1]);
+    expect(await outcomes((table) => `delete ${from(table)}`)).toEqual([1, 1, 1]);
+  });
+
+  it('a batch adds and moves no row to another workspace', async () => {
+    const other = newWorkspaceId();
+    expect(await outcomes((table) => insertInto(table, other))).toEqual(['refused', 'refused', 'refused']);
+    expect(await outcomes((table) => `${change(table)} workspace_id = '${other}'`)).toEqual([
+      'refused',
+      'refused',
+      'refused',
+    ]);
   });
 });
