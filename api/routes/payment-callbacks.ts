@@ -27,7 +27,7 @@ export const paymentCallbackRoutes = [
     contentTypes: { 200: 'application/json' },
     errors: ['VALIDATION_ERROR', 'UNAUTHORIZED', 'BODY_TOO_LARGE'],
     async respond(context, services) {
-      const { pools, payments, logger } = services;
+      const { pools, payments, logger, callers } = services;
       const event = await readEvent(context, services);
       if (event?.kind === 'invoice') {
         // The line may have been transferred since the invoice was created.
@@ -48,6 +48,8 @@ export const paymentCallbackRoutes = [
         await refreshSubscription({ pools, payments }, event.subscriptionId).catch((error: unknown) => {
           throw translatedError(error);
         });
+        // The next request must see whether the workspace is read-only.
+        callers.forget();
       }
       if (event?.kind === 'card') {
         await payments.setDefaultCard(event).catch((error: unknown) => {
