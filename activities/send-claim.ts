@@ -1,4 +1,4 @@
-import { type AttemptRow, insertAttempts } from '#db/queries/attempts.ts';
+import { type AttemptRow, hasOpenAttempt, insertAttempts } from '#db/queries/attempts.ts';
 import { isOfErased } from '#db/queries/erasures.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
@@ -121,6 +121,8 @@ export async function claimFallback(
   const message = await findMessage(db, messageId);
   const account = await findFallbackAccount(db);
   if (message?.fallbackSms !== 'due' || message.recipientPhone === null || !account) return null;
+  // It stays due until its outcome is known: after a crash, or when the carrier did not answer, it may have left.
+  if (await hasOpenAttempt(db, messageId)) return null;
   if ((await isOptedOut(db, message.recipientPhone)) || (await isOfErased(db, message))) {
     await setFallbackSms(db, messageId, 'failed');
     return null;

@@ -126,6 +126,15 @@ export async function openAttempts(db: TenantDb, lineId: string): Promise<Attemp
   return [...rows];
 }
 
+const OpenRow = z.object({ isOpen: z.boolean() });
+
+/** Whether a message has an attempt without an outcome, of whichever line. */
+export async function hasOpenAttempt(db: TenantDb, messageId: string): Promise<boolean> {
+  return db.oneFirst(sql.type(OpenRow)`
+    select exists (select from attempts
+      where workspace_id = ${db.workspaceId} and message_id = ${messageId} and outcome is null) is_open`);
+}
+
 const CarrierMessageIdRow = z.object({ carrierMessageId: z.string() });
 
 /** The carrier's ids of messages sent from a line to an address within two hours, the longest time to reconcile. */

@@ -8,6 +8,7 @@ import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { PNG, uploaded } from '#test/support/files.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 
 let app: OwnApp;
 beforeAll(async () => {
@@ -70,3 +71,31 @@ test('a message that the carrier accepts after its attempt was given up counts a
   expect(row).toEqual({ reason: 'accepted_late', carrierMessageId: carrierMessage?.id });
   expect((await api('GET', '/api/lines/by-user')).body.lines[0].usage.totalMessages).toBe(1);
 });
+
+test('a fallback SMS is not sent again while nobody knows yet whether it left', async () => {
+  const workspace = await createWorkspace(app);
+  const api = apiClient(app.url, workspace.key);
+  const lineId = await createLine(app, workspace.id);
+  await api('PATCH', '/api/workspace/fallback-config', {
+    enabled: true,
+    provider: 'simulated',
+    fromNumber: '+14155550100',
+  });
+  const to = phone('0009');
+  const { body } = await api('POST', '/api/messages', {
+    message: 'Once',
+    recipientPhone: to,
+    forceFallback: true,
+  });
+  await eventually(async () => (await attemptsTo(to)).length === 1);
+  // Another round starts while the first one waits for the response, as after a crash.
+  await app.temporal.workflow.getHandle(linePacerId(lineId)).terminate();
+  const next = phone();
+  await api('POST', '/api/messages', { message: 'Next', recipientPhone: next });
+  await eventually(async () => (await attemptsTo(next))[0]?.outcome === 'accepted');
+  await eventually(
+    async () => (await api('GET', `/api/messages/${body._id}`)).body.fallbackSmsDispatched === true,
+  );
+  expect((await attemptsTo(to)).map(({ outcome }) => outcome)).toEqual(['accepted']);
+  expect(await sentTo(app, to)).toHaveLength(1);
+}, 60_000);
