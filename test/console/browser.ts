@@ -1,6 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { inject } from 'vitest';
+import { runNode } from '#standalone/node-process.ts';
+import { connected } from '#test/setup/database.ts';
+
+/** Builds the console unless it is built. Files that run at the same time wait for one build. */
+export const buildConsole = (): Promise<unknown> =>
+  connected(inject('databaseUrl'), async (client) => {
+    // Held until the connection ends.
+    await client.query(`select pg_advisory_lock(hashtext('build the console'))`);
+    await runNode('console/build.ts', process.env, AbortSignal.timeout(60_000));
+  });
 
 /** Where the package managers of common systems put it. */
 const INSTALLED = [

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vite
 import { insertConsoleCode } from '#db/queries/console-codes.ts';
 import { systemDb } from '#db/transactions.ts';
 import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
-import { runNode } from '#standalone/node-process.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -17,7 +16,7 @@ import {
 } from '#test/support/factories.ts';
 import { writeIn } from '#test/support/inbound.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
-import { inaccessible, openTab, startBrowser, type Tab } from './browser.ts';
+import { buildConsole, inaccessible, openTab, startBrowser, type Tab } from './browser.ts';
 
 /** A PNG of one pixel. */
 const PIXEL =
@@ -32,8 +31,7 @@ let tab: Tab;
 let page: Page;
 
 beforeAll(async () => {
-  const building = runNode('console/build.ts', process.env, AbortSignal.timeout(60_000));
-  [app, browser] = await Promise.all([startTestApp(), startBrowser(), building]);
+  [app, browser] = await Promise.all([startTestApp(), startBrowser(), buildConsole()]);
   workspace = await createWorkspace(app, { name: 'Harbour Homes', timezone: 'Asia/Tokyo' });
   api = apiClient(app.url, workspace.key);
   lineId = await createLine(app, workspace.id, 'imessage', { first_name: 'Dana', last_name: 'Lee' });

@@ -11,6 +11,7 @@ const LONGEST = [
   'end-to-end/webhooks-delivery',
   'end-to-end/timeline',
   'end-to-end/inbound',
+  'console/journey',
   'end-to-end/carrier-outage',
   'end-to-end/activity-pause',
   'end-to-end/late-sends',
