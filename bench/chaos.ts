@@ -8,16 +8,26 @@ import { parseArgs } from 'node:util';
 import type { Demo } from '#standalone/demo-data.ts';
 import { livePid } from '#standalone/pid-file.ts';
 import { freePort } from '#providers/free-port.ts';
+import { runEverything } from './chaos-everything.ts';
 import { inParallel, until } from './waiting.ts';
 
 /**
+ * `npm run chaos -- --messages 5000 [--seed 1] [--kills 20]`: messages of all kinds, while everything is killed and the
+ * carrier misleads (`chaos-everything.ts`). Otherwise:
+ *
  * Starts the product on its own ports and data, sends drips to it while it breaks, and counts lost and doubled messages in
  * the carrier's log: `npm run chaos -- --scenario temporal|kills [--drips 2000]`.
  * `temporal`: the Temporal server does not respond for two minutes. `kills`: API, worker and PostgreSQL are each killed
  * with SIGKILL while requests arrive, and again while messages are sent.
  */
 const { values } = parseArgs({
-  options: { scenario: { type: 'string', default: 'temporal' }, drips: { type: 'string', default: '2000' } },
+  options: {
+    scenario: { type: 'string', default: 'temporal' },
+    drips: { type: 'string', default: '2000' },
+    messages: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    kills: { type: 'string', default: '20' },
+  },
 });
 const DRIPS = Number(values.drips);
 const OUTAGE_MS = 120_000;
@@ -58,16 +68,32 @@ const pidOf = (part: string): number => {
 
 try {
   await until(() => fetch(`http://localhost:${ports[0]}/readyz`).then(({ ok }) => ok), 120_000);
-  await until(async () => readFileSync(path.join(dataDir, 'demo.json')).length > 0, 30_000);
-  process.exitCode = (await run()) ? 0 : 1;
+  await until(async () => readFileSync(path.join(dataDir, 'demo.json')).length > 0, 120_000);
+  process.exitCode = (await (values.messages === undefined ? run() : everything())) ? 0 : 1;
 } finally {
   product.kill('SIGINT');
   if (product.exitCode === null) await once(product, 'exit');
-  rmSync(dataDir, { recursive: true, force: true });
+  if (process.exitCode === 0) rmSync(dataDir, { recursive: true, force: true });
+  else say(`the data and the logs are kept in ${dataDir}`);
+}
+
+function everything(): Promise<boolean> {
+  return runEverything({
+    demo: readDemo(),
+    messages: Number(values.messages),
+    kills: Number(values.kills),
+    seed: Number(values.seed),
+    pidOf,
+    say,
+  });
+}
+
+function readDemo(): Demo {
+  return JSON.parse(readFileSync(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
 }
 
 async function run(): Promise<boolean> {
-  const demo = JSON.parse(readFileSync(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
+  const demo = readDemo();
   const api = async (method: string, route: string, body?: unknown, headers: Record<string, string> = {}) => {
     const response = await fetch(demo.baseUrl + route, {
       method,

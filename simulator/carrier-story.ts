@@ -2,6 +2,7 @@ import type { WireEvent } from '#providers/carriers/simulated-protocol.ts';
 import { behaviourOf } from './behaviour.ts';
 import type { Step } from './callbacks.ts';
 import type { Call, Inbound, Sent } from './carrier-log.ts';
+import type { Fault } from './faults.ts';
 import { inboundMediaUrl, RECORDING_URL, sampleMedia } from './carrier-media.ts';
 
 const FILES_IN_A_BURST = 12;
@@ -52,6 +53,17 @@ export function afterSent(sent: Sent): Step[] {
     case 'deliver':
       return [delivered];
   }
+}
+
+/** What is reported about a message with a fault; null: what is reported about any. */
+export function misreported(sent: Sent, fault: Fault | null): Step[] | null {
+  const steps = afterSent(sent);
+  if (fault === 'lose_message') return [];
+  if (fault === 'report_twice') return [...steps, ...steps, ...steps.toReversed()];
+  if (fault !== 'report_reversed') return null;
+  const { id } = sent;
+  const read = (at: string) => ({ kind: 'read', eventId: `${id}-read`, carrierMessageId: id, at }) as const;
+  return [{ afterMs: REPLY_MS, event: read }, ...steps.toReversed()];
 }
 
 function replyTo({ id, to }: Sent, text: string, at: string): Extract<WireEvent, { kind: 'reply' }> {

@@ -17,7 +17,8 @@ import {
   type Sent,
 } from './carrier-log.ts';
 import { findMedia } from './carrier-media.ts';
-import { afterCall, afterInbound, afterSent } from './carrier-story.ts';
+import { afterCall, afterInbound, afterSent, misreported } from './carrier-story.ts';
+import { faultOf, FaultSettings } from './faults.ts';
 import type { SimulatorContext, SimulatorPart } from './part.ts';
 
 const LATE_RESPONSE_MS = 5000;
@@ -32,6 +33,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
   const stopping = new AbortController();
   /** Failed attempts of messages that are accepted at the third attempt, by message and recipient. */
   const refusals = new Map<string, number>();
+  let faults: FaultSettings = { share: 0, seed: '' };
 
   const urlOf = (lineId: string): string =>
     `${simulator.callbackBaseUrl}/callbacks/carriers/simulated/${lineId}`;
@@ -40,7 +42,8 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
   function callbacksOf(activity: Activity): [lineId: string, url: string, steps: Step[]] {
     if (activity.kind === 'sent') {
       const { sent } = activity;
-      return [sent.lineId, sent.callbackUrl, afterSent(sent)];
+      const steps = misreported(sent, faultOf(faults, sent.text));
+      return [sent.lineId, sent.callbackUrl, steps ?? afterSent(sent)];
     }
     if (activity.kind === 'call') {
       const { call } = activity;
@@ -102,12 +105,16 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
 
     const sent: Sent = { ...message, id: newId(), acceptedAt: new Date().toISOString() };
     record({ kind: 'sent', sent });
-    if (behaviour === 'lose_response') {
+    const fault = faultOf(faults, message.text);
+    if (fault === 'error_after_success')
+      return fail(context, 500, 'temporarily_unavailable', 'Something went wrong');
+    if (behaviour === 'lose_response' || fault === 'lose_response') {
       context.respond = false;
       context.req.socket.destroy();
       return;
     }
-    if (behaviour === 'respond_late') await pause(LATE_RESPONSE_MS, undefined, { signal: stopping.signal });
+    if (behaviour === 'respond_late' || fault === 'respond_late')
+      await pause(LATE_RESPONSE_MS, undefined, { signal: stopping.signal });
     accept(context, sent);
   });
 
@@ -141,7 +148,14 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
     const query = z.object({ to: Recipient.optional(), lineId: z.string().optional() }).parse(context.query);
     const found = log.sent(query);
     const messages =
-      query.to === undefined ? found.map((sent) => ({ to: sent.to, ...listed(sent) })) : found.map(listed);
+      query.to === undefined
+        ? found.map((sent) => ({
+            to: sent.to,
+            messageReference: sent.messageReference,
+            fault: faultOf(faults, sent.text),
+            ...listed(sent),
+          }))
+        : found.map(listed);
     context.body = { to: query.to ?? null, count: messages.length, messages };
   });
 
@@ -161,6 +175,11 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
     record({ kind: 'call', call });
     context.status = 202;
     context.body = { success: true, callId: call.id };
+  });
+
+  routes.post('/simulated/carrier/faults', (context) => {
+    faults = FaultSettings.parse(context.request.body);
+    context.body = { success: true };
   });
 
   routes.post('/simulated/carrier/lines/:lineId', (context) => {

@@ -1,0 +1,141 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { createPools, type Pools } from '#db/pools.ts';
+import { withSystem } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
+import { databaseLogins } from '#standalone/database-logins.ts';
+import type { Demo } from '#standalone/demo-data.ts';
+import { type AtCarrier, judge, startReceiver, tally } from './chaos-judge.ts';
+import { type Expectation, insist, sendEverything, type Tenant } from './chaos-load.ts';
+import { until } from './waiting.ts';
+import { seeded } from './workload.ts';
+import { createBenchWorkspace, unpaced } from './workspace.ts';
+
+const TENANTS = ['north', 'south'];
+const LINES_EACH = 50;
+/** The share of messages about which the carrier misleads. */
+const FAULTS = 0.3;
+const PARTS = ['api', 'worker', 'temporal', 'postgres'] as const;
+const BETWEEN_KILLS_MS = { least: 4000, more: 12_000 };
+const DOWN_MS = 3000;
+/** Drips leave for up to five and a half minutes after the last request. */
+const REQUESTS_SHARE = 1 / 3;
+const CAP = 2;
+const SETTLE_MS = 15 * 60_000;
+
+export interface Chaos {
+  demo: Demo;
+  messages: number;
+  kills: number;
+  /** Decides the faults of the carrier, what is killed when, and the callers' pauses. */
+  seed: number;
+  pidOf(part: string): number;
+  say(text: string): void;
+}
+
+/** Sends messages of all kinds through 100 lines of two tenants amid all faults. @returns whether all judges agree. */
+export async function runEverything({ demo, messages, kills, seed, pidOf, say }: Chaos): Promise<boolean> {
+  say(`seed ${seed}: ${messages} messages, ${kills} kills`);
+  const random = seeded(seed);
+  const pools = await createPools(databaseLogins(demo.databaseUrl));
+  const tenants: Tenant[] = [];
+  for (const name of TENANTS) tenants.push(await createTenant(pools, name));
+  await pools.close();
+  const receiver = await startReceiver();
+  const ask = (path: string, body: object) => insist(demo.baseUrl, demo.workspaceKey, 'POST', path, body);
+  await ask('/simulated/carrier/faults', { share: FAULTS, seed: String(seed) });
+
+  // Drawn before anything happens, so that the seed alone decides.
+  const schedule = Array.from({ length: kills }, (_, index) => ({
+    part: PARTS[Math.floor(random() * PARTS.length)] ?? 'api',
+    afterMs: BETWEEN_KILLS_MS.least + random() * BETWEEN_KILLS_MS.more,
+    tenant: tenants[index % tenants.length],
+    line: Math.floor(random() * LINES_EACH),
+  }));
+  const lastsMs = schedule.reduce((sum, { afterMs }) => sum + afterMs + DOWN_MS, 0);
+  const disturbed = disturb();
+  const expected = new Map<string, Expectation>();
+  const replies: string[] = [];
+  await Promise.all(
+    tenants.map(async (tenant) => {
+      const options = {
+        total: messages / TENANTS.length,
+        random: seeded(seed + 1),
+        withinMs: lastsMs * REQUESTS_SHARE,
+        webhookUrl: receiver.url,
+      };
+      const promised = await sendEverything(demo.baseUrl, tenant, options);
+      for (const [text, how] of promised.texts) expected.set(text, how);
+      replies.push(...promised.replies);
+    }),
+  );
+  say(`everything is accepted: ${expected.size} texts`);
+  await disturbed;
+
+  const log = async (): Promise<AtCarrier[]> => {
+    const { body } = await insist(demo.baseUrl, demo.workspaceKey, 'GET', '/simulated/carrier/sent');
+    return (body as { messages?: AtCarrier[] }).messages ?? [];
+  };
+  const wanted = [...expected].filter(([, how]) => how === 'once').map(([text]) => text);
+  await until(async () => {
+    const there = new Set((await log()).map(({ text }) => text));
+    const missing = wanted.filter((text) => !there.has(text)).length;
+    say(`${there.size} texts at the carrier, ${missing} missing`);
+    await pause(10_000);
+    return missing === 0;
+  }, SETTLE_MS).catch(() => say('gave up waiting'));
+
+  const caps = new Map(tenants.map(({ cappedLineId }) => [cappedLineId, CAP]));
+  const workspaceIds = tenants.map(({ id }) => id);
+  const verdict = async () =>
+    judge(demo.databaseUrl, { workspaceIds, expected, replies, caps }, await log(), receiver);
+  // Outcomes, receipts and deliveries follow; a doubled message would arrive soon.
+  let found = await verdict();
+  const isRight = (): boolean => Object.values(found).every((problems) => problems.length === 0);
+  await until(async () => {
+    await pause(10_000);
+    found = await verdict();
+    return isRight();
+  }, 120_000).catch(() => {});
+  await pause(15_000);
+  found = await verdict();
+  receiver.close();
+  console.table(Object.fromEntries(Object.entries(found).map(([name, { length }]) => [name, length])));
+  for (const [name, problems] of Object.entries(found))
+    for (const problem of problems.slice(0, 5)) say(`${name}: ${problem}`);
+  const happened = Object.entries(await tally(demo.databaseUrl, workspaceIds));
+  say(happened.map(([what, count]) => `${what} ${count}`).join(', '));
+  const faults = Map.groupBy(await log(), ({ fault }) => fault ?? 'none');
+  say(`faults: ${[...faults].map(([fault, { length }]) => `${fault} ${length}`).join(', ')}`);
+  say(`seed ${seed}: ${isRight() ? 'nothing is wrong' : 'WRONG'}`);
+  return isRight();
+
+  async function disturb(): Promise<void> {
+    for (const { part, afterMs, tenant, line } of schedule) {
+      await pause(afterMs);
+      await until(async () => pidOf(part) > 0, 60_000);
+      process.kill(pidOf(part), 'SIGKILL');
+      say(`${part} killed`);
+      const lineId = tenant?.lineIds[line] ?? '';
+      await ask(`/simulated/carrier/lines/${lineId}`, { down: true });
+      await pause(DOWN_MS);
+      await ask(`/simulated/carrier/lines/${lineId}`, { down: false });
+    }
+  }
+}
+
+/** A workspace with lines that send once a second, and one that may send a few a day. */
+async function createTenant(pools: Pools, name: string): Promise<Tenant> {
+  const { id, key, lineIds } = await createBenchWorkspace(pools, LINES_EACH);
+  const cappedLineId = newId();
+  await unpaced(pools, id);
+  await withSystem(pools, async (db) => {
+    await db.query(sql.type(z.unknown())`update lines set min_gap_seconds = 1 where workspace_id = ${id}`);
+    await db.query(sql.type(z.unknown())`
+      insert into lines (workspace_id, id, channel, phone, provisioning_status, carrier, daily_total_limit, daily_new_limit,
+        hourly_new_limit, min_gap_seconds, contact_gap_seconds)
+      values (${id}, ${cappedLineId}, 'sms', '+14155550199', 'active', 'simulated', ${CAP}, 100, 100, 0, 0)`);
+  });
+  return { id, name, key, lineIds, cappedLineId };
+}
