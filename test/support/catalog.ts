@@ -41,6 +41,9 @@ const OWNERS_FUNCTIONS: Record<string, string> = {
 const DEFINER_READS = ['agencies', 'leads', 'list_addresses', 'users', 'workspace_members', 'workspaces'];
 const DEFINER_COUNTS = 'storage_usage';
 
+/** Tables in which a batch of bulk intake, which serves several workspaces, is bounded to these. */
+const INTAKE_TABLES = ['drip_buffer', 'drip_fingerprints', 'idempotency_keys'];
+
 const LOGINS = ['linepace_tenant', 'linepace_system', 'linepace_definer'] as const;
 type Login = (typeof LOGINS)[number];
 
@@ -51,7 +54,7 @@ interface Relation {
   forced: boolean;
   columns: string[];
   firstKeyColumn: string | null;
-  /** `name role command using check`. */
+  /** `name [restrictive] role command using check`. */
   policies: string[];
   /** The privileges of each role except the owner. */
   privileges: Record<string, string[]>;
@@ -140,6 +143,7 @@ function securityProblems(relation: Relation): string[] {
     `tenant linepace_tenant ALL ${own} ${own}`,
     'system linepace_system ALL true true',
     `owner owner ALL (current_setting('app.migrating'::text, true) = 'on'::text) -`,
+    ...(INTAKE_TABLES.includes(name) ? [`intake restrictive linepace_system ALL ${OF_INTAKE} -`] : []),
   ]);
   const definer = `definer linepace_definer ${name === DEFINER_COUNTS ? 'ALL true true' : 'SELECT true -'}`;
   return [
@@ -152,6 +156,9 @@ function securityProblems(relation: Relation): string[] {
       .map((policy) => `has the policy ${policy}`),
   ];
 }
+
+const OF_INTAKE =
+  '((( SELECT intake_workspaces() AS intake_workspaces) IS NULL) OR (workspace_id = ANY (( SELECT intake_workspaces() AS intake_workspaces)::text[])))';
 
 const grantProblems = ({ privileges }: Relation, allowed: Partial<Record<Login, string[]>>): string[] =>
   Object.entries(privileges).flatMap(([role, granted]) =>
@@ -179,7 +186,7 @@ const RELATIONS = `
     (select attname from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
       where i.indrelid = c.oid and i.indisprimary) as "firstKeyColumn",
     array(
-      select concat_ws(' ', policyname,
+      select concat_ws(' ', policyname, nullif(lower(permissive), 'permissive'),
         (select string_agg(case when role = pg_get_userbyid(c.relowner) then 'owner' else role end, ',') from unnest(roles) role),
         cmd, coalesce(qual, '-'), coalesce(with_check, '-'))
       from pg_policies where schemaname = 'public' and tablename = c.relname
