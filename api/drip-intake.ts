@@ -39,11 +39,13 @@ export function createDripIntake(
     running--;
   });
 
+  const accept = (batch: readonly PendingRequest[]) => (db: SystemTransaction) =>
+    acceptBatch(db, batch, links, new Date());
+
   async function commit(batch: readonly PendingRequest[]): Promise<void> {
-    const accept = (db: SystemTransaction) => acceptBatch(db, batch, links, new Date());
     const byWorkspace = Map.groupBy(batch, workspaceOf);
     try {
-      settle(await withIntake(pools, [...byWorkspace.keys()], accept));
+      settle(await withIntake(pools, [...byWorkspace.keys()], accept(batch)));
     } catch (error) {
       if (isOverload(error) && !isLockTimeout(error)) refuse(batch, error);
       else for (const own of byWorkspace.values()) void commitAlone(own);
@@ -54,8 +56,7 @@ export function createDripIntake(
   async function commitAlone(batch: readonly PendingRequest[]): Promise<void> {
     const [first] = batch;
     if (!first) return;
-    const accept = (db: SystemTransaction) => acceptBatch(db, batch, links, new Date());
-    await withIntakeShare(pools, workspaceOf(first), accept).then(settle, (error: unknown) =>
+    await withIntakeShare(pools, workspaceOf(first), accept(batch)).then(settle, (error: unknown) =>
       refuse(batch, error),
     );
   }
