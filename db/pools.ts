@@ -1,4 +1,5 @@
-import { createPool, type DatabasePool, parseDsn, sql, stringifyDsn } from 'slonik';
+import { parseIntoClientConfig } from 'pg-connection-string';
+import { createPool, type DatabasePool, sql } from 'slonik';
 import { createFairQueue, type FairQueue } from '#domain/fair-queue.ts';
 import { type AddressHashes, createAddressHashes, type KeySeal } from './address-hashes.ts';
 import { prepareStatements } from './prepared-statements.ts';
@@ -156,7 +157,9 @@ async function openPool(
     withinTransactions = false,
   }: PoolOptions & { withinTransactions?: boolean },
 ) {
-  const pool = await createPool(stringifyDsn({ ...parseDsn(url), applicationName: login }), {
+  const { dsn, tls } = withTlsApart(url);
+  dsn.searchParams.set('application_name', login);
+  const pool = await createPool(dsn.href, {
     captureStackTrace: false,
     dangerouslyAllowForeignConnections: withinTransactions,
     interceptors: [restrictedLogin(login), prepareStatements, parseRows],
@@ -165,6 +168,7 @@ async function openPool(
     resetConnection: async () => {},
     statementTimeout: statementTimeoutMs,
     typeParsers,
+    ...(tls && { ssl: tls }),
   });
   // Errors reach the callers of queries. Without a listener, they would also end the process.
   pool.on('error', () => {});
@@ -173,4 +177,12 @@ async function openPool(
     if (error instanceof UnrestrictedLoginError) throw error;
   });
   return pool;
+}
+
+/** Slonik reads the settings of TLS in a URL in its own way, so the driver reads them, as for every other connection. */
+function withTlsApart(url: string) {
+  const { ssl } = parseIntoClientConfig(url);
+  const dsn = new URL(url);
+  for (const name of ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey']) dsn.searchParams.delete(name);
+  return { dsn, tls: ssl === true ? {} : ssl };
 }
