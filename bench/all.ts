@@ -9,45 +9,51 @@ import { type Row, table } from './rows.ts';
 
 /**
  * Runs the benchmarks one after the other, beside the peers and the least that the same work can cost, and writes the
- * table and the picture of docs/benchmarks.md. `npm run bench [-- --only NAME --quick]`; `--only` can be repeated. What was
- * measured is kept in .data/bench, so that the page shows the newest results of every benchmark.
+ * table and the picture of docs/benchmarks.md. `npm run bench [-- --rows intake,sends --scale 0.1]`: some of the benchmarks, a tenth of
+ * their size. What was measured is kept in .data/bench, so that the page shows the newest results of every benchmark.
  */
 interface Benchmark {
   script: string;
-  arguments: string[];
-  /** For `--quick`. */
-  quick: string[];
+  /** @param scaled shrinks a size by `--scale`. */
+  arguments(scaled: (size: number) => string): string[];
 }
 
 const BENCHMARKS: Record<string, Benchmark> = {
-  intake: {
-    script: 'intake.ts',
-    arguments: ['--peers'],
-    quick: ['--peers', '--rounds', '2', '--seconds', '3'],
-  },
+  intake: { script: 'intake.ts', arguments: (scaled) => ['--peers', '--seconds', scaled(10)] },
   'intake-at-work': {
     script: 'intake.ts',
-    arguments: ['--worker'],
-    quick: ['--worker', '--rounds', '2', '--seconds', '3'],
+    arguments: (scaled) => ['--worker', '--seconds', scaled(10), '--steady', scaled(600)],
   },
+  sends: { script: 'sends.ts', arguments: (scaled) => ['--each', scaled(30)] },
+  pacers: { script: 'pacers.ts', arguments: (scaled) => ['--lines', scaled(10_000), '--each', '1'] },
   webhooks: {
     script: 'webhooks.ts',
-    arguments: ['--rounds', '1', '--events', '10'],
-    quick: ['--rounds', '1', '--events', '3', '--burst', '20'],
+    arguments: (scaled) => [
+      '--hanging',
+      '0',
+      '--events',
+      '10',
+      '--burst',
+      scaled(50),
+      '--slow',
+      scaled(5000),
+    ],
   },
   campaign: {
     script: 'campaign.ts',
-    arguments: ['--enter-only', '--kills', '0'],
-    quick: ['--enter-only', '--kills', '0', '--leads', '10000'],
+    arguments: (scaled) => ['--enter-only', '--kills', '0', '--leads', scaled(100_000)],
   },
-  import: { script: 'import.ts', arguments: [], quick: ['--rows', '50000'] },
-  analytics: { script: 'analytics.ts', arguments: [], quick: ['--messages', '100000'] },
-  sends: {
-    script: 'sends.ts',
-    arguments: [],
-    quick: ['--lines', '20', '--each', '10', '--rounds', '1'],
+  'campaign-kills': {
+    script: 'campaign.ts',
+    arguments: (scaled) => ['--enter-only', '--kills', '5', '--leads', scaled(100_000)],
   },
-  start: { script: 'start.ts', arguments: [], quick: ['--rounds', '3', '--idle', '5'] },
+  import: { script: 'import.ts', arguments: (scaled) => ['--rows', scaled(1_000_000)] },
+  analytics: { script: 'analytics.ts', arguments: (scaled) => ['--messages', scaled(10_000_000)] },
+  reads: {
+    script: 'reads.ts',
+    arguments: (scaled) => ['--messages', scaled(10_000_000), '--leads', scaled(1_000_000)],
+  },
+  start: { script: 'start.ts', arguments: () => [] },
 };
 
 const PAGE = 'docs/benchmarks.md';
@@ -56,19 +62,22 @@ const RESULTS = '.data/bench';
 const [BEGIN, END] = ['<!-- npm run bench -->', '<!-- end -->'];
 
 const { values: options } = parseArgs({
-  options: { only: { type: 'string', multiple: true }, quick: { type: 'boolean', default: false } },
+  options: {
+    rows: { type: 'string', default: Object.keys(BENCHMARKS).join() },
+    scale: { type: 'string', default: '1' },
+  },
 });
+const SCALE = Number(options.scale);
+const scaled = (size: number): string => String(Math.max(1, Math.round(size * SCALE)));
 
 /** @returns what the benchmark reports. */
 async function run(name: string): Promise<Row[]> {
   const benchmark = BENCHMARKS[name];
   if (!benchmark) throw new Error(`there is no ${name}; there are ${Object.keys(BENCHMARKS).join(', ')}`);
   console.error(`\n${name}`);
-  const child = fork(
-    new URL(benchmark.script, import.meta.url),
-    options.quick ? benchmark.quick : benchmark.arguments,
-    { execArgv: [] },
-  );
+  const child = fork(new URL(benchmark.script, import.meta.url), benchmark.arguments(scaled), {
+    execArgv: [],
+  });
   const rows: Row[] = [];
   child.on('message', (message: { rows?: Row[] }) => rows.push(...(message.rows ?? [])));
   const [code] = (await once(child, 'exit')) as [number | null];
@@ -87,7 +96,7 @@ async function measure(name: string): Promise<Result> {
   const rows = await run(name);
   const load = [before, loadavg()[0] ?? 0].map((value) => value.toFixed(0)).join(' to ');
   const day = new Date().toISOString().slice(0, 10);
-  return { rows, conditions: `${day}, load average ${load}${options.quick ? ', short form' : ''}` };
+  return { rows, conditions: `${day}, load average ${load}${SCALE === 1 ? '' : `, size × ${SCALE}`}` };
 }
 
 function page(results: ReadonlyMap<string, Result>): string {
@@ -111,7 +120,7 @@ function write(results: ReadonlyMap<string, Result>): void {
 
 const fileOf = (name: string): string => join(RESULTS, `${name}.json`);
 mkdirSync(RESULTS, { recursive: true });
-for (const name of options.only ?? Object.keys(BENCHMARKS)) {
+for (const name of options.rows.split(',')) {
   try {
     writeFileSync(fileOf(name), JSON.stringify(await measure(name)));
   } catch (error) {

@@ -90,13 +90,21 @@ console.log(
 
 const work = `an import of ${ROWS.toLocaleString('en')} rows`;
 await report([
-  { work, subject: LINEPACE, unit: 'rows a second', more: true, values: [ROWS / imported.result.took] },
+  {
+    work,
+    subject: LINEPACE,
+    unit: 'rows a second',
+    more: true,
+    values: [ROWS / imported.result.took],
+    goal: 1_000_000 / 120,
+  },
   {
     work: `${work}: the worker at most`,
     subject: LINEPACE,
     unit: 'MB',
     more: false,
     values: [imported.peak['worker'] ?? NaN],
+    goal: 400,
   },
 ]);
 

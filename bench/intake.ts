@@ -14,7 +14,8 @@ import { createBenchWorkspace } from './workspace.ts';
  * Measures `POST /api/drip` over HTTP beside Koa servers that only store the body (`intake/stores.ts`). Rounds alternate,
  * so that other load affects all equally.
  * `npm run bench:intake [-- --rounds 5 --seconds 5 --connections 50 --workspaces 10 --worker --peers]`; with `--worker` the
- * worker drains and sends the drips meanwhile, with `--peers` the queues that people would use instead are measured too.
+ * worker drains and sends the drips meanwhile, with `--peers` the queues that people would use instead are measured too, with
+ * `--steady 600` a rate of 1,000 a second is held for so many seconds.
  */
 const { values } = parseArgs({
   options: {
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     workspaces: { type: 'string', default: '10' },
     worker: { type: 'boolean', default: false },
     peers: { type: 'boolean', default: false },
+    steady: { type: 'string', default: '0' },
   },
 });
 const [rounds, seconds, connections, workspaces] = [
@@ -34,6 +36,14 @@ const [rounds, seconds, connections, workspaces] = [
 ].map(Number) as [number, number, number, number];
 const WORK = `drips over HTTP, ${values.worker ? 'everything at work' : 'worker idle'}`;
 const BULLMQ = 'BullMQ, fsync always';
+const STEADY_RATE = 1000;
+/** The ratios to reach. */
+const GOALS: Record<string, number> = {
+  'Koa + group commit': values.worker ? 0.25 : 0.5,
+  'Koa + pg-boss': 3,
+  'Koa + graphile-worker': 3,
+  [`Koa + ${BULLMQ}`]: 1,
+};
 
 interface Result {
   requests: number;
@@ -68,15 +78,20 @@ async function startStandIn(name: string): Promise<Subject> {
   return { name: `Koa + ${name}`, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0 };
 }
 
+async function load(url: string, options: { seconds: number; rate?: number }): Promise<Result> {
+  const child = fork(
+    new URL('intake/load.ts', import.meta.url),
+    [JSON.stringify({ url, keys, connections, ...options })],
+    { execArgv: [] },
+  );
+  const [result] = (await once(child, 'message')) as [Result];
+  return result;
+}
+
 async function round(subject: Subject) {
   const pids = { server: subject.pid, postgres: product.pids.postgres };
   const before = usageOf(pids);
-  const load = fork(
-    new URL('intake/load.ts', import.meta.url),
-    [JSON.stringify({ url: subject.url, keys, connections, seconds })],
-    { execArgv: [] },
-  );
-  const [result] = (await once(load, 'message')) as [Result];
+  const result = await load(subject.url, { seconds });
   const after = usageOf(pids);
   const ms = (name: keyof typeof pids): number =>
     ((after[name].cpu - before[name].cpu) * 1000) / result.requests;
@@ -97,6 +112,7 @@ const MEASURES: Measure[] = [
   'ms of PostgreSQL processor time',
 ];
 
+const steady: Row[] = [];
 const results = new Map<string, Awaited<ReturnType<typeof round>>[]>();
 try {
   const subjects = [{ name: LINEPACE, url: product.urls[0] ?? '', pid: product.pids.api }];
@@ -111,6 +127,22 @@ try {
       if (index > 0) results.set(subject.name, [...(results.get(subject.name) ?? []), result]);
     }
   }
+  const steadySeconds = Number(values.steady);
+  if (steadySeconds > 0) {
+    const result = await load(product.urls[0] ?? '', { seconds: steadySeconds, rate: STEADY_RATE });
+    const work = `${WORK}, ${STEADY_RATE.toLocaleString('en')} a second for ${steadySeconds} s`;
+    const common = { work, subject: LINEPACE };
+    steady.push(
+      {
+        ...common,
+        unit: 'a second',
+        more: true,
+        values: [result.requests / steadySeconds],
+        goal: 0.99 * STEADY_RATE,
+      },
+      { ...common, unit: 'ms, 99 % of responses', more: false, values: [result.p99], goal: 100 },
+    );
+  }
 } finally {
   for (const child of standIns) child.kill();
   redis?.stop();
@@ -124,6 +156,7 @@ const rows: Row[] = MEASURES.flatMap((unit) =>
     unit: unit === 'a second' ? unit : 'ms',
     more: unit === 'a second',
     values: list.map((result) => result[unit]),
+    ...(unit === 'a second' && GOALS[subject] !== undefined && { goal: GOALS[subject] }),
   })),
 );
 if (peers !== null && redis === null) {
@@ -131,4 +164,4 @@ if (peers !== null && redis === null) {
   const missing = { work: WORK, subject: `Koa + ${BULLMQ}`, unit: 'a second', more: true, values: [], note };
   rows.splice(results.size, 0, missing);
 }
-await report(rows);
+await report([...rows, ...steady]);

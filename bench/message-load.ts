@@ -10,16 +10,21 @@ export interface LoadedWorkspace {
 export const BEGIN = new Date('2024-09-01T00:00:00Z');
 export const END = new Date('2026-09-01T00:00:00Z');
 
-const LINES = 100;
-const CAMPAIGNS = 50;
+export const LINES = 100;
+export const CAMPAIGNS = 50;
 /** Other workspaces, which together have one message for every ten. */
 const OTHER_WORKSPACES = 10;
 
 /**
  * Inserts messages of one workspace, four per contact, and of ten others in between, in order of time; replies to one in
- * ten; tags on one contact in fifty. The indexes that analytics may read are created afterwards, the others not at all.
+ * ten; tags on one contact in fifty. Indexes are created afterwards.
+ * @param kept selects indexes by name; the default are those that analytics may read.
  */
-export async function loadMessages(db: pg.Client, count: number): Promise<LoadedWorkspace> {
+export async function loadMessages(
+  db: pg.Client,
+  count: number,
+  kept = /_(counted|sent|line|campaign|newest|tagged)$/,
+): Promise<LoadedWorkspace> {
   const ids = Array.from({ length: OTHER_WORKSPACES + 1 }, newWorkspaceId);
   const [id] = ids;
   if (id === undefined) throw new Error('no workspace');
@@ -27,7 +32,7 @@ export async function loadMessages(db: pg.Client, count: number): Promise<Loaded
   // Skips the checks of foreign keys, which hold.
   await db.query('set session_replication_role = replica');
   const step = (END.getTime() - BEGIN.getTime()) / 1000 / count;
-  const indexes = await dropIndexes(db);
+  const indexes = await dropIndexes(db, ['messages', 'inbound_messages', 'conversations'], kept);
   const span = 500_000;
   for (let from = 1; from <= count; from += span) {
     await db.query(MESSAGES, [
@@ -41,7 +46,7 @@ export async function loadMessages(db: pg.Client, count: number): Promise<Loaded
     process.stdout.write(`\r${Math.min(from + span - 1, count)} messages`);
   }
   await db.query(REPLIES, [id, count, step, Math.ceil(count / 4), BEGIN]);
-  await db.query(CONVERSATIONS, [id, Math.ceil(count / 4)]);
+  await db.query(CONVERSATIONS, [id, Math.ceil(count / 4), END]);
   for (const definition of indexes) {
     process.stdout.write('.');
     await db.query(definition);
@@ -53,10 +58,10 @@ export async function loadMessages(db: pg.Client, count: number): Promise<Loaded
   return { id, lineId: hexId('65', 9), campaignId: hexId('66', 25) };
 }
 
-const hexId = (prefix: string, n: number): string => prefix + n.toString(16).padStart(22, '0');
+export const hexId = (prefix: string, n: number): string => prefix + n.toString(16).padStart(22, '0');
 
 /** SQL for the fields of a message, from a counter `n`, its contact `c` and its time `t`. */
-const PHONE = `'+1' || (2000000000 + c * 7)`;
+export const PHONE = `'+1' || (2000000000 + c * 7)`;
 const LINE = `'65' || lpad(to_hex(c % ${LINES}), 22, '0')`;
 const CAMPAIGN = (count: string): string =>
   `'66' || lpad(to_hex(n::bigint * ${CAMPAIGNS} / ${count}), 22, '0')`;
@@ -83,16 +88,22 @@ const REPLIES = `
   from generate_series(1, $2::int, 10) n, lateral (select n::bigint * 7919 % $4::bigint as c) m`;
 
 const CONVERSATIONS = `
-  insert into conversations (workspace_id, address, tags)
-  select $1, ${PHONE}, case when c % 50 = 0 then array['Interested'] else '{}' end from generate_series(0, $2::int - 1) c`;
+  insert into conversations (workspace_id, address, line_id, last_outbound_at, last_inbound_at, tags)
+  select $1, ${PHONE}, ${LINE}, $3::timestamptz - c * interval '1 second',
+    case when c % 10 = 0 then $3::timestamptz - c * interval '1 second' + interval '10 minutes' end,
+    case when c % 50 = 0 then array['Interested'] else '{}' end
+  from generate_series(0, $2::int - 1) c`;
 
-const READ = /_(counted|sent|line|campaign|newest|tagged)$/;
-
-/** @returns the definitions of the indexes to create again. */
-async function dropIndexes(db: pg.Client): Promise<string[]> {
-  const { rows } = await db.query<{ name: string; definition: string }>(`
-    select indexname "name", indexdef definition from pg_indexes
-    where tablename in ('messages', 'inbound_messages', 'conversations') and indexname not like '%_pkey'`);
+/**
+ * @param kept selects indexes by name.
+ * @returns the definitions of the indexes to create again.
+ */
+export async function dropIndexes(db: pg.Client, tables: readonly string[], kept: RegExp): Promise<string[]> {
+  const { rows } = await db.query<{ name: string; definition: string }>(
+    `select indexname "name", indexdef definition from pg_indexes
+     where tablename = any($1) and indexname not like '%_pkey'`,
+    [tables],
+  );
   for (const { name } of rows) await db.query(`drop index ${name}`);
-  return rows.filter(({ name }) => READ.test(name)).map(({ definition }) => definition);
+  return rows.filter(({ name }) => kept.test(name)).map(({ definition }) => definition);
 }

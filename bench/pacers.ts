@@ -9,6 +9,7 @@ import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { startProduct } from './product.ts';
+import { LINEPACE, report, type Row } from './rows.ts';
 import { usageOf } from './usage.ts';
 import { inParallel } from './waiting.ts';
 import { createBenchWorkspace } from './workspace.ts';
@@ -79,10 +80,30 @@ async function manyLines(): Promise<void> {
     `  memory: worker at most ${peak.worker.mb} MB, API ${usageOf(pids).api.mb} MB; before: ${before.worker.mb} and ${before.api.mb} MB`,
   );
   reportCpu(before, 'per message', messages / 1000, 'ms');
+  const took = seconds();
+  const used = usageOf(pids);
   console.log(`  commits per message: ${(((await commits()) - commitsBefore) / messages).toFixed(1)}`);
   const sampled = await Promise.all(lineIds.slice(0, SAMPLE).map((lineId) => events(linePacerId(lineId))));
   showEvents(`  ${SAMPLE} of their pacers`, sampled.flat(), Math.min(LINES, SAMPLE) * EACH);
+  const work = `${messages.toLocaleString('en')} messages sent by ${LINES.toLocaleString('en')} paced lines, one worker`;
+  const cpu = Object.values(used).reduce((sum, { cpu }) => sum + cpu, 0);
+  const cpuBefore = Object.values(before).reduce((sum, { cpu }) => sum + cpu, 0);
+  const row = (what: string, unit: string, value: number, goal?: number): Row => ({
+    work: work + what,
+    subject: LINEPACE,
+    unit,
+    more: unit === 'a second',
+    values: [value],
+    ...(goal !== undefined && { goal }),
+  });
+  const worker = ((used.worker.cpu - before.worker.cpu) * 1000) / messages;
   await idleLines(lineIds);
+  await report([
+    row('', 'a second', messages / took, 60),
+    row(': processor time of all processes, each', 'ms', ((cpu - cpuBefore) * 1000) / messages, 30),
+    row(': processor time of the worker, each', 'ms', worker),
+    row(': the worker at most', 'MB', peak.worker.mb, 500),
+  ]);
 }
 
 async function idleLines(lineIds: readonly string[]): Promise<void> {

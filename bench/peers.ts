@@ -3,10 +3,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Socket } from 'node:net';
+import { pathToFileURL } from 'node:url';
 import { freePort } from '#providers/free-port.ts';
 
 /** The queues that people would use instead, outside the dependencies of the product. */
-const PEERS = { 'pg-boss': '12.38.0', 'graphile-worker': '0.18.0', bullmq: '6.7.0' };
+const PEERS = { 'pg-boss': '12.38.0', 'graphile-worker': '0.18.0', bullmq: '6.7.0', ioredis: '5.11.1' };
 
 /** Installs the peers if they are missing or have other versions. @returns their folder. */
 export function installPeers(): string {
@@ -57,3 +58,11 @@ const accepts = (port: number): Promise<boolean> =>
     socket.once('connect', () => end(true)).once('error', () => end(false));
     socket.connect(port, '127.0.0.1');
   });
+
+/** Imports a peer as a file of its folder would. */
+export async function loadPeer<Module>(folder: string | null, name: string): Promise<Module> {
+  const { load } = (await import(pathToFileURL(join(folder ?? '', 'load.mjs')).href)) as {
+    load(name: string): Promise<Module>;
+  };
+  return load(name);
+}

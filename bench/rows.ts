@@ -11,6 +11,8 @@ export interface Row {
   more: boolean;
   /** One for each round; empty if it could not be measured. */
   values: number[];
+  /** For the median of Linepace, or for its ratio to another subject. */
+  goal?: number;
   /** Why there are no values. */
   note?: string;
 }
@@ -42,20 +44,31 @@ export function ratioTo(row: Row, rows: readonly Row[]): number | null {
   return median(own.values.map((value, round) => value / (row.values[round] ?? median(row.values))));
 }
 
+const meetsGoal = ({ goal = NaN, more }: Row, value: number): boolean =>
+  more ? value >= goal : value <= goal;
+
+function shownGoal(row: Row, ratio: number | null): string {
+  if (row.goal === undefined) return '';
+  const value = row.subject.startsWith(LINEPACE) ? median(row.values) : ratio;
+  const verdict = value === null || Number.isNaN(value) ? '' : meetsGoal(row, value) ? ': met' : ': missed';
+  return `${row.more ? '≥' : '≤'} ${shown(row.goal)}${verdict}`;
+}
+
 const shown = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
 
 /** Markdown. */
 export function table(rows: readonly Row[]): string {
   return [
-    '| work | | median (least to most) | Linepace ÷ this |',
-    '| - | - | - | - |',
+    '| work | | median (least to most) | Linepace ÷ this | goal |',
+    '| - | - | - | - | - |',
     ...rows.map((row, index) => {
       const { work, subject, unit, values, note } = row;
       const spread = `${shown(Math.min(...values))} to ${shown(Math.max(...values))}`;
       const measured = values.length === 0 ? (note ?? '') : `${shown(median(values))} ${unit} (${spread})`;
-      const ratio = ratioTo(row, rows)?.toFixed(2) ?? '';
-      return `| ${rows[index - 1]?.work === work ? '' : work} | ${subject} | ${measured} | ${ratio} |`;
+      const ratio = ratioTo(row, rows);
+      const name = rows[index - 1]?.work === work ? '' : work;
+      return `| ${name} | ${subject} | ${measured} | ${ratio === null ? '' : Number(ratio.toPrecision(2))} | ${shownGoal(row, ratio)} |`;
     }),
   ].join('\n');
 }

@@ -1,5 +1,8 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -9,6 +12,7 @@ import { newId } from '#domain/ids.ts';
 import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
+import { installPeers, startRedis } from './peers.ts';
 import { startProduct } from './product.ts';
 import { LINEPACE, report } from './rows.ts';
 import { usageOf } from './usage.ts';
@@ -16,8 +20,8 @@ import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
 
 /**
- * Measures how fast lines without gaps send, and what a message costs, beside a plain worker with the same effects
- * (`sends/floor.ts`). Rounds alternate, so that other load affects both equally.
+ * Measures how fast lines without gaps send, and what a message costs, beside plain workers with the same effects
+ * (`sends/floor.ts`), one on PostgreSQL and one on BullMQ. Rounds alternate, so that other load affects both equally.
  * `npm run bench:sends [-- --lines 100 --each 30 --rounds 3 --statements 40]`; with `--statements` it lists the statements
  * that take the most time in the product's rounds.
  */
@@ -51,19 +55,28 @@ const owner = new pg.Client({ connectionString: product.ownerUrl });
 await owner.connect();
 await owner.query('create extension pg_stat_statements');
 const temporal = createTemporalClient(product.config.temporal);
-const floor = fork(
-  new URL('sends/floor.ts', import.meta.url),
-  [
-    JSON.stringify({
-      databaseUrl: product.ownerUrl,
-      carrierUrl: product.simulatorUrl,
-      secret: product.config.simulator?.secret,
-      width: WIDTH,
-    }),
-  ],
-  { execArgv: [] },
-);
-await once(floor, 'message');
+const peers = installPeers();
+const redis = await startRedis(mkdtempSync(join(tmpdir(), 'linepace-bench-redis-')));
+const workers: ChildProcess[] = [];
+
+async function startPlainWorker(queue: { redisUrl: string; peers: string } | null): Promise<ChildProcess> {
+  const options = {
+    databaseUrl: product.ownerUrl,
+    carrierUrl: product.simulatorUrl,
+    secret: product.config.simulator?.secret,
+    width: WIDTH,
+    queue,
+  };
+  const child = fork(new URL('sends/floor.ts', import.meta.url), [JSON.stringify(options)], { execArgv: [] });
+  workers.push(child);
+  child.once('exit', (code) => {
+    if (code === null) return;
+    console.error(`a plain worker ended with ${code}`);
+    process.exit(1);
+  });
+  await once(child, 'message');
+  return child;
+}
 
 const numberOf = async (text: string): Promise<number> => Number((await owner.query(text)).rows[0].n);
 const counters = async () => {
@@ -130,21 +143,28 @@ const messagesOf = (): [string[], string[], string[]] => {
   return [0, 1, 2].map((at) => ids.map((row) => row[at])) as [string[], string[], string[]];
 };
 
-const subjects: Record<string, Subject> = {
-  floor: {
-    pids: { worker: floor.pid ?? 0, postgres: product.pids.postgres },
-    async fill() {
-      await owner.query('truncate floor_messages');
-      await owner.query(
-        `insert into floor_messages (id, line_id, address, body, status)
-         select id, line_id, address, 'Bench', 'pending' from unnest($1::text[], $2::text[], $3::text[]) as t (id, line_id, address)`,
-        messagesOf(),
-      );
-    },
-    start: async () => void floor.send('go'),
-    count: (column) => numberOf(`select count(${column}) n from floor_messages`),
+const plainWorker = (child: ChildProcess): Subject => ({
+  pids: { worker: child.pid ?? 0, postgres: product.pids.postgres },
+  async fill() {
+    await owner.query('truncate floor_messages');
+    await owner.query(
+      `insert into floor_messages (id, line_id, address, body, status)
+       select id, line_id, address, 'Bench', 'pending' from unnest($1::text[], $2::text[], $3::text[]) as t (id, line_id, address)`,
+      messagesOf(),
+    );
+    child.send('fill');
+    await once(child, 'message');
   },
-  product: {
+  start: async () => void child.send('go'),
+  count: (column) => numberOf(`select count(${column}) n from floor_messages`),
+});
+
+const PLAIN = 'a plain worker';
+const BULLMQ = 'a BullMQ worker, fsync always';
+const subjects: Record<string, Subject> = {
+  [PLAIN]: plainWorker(await startPlainWorker(null)),
+  ...(redis && { [BULLMQ]: plainWorker(await startPlainWorker({ redisUrl: redis.url, peers })) }),
+  [LINEPACE]: {
     pids: product.pids,
     async fill() {
       last = messagesOf();
@@ -176,20 +196,20 @@ const subjects: Record<string, Subject> = {
 };
 let last: [string[], string[], string[]] = [[], [], []];
 
-const results: Record<string, Result[]> = { floor: [], product: [] };
+const results: Record<string, Result[]> = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]));
 let events = 0;
 let actions = 0;
 try {
   // The first round warms up.
   for (let index = 0; index <= ROUNDS; index += 1) {
     for (const [name, subject] of Object.entries(subjects)) {
-      if (name === 'product') await owner.query('select pg_stat_statements_reset()');
+      if (name === LINEPACE) await owner.query('select pg_stat_statements_reset()');
       const result = await measure(subject);
       console.error(
         `${name}: sent ${result.sent.toFixed(0)}/s, delivered ${result.delivered.toFixed(0)}/s, ${cpuOf(result)}`,
       );
       if (index > 0) results[name]?.push(result);
-      if (name === 'product' && index === ROUNDS) await listStatements();
+      if (name === LINEPACE && index === ROUNDS) await listStatements();
     }
   }
   await inParallel(lineIds, 10, async (lineId) => {
@@ -198,17 +218,33 @@ try {
     actions += billableActions(history.events ?? []);
   });
   show();
-  await report(
-    Object.entries(results).map(([name, list]) => ({
-      work: `${MESSAGES} messages sent by ${LINES} unpaced lines`,
-      subject: name === 'product' ? LINEPACE : 'a plain worker',
-      unit: 'a second',
-      more: true,
+  const row = {
+    work: `${MESSAGES.toLocaleString('en')} messages sent by ${LINES} unpaced lines`,
+    unit: 'a second',
+    more: true,
+  };
+  await report([
+    ...Object.entries(results).map(([subject, list]) => ({
+      ...row,
+      subject,
       values: list.map(({ sent }) => sent),
+      ...(subject === BULLMQ && { goal: 1 }),
     })),
-  );
+    ...(redis
+      ? []
+      : [{ ...row, subject: BULLMQ, values: [], note: 'not measured: no redis-server in the PATH' }]),
+    ...Object.entries(results).map(([subject, list]) => ({
+      ...row,
+      work: `${row.work}: processor time of all processes, each`,
+      subject,
+      unit: 'ms',
+      more: false,
+      values: list.map(({ cpu }) => Object.values(cpu).reduce((sum, ms) => sum + ms, 0)),
+    })),
+  ]);
 } finally {
-  floor.kill();
+  for (const child of workers) child.kill();
+  redis?.stop();
   await owner.end();
   await temporal.connection.close();
   await product.stop();
@@ -254,9 +290,9 @@ function show(): void {
       `| ${name} | ${of('sent').toFixed(0)} (${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)}) | ${of('delivered').toFixed(0)} | ${cpuOf({ cpu } as Result)} | ${of('statements').toFixed(1)} | ${of('commits').toFixed(1)} | ${(of('wal') / 1024).toFixed(1)} kB |`,
     );
   }
-  const ratios = (results['product'] ?? []).map((one, at) => one.sent / (results['floor']?.[at]?.sent ?? 1));
+  const ratios = (results[LINEPACE] ?? []).map((one, at) => one.sent / (results[PLAIN]?.[at]?.sent ?? 1));
   console.log(
-    `The product sends ${median(ratios).toFixed(2)} of the floor (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}).`,
+    `The product sends ${median(ratios).toFixed(2)} of the plain worker (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}).`,
   );
   const total = MESSAGES * (ROUNDS + 1);
   console.log(

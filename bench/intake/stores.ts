@@ -1,6 +1,5 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import pg from 'pg';
+import { loadPeer } from '../peers.ts';
 
 /** Stores a body durably. @returns once it is committed. */
 export type Store = (id: string, body: unknown) => Promise<unknown>;
@@ -74,7 +73,7 @@ interface PgBoss {
 }
 
 async function pgBoss({ databaseUrl, peers }: StoreOptions): Promise<Store> {
-  const { PgBoss } = await load<{ PgBoss: new (options: object) => PgBoss }>(peers, 'pg-boss');
+  const { PgBoss } = await loadPeer<{ PgBoss: new (options: object) => PgBoss }>(peers, 'pg-boss');
   const boss = new PgBoss({ connectionString: databaseUrl, max: CONNECTIONS });
   await boss.start();
   await boss.createQueue('drip');
@@ -87,7 +86,7 @@ interface WorkerUtils {
 }
 
 async function graphileWorker({ databaseUrl, peers }: StoreOptions): Promise<Store> {
-  const { makeWorkerUtils } = await load<{ makeWorkerUtils(options: object): Promise<WorkerUtils> }>(
+  const { makeWorkerUtils } = await loadPeer<{ makeWorkerUtils(options: object): Promise<WorkerUtils> }>(
     peers,
     'graphile-worker',
   );
@@ -101,19 +100,11 @@ interface BullMqQueue {
 }
 
 async function bullMq({ redisUrl, peers }: StoreOptions): Promise<Store> {
-  const { Queue } = await load<{ Queue: new (name: string, options: object) => BullMqQueue }>(
+  const { Queue } = await loadPeer<{ Queue: new (name: string, options: object) => BullMqQueue }>(
     peers,
     'bullmq',
   );
   const { hostname: host, port } = new URL(redisUrl ?? '');
   const queue = new Queue('drip', { connection: { host, port: Number(port) } });
   return (_, body) => queue.add('drip', body);
-}
-
-/** Imports a package as a file of that folder would. */
-async function load<Module>(folder: string | null, name: string): Promise<Module> {
-  const { load } = (await import(pathToFileURL(join(folder ?? '', 'load.mjs')).href)) as {
-    load(name: string): Promise<Module>;
-  };
-  return load(name);
 }

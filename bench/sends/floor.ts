@@ -1,18 +1,25 @@
+import type { EventEmitter } from 'node:events';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { Agent, request } from 'undici';
 import { newId } from '#domain/ids.ts';
+import { loadPeer } from '../peers.ts';
 
 /*
- * A plain worker with the effects of a send: it takes a message (`skip locked`), commits its attempt, calls the carrier,
- * and commits the outcome with its event; receipts mark the message. No pacing, no tenants, no reconciliation. Usage:
- * node bench/sends/floor.ts '{"databaseUrl", "carrierUrl", "secret", "width"}', with an IPC channel.
+ * A plain worker with the effects of a send: it takes a message (`skip locked`, or as a job of BullMQ), commits its attempt,
+ * calls the carrier, and commits the outcome with its event; receipts mark the message. No pacing, no tenants, no
+ * reconciliation. Usage:
+ * node bench/sends/floor.ts '{"databaseUrl", "carrierUrl", "secret", "width", "queue"}', with an IPC channel: `fill` queues
+ * the stored messages in BullMQ, `go` starts to send. `queue` is null without BullMQ.
  */
-const { databaseUrl, carrierUrl, secret, width } = JSON.parse(process.argv[2] ?? '') as {
+const { databaseUrl, carrierUrl, secret, width, queue } = JSON.parse(process.argv[2] ?? '') as {
   databaseUrl: string;
   carrierUrl: string;
   secret: string;
   width: number;
+  /** A Redis, and where the peers are installed (`bench/peers.ts`). */
+  queue: { redisUrl: string; peers: string } | null;
 };
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 20 });
 const agent = new Agent({ connections: 128 });
@@ -29,6 +36,7 @@ const receipts = createServer((incoming, response) => {
   let body = '';
   incoming.setEncoding('utf8').on('data', (part: string) => (body += part));
   incoming.on('end', async () => {
+    if (incoming.method !== 'POST') return response.writeHead(405).end();
     const { events } = JSON.parse(body) as { events: { carrierMessageId: string }[] };
     const { rowCount } = await run(
       'receipt',
@@ -36,15 +44,12 @@ const receipts = createServer((incoming, response) => {
       [events[0]?.carrierMessageId],
     );
     // The carrier repeats a receipt that came before the outcome was committed.
-    response.writeHead(rowCount === 0 ? 503 : 200).end();
+    return response.writeHead(rowCount === 0 ? 503 : 200).end();
   });
-}).listen(0, '127.0.0.1', () => {
-  const address = receipts.address();
-  if (address && typeof address !== 'string')
-    callbackUrl = `http://127.0.0.1:${address.port}/callbacks/carriers/simulated/`;
-  process.send?.('ready');
 });
-let callbackUrl = '';
+await new Promise<void>((resolve) => receipts.listen(0, '127.0.0.1', resolve));
+const { port } = receipts.address() as AddressInfo;
+const callbackUrl = `http://127.0.0.1:${port}/callbacks/carriers/simulated/`;
 
 const run = (name: string, text: string, values: unknown[], on: pg.Pool | pg.PoolClient = pool) =>
   on.query({ name, text, values });
@@ -68,7 +73,16 @@ async function inTransaction<T>(work: (client: pg.PoolClient) => Promise<T>): Pr
   }
 }
 
-async function sendOne(): Promise<boolean> {
+const insertAttempt = (client: pg.PoolClient, attemptId: string, { id, lineId, address }: Taken) =>
+  run(
+    'attempt',
+    'insert into floor_attempts (id, message_id, line_id, address, started_at) values ($1, $2, $3, $4, now())',
+    [attemptId, id, lineId, address],
+    client,
+  );
+
+/** @returns whether there was a message. */
+async function sendNext(): Promise<boolean> {
   const attemptId = newId();
   const taken = await inTransaction(async (client) => {
     const { rows } = await run(
@@ -80,16 +94,24 @@ async function sendOne(): Promise<boolean> {
       client,
     );
     const [message] = rows as Taken[];
-    if (message)
-      await run(
-        'attempt',
-        'insert into floor_attempts (id, message_id, line_id, address, started_at) values ($1, $2, $3, $4, now())',
-        [attemptId, message.id, message.lineId, message.address],
-        client,
-      );
+    if (message) await insertAttempt(client, attemptId, message);
     return message;
   });
-  if (!taken) return false;
+  if (taken) await deliver(attemptId, taken);
+  return taken !== undefined;
+}
+
+/** Sends the message of a job. */
+async function sendJob(message: Taken): Promise<void> {
+  const attemptId = newId();
+  await inTransaction(async (client) => {
+    await run('sending', `update floor_messages set status = 'sending' where id = $1`, [message.id], client);
+    await insertAttempt(client, attemptId, message);
+  });
+  await deliver(attemptId, message);
+}
+
+async function deliver(attemptId: string, taken: Taken): Promise<void> {
   const { statusCode, body } = await request(`${carrierUrl}/carrier/messages`, {
     dispatcher: agent,
     method: 'POST',
@@ -129,14 +151,54 @@ async function sendOne(): Promise<boolean> {
       client,
     );
   });
-  return true;
 }
 
-process.on('message', async () => {
-  await Promise.all(
-    Array.from({ length: width }, async () => {
-      while (await sendOne());
-    }),
-  );
-  process.send?.('done');
+const jobs = queue && (await openQueue(queue));
+process.send?.('ready');
+process.on('message', async (order: 'fill' | 'go') => {
+  if (order === 'fill') {
+    await jobs?.fill();
+  } else if (jobs) {
+    await jobs.start();
+  } else {
+    await Promise.all(
+      Array.from({ length: width }, async () => {
+        while (await sendNext());
+      }),
+    );
+  }
+  process.send?.(order);
 });
+
+interface BullMq {
+  Queue: new (
+    name: string,
+    options: object,
+  ) => {
+    pause(): Promise<void>;
+    resume(): Promise<void>;
+    addBulk(jobs: { name: string; data: Taken; opts: object }[]): Promise<unknown>;
+  };
+  Worker: new (name: string, work: (job: { data: Taken }) => Promise<void>, options: object) => EventEmitter;
+}
+
+async function openQueue({ redisUrl, peers }: { redisUrl: string; peers: string }) {
+  const { Queue, Worker } = await loadPeer<BullMq>(peers, 'bullmq');
+  const { hostname: host, port: redisPort } = new URL(redisUrl);
+  const connection = { host, port: Number(redisPort), maxRetriesPerRequest: null };
+  const sends = new Queue('sends', { connection });
+  const worker = new Worker('sends', async ({ data }) => sendJob(data), { connection, concurrency: width });
+  worker.on('failed', (_, error) => {
+    throw error;
+  });
+  return {
+    async fill() {
+      await sends.pause();
+      const { rows } = await pool.query<Taken>(
+        `select id, line_id "lineId", address, body from floor_messages where status = 'pending' order by arrival`,
+      );
+      await sends.addBulk(rows.map((data) => ({ name: 'send', data, opts: { removeOnComplete: true } })));
+    },
+    start: () => sends.resume(),
+  };
+}
