@@ -21,7 +21,8 @@ const BETWEEN_KILLS_MS = { least: 4000, more: 12_000 };
 const DOWN_MS = 3000;
 /** Drips leave for up to five and a half minutes after the last request. */
 const REQUESTS_SHARE = 1 / 3;
-const CAP = 2;
+/** What the line with a cap may send. */
+export const CAP = 2;
 const SETTLE_MS = 15 * 60_000;
 
 export interface Chaos {
@@ -126,8 +127,8 @@ export async function runEverything({ demo, messages, kills, seed, pidOf, say }:
 }
 
 /** A workspace with lines that send once a second, and one that may send a few a day. */
-async function createTenant(pools: Pools, name: string): Promise<Tenant> {
-  const { id, key, lineIds } = await createBenchWorkspace(pools, LINES_EACH);
+export async function createTenant(pools: Pools, name: string, lines = LINES_EACH): Promise<Tenant> {
+  const { id, key, lineIds } = await createBenchWorkspace(pools, lines);
   const cappedLineId = newId();
   await unpaced(pools, id);
   await withSystem(pools, async (db) => {

@@ -11,6 +11,8 @@ export interface AtCarrier {
   fault: string | null;
 }
 
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+
 /** A customer's server: how often each delivery and each event of a message arrived. */
 export async function startReceiver() {
   const deliveries = new Map<string, number>();
@@ -28,8 +30,10 @@ export async function startReceiver() {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    port,
+    url: `http://127.0.0.1:${port}/`,
     deliveries,
     events,
     close: () => server.close(),
@@ -61,7 +65,7 @@ export async function judge(
   databaseUrl: string,
   { workspaceIds, expected, replies, caps }: Promises,
   everything: readonly AtCarrier[],
-  receiver: Pick<Awaited<ReturnType<typeof startReceiver>>, 'deliveries' | 'events'>,
+  receiver: Pick<Receiver, 'deliveries' | 'events'>,
 ): Promise<Record<string, string[]>> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

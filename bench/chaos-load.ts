@@ -72,6 +72,10 @@ export interface Load {
   withinMs: number;
   random: () => number;
   webhookUrl: string;
+  /** The account of the SMS fallback. */
+  fallback?: object;
+  /** Has a contact write to a line, and insists until the product has heard it. @returns the carrier's id of the message. */
+  writeIn?: (lineId: string, from: string, text: string) => Promise<string>;
 }
 
 /** What the callers have been promised. */
@@ -85,7 +89,7 @@ export interface Promised {
 export async function sendEverything(
   baseUrl: string,
   tenant: Tenant,
-  { total, withinMs, random, webhookUrl }: Load,
+  { total, withinMs, random, webhookUrl, fallback = { provider: 'simulated' }, writeIn }: Load,
 ): Promise<Promised> {
   const { name, key, lineIds, cappedLineId } = tenant;
   const expected = new Map<string, Expectation>();
@@ -129,7 +133,7 @@ export async function sendEverything(
 
   const lineOf = (index: number): string => lineIds[index % lineIds.length] ?? '';
   await must('POST', '/api/webhooks', { url: webhookUrl, events: EVENT_NAMES }, `${name} webhook`);
-  await must('PATCH', '/api/workspace/fallback-config', { enabled: true, provider: 'simulated' });
+  await must('PATCH', '/api/workspace/fallback-config', { enabled: true, ...fallback });
   await must('PUT', '/api/knowledge-base', { mode: 'copilot', debounceSeconds: 0 });
 
   const drips = count('drip').map(({ index, afterMs }) => ({
@@ -188,9 +192,11 @@ export async function sendEverything(
     message: will(`${name} draft ${index}`),
   }));
 
-  const writeIn = async (from: string, lineId: string): Promise<void> => {
-    const { id } = await must('POST', '/simulated/carrier/inbound', { lineId, from, text: 'Tell me more' });
-    replies.push(id);
+  async function simulated(lineId: string, from: string, text: string): Promise<string> {
+    return (await must('POST', '/simulated/carrier/inbound', { lineId, from, text }))['id'];
+  }
+  const hear = async (from: string, lineId: string): Promise<void> => {
+    replies.push(await (writeIn ?? simulated)(lineId, from, 'Tell me more'));
   };
   await Promise.all([
     eachInTime([...drips, ...fallbacks, ...capped, ...closed], async ({ body }) => {
@@ -215,7 +221,7 @@ export async function sendEverything(
       },
     ),
     eachInTime(answers, async ({ phone, lineId, message }) => {
-      await writeIn(phone, lineId);
+      await hear(phone, lineId);
       await until(async () => {
         await pause(2000 * (1 + Math.random()));
         return (await ask('GET', `/api/conversations/${phone}`)).status === 200;
@@ -228,7 +234,7 @@ export async function sendEverything(
 
   async function approveDrafts(): Promise<void> {
     const open = new Map(drafts.map(({ phone, message }) => [phone, message]));
-    const written = eachInTime(drafts, ({ phone, lineId }) => writeIn(phone, lineId));
+    const written = eachInTime(drafts, ({ phone, lineId }) => hear(phone, lineId));
     await until(async () => {
       await pause(2000);
       const { autoReplies } = await must('GET', '/api/knowledge-base/auto-replies?status=drafted&limit=200');

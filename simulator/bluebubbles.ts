@@ -75,14 +75,21 @@ const NewChat = z.object({
   tempGuid: z.string().optional(),
 });
 
-/** Simulates a BlueBubbles server 1.9 over HTTP, with its known faults. */
-export async function startBlueBubbles(password: string): Promise<BlueBubblesStandIn> {
+/**
+ * Simulates a BlueBubbles server 1.9 over HTTP, with its known faults.
+ * @param hasIMessage whether a recipient is on iMessage, unless `withoutIMessage` says that it is not.
+ */
+export async function startBlueBubbles(
+  password: string,
+  hasIMessage: (to: string) => boolean = () => true,
+): Promise<BlueBubblesStandIn> {
   const messages: SentMessage[] = [];
   const webhooks: { id: number; url: string; events: string[] }[] = [];
   const faults = new Map<string, BlueBubblesFault>();
   const without = new Set<string>();
   const denials = new Map<string, number>();
   const strangers = new Set<string>();
+  const isReachable = (to: string): boolean => hasIMessage(to) && !without.has(to);
   const inFlight = new Set<string>();
   const stopping = new AbortController();
   const reports = new Set<Promise<void>>();
@@ -167,7 +174,7 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
       text,
       file,
       error: (hasCode ? fault.code : null) ?? 0,
-      left: fault?.kind !== 'not_delivered' && !(service === 'iMessage' && without.has(to)),
+      left: fault?.kind !== 'not_delivered' && (service !== 'iMessage' || isReachable(to)),
       chat: `${standIn.chatService ?? service};-;${to}`,
       createdAt: Date.now(),
     };
@@ -224,7 +231,7 @@ export async function startBlueBubbles(password: string): Promise<BlueBubblesSta
     context.body = {
       status: 200,
       message: 'Success',
-      data: { available: left <= 0 && !without.has(address) },
+      data: { available: left <= 0 && isReachable(address) },
     };
   });
   routes.post('/message/text', async (context) => {

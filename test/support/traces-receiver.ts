@@ -6,6 +6,8 @@ export interface ReceivedSpan {
   spanId: string;
   parentSpanId?: string;
   name: string;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
   attributes: { key: string; value: Record<string, unknown> }[];
   links?: { traceId: string; spanId: string }[];
 }
