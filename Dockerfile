@@ -12,6 +12,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY console console
+COPY domain/shared domain/shared
 RUN node console/build.ts
 
 FROM node:24-slim

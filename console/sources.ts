@@ -9,15 +9,17 @@ const ROOT = join(CONSOLE, '..');
 export const DIST = join(CONSOLE, 'dist');
 /** In the build: the hash of what it was made from. */
 export const STAMP = 'source.sha256';
+/** The rules that are part of the build. */
+const SHARED = join(ROOT, 'domain/shared');
 
 /**
- * The hash of the console's sources and of the versions of its packages. Of the API it imports types only, which leave no
- * trace in the build.
+ * The hash of the console's sources, of the rules that it shares with the API, and of the versions of its packages. All
+ * else that it imports are types, which leave no trace in the build.
  */
 export async function sourceHash(): Promise<string> {
   const hash = createHash('sha256');
   const sources = (await filesIn(CONSOLE)).filter((file) => !relative(CONSOLE, file).startsWith('dist'));
-  for (const file of [...sources, join(ROOT, 'package-lock.json')]) {
+  for (const file of [...sources, ...(await filesIn(SHARED)), join(ROOT, 'package-lock.json')]) {
     hash.update(`${relative(ROOT, file)}\0`).update(await readFile(file));
   }
   return hash.digest('hex');

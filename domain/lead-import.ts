@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
+import { type ColumnField, columnField } from './shared/lead-columns.ts';
 import { LeadInput } from './lead.ts';
 
 /** The progress of an import. */
@@ -19,60 +20,17 @@ export const LeadImport = z
   .meta({ id: 'LeadImport' });
 export type LeadImport = z.infer<typeof LeadImport>;
 
-type Field =
-  | 'firstName'
-  | 'lastName'
-  | 'email'
-  | 'phone'
-  | 'companyName'
-  | 'jobTitle'
-  | 'notes'
-  | 'contactOwnerEmail';
-
-/** Known column names, without case, spaces, punctuation and digits (`E-Mail 2` is `email`). */
-const FIELDS_BY_NAME: Record<string, Field> = {
-  firstname: 'firstName',
-  givenname: 'firstName',
-  lastname: 'lastName',
-  surname: 'lastName',
-  familyname: 'lastName',
-  email: 'email',
-  emails: 'email',
-  emailaddress: 'email',
-  phone: 'phone',
-  phones: 'phone',
-  phonenumber: 'phone',
-  mobile: 'phone',
-  mobilephone: 'phone',
-  telephone: 'phone',
-  company: 'companyName',
-  companyname: 'companyName',
-  organization: 'companyName',
-  jobtitle: 'jobTitle',
-  title: 'jobTitle',
-  notes: 'notes',
-  note: 'notes',
-  contactowneremail: 'contactOwnerEmail',
-  owneremail: 'contactOwnerEmail',
-};
-
 /** The lead field for each column; null for a column that becomes a custom field. */
 export interface ColumnMap {
   columns: string[];
-  fields: (Field | null)[];
+  fields: (ColumnField | null)[];
 }
 
 /** @returns null if no column is an email address or a phone number: the first row is not a header then. */
 export function mapColumns(header: readonly string[]): ColumnMap | null {
   const columns = header.map((name) => name.trim());
-  const fields = columns.map(fieldOf);
+  const fields = columns.map(columnField);
   return fields.includes('email') || fields.includes('phone') ? { columns, fields } : null;
-}
-
-function fieldOf(column: string): Field | null {
-  const name = column.toLowerCase().replaceAll(/[^a-z]/g, '');
-  // `hasOwn`, because a column may be called `constructor`.
-  return Object.hasOwn(FIELDS_BY_NAME, name) ? (FIELDS_BY_NAME[name] ?? null) : null;
 }
 
 /** Parses one row. Multiple addresses in one cell are separated by `;`, `,` or `|`. */

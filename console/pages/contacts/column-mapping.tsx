@@ -1,12 +1,21 @@
 import { classes } from '#console/components/class-names.ts';
 import type { CsvStart } from '#console/lib/csv-start.ts';
+import { columnField } from '#domain/shared/lead-columns.ts';
 import { LABELS } from './lead-fields.tsx';
 import { FIELDS } from './lead.ts';
 
-/** What a column becomes, by the name that is sent for it. */
-const CHOICES = FIELDS.map((name) => ({ value: name, label: LABELS[name] }));
+const CUSTOM = 'custom';
+const LEFT_OUT = 'left-out';
+const FIELD_OPTIONS = FIELDS.map((name) => ({ value: name as string, label: LABELS[name] }));
 
-/** What each column of a file is: by its own name, a field of leads, or left out. */
+/** What the API makes of a column that is sent by this name. */
+const meaningOf = (name: string): string => (name === '' ? LEFT_OUT : (columnField(name) ?? CUSTOM));
+
+/** Whether a column contains phone numbers or email addresses, without which the API imports nothing. */
+export const hasAddresses = (names: readonly string[]): boolean =>
+  names.some((name) => ['phone', 'email'].includes(meaningOf(name)));
+
+/** What each column of a file becomes: a field of leads, a custom field, or nothing. */
 export function ColumnMapping({
   start: { header, example },
   names,
@@ -21,36 +30,41 @@ export function ColumnMapping({
     <fieldset>
       <legend className="mb-1.5 font-medium">Columns</legend>
       <ul className="max-h-64 divide-y divide-line scroll-y rounded-lg border border-line">
-        {header.map((column, index) => (
-          <li key={index} className="flex items-center gap-3 px-3 py-2">
-            <div className="min-w-0 flex-1">
-              <p className={classes('truncate', names[index] === '' && 'line-through opacity-70')}>
-                {column || 'Without a name'}
-              </p>
-              <p className="truncate text-xs text-muted">{example[index] || '–'}</p>
-            </div>
-            <select
-              aria-label={`Column ${column || index + 1}`}
-              className="input-box w-44 shrink-0"
-              value={names[index] === column ? 'own' : names[index]}
-              onChange={({ target: { value } }) =>
-                onChange(names.with(index, value === 'own' ? column : value))
-              }
-            >
-              {column !== '' && <option value="own">By its name</option>}
-              <option value="">Leave out</option>
-              {CHOICES.map(({ value, label }) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
-            </select>
-          </li>
-        ))}
+        {header.map((column, index) => {
+          const own = meaningOf(column);
+          const meaning = meaningOf(names[index] ?? '');
+          return (
+            <li key={index} className="flex items-center gap-3 px-3 py-2">
+              <div className="min-w-0 flex-1">
+                <p className={classes('truncate', meaning === LEFT_OUT && 'line-through opacity-70')}>
+                  {column || 'Without a name'}
+                </p>
+                <p className="truncate text-xs text-muted">{example[index] || '–'}</p>
+              </div>
+              <select
+                aria-label={`Column ${column || index + 1}`}
+                className="input-box w-44 shrink-0"
+                value={meaning}
+                onChange={({ target: { value } }) =>
+                  onChange(names.with(index, value === own ? column : value === LEFT_OUT ? '' : value))
+                }
+              >
+                {FIELD_OPTIONS.map(({ value, label }) => (
+                  <option key={value} value={value}>
+                    {label}
+                  </option>
+                ))}
+                {own === CUSTOM && <option value={CUSTOM}>Custom field</option>}
+                <option value={LEFT_OUT}>Leave out</option>
+              </select>
+            </li>
+          );
+        })}
       </ul>
       <p className="mt-1.5 text-[0.8125rem] text-muted">
-        By their names are recognized: first and last name, email, phone, company, job title, notes and owner
-        email. Other names become custom fields.
+        {hasAddresses(names)
+          ? 'The fields were recognized by the names of the columns.'
+          : 'Choose the column that contains phone numbers or email addresses.'}
       </p>
     </fieldset>
   );

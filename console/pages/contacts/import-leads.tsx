@@ -11,7 +11,7 @@ import {
   TextField,
 } from '#console/components/field.tsx';
 import { type CsvStart, readCsvStart, renameColumns } from '#console/lib/csv-start.ts';
-import { ColumnMapping } from './column-mapping.tsx';
+import { ColumnMapping, hasAddresses } from './column-mapping.tsx';
 import type { LeadList } from './lead.ts';
 
 const FORM = 'import-leads';
@@ -70,7 +70,13 @@ export function ImportLeads({
       title="Import leads"
       description="From a CSV file of up to 100 MB whose first row names the columns."
       footer={
-        <Button kind="primary" type="submit" form={FORM} busy={busy} disabled={!file}>
+        <Button
+          kind="primary"
+          type="submit"
+          form={FORM}
+          busy={busy}
+          disabled={!file || (start !== null && !hasAddresses(names))}
+        >
           Import
         </Button>
       }
