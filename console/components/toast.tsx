@@ -38,9 +38,13 @@ export const toastError = (error: unknown): void => {
 };
 
 export const Toaster = () => (
-  <Toast.Provider toastManager={manager}>
+  <Toast.Provider toastManager={manager} limit={2}>
     <Toast.Portal>
-      <Toast.Viewport className="fixed inset-x-4 bottom-4 z-60 mx-auto flex max-w-sm flex-col gap-2 sm:right-4 sm:left-auto sm:w-90">
+      {/*
+        Where no button is: on a narrow screen at the top, between the buttons of the corners, on a wide one beside the
+        sidebar and left of a drawer.
+      */}
+      <Toast.Viewport className="fixed inset-x-14 top-2 z-60 mx-auto flex max-w-80 flex-col gap-2 xl:inset-x-auto xl:top-auto xl:bottom-4 xl:left-64 xl:w-74">
         <ToastList />
       </Toast.Viewport>
     </Toast.Portal>
