@@ -14,13 +14,20 @@ export class ApiFailure extends Error {
   /** The invalid fields, by their path in the body. */
   readonly issues: readonly Issue[];
   readonly requestId: string | null;
+  /** When the request may be sent again, from the response to one too many (`429`). */
+  readonly retryAfterMs: number | null;
 
-  constructor(status: number, body: { error?: string; code?: string; issues?: Issue[]; requestId?: string }) {
+  constructor(
+    status: number,
+    body: { error?: string; code?: string; issues?: Issue[]; requestId?: string },
+    retryAfter: string | null = null,
+  ) {
     super(body.error ?? 'The server did not answer. Check your connection and try again.');
     this.status = status;
     this.code = body.code ?? null;
     this.issues = body.issues ?? [];
     this.requestId = body.requestId ?? null;
+    this.retryAfterMs = retryAfter === null ? null : Number(retryAfter) * 1000;
   }
 }
 
@@ -89,7 +96,7 @@ export async function send(
   const body = (await response
     .json()
     .catch(() => ({ error: `The server answered ${response.status}` }))) as object;
-  throw new ApiFailure(response.status, body);
+  throw new ApiFailure(response.status, body, response.headers.get('retry-after'));
 }
 
 /** Fills in the path parameters and appends the query. */

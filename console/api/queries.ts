@@ -24,7 +24,8 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      retry: (attempts, error) => attempts < RETRIES && isTemporary(error),
+      retry: (attempts, error) => waitOf(error) !== null || (attempts < RETRIES && isTemporary(error)),
+      retryDelay: (attempts, error) => waitOf(error) ?? 1000 * 2 ** attempts,
     },
   },
 });
@@ -34,6 +35,13 @@ onSessionChange(() => queryClient.clear());
 
 const isTemporary = (error: Error): boolean =>
   error instanceof ApiFailure && (error.status === 0 || error.status >= 500 || error.status === 429);
+
+/** How long the API asks to wait, because too much was read in the last minute; null if it does not. */
+const waitOf = (error: Error): number | null =>
+  error instanceof ApiFailure && error.status === 429 ? error.retryAfterMs : null;
+
+/** Few rows are there at once; somebody who scrolls further soon needs many, and the API counts requests. */
+const PAGE_LIMITS = { first: 50, following: 200 };
 
 /** To read a list again means to read all pages that are loaded: only for whoever is near its beginning. */
 const MOST_PAGES_READ_AGAIN = 5;
@@ -82,7 +90,11 @@ export function useReadPages<E extends PagedEndpoint>(
     initialPageParam: null,
     queryFn: ({ signal, pageParam }) => {
       const { query } = input as { query?: object };
-      const paged = { ...input, query: { ...query, ...(pageParam !== null && { cursor: pageParam }) } };
+      const page =
+        pageParam === null
+          ? { limit: PAGE_LIMITS.first }
+          : { limit: PAGE_LIMITS.following, cursor: pageParam };
+      const paged = { ...input, query: { ...page, ...query } };
       return request(endpoint, paged as RequestTo<E>, { signal });
     },
     getNextPageParam: (page) => (page as { nextCursor: string | null }).nextCursor,

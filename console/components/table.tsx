@@ -1,5 +1,6 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { Button } from './button.tsx';
 import { classes } from './class-names.ts';
 import { Spinner } from './spinner.tsx';
 
@@ -14,7 +15,7 @@ export interface Column<T> {
   wide?: boolean;
 }
 
-interface Props<T> {
+export interface TableProps<T> {
   /** The accessible name. */
   label: string;
   columns: readonly Column<T>[];
@@ -24,9 +25,8 @@ interface Props<T> {
   onOpen?: (row: T) => void;
   /** The key of the row that is open. */
   selected?: string | undefined;
-  /** From `useReadPages`: whether there is another page, and how to load it. */
-  hasMore?: boolean;
-  loadMore?: () => void;
+  /** The next page, if there is one: it is loaded as the end comes near, after a failure only on request. */
+  next?: { load: () => void; hasFailed: boolean };
   /** In pixels. */
   rowHeight?: number;
   className?: string;
@@ -46,11 +46,10 @@ export function Table<T>({
   rowKey,
   onOpen,
   selected,
-  hasMore = false,
-  loadMore,
+  next,
   rowHeight = 48,
   className,
-}: Props<T>) {
+}: TableProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState(0);
   const virtual = useVirtualizer({
@@ -63,15 +62,15 @@ export function Table<T>({
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (hasMore && last >= rows.length - AHEAD) loadMore?.();
-  }, [hasMore, last, rows.length, loadMore]);
+    if (next && !next.hasFailed && last >= rows.length - AHEAD) next.load();
+  }, [next, last, rows.length]);
 
   const focus = (index: number): void => {
-    const next = Math.max(0, Math.min(rows.length - 1, index));
-    setCurrent(next);
-    virtual.scrollToIndex(next);
+    const target = Math.max(0, Math.min(rows.length - 1, index));
+    setCurrent(target);
+    virtual.scrollToIndex(target);
     requestAnimationFrame(() => {
-      scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
+      scroller.current?.querySelector<HTMLElement>(`[data-index="${target}"]`)?.focus();
     });
   };
   const listen = (event: KeyboardEvent, index: number): void => {
@@ -92,7 +91,7 @@ export function Table<T>({
       ref={scroller}
       role="table"
       aria-label={label}
-      aria-rowcount={hasMore ? -1 : rows.length + 1}
+      aria-rowcount={next ? -1 : rows.length + 1}
       className={classes('h-full scroll-y', className)}
       style={grid as never}
     >
@@ -141,9 +140,15 @@ export function Table<T>({
           );
         })}
       </div>
-      {hasMore && (
+      {next && (
         <div className="flex justify-center py-3 text-muted">
-          <Spinner />
+          {next.hasFailed ? (
+            <Button small onClick={next.load}>
+              Try to load more
+            </Button>
+          ) : (
+            <Spinner />
+          )}
         </div>
       )}
     </div>

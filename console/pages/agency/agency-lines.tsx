@@ -2,8 +2,9 @@ import { useRead } from '#console/api/queries.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Meter } from '#console/components/meter.tsx';
 import { Card } from '#console/components/page.tsx';
-import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { type Column, Table } from '#console/components/table.tsx';
+import { ReadTable } from '#console/components/read-table.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
 import { CHANNELS, type Line, lineAddress, lineName, lineState } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { TransferLine } from './transfer-line.tsx';
@@ -40,35 +41,32 @@ export function AgencyLines() {
   const lines = useRead('GET /api/agency/lines', {});
   const clients = useRead('GET /api/agency/subaccounts', {});
   const [selected, select] = useSearchParam('line');
-  const error = lines.error ?? clients.error;
-  if (error) return <ErrorState error={error} retry={() => void lines.refetch()} />;
-  if (!lines.data || !clients.data) return <SkeletonRows />;
-  const { subAccounts } = clients.data;
+  const subAccounts = clients.data?.subAccounts ?? [];
   const names = new Map(subAccounts.map(({ idpOrgId, name }) => [idpOrgId, name]));
-  const rows = lines.data.lines.map((line) => ({
+  const rows = lines.data?.lines.map((line) => ({
     ...line,
     client: names.get(line.workspaceId) ?? line.workspaceId,
   }));
   return (
     <Card title="Lines of all clients" className="overflow-hidden">
-      {rows.length === 0 ? (
-        <EmptyState title="No lines yet">Lines are requested in the workspace of a client.</EmptyState>
-      ) : (
-        <div className="h-[60vh] min-h-80">
-          <Table
-            label="Lines of all clients"
-            columns={COLUMNS}
-            rows={rows}
-            rowKey={({ _id }) => _id}
-            rowHeight={60}
-            selected={selected}
-            onOpen={({ _id }) => select(_id)}
-          />
-        </div>
-      )}
+      <div className="h-[60vh] min-h-80">
+        <ReadTable
+          label="Lines of all clients"
+          columns={COLUMNS}
+          read={lines}
+          rows={rows}
+          rowKey={({ _id }) => _id}
+          rowHeight={60}
+          selected={selected}
+          onOpen={({ _id }) => select(_id)}
+          empty={
+            <EmptyState title="No lines yet">Lines are requested in the workspace of a client.</EmptyState>
+          }
+        />
+      </div>
       <TransferLine
         key={selected}
-        line={rows.find(({ _id }) => _id === selected)}
+        line={rows?.find(({ _id }) => _id === selected)}
         clients={subAccounts}
         close={() => select('')}
       />

@@ -3,8 +3,9 @@ import type { ResponseOf } from '#console/api/routes.ts';
 import { Status } from '#console/components/badge.tsx';
 import { SelectField } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
-import { EmptyState, ErrorState, Skeleton, SkeletonRows } from '#console/components/states.tsx';
-import { type Column, Table } from '#console/components/table.tsx';
+import { ReadTable } from '#console/components/read-table.tsx';
+import { EmptyState, ErrorState, Skeleton } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
 import { numberOf, percentOf, wordsOf } from '#console/lib/format.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
@@ -64,14 +65,7 @@ export function Clients() {
   const clients = useRead('GET /api/agency/subaccounts', {});
   const overview = useRead('GET /api/agency/overview', { query: { days: Number(days) } }, { keep: true });
   const switchTo = useSwitchWorkspace();
-  const error = clients.error ?? overview.error;
-  if (error) {
-    const retry = (): void => {
-      void clients.refetch();
-      void overview.refetch();
-    };
-    return <ErrorState error={error} retry={retry} />;
-  }
+  if (overview.error) return <ErrorState error={overview.error} retry={() => void overview.refetch()} />;
   const metrics = new Map(
     overview.data?.workspaces.map(({ workspaceId, metrics: ofClient }) => [workspaceId, ofClient]),
   );
@@ -91,24 +85,22 @@ export function Clients() {
       </div>
       <Totals totals={overview.data?.totals} />
       <Card title="Clients" actions={<CreateClient />} className="mt-4 overflow-hidden">
-        {!rows ? (
-          <SkeletonRows />
-        ) : rows.length === 0 ? (
-          <EmptyState title="No clients yet">
-            A client is a workspace of the agency. Create the first one.
-          </EmptyState>
-        ) : (
-          <div className="h-[50vh] min-h-80">
-            <Table
-              label="Clients"
-              columns={COLUMNS}
-              rows={rows}
-              rowKey={({ idpOrgId }) => idpOrgId}
-              rowHeight={60}
-              onOpen={({ idpOrgId }) => switchTo(idpOrgId)}
-            />
-          </div>
-        )}
+        <div className="h-[50vh] min-h-80">
+          <ReadTable
+            label="Clients"
+            columns={COLUMNS}
+            read={clients}
+            rows={rows}
+            rowKey={({ idpOrgId }) => idpOrgId}
+            rowHeight={60}
+            onOpen={({ idpOrgId }) => switchTo(idpOrgId)}
+            empty={
+              <EmptyState title="No clients yet">
+                A client is a workspace of the agency. Create the first one.
+              </EmptyState>
+            }
+          />
+        </div>
       </Card>
     </>
   );

@@ -4,9 +4,10 @@ import { useRead, useReadPages } from '#console/api/queries.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { Page } from '#console/components/page.tsx';
+import { ReadTable } from '#console/components/read-table.tsx';
 import { ShortTime } from '#console/components/short-time.tsx';
-import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { type Column, Table } from '#console/components/table.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
 import { numberOf, wordsOf } from '#console/lib/format.ts';
 import { useSearchChange, useSearchParam } from '#console/lib/search.ts';
 import { type Campaign, STATUSES } from './campaign.ts';
@@ -105,37 +106,32 @@ function CampaignTable({
 }) {
   const campaigns = useReadPages(
     'GET /api/campaigns',
-    { query: { limit: 50, ...(status && { status }) } },
+    { query: { ...(status && { status }) } },
     { keep: true, refetchInterval: REFRESH_MS },
   );
   const rows = useMemo(() => campaigns.data?.pages.flatMap((page) => page.campaigns), [campaigns.data]);
-  if (campaigns.error) return <ErrorState error={campaigns.error} retry={() => void campaigns.refetch()} />;
-  if (!rows) return <SkeletonRows />;
-  if (rows.length === 0)
-    return status ? (
-      <EmptyState title={`No ${status} campaigns`} />
-    ) : (
-      <EmptyState
-        icon={<Megaphone className="size-5" aria-hidden="true" />}
-        title="No campaigns yet"
-        action={create}
-      >
-        A campaign sends its steps to each lead of a list, at the pace of your lines.
-      </EmptyState>
-    );
+  const empty = status ? (
+    <EmptyState title={`No ${status} campaigns`} />
+  ) : (
+    <EmptyState
+      icon={<Megaphone className="size-5" aria-hidden="true" />}
+      title="No campaigns yet"
+      action={create}
+    >
+      A campaign sends its steps to each lead of a list, at the pace of your lines.
+    </EmptyState>
+  );
   return (
-    <Table
+    <ReadTable
       label="Campaigns"
       columns={COLUMNS}
+      read={campaigns}
       rows={rows}
+      empty={empty}
       rowKey={({ _id }) => _id}
       rowHeight={60}
       selected={selected}
       onOpen={({ _id }) => onOpen(_id)}
-      hasMore={campaigns.hasNextPage}
-      loadMore={() => {
-        if (!campaigns.isFetchingNextPage) void campaigns.fetchNextPage();
-      }}
     />
   );
 }

@@ -1,9 +1,10 @@
 import { Users } from 'lucide-react';
 import { type ReactNode, useMemo } from 'react';
 import { useReadPages } from '#console/api/queries.ts';
+import { ReadTable } from '#console/components/read-table.tsx';
 import { ShortTime } from '#console/components/short-time.tsx';
-import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { type Column, Table } from '#console/components/table.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
 import { addressName } from '#console/lib/format.ts';
 import { type Lead, leadName } from './lead.ts';
 
@@ -51,14 +52,12 @@ export function Leads({
 }) {
   const leads = useReadPages(
     'GET /api/leads',
-    { query: { limit: 100, ...(listId !== '' && { listId }), ...(search !== '' && { search }) } },
+    { query: { ...(listId !== '' && { listId }), ...(search !== '' && { search }) } },
     { keep: true },
   );
   const rows = useMemo(() => leads.data?.pages.flatMap((page) => page.leads), [leads.data]);
-  if (leads.error) return <ErrorState error={leads.error} retry={() => void leads.refetch()} />;
-  if (!rows) return <SkeletonRows />;
-  if (rows.length === 0)
-    return search === '' ? (
+  const empty =
+    search === '' ? (
       <EmptyState icon={<Users className="size-5" aria-hidden="true" />} title="No leads yet" action={action}>
         Add them one by one, or import a CSV file.
       </EmptyState>
@@ -68,19 +67,17 @@ export function Leads({
       </EmptyState>
     );
   return (
-    <Table
+    <ReadTable
       key={listId}
       label="Leads"
       columns={COLUMNS}
+      read={leads}
       rows={rows}
+      empty={empty}
       rowKey={({ _id }) => _id}
       rowHeight={56}
       selected={selected}
       onOpen={({ _id }) => onOpen(_id)}
-      hasMore={leads.hasNextPage}
-      loadMore={() => {
-        if (!leads.isFetchingNextPage) void leads.fetchNextPage();
-      }}
     />
   );
 }

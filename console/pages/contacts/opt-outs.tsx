@@ -6,8 +6,9 @@ import { Button } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
 import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
 import { ShortTime } from '#console/components/short-time.tsx';
-import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { type Column, Table } from '#console/components/table.tsx';
+import { ReadTable } from '#console/components/read-table.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { addressName } from '#console/lib/format.ts';
 
@@ -45,26 +46,20 @@ const COLUMNS: readonly Column<Entry>[] = [
 
 /** The addresses that get no messages. */
 export function OptOuts() {
-  const entries = useReadPages('GET /api/opt-outs', { query: { limit: 100 } });
+  const entries = useReadPages('GET /api/opt-outs', {});
   const rows = useMemo(() => entries.data?.pages.flatMap((page) => page.optOuts), [entries.data]);
-  if (entries.error) return <ErrorState error={entries.error} retry={() => void entries.refetch()} />;
-  if (!rows) return <SkeletonRows />;
-  if (rows.length === 0)
-    return (
-      <EmptyState icon={<Ban className="size-5" aria-hidden="true" />} title="No opt-outs">
-        An address is opted out when its contact replies STOP, unsubscribes, or is opted out here.
-      </EmptyState>
-    );
   return (
-    <Table
+    <ReadTable
       label="Opt-outs"
       columns={COLUMNS}
+      read={entries}
       rows={rows}
       rowKey={({ address }) => address}
-      hasMore={entries.hasNextPage}
-      loadMore={() => {
-        if (!entries.isFetchingNextPage) void entries.fetchNextPage();
-      }}
+      empty={
+        <EmptyState icon={<Ban className="size-5" aria-hidden="true" />} title="No opt-outs">
+          An address is opted out when its contact replies STOP, unsubscribes, or is opted out here.
+        </EmptyState>
+      }
     />
   );
 }

@@ -19,7 +19,7 @@ export default function Inbox() {
   const [filterName, setFilter] = useSearchParam('filter');
   const filter: Filter = FILTERS.find(({ value }) => value === filterName)?.value ?? 'all';
   const refetchInterval = useLiveInterval();
-  const conversations = useReadPages('GET /api/conversations', { query: { limit: 50 } }, { refetchInterval });
+  const conversations = useReadPages('GET /api/conversations', {}, { refetchInterval });
   const drafts = useRead(
     'GET /api/knowledge-base/auto-replies',
     { query: { status: 'drafted', limit: 200 } },
@@ -62,15 +62,15 @@ export default function Inbox() {
           <ConversationList
             conversations={shown}
             drafts={waiting}
-            error={conversations.error}
+            error={shown ? null : conversations.error}
             retry={() => void conversations.refetch()}
             selected={address}
             onOpen={open}
             filter={filter}
             onFilter={(next) => setFilter(next === 'all' ? '' : next)}
-            hasMore={conversations.hasNextPage}
+            hasMore={conversations.hasNextPage && !conversations.isFetchNextPageError}
             loadMore={() => {
-              if (!conversations.isFetchingNextPage) void conversations.fetchNextPage();
+              if (!conversations.isFetching) void conversations.fetchNextPage();
             }}
           />
         </section>

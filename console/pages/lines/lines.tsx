@@ -6,8 +6,9 @@ import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { Meter } from '#console/components/meter.tsx';
 import { Page } from '#console/components/page.tsx';
-import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { type Column, Table } from '#console/components/table.tsx';
+import { ReadTable } from '#console/components/read-table.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
 import { CHANNELS, type Line, lineAddress, lineName, lineState } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
 import { LineDrawer } from './line-drawer.tsx';
@@ -79,29 +80,25 @@ export default function Lines() {
       fill
     >
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
-        {lines.error ? (
-          <ErrorState error={lines.error} retry={() => void lines.refetch()} />
-        ) : !rows ? (
-          <SkeletonRows />
-        ) : rows.length === 0 ? (
-          <EmptyState
-            icon={<Phone className="size-5" aria-hidden="true" />}
-            title="No lines yet"
-            action={request}
-          >
-            Messages leave through a line: a phone number or an email address that keeps its own pace.
-          </EmptyState>
-        ) : (
-          <Table
-            label="Lines"
-            columns={COLUMNS}
-            rows={rows}
-            rowKey={({ _id }) => _id}
-            rowHeight={60}
-            selected={selected}
-            onOpen={({ _id }) => select(_id)}
-          />
-        )}
+        <ReadTable
+          label="Lines"
+          columns={COLUMNS}
+          read={lines}
+          rows={rows}
+          rowKey={({ _id }) => _id}
+          rowHeight={60}
+          selected={selected}
+          onOpen={({ _id }) => select(_id)}
+          empty={
+            <EmptyState
+              icon={<Phone className="size-5" aria-hidden="true" />}
+              title="No lines yet"
+              action={request}
+            >
+              Messages leave through a line: a phone number or an email address that keeps its own pace.
+            </EmptyState>
+          }
+        />
       </div>
       <LineDrawer line={line} close={() => select('')} />
       <RequestLine open={requesting} close={() => setRequesting(false)} onRequested={select} />

@@ -5,8 +5,9 @@ import { useRead, useReadPages } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Page } from '#console/components/page.tsx';
-import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { type Column, Table } from '#console/components/table.tsx';
+import { ReadTable } from '#console/components/read-table.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
 import { addressName, fullTimeOf, relativeTimeOf, shortTimeOf } from '#console/lib/format.ts';
 import { CHANNELS, type Line, lineName } from '#console/lib/line.ts';
 import { useSearchParam } from '#console/lib/search.ts';
@@ -14,14 +15,12 @@ import { Filters, useFilters } from './filters.tsx';
 import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
 import { MessageDrawer } from './message-drawer.tsx';
 
-const PAGE = 100;
-
 export default function Messages() {
   const filters = useFilters();
   const lines = useRead('GET /api/lines/by-user', {}).data?.lines;
   const messages = useReadPages(
     'GET /api/messages',
-    { query: { ...filters.query, limit: PAGE } },
+    { query: filters.query },
     { refetchInterval: useLiveInterval(), keep: true },
   );
   const [selected, select] = useSearchParam('message');
@@ -31,27 +30,17 @@ export default function Messages() {
     <Page title="Messages" description="What has been sent, and what waits to be sent" fill>
       <Filters filters={filters} lines={lines ?? []} />
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
-        {messages.error && !rows ? (
-          <ErrorState error={messages.error} retry={() => void messages.refetch()} />
-        ) : !rows ? (
-          <SkeletonRows />
-        ) : rows.length === 0 && !messages.hasNextPage ? (
-          <Empty filtered={filters.isSet} />
-        ) : (
-          <Table
-            label="Messages"
-            columns={columns}
-            rows={rows}
-            rowKey={({ _id }) => _id}
-            rowHeight={60}
-            selected={selected}
-            onOpen={({ _id }) => select(_id)}
-            hasMore={messages.hasNextPage}
-            loadMore={() => {
-              if (!messages.isFetching) void messages.fetchNextPage();
-            }}
-          />
-        )}
+        <ReadTable
+          label="Messages"
+          columns={columns}
+          read={messages}
+          rows={rows}
+          rowKey={({ _id }) => _id}
+          rowHeight={60}
+          selected={selected}
+          onOpen={({ _id }) => select(_id)}
+          empty={<Empty filtered={filters.isSet} />}
+        />
       </div>
       <MessageDrawer id={selected} lines={lines ?? []} close={() => select('')} />
     </Page>

@@ -1,13 +1,14 @@
 import { useSearch } from '@tanstack/react-router';
 import { ScrollText } from 'lucide-react';
-import { useCallback, useMemo } from 'react';
+import { useMemo } from 'react';
 import { useReadPages } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Button } from '#console/components/button.tsx';
 import { SelectField } from '#console/components/field.tsx';
 import { Card } from '#console/components/page.tsx';
-import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
-import { type Column, Table } from '#console/components/table.tsx';
+import { ReadTable } from '#console/components/read-table.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
 import { dateOf, timeOf } from '#console/lib/format.ts';
 import { type Search, useSearchChange } from '#console/lib/search.ts';
 import { SignedInAdmin } from './access.tsx';
@@ -31,10 +32,6 @@ export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/a
   const search: Search = useSearch({ strict: false });
   const change = useSearchChange();
   const log = useReadPages(endpoint, { query: useQueryOf(search) }, { keep: true });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = log;
-  const loadMore = useCallback(() => {
-    if (!isFetchingNextPage) void fetchNextPage();
-  }, [isFetchingNextPage, fetchNextPage]);
   const entries = useMemo(() => log.data?.pages.flatMap((page) => page.entries), [log.data]);
   const columns = useColumns();
   const selected = search['entry'];
@@ -67,29 +64,23 @@ export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/a
         )}
       </div>
       <div className="h-[60vh] min-h-80">
-        {log.error ? (
-          <ErrorState error={log.error} retry={() => void log.refetch()} />
-        ) : !entries ? (
-          <SkeletonRows />
-        ) : entries.length === 0 ? (
-          <EmptyState
-            icon={<ScrollText className="size-5" aria-hidden="true" />}
-            title={isFiltered ? 'No changes match the filters' : 'No changes yet'}
-          >
-            Changes of settings, keys, lines and campaigns are recorded here and kept for 400 days.
-          </EmptyState>
-        ) : (
-          <Table
-            label="Audit log"
-            columns={columns}
-            rows={entries}
-            rowKey={({ _id }) => _id}
-            selected={selected}
-            onOpen={({ _id }) => change({ entry: _id })}
-            hasMore={hasNextPage}
-            loadMore={loadMore}
-          />
-        )}
+        <ReadTable
+          label="Audit log"
+          columns={columns}
+          read={log}
+          rows={entries}
+          rowKey={({ _id }) => _id}
+          selected={selected}
+          onOpen={({ _id }) => change({ entry: _id })}
+          empty={
+            <EmptyState
+              icon={<ScrollText className="size-5" aria-hidden="true" />}
+              title={isFiltered ? 'No changes match the filters' : 'No changes yet'}
+            >
+              Changes of settings, keys, lines and campaigns are recorded here and kept for 400 days.
+            </EmptyState>
+          }
+        />
       </div>
       <EntryDrawer
         entry={entries?.find(({ _id }) => _id === selected)}
