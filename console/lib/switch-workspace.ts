@@ -1,15 +1,21 @@
 import { useNavigate } from '@tanstack/react-router';
 import { setSession, useSession } from '#console/api/session.ts';
 import { useIdentity } from '#console/api/workspace.ts';
+import type { Search } from './search.ts';
 
-/** Shows another workspace of the agency, beginning with its Home. */
-export function useSwitchWorkspace(): (workspaceId: string) => void {
+interface Target {
+  to: string;
+  search?: Search;
+}
+
+/** Shows another workspace of the agency: its Home, or the page given. */
+export function useSwitchWorkspace(): (workspaceId: string, target?: Target) => void {
   const { workspace } = useIdentity();
   const session = useSession();
   const navigate = useNavigate();
-  return (workspaceId) => {
+  return (workspaceId, target = { to: '/' }) => {
     if (!session) return;
     if (workspaceId !== workspace._id) setSession({ ...session, workspaceId });
-    void navigate({ to: '/' });
+    void navigate(target as never);
   };
 }

@@ -6,7 +6,9 @@ import { Tabs } from '#console/components/tabs.tsx';
 import { useTabParam } from '#console/lib/search.ts';
 import { Log } from '#console/pages/settings/audit-log.tsx';
 import { KeyList } from '#console/pages/settings/keys.tsx';
+import { AgencyEmails } from './agency-emails.tsx';
 import { AgencyLines } from './agency-lines.tsx';
+import { AgencyWebhooks } from './agency-webhooks.tsx';
 import { Billing } from './billing.tsx';
 import { Clients } from './clients.tsx';
 import { CoAdmins } from './co-admins.tsx';
@@ -15,6 +17,8 @@ const TABS = [
   { value: 'clients', label: 'Clients', content: <Clients /> },
   { value: 'lines', label: 'Lines', content: <AgencyLines /> },
   { value: 'billing', label: 'Billing', content: <Billing /> },
+  { value: 'webhooks', label: 'Webhooks', content: <AgencyWebhooks /> },
+  { value: 'emails', label: 'Emails', content: <AgencyEmails /> },
 ];
 /** What the API shows to the owner alone. */
 const OWNER_TABS = [

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import { useRead } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
+import { Fact, Facts } from '#console/components/facts.tsx';
 import { addressName, fullTimeOf } from '#console/lib/format.ts';
 import { type Line, lineName } from '#console/lib/line.ts';
 import { addressOf, isWaiting, type Message, reasonOf } from './message.ts';
@@ -11,7 +11,7 @@ export function MessageFacts({ message, line }: { message: Message; line: Line |
   const zone = useTimeZone();
   const time = (at: string | null): string | null => (at === null ? null : fullTimeOf(at, zone));
   return (
-    <dl className="divide-y divide-line rounded-lg border border-line">
+    <Facts>
       <Fact name="Recipient">{addressName(addressOf(message))}</Fact>
       <Fact name="Line">
         {line && (
@@ -33,18 +33,9 @@ export function MessageFacts({ message, line }: { message: Message; line: Line |
       <Fact name="Trace ID">{message.traceId}</Fact>
       <Fact name="Batch ID">{message.batchId}</Fact>
       <Fact name="Message ID">{message._id}</Fact>
-    </dl>
+    </Facts>
   );
 }
-
-/** Left out where nothing is known. */
-const Fact = ({ name, children }: { name: string; children: ReactNode }) =>
-  children ? (
-    <div className="flex gap-4 px-3 py-2">
-      <dt className="w-32 shrink-0 text-muted">{name}</dt>
-      <dd className="min-w-0 break-words">{children}</dd>
-    </div>
-  ) : null;
 
 function CampaignName({ id }: { id: string }) {
   const { data } = useRead('GET /api/campaigns/{id}', { params: { id } });

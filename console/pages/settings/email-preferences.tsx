@@ -13,12 +13,14 @@ type Mode = Preferences['reply']['mode'];
 /** Alerts about a line are set at the line. */
 type Topic = Exclude<keyof Preferences, 'line_health'>;
 
-const TOPICS: Record<Topic, { label: string; text: string }> = {
+export const TOPICS: Record<Topic, { label: string; text: string }> = {
   reply: { label: 'Replies', text: 'When contacts write' },
   campaign: { label: 'Campaigns', text: 'Daily progress, and when one completes' },
   billing: { label: 'Billing', text: 'Failed and paid invoices, changes of the plan' },
   system_error: { label: 'Errors', text: 'Lines that could not be set up, webhooks that keep failing' },
 };
+
+export const EMAIL_TOPICS = Object.keys(TOPICS) as Topic[];
 
 const MODES: Record<Mode, string> = {
   all: 'Every reply, at once',
@@ -49,7 +51,7 @@ export function EmailPreferences() {
   return (
     <Card title="Emails about">
       <ul className="divide-y divide-line">
-        {(Object.keys(TOPICS) as Topic[]).map((topic) => {
+        {EMAIL_TOPICS.map((topic) => {
           const { enabled } = preferences[topic];
           return (
             <li key={topic} className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-3">

@@ -5,6 +5,7 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge, Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { classes } from '#console/components/class-names.ts';
+import { Fact, Facts } from '#console/components/facts.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { fullTimeOf, shortTimeOf } from '#console/lib/format.ts';
@@ -109,29 +110,18 @@ function Result({ delivery: { success } }: { delivery: Delivery }) {
 
 function Details({ webhook, delivery }: { webhook: Webhook; delivery: Delivery }) {
   const zone = useTimeZone();
-  const facts: [name: string, value: string | null][] = [
-    ['Error', delivery.error],
-    ['Response status', delivery.responseStatus === null ? null : String(delivery.responseStatus)],
-    ['Latency', delivery.latencyMs === null ? null : `${delivery.latencyMs} ms`],
-    ['Attempts', String(delivery.attemptCount)],
-    ['Created', fullTimeOf(delivery.createdAt, zone)],
-    ['Event ID', delivery.eventId],
-    ['Delivery ID', delivery.id],
-    ['Replay of', delivery.isReplayOf ?? null],
-  ];
   return (
     <div id={`delivery-${delivery.id}`} className="border-t border-line bg-canvas px-3 py-3">
-      <dl className="flex flex-col gap-1.5">
-        {facts.map(
-          ([name, value]) =>
-            value !== null && (
-              <div key={name} className="flex gap-4">
-                <dt className="w-32 shrink-0 text-muted">{name}</dt>
-                <dd className="min-w-0 break-words">{value}</dd>
-              </div>
-            ),
-        )}
-      </dl>
+      <Facts>
+        <Fact name="Error">{delivery.error}</Fact>
+        <Fact name="Response status">{delivery.responseStatus}</Fact>
+        <Fact name="Latency">{delivery.latencyMs === null ? null : `${delivery.latencyMs} ms`}</Fact>
+        <Fact name="Attempts">{delivery.attemptCount}</Fact>
+        <Fact name="Created">{fullTimeOf(delivery.createdAt, zone)}</Fact>
+        <Fact name="Event ID">{delivery.eventId}</Fact>
+        <Fact name="Delivery ID">{delivery.id}</Fact>
+        <Fact name="Replay of">{delivery.isReplayOf}</Fact>
+      </Facts>
       <div className="mt-3">
         <Replay webhook={webhook} delivery={delivery} />
       </div>

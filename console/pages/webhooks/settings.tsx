@@ -1,4 +1,4 @@
-import { RotateCw, Trash2 } from 'lucide-react';
+import { RotateCw } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
@@ -8,13 +8,15 @@ import { FormError, generalErrorOf } from '#console/components/field.tsx';
 import { EmptyState } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { fullTimeOf } from '#console/lib/format.ts';
+import { useIsAdmin } from '#console/pages/settings/access.tsx';
+import { DeleteWebhook } from './delete-webhook.tsx';
 import { Secret } from './secret.tsx';
-import { useMayChange, type Webhook, webhookName } from './webhook.ts';
+import type { Webhook } from './webhook.ts';
 import { FIELDS, type Values, WebhookFields } from './webhook-fields.tsx';
 
 /** Changes the webhook, its secret, or deletes it. */
 export function Settings({ webhook, onDeleted }: { webhook: Webhook; onDeleted: () => void }) {
-  if (!useMayChange())
+  if (!useIsAdmin())
     return (
       <EmptyState title="For admins">Only an owner or admin of the workspace changes webhooks.</EmptyState>
     );
@@ -22,7 +24,7 @@ export function Settings({ webhook, onDeleted }: { webhook: Webhook; onDeleted: 
     <div className="flex flex-col gap-6">
       <Form webhook={webhook} />
       <SigningSecret webhook={webhook} />
-      <Delete webhook={webhook} onDeleted={onDeleted} />
+      <DeleteWebhook webhook={webhook} endpoint="DELETE /api/webhooks/{id}" onDeleted={onDeleted} />
     </div>
   );
 }
@@ -98,40 +100,6 @@ function SigningSecret({ webhook }: { webhook: Webhook }) {
           </ConfirmButton>
         </div>
       )}
-    </section>
-  );
-}
-
-function Delete({ webhook, onDeleted }: { webhook: Webhook; onDeleted: () => void }) {
-  const remove = useWrite('DELETE /api/webhooks/{id}', { refresh: ['GET /api/webhooks'] });
-  return (
-    <section className="flex flex-wrap items-center justify-between gap-3 border-t border-line pt-5">
-      <div>
-        <h3 className="font-medium">Delete the webhook</h3>
-        <p className="text-muted">Its deliveries stop at once.</p>
-      </div>
-      <ConfirmButton
-        label="Delete"
-        icon={<Trash2 className="size-4" aria-hidden="true" />}
-        title={`Delete ${webhookName(webhook)}?`}
-        confirm="Delete the webhook"
-        busy={remove.isPending}
-        onConfirm={() =>
-          remove.mutate(
-            { params: { id: webhook._id } },
-            {
-              onSuccess: () => {
-                toast('The webhook was deleted');
-                onDeleted();
-              },
-              onError: toastError,
-            },
-          )
-        }
-      >
-        Its deliveries stop at once, also those that are pending. This cannot be undone; to stop deliveries
-        for a while, turn the webhook off.
-      </ConfirmButton>
     </section>
   );
 }

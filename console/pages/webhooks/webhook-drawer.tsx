@@ -8,10 +8,11 @@ import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { Tabs } from '#console/components/tabs.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { useSearchParam } from '#console/lib/search.ts';
+import { useIsAdmin } from '#console/pages/settings/access.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { Settings } from './settings.tsx';
-import { State } from './state.tsx';
-import { useMayChange, type Webhook, webhookName } from './webhook.ts';
+import { type Webhook, webhookName } from './webhook.ts';
+import { State } from './webhook-columns.tsx';
 
 const REFRESH = ['GET /api/webhooks', 'GET /api/webhooks/{id}'] as const;
 
@@ -64,7 +65,7 @@ export function WebhookDrawer({ id }: { id: string }) {
 }
 
 function Actions({ webhook }: { webhook: Webhook }) {
-  const mayChange = useMayChange();
+  const mayChange = useIsAdmin();
   return (
     <div className="flex flex-wrap items-center gap-2">
       <State webhook={webhook} />

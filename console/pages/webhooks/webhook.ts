@@ -1,5 +1,4 @@
 import type { ResponseOf } from '#console/api/routes.ts';
-import { useIdentity } from '#console/api/workspace.ts';
 
 export type Webhook = ResponseOf<'GET /api/webhooks'>['webhooks'][number];
 export type Delivery = ResponseOf<'GET /api/webhooks/{id}/deliveries'>['deliveries'][number];
@@ -18,14 +17,11 @@ export const EVENTS: Record<EventName, string> = {
 };
 export const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
 
+export const eventsOf = ({ events }: Webhook): string =>
+  events.length === EVENT_NAMES.length ? 'All events' : events.join(', ');
+
 export const webhookName = ({ name, url }: Webhook): string => name || new URL(url).host;
 
 /** Whether its latest delivery that has finished failed. */
 export const isFailing = ({ lastSuccessAt, lastFailureAt }: Webhook): boolean =>
   lastFailureAt !== null && (lastSuccessAt === null || lastFailureAt > lastSuccessAt);
-
-/** Whether the caller may change webhooks: keys and admins may. */
-export function useMayChange(): boolean {
-  const { role } = useIdentity().caller;
-  return role === null || role === 'org:admin';
-}

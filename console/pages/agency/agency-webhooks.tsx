@@ -1,0 +1,159 @@
+import { ArrowRight, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useRead, useWrite } from '#console/api/queries.ts';
+import { Button } from '#console/components/button.tsx';
+import { Drawer } from '#console/components/dialog.tsx';
+import { Fact, Facts } from '#console/components/facts.tsx';
+import { issueOf, SelectField } from '#console/components/field.tsx';
+import { Card } from '#console/components/page.tsx';
+import { ReadTable } from '#console/components/read-table.tsx';
+import { EmptyState } from '#console/components/states.tsx';
+import type { Column } from '#console/components/table.tsx';
+import { useSearchParam } from '#console/lib/search.ts';
+import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
+import { DeleteWebhook } from '#console/pages/webhooks/delete-webhook.tsx';
+import { Secret } from '#console/pages/webhooks/secret.tsx';
+import { eventsOf, type Webhook, webhookName } from '#console/pages/webhooks/webhook.ts';
+import { State, WEBHOOK_COLUMNS } from '#console/pages/webhooks/webhook-columns.tsx';
+import { WebhookForm } from '#console/pages/webhooks/webhook-form.tsx';
+
+/** A webhook, and the name of the client that it belongs to. */
+type ClientWebhook = Webhook & { client: string };
+
+const COLUMNS: readonly Column<ClientWebhook>[] = [
+  WEBHOOK_COLUMNS.webhook,
+  { header: 'Client', width: 'minmax(7rem, 1.5fr)', cell: ({ client }) => client },
+  WEBHOOK_COLUMNS.state,
+  WEBHOOK_COLUMNS.lastDelivery,
+];
+
+/** The webhooks of all clients; a row opens one of them. */
+export function AgencyWebhooks() {
+  const webhooks = useRead('GET /api/agency/webhooks', {});
+  const clients = useRead('GET /api/agency/subaccounts', {});
+  const [selected, select] = useSearchParam('webhook');
+  const [adding, setAdding] = useState(false);
+  const subAccounts = clients.data?.subAccounts ?? [];
+  const names = new Map(subAccounts.map(({ idpOrgId, name }) => [idpOrgId, name]));
+  const rows = webhooks.data?.webhooks.map((webhook) => ({
+    ...webhook,
+    client: names.get(webhook.workspaceId) ?? webhook.workspaceId,
+  }));
+  const without = webhooks.data?.workspacesWithoutWebhook ?? [];
+  const add = (
+    <Button
+      small
+      kind="primary"
+      icon={<Plus className="size-4" aria-hidden="true" />}
+      onClick={() => setAdding(true)}
+    >
+      Add a webhook
+    </Button>
+  );
+  return (
+    <Card title="Webhooks of all clients" actions={add} className="overflow-hidden">
+      {rows && rows.length > 0 && without.length > 0 && (
+        <p className="border-b border-line px-4 py-2.5 text-muted">
+          Without a webhook: {without.map(({ name }) => name).join(', ')}
+        </p>
+      )}
+      <div className="h-[50vh] min-h-80">
+        <ReadTable
+          label="Webhooks of all clients"
+          columns={COLUMNS}
+          read={webhooks}
+          rows={rows}
+          rowKey={({ _id }) => _id}
+          rowHeight={60}
+          selected={selected}
+          onOpen={({ _id }) => select(_id)}
+          empty={
+            <EmptyState title="No client has a webhook">
+              Add one for a single client, or the same one for all of them.
+            </EmptyState>
+          }
+        />
+      </div>
+      <ClientWebhookDrawer webhook={rows?.find(({ _id }) => _id === selected)} close={() => select('')} />
+      {adding && <AddClientWebhook names={names} close={() => setAdding(false)} />}
+    </Card>
+  );
+}
+
+const ALL = 'all';
+
+/** Adds a webhook to one client, or one to each. */
+function AddClientWebhook({ names, close }: { names: ReadonlyMap<string, string>; close: () => void }) {
+  const [workspaceId, setWorkspaceId] = useState(ALL);
+  const { mutate, data, isPending, error } = useWrite('POST /api/agency/webhooks', {
+    refresh: ['GET /api/agency/webhooks', 'GET /api/webhooks'],
+  });
+  return (
+    <WebhookForm
+      close={close}
+      create={(input) => mutate({ body: { ...input, workspaceId } })}
+      secrets={
+        data && (
+          <ul className="flex flex-col gap-5">
+            {data.webhooks.map(({ _id, workspaceId: id, secret }) => (
+              <li key={_id}>
+                <h3 className="mb-1.5 font-medium">{names.get(id) ?? id}</h3>
+                <Secret secret={secret} />
+              </li>
+            ))}
+          </ul>
+        )
+      }
+      busy={isPending}
+      error={error}
+      fields={['workspaceId']}
+    >
+      <SelectField
+        label="Client"
+        value={workspaceId}
+        options={[
+          { value: ALL, label: 'All clients' },
+          ...[...names].map(([value, label]) => ({ value, label })),
+        ]}
+        hint={workspaceId === ALL ? 'Each client gets a webhook with its own signing secret.' : undefined}
+        onChange={(event) => setWorkspaceId(event.target.value)}
+        error={issueOf(error, 'workspaceId')}
+      />
+    </WebhookForm>
+  );
+}
+
+function ClientWebhookDrawer({ webhook, close }: { webhook: ClientWebhook | undefined; close: () => void }) {
+  const switchTo = useSwitchWorkspace();
+  return (
+    <Drawer
+      open={webhook !== undefined}
+      onClose={close}
+      title={webhook ? webhookName(webhook) : 'Webhook'}
+      description={webhook && <span className="break-all">{webhook.url}</span>}
+    >
+      {webhook && (
+        <div className="flex flex-col gap-5">
+          <Facts>
+            <Fact name="Client">{webhook.client}</Fact>
+            <Fact name="State">
+              <State webhook={webhook} />
+            </Fact>
+            <Fact name="Events">{eventsOf(webhook)}</Fact>
+          </Facts>
+          <div>
+            <Button
+              icon={<ArrowRight className="size-4" aria-hidden="true" />}
+              onClick={() =>
+                switchTo(webhook.workspaceId, { to: '/webhooks', search: { webhook: webhook._id } })
+              }
+            >
+              Deliveries and settings, at {webhook.client}
+            </Button>
+          </div>
+          <DeleteWebhook webhook={webhook} endpoint="DELETE /api/agency/webhooks/{id}" onDeleted={close} />
+        </div>
+      )}
+    </Drawer>
+  );
+}
