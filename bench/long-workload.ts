@@ -1,11 +1,14 @@
 import type { PacedLine } from '#domain/pacing.ts';
 import type { SendWindow } from '#domain/send-window.ts';
+import { wallClock } from './check-log.ts';
 import type { Job, Outage } from './line-driver.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
+/** How many messages fall due around the close of a window. */
+const AT_CLOSE = 8;
 /** A window may be in another zone than its workspace. */
 const FAR_ZONES = ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Australia/Lord_Howe', 'America/New_York'];
 
@@ -60,28 +63,46 @@ export class LongWorkspace {
     });
   }
 
-  /** The messages of one week in the order of their arrival: bursts to strangers, answers and messages to known contacts. */
-  jobsOf({ id, dailyTotal, timezone }: PacedLine, week: Date): Job[] {
+  /**
+   * The messages of one week in the order of their arrival: bursts to strangers, answers and messages to known contacts;
+   * now and then as many strangers at once as use up every cap, and messages that fall due around the close of a window.
+   */
+  jobsOf(line: PacedLine, week: Date): Job[] {
+    const { id, dailyTotal, timezone } = line;
     const count = Math.round(dailyTotal * 7 * (this.loads.get(id) ?? 1) * this.random());
     const burst = week.getTime() + this.random() * WEEK;
-    return Array.from({ length: count }, () => {
+    const jobs = Array.from({ length: count }, () => {
       const isBurst = this.random() < 0.5;
       const at = isBurst ? burst + this.random() * 5 * MINUTE : week.getTime() + this.random() * WEEK;
       const isKnown = this.random() < 0.3;
-      const window = this.window(timezone);
-      this.queued += 1;
-      return {
-        id: `${id} message ${this.queued}`,
-        // Some contacts hear from several lines of the workspace.
-        address:
-          this.random() < 0.1
-            ? `${this.id} contact ${this.upTo(9)}`
-            : `${id} contact ${isKnown ? this.upTo(12) : 1000 + this.queued}`,
-        scheduledAt: new Date(at),
-        wroteAt: isKnown ? new Date(at - this.random() * 40 * HOUR) : null,
-        ...(window && { window }),
-      };
-    }).toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime());
+      return this.job(line, at, isKnown, this.window(timezone));
+    });
+    if (this.random() < 0.2) {
+      const at = week.getTime() + this.random() * WEEK;
+      for (let more = 0; more < dailyTotal + 10; more += 1) jobs.push(this.job(line, at, false, undefined));
+    }
+    const window = this.window(timezone);
+    if (window?.end !== undefined) {
+      const end = closingAfter(window.timezone, window.end, week.getTime() + this.random() * WEEK);
+      for (let more = 0; more < AT_CLOSE; more += 1)
+        jobs.push(this.job(line, end + (this.random() - 0.5) * 4 * MINUTE, true, window));
+    }
+    return jobs.toSorted((a, b) => a.scheduledAt.getTime() - b.scheduledAt.getTime());
+  }
+
+  private job({ id }: PacedLine, at: number, isKnown: boolean, window: SendWindow | undefined): Job {
+    this.queued += 1;
+    return {
+      id: `${id} message ${this.queued}`,
+      // Some contacts hear from several lines of the workspace.
+      address:
+        this.random() < 0.1
+          ? `${this.id} contact ${this.upTo(9)}`
+          : `${id} contact ${isKnown ? this.upTo(12) : 1000 + this.queued}`,
+      scheduledAt: new Date(at),
+      wroteAt: isKnown ? new Date(at - this.random() * 40 * HOUR) : null,
+      ...(window && { window }),
+    };
   }
 
   /** One of few windows, as campaigns have them. */
@@ -96,4 +117,11 @@ export class LongWorkspace {
     ];
     return this.random() < 0.5 ? undefined : windows[this.upTo(windows.length - 1)];
   }
+}
+
+/** When the clocks show `time` next after `at`, unless they change before. */
+function closingAfter(timezone: string, time: string, at: number): number {
+  const minutes = (shown: string): number => Number(shown.slice(0, 2)) * 60 + Number(shown.slice(3, 5));
+  const now = minutes(wallClock(timezone, new Date(at)).time);
+  return at - (at % MINUTE) + ((minutes(time) - now + 1440) % 1440) * MINUTE;
 }

@@ -2,17 +2,26 @@ import { parseArgs } from 'node:util';
 
 /**
  * Simulates pacing in memory. `npm run simulate`: a month of 50 lines, of which it draws a picture. `npm run simulate --
- * --days 365 --lines 1000 [--seed 1]`: any number of days and lines in all time zones, with random limits and loads.
+ * --days 365 --lines 1000 [--seed 1]`: any number of days and lines in all time zones, with random limits and loads. `--plant
+ * window` makes the rules keep a window open for a minute longer, which the checker has to notice; `--plant all` makes each
+ * of the mistakes in `plants.ts`.
  */
 const { values } = parseArgs({
-  options: { days: { type: 'string' }, lines: { type: 'string' }, seed: { type: 'string', default: '1' } },
+  options: {
+    days: { type: 'string' },
+    lines: { type: 'string' },
+    seed: { type: 'string', default: '1' },
+    plant: { type: 'string' },
+  },
 });
-if (values.days === undefined && values.lines === undefined) await import('./simulate-month.ts');
+const { days, lines, plant } = values;
+const seed = Number(values.seed);
+if (plant === 'all') {
+  const { reportPlants } = await import('./simulate-long.ts');
+  reportPlants({ ...(days && { days: Number(days) }), ...(lines && { lines: Number(lines) }), seed });
+} else if (days === undefined && lines === undefined && plant === undefined)
+  await import('./simulate-month.ts');
 else {
-  const { simulateLong } = await import('./simulate-long.ts');
-  simulateLong({
-    days: Number(values.days ?? 365),
-    lines: Number(values.lines ?? 1000),
-    seed: Number(values.seed),
-  });
+  const { reportLong } = await import('./simulate-long.ts');
+  reportLong({ days: Number(days ?? 365), lines: Number(lines ?? 1000), seed, ...(plant && { plant }) });
 }
