@@ -25,6 +25,8 @@ export interface Product {
   urls: string[];
   simulatorUrl: string;
   temporalMetrics: string;
+  /** URL of the worker's metrics. */
+  workerMetrics: string;
   /** The pids of the first API process, the current worker and the servers. */
   readonly pids: { api: number; worker: number; postgres: number; temporal: number };
   /** Kills the worker with SIGKILL. */
@@ -82,7 +84,8 @@ export async function startProduct(
   const apiProcesses = await Promise.all(
     ports.map((port) => startProcess('api/server.ts', config, port, log)),
   );
-  const startWorker = () => startProcess('workers/worker.ts', config, 0, log);
+  const metricsPort = await freePort();
+  const startWorker = () => startProcess('workers/worker.ts', { ...config, metricsPort }, 0, log);
   let worker = await startWorker();
   return {
     config,
@@ -91,6 +94,7 @@ export async function startProduct(
     urls,
     simulatorUrl: simulator.url,
     temporalMetrics: servers.temporalMetrics,
+    workerMetrics: `http://127.0.0.1:${metricsPort}/metrics`,
     get pids() {
       return { api: apiProcesses[0]?.pid ?? 0, worker: worker.pid, ...servers.pids };
     },
