@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
+import { connected } from '#test/setup/database.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -205,4 +206,24 @@ describe('POST /api/drip', () => {
       30_000,
     );
   }, 90_000);
+});
+
+describe('a request whose commit fails', () => {
+  it.each([
+    ['/api/drip', 'drip_buffer'],
+    ['/api/messages', 'messages'],
+  ])('is not acknowledged (%s)', async (path, table) => {
+    const other = await createWorkspace(app);
+    await createLine(app, other.id);
+    const change = (statements: string) => connected(app.ownerUrl, (client) => client.query(statements));
+    // Everything succeeds until the commit.
+    await change(`
+      create function fail_commit() returns trigger language plpgsql as $$ begin raise 'no commit'; end $$;
+      create constraint trigger fail_commit after insert on ${table} deferrable initially deferred for each row
+        when (new.workspace_id = '${other.id}') execute function fail_commit()`);
+    onTestFinished(() => change('drop function fail_commit cascade').then(() => {}));
+    const request = { message: 'Never stored', recipientPhone: phone() };
+    const { status } = await apiClient(app.url, other.key)('POST', path, request);
+    expect(status).toBe(500);
+  });
 });
