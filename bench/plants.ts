@@ -42,7 +42,10 @@ export const PLANTS: Readonly<Record<string, Plant>> = {
     shows: 'send_window',
   },
   // It is open on every day.
-  'day-off': { job: inWindow(({ days: _, ...rest }) => rest), shows: 'send_window' },
+  'day-off': {
+    job: inWindow((window) => ({ ...window, days: [0, 1, 2, 3, 4, 5, 6] })),
+    shows: 'send_window',
+  },
   // Clocks do not change.
   clock: {
     line: (line) => ({ ...line, timezone: unchanging(line.timezone) }),

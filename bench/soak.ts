@@ -97,13 +97,13 @@ async function sample(): Promise<void> {
     with parts as (
       select c.oid, coalesce(pg_partition_root(c.oid)::regclass, c.oid::regclass)::text as root from pg_class c
       where c.relnamespace = 'public'::regnamespace and c.relkind = 'r')
-    select root as name, sum(pg_table_size(oid)) / ${MB} as mb, sum(pg_indexes_size(oid)) / ${MB} as indexes,
-      sum(coalesce(pg_stat_get_dead_tuples(oid), 0)) as dead
+    select root as name, sum(pg_table_size(oid))::float8 / ${MB} as mb, sum(pg_indexes_size(oid))::float8 / ${MB} as indexes,
+      sum(coalesce(pg_stat_get_dead_tuples(oid), 0))::float8 as dead
     from parts group by 1`);
   for (const { name, mb, indexes, dead } of tables) {
-    note(`table ${name}`, 'MB', Number(mb));
-    note(`indexes of ${name}`, 'MB', Number(indexes));
-    note(`dead rows of ${name}`, 'rows', Number(dead));
+    note(`table ${name}`, 'MB', mb);
+    note(`indexes of ${name}`, 'MB', indexes);
+    note(`dead rows of ${name}`, 'rows', dead);
   }
   const { rows: counts } = await owner.query<{ messages: number }>(
     'select count(*)::int as messages from messages',
