@@ -51,7 +51,7 @@ const fault =
   (to) =>
     world.server.fault(to, make());
 
-/** Each fault, with the final outcome of a message and how often the message left. */
+/** Each fault, with the final outcome of a message and how often it was sent. */
 const FAULTS: [
   name: string,
   setting: Setting,

@@ -28,7 +28,7 @@ import type {
 import { failureReason, isOk, mediaOf, readJson, readOk } from './http-response.ts';
 
 export interface BlueBubblesCarrierOptions {
-  /** Checks connections to servers, which are named by tenants. */
+  /** Checks connections to servers whose addresses tenants set. */
   guard?: Guard;
   fetchMedia?: FetchMedia;
   timeoutMs?: number;

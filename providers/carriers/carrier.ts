@@ -23,7 +23,7 @@ export interface Carrier<Config = unknown> {
   /** The setting that is sent as `secret` in the callback URL, for providers that do not sign callbacks. */
   readonly callbackSecret?: string;
   /**
-   * The servers in the settings, by setting: URLs, or host names of mail servers. They are named by tenants, so they are
+   * The servers in the settings, by setting: URLs, or host names of mail servers. Tenants set them, so they are
    * checked before they are stored, and connections to them must use the guard.
    */
   servers?(config: Config): Record<string, string>;

@@ -9,7 +9,7 @@ export interface CarrierCall {
   seconds: number;
 }
 
-/** The same carrier; `onCall` hears of each call that sends, reconciles or probes. */
+/** The same carrier, which reports each send, reconciliation and probe to `onCall`. */
 export function observed(carrier: Carrier, onCall: (call: CarrierCall) => void): Carrier {
   async function observe<T>(
     operation: CarrierCall['operation'],

@@ -11,13 +11,13 @@ import { twilioCarrier } from './twilio.ts';
 export interface CarrierOptions {
   /** Null in production. */
   simulator: SimulatedCarrierOptions | null;
-  /** Checks connections to servers that tenants name in their lines' settings. */
+  /** Checks connections to servers whose addresses tenants set. */
   guard: Guard;
   /** Parses untrusted content. */
   untrusted: UntrustedWork;
   /** Without it, carriers that require the content of attachments refuse messages with any. */
   fetchMedia?: FetchMedia;
-  /** Hears of each call that sends, reconciles or probes. */
+  /** Called after each send, reconciliation and probe. */
   onCall?: (call: CarrierCall) => void;
   /** Default: Twilio's. */
   twilioUrl?: string | null;

@@ -13,7 +13,7 @@ import { composeEmail } from './smtp-message.ts';
 import { smtpFailure } from './smtp-failure.ts';
 
 export interface SmtpCarrierOptions {
-  /** Checks connections to mail servers, which are named by tenants. */
+  /** Checks connections to mail servers whose addresses tenants set. */
   guard?: Guard;
   /** Parses inbound email. */
   untrusted: UntrustedWork;

@@ -30,7 +30,7 @@ const FAILURES: Record<number, Failure> = {
   30034: 'refused', // the number is not registered for A2P 10DLC
 };
 
-/** The outcome of a send that Twilio answered with an error. @param status that of the HTTP answer. */
+/** The outcome of a send to which Twilio responded with an error. @param status the HTTP status. */
 export function twilioFailure(code: number | null, status: number, text: string): SendOutcome {
   const reason = code === null ? text : `${code}: ${text}`;
   switch (code === null ? undefined : FAILURES[code]) {
