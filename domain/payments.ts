@@ -44,7 +44,7 @@ export interface PaymentProvider {
    * @returns null for event types that are not handled.
    * @throws BadPaymentSignature, UnreadablePaymentCallback
    */
-  parseCallback(rawBody: string, signature: string): PaymentEvent | null;
+  parseCallback(rawBody: string, signature: string): Promise<PaymentEvent | null>;
 }
 
 export interface LineOrder {

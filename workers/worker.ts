@@ -1,11 +1,7 @@
-import { fileURLToPath } from 'node:url';
 import {
-  bundleWorkflowCode,
-  DefaultLogger,
   NativeConnection,
   Runtime,
   Worker,
-  type WorkflowBundle,
   type WorkflowBundleOption,
   type WorkerOptions,
 } from '@temporalio/worker';
@@ -30,7 +26,7 @@ import { createSignedLinks } from '#providers/storage/signed-link.ts';
 import { createStorage } from '#providers/storage/storage.ts';
 import { storedMedia } from '#providers/storage/stored-media.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
-import { dataConverter, failureConverter } from '#providers/payload-codec.ts';
+import { dataConverter } from '#providers/payload-codec.ts';
 import { connectionOptions, createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
@@ -44,6 +40,7 @@ import { createSdkMetrics } from './sdk-metrics.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
 import { startStatusServer } from './status-server.ts';
 import { temporalLogger } from './temporal-log.ts';
+import { bundleWorkflows } from './workflow-bundle.ts';
 
 export interface RunningWorker {
   stop(): Promise<void>;
@@ -56,14 +53,6 @@ const GRACE = '10s';
 export const DEPLOYMENT = 'linepace';
 /** High, because many tenants use the same hosts. The limit of each tenant is per endpoint. */
 const WEBHOOK_SOCKETS_PER_HOST = 4096;
-
-/** Bundles the workflows, once for all workers of a process. @param codecKeys `TEMPORAL_CODEC_KEYS` */
-export const bundleWorkflows = (codecKeys: string | null): Promise<WorkflowBundle> =>
-  bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
-    ...failureConverter(codecKeys),
-    logger: new DefaultLogger('WARN'),
-  });
 
 /** Options for versioned workers. Each workflow continues on the current build of the deployment. */
 const versioned = (buildId: string): Pick<WorkerOptions, 'workerDeploymentOptions'> => ({
@@ -209,7 +198,7 @@ export async function startWorker(
     await Promise.all([waker.close(), deliverer.close()]);
     await Promise.all([egress.close(), carriers.close(), temporal.connection.close()]);
     untrusted.close();
-    mailer?.close();
+    await mailer?.close();
     await connection.close();
     await pools.close();
   });

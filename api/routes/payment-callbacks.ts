@@ -67,7 +67,7 @@ async function readEvent(context: Context, { payments, rateLimits }: Services): 
   // The signature is over the raw bytes, which decoding would change.
   if (!isUtf8(rawBody)) throw invalid('', 'the body is not UTF-8 text');
   try {
-    return payments.parseCallback(rawBody.toString('utf8'), context.get('stripe-signature'));
+    return await payments.parseCallback(rawBody.toString('utf8'), context.get('stripe-signature'));
   } catch (error) {
     if (error instanceof UnreadablePaymentCallback) throw invalid(error.part, error.message);
     if (!(error instanceof BadPaymentSignature)) throw translatedError(error);

@@ -77,5 +77,5 @@ test('a password may be sent to loopback without TLS', async () => {
   const mail = { id: '1', to: 'ada@example.com', subject: 's', text: 't', html: 'h' };
   expect(await mailer.send(mail)).toMatchObject({ kind: 'later', code: expect.stringMatching(/^\w+$/) });
   expect(received.join('\n')).toMatch(PASSWORD);
-  mailer.close();
+  await mailer.close();
 });

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { createTransport, type NodemailerError, type SendMailOptions } from 'nodemailer';
+import type { createTransport, NodemailerError, SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
 import { normalizeEmail } from '#domain/address.ts';
 import type { Carrier, FetchMedia, OutboundAttachment, SendOutcome } from './carrier.ts';
@@ -82,9 +82,11 @@ export function smtpCarrier({
 }: SmtpCarrierOptions): Carrier<SmtpConfig> {
   const pools = new Map<string, Pool>();
 
-  function poolOf(config: SmtpConfig): Pool {
+  async function poolOf(config: SmtpConfig): Promise<Pool> {
+    // Loaded when the first email is sent: most processes send none.
+    const nodemailer = await import('nodemailer');
     const key = JSON.stringify(config);
-    const pool = pools.get(key) ?? createPool(config, timeoutMs, guard);
+    const pool = pools.get(key) ?? createPool(nodemailer.createTransport, config, timeoutMs, guard);
     pools.delete(key);
     pools.set(key, pool);
     for (const [oldest, unused] of pools) {
@@ -111,7 +113,7 @@ export function smtpCarrier({
       const files = await fetchAll(message.attachments, fetchMedia, limit);
       if ('kind' in files) return files;
       const email = composeEmail(message, files.contents);
-      return deliver(poolOf(config), email, limit);
+      return deliver(await poolOf(config), email, limit);
     },
 
     async reconcile() {
@@ -125,7 +127,7 @@ export function smtpCarrier({
     },
 
     async probe(config) {
-      await poolOf(config).verify();
+      await (await poolOf(config)).verify();
     },
 
     callbackLimit: INBOUND_LIMIT,
@@ -158,9 +160,14 @@ export function smtpCarrier({
   };
 }
 
-function createPool(config: SmtpConfig, timeoutMs: number, guard: Guard | undefined) {
+function createPool(
+  open: typeof createTransport,
+  config: SmtpConfig,
+  timeoutMs: number,
+  guard: Guard | undefined,
+) {
   const { host, port, secure, auth } = serverOf(config);
-  const pool = createTransport({
+  const pool = open({
     host,
     port,
     secure,

@@ -1,4 +1,4 @@
-import { createTransport, type NodemailerError } from 'nodemailer';
+import type { NodemailerError } from 'nodemailer';
 import { isLoopback } from '../egress-address.ts';
 import { smtpFailure } from '../carriers/smtp-failure.ts';
 import type { RenderedMail } from './template.ts';
@@ -22,7 +22,7 @@ export type MailOutcome =
 /** Sends system emails. */
 export interface Mailer {
   send(mail: OutgoingMail): Promise<MailOutcome>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Concurrent emails per process. */
@@ -36,27 +36,34 @@ const RESPONSE_MS = 30_000;
  */
 export function createMailer({ url, from }: { url: string; from: string }): Mailer {
   const { username, hostname } = new URL(url);
-  const transport = createTransport(
-    {
-      url,
-      pool: true,
-      requireTLS: username !== '' && !isLoopback(hostname),
-      maxConnections: MAIL_CONNECTIONS,
-      connectionTimeout: CONNECT_MS,
-      greetingTimeout: CONNECT_MS,
-      socketTimeout: RESPONSE_MS,
-      // No content is ever loaded from files or URLs.
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    },
-    { from },
-  );
+  const openTransport = async () => {
+    const { createTransport } = await import('nodemailer');
+    return createTransport(
+      {
+        url,
+        pool: true,
+        requireTLS: username !== '' && !isLoopback(hostname),
+        maxConnections: MAIL_CONNECTIONS,
+        connectionTimeout: CONNECT_MS,
+        greetingTimeout: CONNECT_MS,
+        socketTimeout: RESPONSE_MS,
+        // No content is ever loaded from files or URLs.
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      },
+      { from },
+    );
+  };
+  let transport: ReturnType<typeof openTransport> | undefined;
   const domain = /@([\w.-]+)/.exec(from)?.[1] ?? 'localhost';
 
   return {
     async send({ id, to, subject, text, html, turnOffLink }) {
       try {
-        await transport.sendMail({
+        transport ??= openTransport();
+        await (
+          await transport
+        ).sendMail({
           to: { name: '', address: to },
           subject,
           text,
@@ -82,6 +89,8 @@ export function createMailer({ url, from }: { url: string; from: string }): Mail
         };
       }
     },
-    close: () => transport.close(),
+    async close() {
+      (await transport)?.close();
+    },
   };
 }

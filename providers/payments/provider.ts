@@ -1,6 +1,6 @@
 import { type PaymentProvider, PaymentsUnavailable } from '#domain/payments.ts';
 import { simulatedStripe } from './simulated.ts';
-import { type StripeOptions, stripePayments } from './stripe.ts';
+import type { StripeOptions } from './stripe.ts';
 
 export interface PaymentOptions {
   stripe: StripeOptions | null;
@@ -10,8 +10,20 @@ export interface PaymentOptions {
 
 /** The configured payment provider. Without one, every call throws `PaymentsUnavailable`. */
 export function createPayments({ stripe, simulator }: PaymentOptions): PaymentProvider {
-  if (stripe) return stripePayments(stripe);
-  return simulator ? stripePayments(simulatedStripe(simulator)) : noPayments;
+  if (stripe) return loadedWhenUsed(stripe);
+  return simulator ? loadedWhenUsed(simulatedStripe(simulator)) : noPayments;
+}
+
+/** Loads Stripe's client with the first call: it takes 30 MB, which most processes never need. */
+function loadedWhenUsed(options: StripeOptions): PaymentProvider {
+  let provider: Promise<PaymentProvider> | undefined;
+  const load = async (): Promise<PaymentProvider> =>
+    (provider ??= import('./stripe.ts').then(({ stripePayments }) => stripePayments(options)));
+  const deferred = (name: keyof PaymentProvider) => async (argument: never, second: never) =>
+    (await load())[name](argument, second);
+  return Object.fromEntries(
+    Object.keys(noPayments).map((name) => [name, deferred(name as keyof PaymentProvider)]),
+  ) as unknown as PaymentProvider;
 }
 
 const unavailable = (): never => {
@@ -30,5 +42,5 @@ const noPayments: PaymentProvider = {
   subscribe: async () => unavailable(),
   changePlan: async () => unavailable(),
   readSubscription: async () => unavailable(),
-  parseCallback: unavailable,
+  parseCallback: async () => unavailable(),
 };

@@ -182,7 +182,7 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
     readSubscription: (subscriptionId) =>
       translated(async () => readSubscription(await stripe.subscriptions.retrieve(subscriptionId))),
 
-    parseCallback(rawBody, signature) {
+    async parseCallback(rawBody, signature) {
       if (signature !== '' && !SIGNATURE.test(signature)) {
         throw new UnreadablePaymentCallback('Stripe-Signature', 'must be t=<seconds>,v1=<signature>');
       }

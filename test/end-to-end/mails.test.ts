@@ -38,7 +38,7 @@ describe("the product's own emails", () => {
     };
     await Promise.all([worker(), worker()]);
     await worker();
-    mailer.close();
+    await mailer.close();
 
     const counts = await Promise.all(
       recipients.map(async (to) => {

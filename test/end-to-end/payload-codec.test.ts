@@ -15,7 +15,7 @@ import { createLine, createWorkspace } from '#test/support/factories.ts';
 import { ask, DANA, refusalOf } from '#test/support/operators.ts';
 import { signIn } from '#test/support/sessions.ts';
 import { newId } from '#domain/ids.ts';
-import { bundleWorkflows } from '#workers/worker.ts';
+import { bundleWorkflows } from '#workers/workflow-bundle.ts';
 import { skipMessage } from '#workflows/messages/updates.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 

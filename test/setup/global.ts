@@ -13,7 +13,7 @@ import { type RunningPostgres, startPostgres } from '#standalone/postgres.ts';
 import type { RunningProcess } from '#standalone/running-process.ts';
 import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { type RunningTemporal, startTemporal } from '#standalone/temporal.ts';
-import { bundleWorkflows } from '#workers/worker.ts';
+import { bundleWorkflows } from '#workers/workflow-bundle.ts';
 import { connected, DEADLOCKS, TEMPLATE_DATABASE } from './database.ts';
 
 declare module 'vitest' {

@@ -14,7 +14,8 @@ import { createWaker } from '#providers/temporal.ts';
 import { startSimulator } from '#simulator/server.ts';
 import { createTestDatabase } from '#test/setup/database.ts';
 import { saveHistories } from './histories.ts';
-import { bundleWorkflows, type RunningWorker, startWorker } from '#workers/worker.ts';
+import { type RunningWorker, startWorker } from '#workers/worker.ts';
+import { bundleWorkflows } from '#workers/workflow-bundle.ts';
 
 export interface TestApp {
   url: string;
