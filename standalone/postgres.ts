@@ -143,6 +143,12 @@ async function spawnServer(
     // The same on every machine, so that a query that depends on the session's time zone behaves the same everywhere.
     log_timezone: 'UTC',
     timezone: 'UTC',
+    // Larger than the defaults, which are for the smallest machines: after each checkpoint, the first change of a page
+    // writes the whole page to the log.
+    shared_buffers: '256MB',
+    checkpoint_timeout: '15min',
+    max_wal_size: '2GB',
+    wal_compression: 'on',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
     ...others,
   };
