@@ -62,7 +62,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     temporal: temporal.connection,
     payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys),
     sessions: createSessionVerifier(sessionOptions(config)),
-    callers: createCallerCache(config.database.systemUrl),
+    callers: createCallerCache(config.database.listenUrl),
     secrets,
     signer,
     storage: await createStorage(config.storage),

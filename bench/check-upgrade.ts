@@ -74,7 +74,7 @@ async function upgrade(): Promise<boolean> {
   const env = {
     ...environment({
       ...config,
-      database: { ...database, replicaUrl: null },
+      database: { ...database, replicaUrl: null, listenUrl: database.systemUrl },
       publicUrl,
       simulator: { url: simulator.url, secret },
     }),

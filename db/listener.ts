@@ -3,10 +3,7 @@ import pg from 'pg';
 
 /** Listens for notifications of one channel, on a connection of its own that is opened again when it is lost. */
 export interface Listener {
-  /**
-   * Whether notifications arrive. False while the connection is away, and behind a pooler that hands each transaction
-   * another connection.
-   */
+  /** Whether notifications arrive. False while the connection is away, and behind a pooler. */
   readonly isListening: boolean;
   close(): Promise<void>;
 }
@@ -14,12 +11,14 @@ export interface Listener {
 const RECONNECT_MS = 1000;
 
 /**
+ * Behind a pooler it gives up: notifications reach the pooler's connection and not the one that listened.
  * @param url of a login; any may listen.
  * @param onNotification called for each notification, and when the connection is lost, since some may have been missed.
  */
 export function listen(url: string, channel: string, onNotification: () => void): Listener {
   const closing = new AbortController();
   let isListening = false;
+  let isPooled = false;
 
   async function listenUntilLost(): Promise<void> {
     const client = new pg.Client({
@@ -39,6 +38,8 @@ export function listen(url: string, channel: string, onNotification: () => void)
     });
     try {
       await client.connect();
+      isPooled = await isBehindPooler(client);
+      if (isPooled) return;
       await client.query(`listen ${client.escapeIdentifier(channel)}`);
       // The first notification proves that they arrive here.
       await client.query('select pg_notify($1, $2)', [channel, '']);
@@ -51,7 +52,7 @@ export function listen(url: string, channel: string, onNotification: () => void)
   }
 
   async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
+    while (!closing.signal.aborted && !isPooled) {
       await listenUntilLost().catch(() => {});
       await delay(RECONNECT_MS, undefined, { signal: closing.signal }).catch(() => {});
     }
@@ -67,4 +68,10 @@ export function listen(url: string, channel: string, onNotification: () => void)
       await running;
     },
   };
+}
+
+/** A pooler tells its clients ids of its own for their sessions. */
+async function isBehindPooler(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() pid');
+  return rows[0]?.pid !== (client as pg.Client & { processID: number }).processID;
 }

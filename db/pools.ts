@@ -19,6 +19,8 @@ export interface DatabaseUrls {
 export interface ApiDatabaseUrls extends DatabaseUrls {
   /** Logs in as linepace_tenant at a replica, for reads that may take long; null: there is none. */
   readonly replicaUrl: string | null;
+  /** For notifications, which do not pass through a pooler. */
+  readonly listenUrl: string;
 }
 
 /** The pools of one process, one for each login. */

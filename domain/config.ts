@@ -76,6 +76,7 @@ const Environment = z.object({
   NODE_ENV: z.string().default('development'),
   ...DatabaseLogins,
   DATABASE_REPLICA_URL: optional(PostgresUrl),
+  DATABASE_DIRECT_URL: optional(PostgresUrl),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(1).max(200).default(10),
   ...TemporalServer,
   TEMPORAL_CODEC_OPERATORS: optional(List),
@@ -137,7 +138,11 @@ type Variables = z.output<typeof Environment>;
 
 const configOf = (env: Variables) => ({
   production: env.NODE_ENV === 'production',
-  database: { ...databaseUrls(env), replicaUrl: env.DATABASE_REPLICA_URL },
+  database: {
+    ...databaseUrls(env),
+    replicaUrl: env.DATABASE_REPLICA_URL,
+    listenUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_SYSTEM_URL,
+  },
   databasePoolSize: env.DATABASE_POOL_SIZE,
   temporal: {
     ...temporalServer(env),

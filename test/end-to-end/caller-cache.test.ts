@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { type CallerCache, createCallerCache } from '#api/auth/caller-cache.ts';
 import { type RunningApi, startApi } from '#api/server.ts';
 import { NoRows } from '#db/rows.ts';
@@ -67,7 +67,7 @@ describe('the callers cached by a process', () => {
 
   beforeEach(async () => {
     lookups = 0;
-    cache = createCallerCache(app.config.database.systemUrl);
+    cache = createCallerCache(app.config.database.listenUrl);
     await vi.waitUntil(isRemembered);
     return () => cache.close();
   });
@@ -76,6 +76,18 @@ describe('the callers cached by a process', () => {
     const before = lookups;
     await run(sql.fragment`update workspace_keys set name = 'Renamed' where workspace_id = ${workspace.id}`);
     await expect.poll(() => cache.find('hash', lookUp).then(() => lookups)).toBeGreaterThan(before);
+  });
+
+  it.runIf(inject('poolerPort') !== null)('are not cached behind a pooler', async () => {
+    const before = lookups;
+    const pooled = createCallerCache(app.config.database.systemUrl);
+    // Meanwhile the cache connects, and would take its own first notification for a proof that others arrive.
+    for (let finds = 1; finds <= 50; finds += 1) {
+      await run(sql.fragment`select 1`);
+      await pooled.find('hash', lookUp);
+      expect(lookups).toBe(before + finds);
+    }
+    await pooled.close();
   });
 
   it('never include the result of a lookup that a change has overtaken', async () => {

@@ -12,6 +12,8 @@ export const DEADLOCKS = 'test_deadlocks';
 export interface TestDatabase extends DatabaseUrls {
   /** Superuser URL of the database. */
   ownerUrl: string;
+  /** Like `systemUrl`, past a pooler. */
+  directUrl: string;
   /** Drops the database and closes its connections. */
   drop(): Promise<unknown>;
 }
@@ -25,10 +27,14 @@ export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<
   await administer(`create database ${name} template ${template}`);
   const named = (url: string): string => Object.assign(new URL(url), { pathname: name }).href;
   const { tenantUrl, systemUrl } = inject('databaseLogins');
+  const poolerPort = inject('poolerPort');
+  const pooled = (url: string): string =>
+    poolerPort === null ? named(url) : Object.assign(new URL(named(url)), { port: String(poolerPort) }).href;
   return {
     ownerUrl: named(inject('databaseUrl')),
-    tenantUrl: named(tenantUrl),
-    systemUrl: named(systemUrl),
+    tenantUrl: pooled(tenantUrl),
+    systemUrl: pooled(systemUrl),
+    directUrl: named(systemUrl),
     async drop() {
       await administer(
         `insert into ${DEADLOCKS} select datname, deadlocks from pg_stat_database where datname = '${name}'`,

@@ -15,6 +15,7 @@ import { findTemporalCli } from '#standalone/temporal-cli.ts';
 import { type RunningTemporal, startTemporal } from '#standalone/temporal.ts';
 import { bundleWorkflows } from '#workers/workflow-bundle.ts';
 import { connected, DEADLOCKS, TEMPLATE_DATABASE } from './database.ts';
+import { startPooler } from './pooler.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -22,6 +23,8 @@ declare module 'vitest' {
     databaseUrl: string;
     /** The logins of the processes, shared because deriving their passwords is slow (`databaseLogins`). */
     databaseLogins: DatabaseUrls;
+    /** The port of a PgBouncer in front of the server, if `TEST_PGBOUNCER` is the path of one; else null. */
+    poolerPort: number | null;
     /** host:port of the run's Temporal server. */
     temporalAddress: string;
     /** The path of the workflow bundle, which is built once per run. */
@@ -72,12 +75,20 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await teardown();
     throw error;
   });
+  const logins = databaseLogins(postgres.value.url);
+  const program = process.env['TEST_PGBOUNCER'];
+  const pooler =
+    program === undefined ? null : await startPooler(program, postgres.value.url, logins, folder);
   project.provide('databaseUrl', postgres.value.url);
-  project.provide('databaseLogins', databaseLogins(postgres.value.url));
+  project.provide('databaseLogins', logins);
+  project.provide('poolerPort', pooler?.port ?? null);
   project.provide('temporalAddress', temporal.value.address);
   project.provide('workflowBundle', bundle.value);
   project.provide('runFolder', folder);
-  return () => failOnDeadlocks(postgres.value.url).finally(teardown);
+  return () =>
+    failOnDeadlocks(postgres.value.url)
+      .finally(() => pooler?.stop())
+      .finally(teardown);
 }
 
 /** Fails the run if PostgreSQL detected a deadlock, because locks are taken in one order (docs/architecture.md). */

@@ -90,6 +90,7 @@ export async function startTestApp(
     PATH: process.env['PATH'],
     DATABASE_URL: database.tenantUrl,
     DATABASE_SYSTEM_URL: database.systemUrl,
+    DATABASE_DIRECT_URL: database.directUrl,
     DATA_DIR: dataDir,
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,

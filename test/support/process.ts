@@ -50,6 +50,7 @@ async function ready(child: ChildProcess): Promise<void> {
 export const environment = (config: Config): Record<string, string> => ({
   DATABASE_URL: config.database.tenantUrl,
   DATABASE_SYSTEM_URL: config.database.systemUrl,
+  DATABASE_DIRECT_URL: config.database.listenUrl,
   TEMPORAL_ADDRESS: config.temporal.address,
   TEMPORAL_NAMESPACE: config.temporal.namespace,
   PUBLIC_URL: config.publicUrl,
