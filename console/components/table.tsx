@@ -47,7 +47,7 @@ export function Table<T>({
   onOpen,
   selected,
   next,
-  rowHeight = 48,
+  rowHeight = 60,
   className,
 }: TableProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);

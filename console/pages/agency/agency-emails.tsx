@@ -43,6 +43,7 @@ export function AgencyEmails() {
       <div className="h-[50vh] min-h-80">
         <ReadTable
           label="Emails of all clients"
+          rowHeight={48}
           columns={COLUMNS}
           read={clients}
           rows={clients.data?.workspaces}

@@ -56,7 +56,6 @@ export function AgencyLines() {
           read={lines}
           rows={rows}
           rowKey={({ _id }) => _id}
-          rowHeight={60}
           selected={selected}
           onOpen={({ _id }) => select(_id)}
           empty={

@@ -64,7 +64,6 @@ export function AgencyWebhooks() {
           read={webhooks}
           rows={rows}
           rowKey={({ _id }) => _id}
-          rowHeight={60}
           selected={selected}
           onOpen={({ _id }) => select(_id)}
           empty={

@@ -92,7 +92,6 @@ export function Clients() {
             read={clients}
             rows={rows}
             rowKey={({ idpOrgId }) => idpOrgId}
-            rowHeight={60}
             onOpen={({ idpOrgId }) => switchTo(idpOrgId)}
             empty={
               <EmptyState title="No clients yet">

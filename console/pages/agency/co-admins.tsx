@@ -1,11 +1,10 @@
-import { type FormEvent, useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmButton } from '#console/components/confirm.tsx';
-import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { InviteForm } from '#console/components/invite-form.tsx';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
@@ -126,37 +125,12 @@ function Invitation({
 }
 
 function Invite() {
-  const [email, setEmail] = useState('');
-  const invite = useWrite('POST /api/agency/admins', { refresh: INVITATIONS });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    invite.mutate(
-      { body: { email } },
-      {
-        onSuccess: () => {
-          toast(`${email} was invited`);
-          setEmail('');
-        },
-      },
-    );
-  };
+  const { mutate, isPending, error } = useWrite('POST /api/agency/admins', { refresh: INVITATIONS });
   return (
-    <form className="flex flex-col gap-3 p-4" onSubmit={submit}>
-      <div className="grid gap-3 sm:grid-cols-[1fr_auto] sm:items-start">
-        <TextField
-          label="Email address"
-          type="email"
-          required
-          autoComplete="off"
-          value={email}
-          onChange={(event) => setEmail(event.target.value)}
-          error={issueOf(invite.error, 'email')}
-        />
-        <Button kind="primary" type="submit" busy={invite.isPending} className="sm:mt-[1.65rem]">
-          Invite
-        </Button>
-      </div>
-      <FormError>{generalErrorOf(invite.error, ['email'])}</FormError>
-    </form>
+    <InviteForm
+      invite={(email, callbacks) => mutate({ body: { email } }, callbacks)}
+      busy={isPending}
+      error={error}
+    />
   );
 }

@@ -3,13 +3,13 @@ import { type FormEvent, useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
-import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { FormDialog } from '#console/components/form-dialog.tsx';
 import { ShownOnce } from '#console/components/shown-once.tsx';
 import { enteredIn } from '#console/lib/form.ts';
 import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
 import { TIME_ZONES } from '#console/lib/time-zones.ts';
 
-const FORM = 'create-client';
 const FIELDS = ['name', 'legalName', 'timezone', 'country'];
 const OWN_ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -26,7 +26,6 @@ export function CreateClient() {
     create.reset();
   };
   const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
     create.mutate({ body: enteredIn(event.currentTarget) as never });
   };
   const error = (name: string): string | undefined => issueOf(create.error, name);
@@ -41,47 +40,44 @@ export function CreateClient() {
       >
         New client
       </Button>
-      <Dialog
+      <FormDialog
         open={open && !create.data}
         onClose={close}
         title="New client"
         description="A workspace of its own: its lines, contacts and messages are seen by nobody else."
-        footer={
-          <Button kind="primary" type="submit" form={FORM} busy={create.isPending}>
-            Create
-          </Button>
-        }
+        submit="Create"
+        busy={create.isPending}
+        error={create.error}
+        fields={FIELDS}
+        onSubmit={submit}
       >
-        <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
-          <TextField label="Name" name="name" required maxLength={200} error={error('name')} />
-          <TextField
-            label="Legal name (optional)"
-            name="legalName"
-            maxLength={200}
-            error={error('legalName')}
-          />
-          <SelectField
-            label="Time zone"
-            name="timezone"
-            options={TIME_ZONES}
-            defaultValue={OWN_ZONE}
-            hint="Send windows, caps and reports follow it."
-            error={error('timezone')}
-          />
-          <TextField
-            label="Country"
-            name="country"
-            required
-            maxLength={2}
-            className="uppercase"
-            value={country}
-            onChange={(event) => setCountry(event.target.value.toUpperCase())}
-            hint="Two letters. It is assumed for phone numbers without a country code."
-            error={error('country')}
-          />
-          <FormError>{generalErrorOf(create.error, FIELDS)}</FormError>
-        </form>
-      </Dialog>
+        <TextField label="Name" name="name" required maxLength={200} error={error('name')} />
+        <TextField
+          label="Legal name (optional)"
+          name="legalName"
+          maxLength={200}
+          error={error('legalName')}
+        />
+        <SelectField
+          label="Time zone"
+          name="timezone"
+          options={TIME_ZONES}
+          defaultValue={OWN_ZONE}
+          hint="Send windows, caps and reports follow it."
+          error={error('timezone')}
+        />
+        <TextField
+          label="Country"
+          name="country"
+          required
+          maxLength={2}
+          className="uppercase"
+          value={country}
+          onChange={(event) => setCountry(event.target.value.toUpperCase())}
+          hint="Two letters. It is assumed for phone numbers without a country code."
+          error={error('country')}
+        />
+      </FormDialog>
       <Dialog
         open={open && created !== undefined}
         onClose={close}

@@ -1,13 +1,10 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
-import { Button } from '#console/components/button.tsx';
-import { Dialog } from '#console/components/dialog.tsx';
-import { FormError, generalErrorOf, issueOf, SelectField } from '#console/components/field.tsx';
+import { issueOf, SelectField } from '#console/components/field.tsx';
+import { FormDialog } from '#console/components/form-dialog.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { type Line, lineName } from '#console/lib/line.ts';
-
-const FORM = 'transfer-line';
 
 type SubAccount = ResponseOf<'GET /api/agency/subaccounts'>['subAccounts'][number];
 
@@ -30,8 +27,7 @@ export function TransferLine({
   });
   const from = clients.find(({ idpOrgId }) => idpOrgId === line?.workspaceId);
   const others = clients.filter(({ idpOrgId }) => idpOrgId !== line?.workspaceId);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (!line) return;
     // The dialog is closed by then.
     const undo = (): void => void transfer.mutateAsync(move(line._id, line.workspaceId)).catch(toastError);
@@ -44,35 +40,33 @@ export function TransferLine({
     });
   };
   return (
-    <Dialog
+    <FormDialog
       open={line !== undefined}
       onClose={close}
       title={`Transfer ${line ? lineName(line) : 'the line'}`}
       description={from && `It belongs to ${from.name}.`}
-      footer={
-        <Button kind="primary" type="submit" form={FORM} busy={transfer.isPending} disabled={target === ''}>
-          Transfer
-        </Button>
-      }
+      submit="Transfer"
+      busy={transfer.isPending}
+      disabled={target === ''}
+      error={transfer.error}
+      fields={['targetWorkspaceId']}
+      onSubmit={submit}
     >
-      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
-        <SelectField
-          label="To the client"
-          required
-          value={target}
-          options={[
-            { value: '', label: 'Choose a client' },
-            ...others.map(({ idpOrgId, name }) => ({ value: idpOrgId, label: name })),
-          ]}
-          onChange={(event) => setTarget(event.target.value)}
-          error={issueOf(transfer.error, 'targetWorkspaceId')}
-        />
-        <p className="text-muted">
-          The line keeps today’s usage and its contacts. Messages that were not sent yet stay with{' '}
-          {from?.name ?? 'the client'} and leave through another line.
-        </p>
-        <FormError>{generalErrorOf(transfer.error, ['targetWorkspaceId'])}</FormError>
-      </form>
-    </Dialog>
+      <SelectField
+        label="To the client"
+        required
+        value={target}
+        options={[
+          { value: '', label: 'Choose a client' },
+          ...others.map(({ idpOrgId, name }) => ({ value: idpOrgId, label: name })),
+        ]}
+        onChange={(event) => setTarget(event.target.value)}
+        error={issueOf(transfer.error, 'targetWorkspaceId')}
+      />
+      <p className="text-muted">
+        The line keeps today’s usage and its contacts. Messages that were not sent yet stay with{' '}
+        {from?.name ?? 'the client'} and leave through another line.
+      </p>
+    </FormDialog>
   );
 }

@@ -129,7 +129,6 @@ function CampaignTable({
       rows={rows}
       empty={empty}
       rowKey={({ _id }) => _id}
-      rowHeight={60}
       selected={selected}
       onOpen={({ _id }) => onOpen(_id)}
     />

@@ -62,8 +62,9 @@ export function StepFields({
           label="Message"
           hint={
             <>
-              Fields of the lead: <code>{'{{ firstName }}'}</code>, <code>{'{{ companyName }}'}</code>,{' '}
-              <code>{'{{ customFields.name }}'}</code>
+              Fields of the lead: <code className="whitespace-nowrap">{'{{ firstName }}'}</code>,{' '}
+              <code className="whitespace-nowrap">{'{{ companyName }}'}</code>,{' '}
+              <code className="whitespace-nowrap">{'{{ customFields.name }}'}</code>
             </>
           }
           value={step.message}

@@ -1,13 +1,11 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
-import { Button } from '#console/components/button.tsx';
-import { Dialog } from '#console/components/dialog.tsx';
-import { FormError, generalErrorOf, issueOf, SelectField } from '#console/components/field.tsx';
+import { issueOf, SelectField } from '#console/components/field.tsx';
+import { FormDialog } from '#console/components/form-dialog.tsx';
 import { toast } from '#console/components/toast.tsx';
 import { bodyOf, FIELDS, type LeadList, LEADS, NO_VALUES } from './lead.ts';
 import { LeadFields } from './lead-fields.tsx';
 
-const FORM = 'add-lead';
 const PATHS = [...FIELDS.map((name) => `leads.0.${name}`), 'listId'];
 
 export function AddLead({
@@ -34,8 +32,7 @@ export function AddLead({
     setChosen(undefined);
     create.reset();
   };
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== ''));
     create.mutate(
       { body: { leads: [bodyOf(given)], ...(target !== '' && { listId: target }), source: 'console' } },
@@ -49,32 +46,29 @@ export function AddLead({
     );
   };
   return (
-    <Dialog
+    <FormDialog
       open={open}
       onClose={end}
       title="Add a lead"
       description="A phone number or an email address is required."
-      footer={
-        <Button kind="primary" type="submit" form={FORM} busy={create.isPending}>
-          Add
-        </Button>
-      }
+      submit="Add"
+      busy={create.isPending}
+      error={create.error}
+      fields={PATHS}
+      onSubmit={submit}
     >
-      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
-        <LeadFields
-          values={values}
-          onChange={setValues}
-          errorOf={(name) => issueOf(create.error, `leads.0.${name}`)}
-        />
-        <SelectField
-          label="List"
-          value={target}
-          options={lists.map(({ _id, name }) => ({ value: _id, label: name }))}
-          onChange={(event) => setChosen(event.target.value)}
-          error={issueOf(create.error, 'listId')}
-        />
-        <FormError>{generalErrorOf(create.error, PATHS)}</FormError>
-      </form>
-    </Dialog>
+      <LeadFields
+        values={values}
+        onChange={setValues}
+        errorOf={(name) => issueOf(create.error, `leads.0.${name}`)}
+      />
+      <SelectField
+        label="List"
+        value={target}
+        options={lists.map(({ _id, name }) => ({ value: _id, label: name }))}
+        onChange={(event) => setChosen(event.target.value)}
+        error={issueOf(create.error, 'listId')}
+      />
+    </FormDialog>
   );
 }

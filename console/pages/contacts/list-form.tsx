@@ -1,12 +1,10 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
-import { Button } from '#console/components/button.tsx';
-import { Dialog } from '#console/components/dialog.tsx';
-import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { issueOf, TextField } from '#console/components/field.tsx';
+import { FormDialog } from '#console/components/form-dialog.tsx';
 import { toast } from '#console/components/toast.tsx';
 import type { LeadList } from './lead.ts';
 
-const FORM = 'list-form';
 const REFRESH = ['GET /api/lists'] as const;
 
 /** Creates a list, or changes the one given. */
@@ -24,8 +22,7 @@ export function ListForm({
   const create = useWrite('POST /api/lists', { refresh: REFRESH });
   const update = useWrite('PATCH /api/lists/{id}', { refresh: REFRESH });
   const error = create.error ?? update.error;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     if (list) {
       const before = { name: list.name, description: list.description };
       update.mutate(
@@ -53,31 +50,28 @@ export function ListForm({
     );
   };
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={close}
       title={list ? 'Edit the list' : 'New list'}
-      footer={
-        <Button kind="primary" type="submit" form={FORM} busy={create.isPending || update.isPending}>
-          {list ? 'Save' : 'Create'}
-        </Button>
-      }
+      submit={list ? 'Save' : 'Create'}
+      busy={create.isPending || update.isPending}
+      error={error}
+      fields={['name', 'description']}
+      onSubmit={submit}
     >
-      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
-        <TextField
-          label="Name"
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={issueOf(error, 'name')}
-        />
-        <TextField
-          label="Description (optional)"
-          value={description}
-          onChange={(event) => setDescription(event.target.value)}
-          error={issueOf(error, 'description')}
-        />
-        <FormError>{generalErrorOf(error, ['name', 'description'])}</FormError>
-      </form>
-    </Dialog>
+      <TextField
+        label="Name"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        error={issueOf(error, 'name')}
+      />
+      <TextField
+        label="Description (optional)"
+        value={description}
+        onChange={(event) => setDescription(event.target.value)}
+        error={issueOf(error, 'description')}
+      />
+    </FormDialog>
   );
 }

@@ -1,10 +1,10 @@
 import { Ban } from 'lucide-react';
-import { type FormEvent, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useReadPages, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { Button } from '#console/components/button.tsx';
-import { Dialog } from '#console/components/dialog.tsx';
-import { FormError, generalErrorOf, issueOf, TextField } from '#console/components/field.tsx';
+import { issueOf, TextField } from '#console/components/field.tsx';
+import { FormDialog } from '#console/components/form-dialog.tsx';
 import { ShortTime } from '#console/components/short-time.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
@@ -51,6 +51,7 @@ export function OptOuts() {
   return (
     <ReadTable
       label="Opt-outs"
+      rowHeight={48}
       columns={COLUMNS}
       read={entries}
       rows={rows}
@@ -90,13 +91,10 @@ function OptIn({ address }: { address: string }) {
   );
 }
 
-const FORM = 'opt-out';
-
 export function AddOptOut({ close }: { close: () => void }) {
   const [address, setAddress] = useState('');
   const optOut = useWrite('POST /api/opt-outs', { refresh: REFRESH });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     optOut.mutate(
       { body: { address } },
       {
@@ -108,27 +106,24 @@ export function AddOptOut({ close }: { close: () => void }) {
     );
   };
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={close}
       title="Opt an address out"
       description="It gets no messages any more, and those that have not been sent fail."
-      footer={
-        <Button kind="primary" type="submit" form={FORM} busy={optOut.isPending}>
-          Opt out
-        </Button>
-      }
+      submit="Opt out"
+      busy={optOut.isPending}
+      error={optOut.error}
+      fields={['address']}
+      onSubmit={submit}
     >
-      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
-        <TextField
-          label="Phone number or email address"
-          autoComplete="off"
-          value={address}
-          onChange={(event) => setAddress(event.target.value)}
-          error={issueOf(optOut.error, 'address')}
-        />
-        <FormError>{generalErrorOf(optOut.error, ['address'])}</FormError>
-      </form>
-    </Dialog>
+      <TextField
+        label="Phone number or email address"
+        autoComplete="off"
+        value={address}
+        onChange={(event) => setAddress(event.target.value)}
+        error={issueOf(optOut.error, 'address')}
+      />
+    </FormDialog>
   );
 }

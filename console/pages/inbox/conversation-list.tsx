@@ -165,12 +165,12 @@ function Row({
         </span>
         <span className="flex items-center gap-1.5 text-muted">
           {hasDraft && <Sparkles className="size-3.5 shrink-0 text-accent-ink" aria-label="A draft waits" />}
-          <span className="truncate">
+          <span className="min-w-0 flex-1 truncate">
             {lastDirection === 'out' && 'You: '}
             {lastMessage || 'Not sent yet'}
           </span>
+          {optedOut && <span className="shrink-0 text-xs text-bad">Opted out</span>}
         </span>
-        {optedOut && <span className="text-xs text-bad">Opted out</span>}
       </span>
     </button>
   );

@@ -86,7 +86,6 @@ export default function Lines() {
           read={lines}
           rows={rows}
           rowKey={({ _id }) => _id}
-          rowHeight={60}
           selected={selected}
           onOpen={({ _id }) => select(_id)}
           empty={

@@ -36,7 +36,6 @@ export default function Messages() {
           read={messages}
           rows={rows}
           rowKey={({ _id }) => _id}
-          rowHeight={60}
           selected={selected}
           onOpen={({ _id }) => select(_id)}
           empty={<Empty filtered={filters.isSet} />}

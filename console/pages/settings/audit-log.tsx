@@ -66,6 +66,7 @@ export function Log({ endpoint }: { endpoint: 'GET /api/audit-log' | 'GET /api/a
       <div className="h-[60vh] min-h-80">
         <ReadTable
           label="Audit log"
+          rowHeight={48}
           columns={columns}
           read={log}
           rows={entries}

@@ -1,12 +1,12 @@
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useWrite } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
-import { FormError, generalErrorOf, issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { issueOf, SelectField, TextField } from '#console/components/field.tsx';
+import { FormDialog } from '#console/components/form-dialog.tsx';
 import { ShownOnce } from '#console/components/shown-once.tsx';
 import { type KeyOwner, KEYS_OF } from '#console/lib/keys.ts';
 
-const FORM = 'create-key';
 const DAY_MS = 86_400_000;
 const EXPIRIES = [
   { value: '', label: 'Never' },
@@ -27,44 +27,40 @@ export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void
   const [name, setName] = useState('');
   const [days, setDays] = useState('');
   const create = useWrite(endpoint, { refresh: [list, log] });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
     create.mutate({ body: { name, expiresAt } });
   };
   if (create.data) return <CreatedKey name={create.data.name} value={create.data.key} close={close} />;
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={close}
       title="Create an API key"
       description={REACH[owner]}
-      footer={
-        <Button kind="primary" type="submit" form={FORM} busy={create.isPending}>
-          Create
-        </Button>
-      }
+      submit="Create"
+      busy={create.isPending}
+      error={create.error}
+      fields={['name', 'expiresAt']}
+      onSubmit={submit}
     >
-      <form id={FORM} className="flex flex-col gap-4" onSubmit={submit}>
-        <TextField
-          label="Name"
-          hint="What uses it, for example: CRM sync"
-          required
-          maxLength={100}
-          value={name}
-          onChange={(event) => setName(event.target.value)}
-          error={issueOf(create.error, 'name')}
-        />
-        <SelectField
-          label="Expires"
-          value={days}
-          options={EXPIRIES}
-          onChange={(event) => setDays(event.target.value)}
-          error={issueOf(create.error, 'expiresAt')}
-        />
-        <FormError>{generalErrorOf(create.error, ['name', 'expiresAt'])}</FormError>
-      </form>
-    </Dialog>
+      <TextField
+        label="Name"
+        hint="What uses it, for example: CRM sync"
+        required
+        maxLength={100}
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        error={issueOf(create.error, 'name')}
+      />
+      <SelectField
+        label="Expires"
+        value={days}
+        options={EXPIRIES}
+        onChange={(event) => setDays(event.target.value)}
+        error={issueOf(create.error, 'expiresAt')}
+      />
+    </FormDialog>
   );
 }
 

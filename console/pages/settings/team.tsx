@@ -5,14 +5,19 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
+import { issueOf, SelectField } from '#console/components/field.tsx';
+import { InviteForm } from '#console/components/invite-form.tsx';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf } from '#console/lib/format.ts';
 import { useIsAdmin } from './access.tsx';
-import { InviteForm, ROLES } from './invite-form.tsx';
 
+type Role = ResponseOf<'GET /api/team/members'>['members'][number]['role'];
 type Invitation = ResponseOf<'GET /api/team/invitations'>['invitations'][number];
+
+const ROLES: Record<Role, string> = { 'org:admin': 'Admin', 'org:member': 'Member' };
+const ROLE_OPTIONS = Object.entries(ROLES).map(([value, label]) => ({ value, label }));
 
 /** Who belongs to the workspace, and who is invited. */
 export function Team() {
@@ -36,7 +41,7 @@ export function Team() {
         )}
       </Card>
       <Card title="Invitations">
-        {isAdmin && <InviteForm />}
+        {isAdmin && <Invite />}
         {invitations.error ? (
           <ErrorState error={invitations.error} retry={() => void invitations.refetch()} />
         ) : !open ? (
@@ -48,6 +53,29 @@ export function Team() {
         )}
       </Card>
     </div>
+  );
+}
+
+function Invite() {
+  const [role, setRole] = useState<Role>('org:member');
+  const { mutate, isPending, error } = useWrite('POST /api/team/invite', {
+    refresh: ['GET /api/team/invitations'],
+  });
+  return (
+    <InviteForm
+      invite={(email, callbacks) => mutate({ body: { email, role } }, callbacks)}
+      busy={isPending}
+      error={error}
+      role={
+        <SelectField
+          label="Role"
+          value={role}
+          options={ROLE_OPTIONS}
+          onChange={(event) => setRole(event.target.value as Role)}
+          error={issueOf(error, 'role')}
+        />
+      }
+    />
   );
 }
 

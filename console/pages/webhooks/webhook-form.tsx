@@ -1,11 +1,10 @@
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Button } from '#console/components/button.tsx';
 import { Dialog } from '#console/components/dialog.tsx';
-import { FormError, generalErrorOf } from '#console/components/field.tsx';
+import { FormDialog } from '#console/components/form-dialog.tsx';
 import { EVENT_NAMES } from './webhook.ts';
 import { FIELDS, type Values, WebhookFields } from './webhook-fields.tsx';
 
-const FORM = 'webhook-form';
 const NEW: Values = { name: '', url: '', events: EVENT_NAMES };
 
 /** Asks for a new webhook, then shows its signing secret. */
@@ -30,8 +29,7 @@ export function WebhookForm({
   children?: ReactNode;
 }) {
   const [values, setValues] = useState(NEW);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const { name, ...required } = values;
     create({ ...required, ...(name.trim() !== '' && { name: name.trim() }) });
   };
@@ -51,22 +49,20 @@ export function WebhookForm({
       </Dialog>
     );
   return (
-    <Dialog
+    <FormDialog
       open
       onClose={close}
       title="Add a webhook"
       description="Events are sent to the URL as they happen, as signed POST requests."
-      footer={
-        <Button kind="primary" type="submit" form={FORM} busy={busy}>
-          Add
-        </Button>
-      }
+      submit="Add"
+      busy={busy}
+      noValidate
+      error={error}
+      fields={[...FIELDS, ...fields]}
+      onSubmit={submit}
     >
-      <form id={FORM} noValidate className="flex flex-col gap-4" onSubmit={submit}>
-        {children}
-        <WebhookFields values={values} onChange={setValues} error={error} />
-        <FormError>{generalErrorOf(error, [...FIELDS, ...fields])}</FormError>
-      </form>
-    </Dialog>
+      {children}
+      <WebhookFields values={values} onChange={setValues} error={error} />
+    </FormDialog>
   );
 }

@@ -39,7 +39,6 @@ export default function Webhooks() {
           read={webhooks}
           rows={rows}
           rowKey={({ _id }) => _id}
-          rowHeight={60}
           selected={selected}
           onOpen={({ _id }) => select(_id)}
           empty={

@@ -1,0 +1,53 @@
+import { type ReactNode, useState } from 'react';
+import { Button } from './button.tsx';
+import { FormError, generalErrorOf, issueOf, TextField } from './field.tsx';
+import { toast } from './toast.tsx';
+
+/** Invites somebody by email. */
+export function InviteForm({
+  invite,
+  busy,
+  error,
+  role,
+}: {
+  invite: (email: string, callbacks: { onSuccess: () => void }) => void;
+  busy: boolean;
+  error: unknown;
+  /** A field that chooses the role, where there is more than one. */
+  role?: ReactNode;
+}) {
+  const [email, setEmail] = useState('');
+  return (
+    <form
+      className="flex flex-col gap-3 p-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        invite(email, {
+          onSuccess: () => {
+            toast(`${email} was invited`);
+            setEmail('');
+          },
+        });
+      }}
+    >
+      <div className="flex flex-col gap-3 sm:flex-row sm:items-start">
+        <div className="flex-1">
+          <TextField
+            label="Email address"
+            type="email"
+            required
+            autoComplete="off"
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+            error={issueOf(error, 'email')}
+          />
+        </div>
+        {role && <div className="sm:w-40">{role}</div>}
+        <Button kind="primary" type="submit" busy={busy} className="sm:mt-[1.65rem]">
+          Invite
+        </Button>
+      </div>
+      <FormError>{generalErrorOf(error, ['email', 'role'])}</FormError>
+    </form>
+  );
+}
