@@ -2,16 +2,25 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { inject } from 'vitest';
+import { isBuilt } from '#console/sources.ts';
 import { runNode } from '#standalone/node-process.ts';
 import { connected } from '#test/setup/database.ts';
 
-/** Builds the console unless it is built. Files that run at the same time wait for one build. */
-export const buildConsole = (): Promise<unknown> =>
+/** Does the work while no other process of the run does it. */
+const alone = <T>(name: string, work: () => Promise<T>): Promise<T> =>
   connected(inject('databaseUrl'), async (client) => {
     // Held until the connection ends.
-    await client.query(`select pg_advisory_lock(hashtext('build the console'))`);
-    await runNode('console/build.ts', process.env, AbortSignal.timeout(60_000));
+    await client.query('select pg_advisory_lock(hashtext($1))', [name]);
+    return work();
   });
+
+/** Builds the console unless it is built. Files that run at the same time wait for one build. */
+export async function buildConsole(): Promise<void> {
+  if (await isBuilt()) return;
+  await alone('build the console', () =>
+    runNode('console/build.ts', process.env, AbortSignal.timeout(60_000)),
+  );
+}
 
 /** Where the package managers of common systems put it. */
 const INSTALLED = [
@@ -21,15 +30,27 @@ const INSTALLED = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** Starts `CHROMIUM_PATH`, an installed browser, or the Chromium that comes as a package (Linux on x64 only). */
+/**
+ * Starts the browser at `CHROMIUM_PATH`, an installed one, or the Chromium that comes as a package (Linux on x64 only).
+ * `CHROMIUM_PATH=package` prefers the last one.
+ */
 export async function startBrowser(): Promise<Browser> {
-  const known = [process.env['CHROMIUM_PATH'] ?? '', ...INSTALLED].find(
-    (path) => path !== '' && existsSync(path),
-  );
-  if (known !== undefined) return chromium.launch({ executablePath: known, args: ['--no-sandbox'] });
+  const { CHROMIUM_PATH = '' } = process.env;
+  const known = CHROMIUM_PATH === 'package' ? [] : [CHROMIUM_PATH, ...INSTALLED];
+  const installed = known.find((path) => path !== '' && existsSync(path));
+  // Without the arguments of the package: a browser of a single process ends with the first tab that is closed.
+  const args = ['--no-sandbox'];
+  if (installed !== undefined) return chromium.launch({ executablePath: installed, args });
   const { default: packaged } = await import('@sparticuz/chromium');
-  return chromium.launch({ executablePath: await packaged.executablePath(), args: packaged.args });
+  return chromium.launch({ executablePath: await packaged.executablePath(), args });
 }
+
+let shared: Promise<Browser> | undefined;
+
+/** The browser of the test files of a process, one after the other. It ends with the process. */
+export const sharedBrowser = (): Promise<Browser> =>
+  // The package unpacks its browser, which cannot be started while another process writes it.
+  (shared ??= alone('start a browser', startBrowser));
 
 /** A tab, and what its page has complained about. */
 export interface Tab {
@@ -42,6 +63,8 @@ export async function openTab(browser: Browser, options: { phone?: boolean } = {
   const page = await browser.newPage({
     viewport: options.phone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
     locale: 'en-US',
+    // Nothing waits for the end of a transition, and no colour is in the middle of one.
+    reducedMotion: 'reduce',
   });
   page.setDefaultTimeout(15_000);
   let problems: string[] = [];
@@ -88,8 +111,7 @@ export async function inaccessible(page: Page): Promise<string[]> {
   const found: string[] = [];
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
   for (const colorScheme of ['light', 'dark'] as const) {
-    // Colours in transition are none of either.
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.emulateMedia({ colorScheme });
     const violations = await page.evaluate(
       async (options) => {
         const { axe: loaded } = globalThis as unknown as {
@@ -97,7 +119,8 @@ export async function inaccessible(page: Page): Promise<string[]> {
         };
         return (await loaded.run(options)).violations;
       },
-      { ...RULES[colorScheme], resultTypes: ['violations'] },
+      // Without what needs the style sheets, which takes as long as all else.
+      { ...RULES[colorScheme], resultTypes: ['violations'], preload: false },
     );
     for (const { id, nodes } of violations) {
       for (const { html, failureSummary } of nodes)
@@ -107,3 +130,19 @@ export async function inaccessible(page: Page): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light' });
   return found;
 }
+
+/** The buttons of the dialog or menu that is open which a notification covers. */
+export const coveredButtons = (page: Page): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const region = document.querySelector('[role=region][aria-label=Notifications]');
+    if (!region?.firstElementChild) throw new Error('there is no notification');
+    const covering = [...region.children].map((toast) => toast.getBoundingClientRect());
+    const buttons = document.querySelectorAll('[role=dialog] :is(button, [role=tab]), [role=menu] [role=menuitem]');
+    return [...buttons]
+      .filter((button) => !region.contains(button))
+      .filter((button) => {
+        const { top, right, bottom, left } = button.getBoundingClientRect();
+        return covering.some((box) => box.left < right && left < box.right && box.top < bottom && top < box.bottom);
+      })
+      .map((button) => button.textContent || button.ariaLabel);
+  })()`);

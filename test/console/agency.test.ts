@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest';
+import { apiClient } from '#test/support/client.ts';
+import { startTestEndpoint } from '#test/support/endpoint.ts';
+import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+import { inaccessible } from './browser.ts';
+import { openConsole } from './console-tab.ts';
+
+const tab = openConsole();
+
+test('somebody of an agency switches to a client, sees nothing of the other one, and transfers a line between them', async () => {
+  const { page, app } = tab;
+  const agency = await createAgency(app);
+  const [own, client] = await Promise.all(
+    ['Agency Office', 'Client Cafe'].map((name) => createWorkspace(app, { name, agency_id: agency.id })),
+  );
+  if (!own || !client) throw new Error('no workspaces');
+  await createLine(app, client.id, 'imessage', { first_name: 'Cleo', last_name: 'Cafe' });
+  const token = await signIn(app, { userId: agency.ownerId, organizationId: own.id, role: 'org:admin' });
+  await tab.signIn(token, '/lines');
+  await page.getByText('No lines yet').waitFor();
+  await page.getByRole('button', { name: /Workspace: Agency Office/ }).click();
+  await page.getByRole('menuitem', { name: 'Client Cafe' }).click();
+  await page.getByText('Cleo Cafe').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+
+  // What was done in one workspace cannot be undone in another.
+  await tab.go('/settings?tab=emails');
+  await page.getByRole('checkbox', { name: /Campaigns/ }).uncheck();
+  await page.getByRole('button', { name: 'Undo' }).waitFor();
+  await page.getByRole('button', { name: /Workspace: Client Cafe/ }).click();
+  await page.getByRole('menuitem', { name: 'Agency Office' }).click();
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached', timeout: 3000 });
+
+  await page.getByRole('link', { name: 'Agency' }).click();
+  const clients = page.getByRole('table', { name: 'Clients' });
+  await clients.getByRole('row', { name: /Agency Office/ }).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('tab', { name: 'Lines' }).click();
+  await page.getByRole('row', { name: /Cleo Cafe/ }).press('Enter');
+  await page.getByLabel('To the client').selectOption('Agency Office');
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Transfer' }).click();
+  await page.getByRole('row', { name: /Cleo Cafe.*Agency Office/ }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('row', { name: /Cleo Cafe.*Client Cafe/ }).waitFor();
+});
+
+test('the owner of an agency creates a client, puts it on a plan, and manages co-admins, keys and the card', async () => {
+  const { page, app } = tab;
+  await page.getByRole('tab', { name: 'Clients' }).click();
+  await page.getByRole('button', { name: 'New client' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Night Bakery');
+  await page.getByLabel('Time zone').selectOption('Europe/Paris');
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  const created = page.getByRole('dialog', { name: 'Night Bakery was created' });
+  const client = apiClient(app.url, await created.getByLabel('First API key').inputValue());
+  expect((await client('GET', '/api/workspace')).body.workspace).toMatchObject({
+    name: 'Night Bakery',
+    timezone: 'Europe/Paris',
+    subscriptionStatus: 'none',
+  });
+  await created.getByRole('button', { name: 'Done' }).click();
+
+  await page.getByRole('tab', { name: 'Billing' }).click();
+  await page.getByRole('button', { name: 'Plan of Night Bakery' }).click();
+  await page.getByLabel('Growth').check();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Subscribe' }).click();
+  await page.getByText('Night Bakery is on the plan Growth').waitFor();
+  expect((await client('GET', '/api/workspace')).body.workspace.subscriptionStatus).toBe('active');
+
+  await page.getByRole('tab', { name: 'Co-admins' }).click();
+  await page.getByLabel('Email address').fill('kim@example.test');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByRole('button', { name: 'Revoke the invitation of kim@example.test' }).click();
+  await page.getByText('No open invitations').waitFor();
+
+  await page.getByRole('tab', { name: 'API keys' }).click();
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.getByLabel('Name').fill('Reports');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  const key = await page.getByLabel('API key', { exact: true }).inputValue();
+  expect((await apiClient(app.url, key)('GET', '/api/agency/overview')).status).toBe(200);
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('tab', { name: 'Audit log' }).click();
+  await page.getByRole('row', { name: /Created an API key/ }).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+
+  await page.getByRole('tab', { name: 'Billing' }).click();
+  await page.getByRole('button', { name: 'Save or change the card' }).click();
+  await page.getByRole('button', { name: 'Save a card' }).click();
+  await page.getByRole('link', { name: 'Back' }).click();
+  await page.getByRole('heading', { name: 'Payment' }).waitFor();
+});
+
+test('an agency adds a webhook to all clients, deletes one, and turns all emails off', async () => {
+  const { page } = tab;
+  const endpoint = await startTestEndpoint();
+  await page.getByRole('link', { name: 'Agency' }).click();
+  await page.getByRole('tab', { name: 'Webhooks' }).click();
+  await page.getByText('No client has a webhook').waitFor();
+  await page.getByRole('button', { name: 'Add a webhook' }).click();
+  const form = page.getByRole('dialog', { name: 'Add a webhook' });
+  await form.getByLabel('URL').fill(endpoint.url);
+  await form.getByLabel('Name (optional)').fill('All replies');
+  expect(await inaccessible(page)).toEqual([]);
+  await form.getByRole('button', { name: 'Add' }).click();
+  await page.getByRole('dialog', { name: 'The webhook was added' }).waitFor();
+  const secrets = page.getByRole('dialog', { name: 'The webhook was added' }).getByLabel('Signing secret');
+  expect(
+    new Set(await secrets.evaluateAll((all) => all.map((e) => (e as { value?: string }).value))).size,
+  ).toBe(3);
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('row', { name: /All replies.*Client Cafe/ }).press('Enter');
+  const drawer = page.getByRole('dialog', { name: 'All replies' });
+  expect(await inaccessible(page)).toEqual([]);
+  await drawer.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete the webhook' }).click();
+  await page.getByText('Without a webhook: Client Cafe').waitFor();
+
+  await page.getByRole('tab', { name: 'Emails' }).click();
+  await page.getByRole('button', { name: 'Turn all off' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Turn all off' }).click();
+  const emails = page.getByRole('table', { name: 'Emails of all clients' });
+  await emails.getByText('On', { exact: true }).first().waitFor({ state: 'detached' });
+  expect(await inaccessible(page)).toEqual([]);
+  await emails.getByRole('row', { name: /Client Cafe/ }).press('Enter');
+  await page.getByRole('button', { name: /Workspace: Client Cafe/ }).waitFor();
+  expect(await page.getByRole('checkbox', { name: /Campaigns/ }).isChecked()).toBe(false);
+});

@@ -1,0 +1,101 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#test/support/app.ts';
+import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { inaccessible } from './browser.ts';
+import { openConsole } from './console-tab.ts';
+
+const tab = openConsole();
+let workspace: TestWorkspace;
+
+beforeAll(async () => {
+  workspace = await createWorkspace(tab.app);
+  await tab.signIn(workspace.key, '/contacts');
+});
+
+describe('the contacts', () => {
+  it('are imported from a file, with progress', async () => {
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New list' }).first().click();
+    await page.getByLabel('Name').fill('Spring viewings');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'Actions for the list Spring viewings' }).waitFor();
+    await page.getByRole('searchbox', { name: 'Search leads' }).fill('Nobody');
+    await page.getByText('No leads found').waitFor();
+    await page.getByRole('button', { name: 'Import' }).click();
+    const buffer = Buffer.from('Who,Phone,Flat,Secret\nAda,+14155550161,12b,s3cr3t\nBob,,3,\n');
+    await page.getByLabel('CSV file').setInputFiles({ name: 'leads.csv', mimeType: 'text/csv', buffer });
+    expect(await page.getByLabel('Column Phone').inputValue()).toBe('phone');
+    expect(await page.getByLabel('Column Flat').inputValue()).toBe('custom');
+    await page.getByLabel('Column Who').selectOption('First name');
+    await page.getByLabel('Column Secret').selectOption('Leave out');
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
+    await page.getByText('1 saved · 0 duplicates · 1 rejected').waitFor();
+    await page.getByRole('button', { name: 'Rejected rows' }).waitFor();
+    await page.getByRole('row', { name: /Ada/ }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
+  it('are found by a search, changed, undone and erased', async () => {
+    const { page } = tab;
+    await page.getByRole('searchbox', { name: 'Search leads' }).fill('0161');
+    await page.getByRole('row', { name: /Ada/ }).press('Enter');
+    const drawer = page.getByRole('dialog', { name: 'Ada' });
+    await drawer.getByText('12b').waitFor();
+    expect(await drawer.getByText('s3cr3t').count()).toBe(0);
+    expect(await inaccessible(page)).toEqual([]);
+    await drawer.getByRole('tab', { name: 'Edit' }).click();
+    await drawer.getByLabel('Company').fill('Engines Ltd');
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    const company = async () =>
+      (await workspace.api('GET', '/api/leads?search=0161')).body.leads[0]?.companyName;
+    await eventually(async () => (await company()) === 'Engines Ltd');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await eventually(async () => (await company()) === '');
+    await drawer.getByRole('button', { name: 'Erase' }).click();
+    await page.getByRole('button', { name: 'Erase the contact' }).click();
+    await page.getByText('No leads found').waitFor();
+    await eventually(async () => (await company()) === undefined);
+  });
+
+  it('are loaded as the list is scrolled, in few requests, and later when the API asks to wait', async () => {
+    const { page } = tab;
+    const leads = Array.from({ length: 260 }, (_, index) => ({ phone: `+1415556${1000 + index}` }));
+    expect(await workspace.api('POST', '/api/leads', { leads })).toMatchObject({ status: 201 });
+    await page.getByRole('button', { name: 'All leads' }).click();
+    let requests = 0;
+    await page.route(/\/api\/leads\?/, (route) => {
+      requests += 1;
+      return requests === 2
+        ? route.fulfill({
+            status: 429,
+            headers: { 'Retry-After': '1' },
+            json: { error: 'Too many requests' },
+          })
+        : route.continue();
+    });
+    await page.getByRole('searchbox', { name: 'Search leads' }).fill('');
+    const table = page.getByRole('table', { name: 'Leads' });
+    await table.getByRole('row').nth(1).focus();
+    await eventually(async () => {
+      await page.keyboard.press('End');
+      return (await table.getAttribute('aria-rowcount')) === '261';
+    });
+    // The first rows, those that were refused, and all others.
+    expect(requests).toBeLessThanOrEqual(4);
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('429')]);
+    await page.unroute(/\/api\/leads\?/);
+  });
+
+  it('are opted out and in again', async () => {
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Opt-outs' }).click();
+    await page.getByRole('button', { name: 'Opt an address out' }).click();
+    await page.getByLabel('Phone number or email address').fill('+14155550162');
+    await page.getByRole('button', { name: 'Opt out', exact: true }).click();
+    await page.getByRole('row', { name: /415 555 0162/ }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Opt in +1 415 555 0162 again' }).click();
+    await page.getByText('No opt-outs').waitFor();
+  });
+});

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { eventually } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { createWorkspaceWithLine } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
+import { inaccessible } from './browser.ts';
+import { openConsole } from './console-tab.ts';
+
+const tab = openConsole();
+
+test("Home lists what needs attention, with links and times in the workspace's zone", async () => {
+  const { page, app } = tab;
+  const { key, api, lineId } = await createWorkspaceWithLine(app, {
+    workspace: { timezone: 'Asia/Tokyo' },
+    line: { first_name: 'Dana', last_name: 'Lee' },
+  });
+  await writeIn(app, { lineId, from: phone(), text: 'Is the flat still free?' });
+  await eventually(async () => (await api('GET', '/api/conversations')).body.conversations.length === 1);
+  await tab.signIn(key);
+  await page.getByText('Dana Lee').waitFor();
+  const zone = { timeZone: 'Asia/Tokyo', weekday: 'long' } as const;
+  await page.getByText(new Intl.DateTimeFormat('en-US', zone).format(new Date())).first().waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('link', { name: /1 conversation is unanswered/ }).click();
+  await page.getByRole('heading', { name: 'Inbox' }).waitFor();
+});
+
+test('every page can be reached by keyboard', async () => {
+  const { page } = tab;
+  await page.keyboard.press('g');
+  await page.keyboard.press('l');
+  await page.getByRole('heading', { name: 'Lines', exact: true }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: /Search/ }).waitFor();
+  await page.keyboard.type('hom');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+});
+
+test('the shortcuts are listed, and can be turned off', async () => {
+  const { page } = tab;
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await help.getByText('Approve the draft').waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await help.getByRole('checkbox').uncheck();
+  await page.keyboard.press('Escape');
+  await help.waitFor({ state: 'detached' });
+  await page.keyboard.press('?');
+  expect(await help.count()).toBe(0);
+  await page.evaluate('localStorage.clear()');
+});
+
+test('the menu of a phone leads to pages that fit its screen', async () => {
+  const { page } = tab;
+  await page.setViewportSize({ width: 390, height: 844 });
+  for (const name of ['Lines', 'Home']) {
+    await page.getByRole('button', { name: 'Open the menu' }).click();
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { name, exact: true }).waitFor();
+    await page.getByText('Dana Lee').waitFor();
+    // What is wider would be cut off.
+    const tooWide = await page.evaluate(
+      "[...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > 391).length",
+    );
+    expect(tooWide, name).toBe(0);
+  }
+  await page.getByRole('button', { name: 'Open the menu' }).click();
+  expect(await inaccessible(page)).toEqual([]);
+});

@@ -1,0 +1,69 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#test/support/app.ts';
+import { phone } from '#test/support/carrier.ts';
+import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { coveredButtons, inaccessible } from './browser.ts';
+import { openConsole } from './console-tab.ts';
+
+const tab = openConsole();
+let workspace: WorkspaceWithLine;
+
+beforeAll(async () => {
+  workspace = await createWorkspaceWithLine(tab.app, { line: { first_name: 'Dana', last_name: 'Lee' } });
+  const { api, key, lineId } = workspace;
+  await api('PATCH', `/api/lines/${lineId}`, { dailyTotalMessagesLimit: 1 });
+  for (const message of ['Now', 'Later'])
+    await api('POST', '/api/messages', { message, recipientPhone: phone(), fromLineId: lineId });
+  await tab.signIn(key, '/lines');
+});
+
+const line = async () => (await workspace.api('GET', '/api/lines/by-user')).body.lines[0];
+
+describe('the lines', () => {
+  it('show their usage, the next messages and why those wait', async () => {
+    const { page } = tab;
+    await page.getByRole('row', { name: /Dana Lee/ }).press('Enter');
+    const drawer = page.getByRole('dialog');
+    await drawer.getByText('One message waits.').waitFor();
+    await drawer.getByRole('meter', { name: 'Messages' }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
+  it('show a refusal of the API at the field, and can undo a saved change', async () => {
+    const { page } = tab;
+    const drawer = page.getByRole('dialog');
+    await drawer.getByRole('tab', { name: 'Limits' }).click();
+    const field = drawer.getByLabel('Messages a day');
+    await field.fill('99999');
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    await drawer.getByText(/10000/).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    await field.fill('200');
+    await drawer.getByRole('button', { name: 'Save' }).click();
+    await eventually(async () => (await line()).dailyTotalMessagesLimit === 200);
+    const undo = page.getByRole('button', { name: 'Undo' });
+    await undo.waitFor();
+    for (const width of [1280, 1024, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await coveredButtons(page), `at ${width} pixels`).toEqual([]);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await undo.click();
+    await eventually(async () => (await line()).dailyTotalMessagesLimit === 1);
+    const before = (await line()).lineDownNotifications;
+    await drawer.getByRole('checkbox', { name: 'Send an email when this line is down' }).click();
+    await eventually(async () => (await line()).lineDownNotifications === !before);
+  });
+
+  it('offer a form made from the schema of the carrier', async () => {
+    const { page } = tab;
+    const drawer = page.getByRole('dialog');
+    await drawer.getByRole('tab', { name: 'Carrier' }).click();
+    await drawer.getByRole('combobox', { name: 'Carrier' }).selectOption('bluebubbles');
+    await drawer.getByLabel('URL', { exact: true }).fill('http://mac.example');
+    expect(await drawer.getByLabel('Password').getAttribute('type')).toBe('password');
+    await drawer.getByLabel('Method (optional)').selectOption('private-api');
+    expect(await inaccessible(page)).toEqual([]);
+  });
+});

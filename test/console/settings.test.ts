@@ -1,0 +1,93 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#test/support/app.ts';
+import { apiClient } from '#test/support/client.ts';
+import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { inaccessible } from './browser.ts';
+import { openConsole } from './console-tab.ts';
+
+const tab = openConsole();
+let workspace: TestWorkspace;
+
+beforeAll(async () => {
+  workspace = await createWorkspace(tab.app);
+  await tab.signInAsOwner(workspace, '/settings?tab=keys');
+});
+
+describe('the settings', () => {
+  it('show a new API key once, and revoke it', async () => {
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Create a key' }).click();
+    await page.getByLabel('Name').fill('CRM sync');
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'The key CRM sync' });
+    const key = await dialog.getByLabel('API key').inputValue();
+    expect(await inaccessible(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    const client = apiClient(tab.app.url, key);
+    expect((await client('GET', '/api/workspace')).status).toBe(200);
+    await page.getByRole('button', { name: 'Revoke CRM sync' }).click();
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByText(/^Revoked/).waitFor();
+    expect((await client('GET', '/api/workspace')).status).toBe(401);
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
+  it('invite somebody to the team', async () => {
+    const { page } = tab;
+    await page.getByRole('tab', { name: 'Team' }).click();
+    await page.getByLabel('Email address').fill('noor@example.test');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('button', { name: 'Revoke the invitation of noor@example.test' }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
+  it('change what the copilot knows, with an undo', async () => {
+    const { page } = tab;
+    await page.getByRole('tab', { name: 'AI copilot' }).click();
+    await page.getByRole('button', { name: 'Add a document' }).click();
+    await page.getByLabel('Title of document 1').fill('Pets');
+    await page.getByLabel('Text of document 1').fill('Dogs are welcome.');
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).click();
+    const titles = async () =>
+      (await workspace.api('GET', '/api/knowledge-base')).body.documents.map(
+        ({ title }: { title: string }) => title,
+      );
+    await eventually(async () => (await titles())[0] === 'Pets');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await eventually(async () => (await titles()).length === 0);
+  });
+
+  it('configure the SMS fallback and the emails', async () => {
+    const { page } = tab;
+    await page.getByRole('tab', { name: 'SMS fallback' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('is required for twilio').waitFor();
+    expect(tab.takeProblems()).toEqual([expect.stringContaining('400')]);
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByLabel('Provider').selectOption('simulated');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await eventually(
+      async () =>
+        (await workspace.api('GET', '/api/workspace/fallback-config')).body.config?.provider === 'simulated',
+    );
+    await page.getByRole('tab', { name: 'Emails' }).click();
+    await page.getByRole('checkbox', { name: /Campaigns/ }).uncheck();
+    await eventually(
+      async () => !(await workspace.api('GET', '/api/email-preferences')).body.preferences.campaign.enabled,
+    );
+    expect(await inaccessible(page)).toEqual([]);
+  });
+
+  it('show who changed what', async () => {
+    const { page } = tab;
+    await page.getByRole('tab', { name: 'Audit log' }).click();
+    await page.getByLabel('Action').selectOption('key.created');
+    await page.getByRole('row', { name: /Created an API key/ }).press('Enter');
+    await page.getByRole('dialog', { name: 'Created an API key' }).getByText('CRM sync').waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('button', { name: 'All changes to this API key' }).click();
+    await page.getByRole('row', { name: /Revoked an API key/ }).waitFor();
+    expect(await inaccessible(page)).toEqual([]);
+  });
+});
