@@ -1,0 +1,205 @@
+import type { ReadEndpoint, ResponseOf } from '#console/api/routes.ts';
+
+/** What the API answers in pictures, where nothing may change from one run to the next. */
+
+/** When the pictures are taken. */
+export const NOW = '2026-05-12T15:30:00.000Z';
+
+const WORKSPACE_ID = 'org_6a0000000000000000000001';
+const minutesAgo = (minutes: number): string => new Date(Date.parse(NOW) - minutes * 60_000).toISOString();
+const idOf = (number: number): string => number.toString(16).padStart(24, '6a00000000');
+
+type Line = ResponseOf<'GET /api/lines/by-user'>['lines'][number];
+type Conversation = ResponseOf<'GET /api/conversations'>['conversations'][number];
+type Draft = ResponseOf<'GET /api/knowledge-base/auto-replies'>['autoReplies'][number];
+type ThreadItem = ResponseOf<'GET /api/conversations/{address}'>['messages'][number];
+type Point = ResponseOf<'GET /api/analytics/timeseries'>['series'][number];
+
+const line = (number: number, firstName: string, lastName: string, fields: Partial<Line> = {}): Line => ({
+  _id: idOf(number),
+  workspaceId: WORKSPACE_ID,
+  firstName,
+  lastName,
+  phone: `+1415555010${number}`,
+  email: null,
+  isActive: true,
+  provisioningStatus: 'active',
+  paymentStatus: 'paid',
+  requestSource: 'dashboard',
+  requestedChannelType: 'imessage',
+  requestedLineType: 'purchased',
+  paymentLinkUrl: null,
+  paymentProviderInvoiceId: null,
+  dailyNewConversationsLimit: 50,
+  dailyTotalMessagesLimit: 150,
+  hourlyNewConversationsLimit: null,
+  minGapSeconds: 20,
+  contactGapSeconds: 60,
+  lineDownNotifications: true,
+  isPaused: false,
+  usage: { date: '2026-05-12', newMessages: 12 * number, totalMessages: 48 * number },
+  healthCheck: { status: 'healthy', lastCheckedAt: minutesAgo(2) },
+  createdAt: minutesAgo(90_000),
+  updatedAt: minutesAgo(2),
+  ...fields,
+});
+
+const LINES = [
+  line(1, 'Dana', 'Lee'),
+  line(2, 'Marcus', 'Webb', { healthCheck: { status: 'down', lastCheckedAt: minutesAgo(1) } }),
+  line(3, 'Sales', 'Desk', {
+    phone: null,
+    email: 'sales@harbour.example',
+    requestedChannelType: 'email',
+    dailyTotalMessagesLimit: 500,
+  }),
+  line(4, 'Ines', 'Faria', {
+    provisioningStatus: 'awaiting_payment',
+    phone: null,
+    usage: { date: '2026-05-12', newMessages: 0, totalMessages: 0 },
+  }),
+];
+
+const conversation = (
+  number: number,
+  name: string,
+  lastMessage: string,
+  minutes: number,
+  fields: Partial<Conversation> = {},
+): Conversation => ({
+  address: `+1415555014${number}`,
+  phone: `+1415555014${number}`,
+  email: null,
+  leadId: idOf(20 + number),
+  name,
+  lineId: idOf(1),
+  tags: [],
+  optedOut: false,
+  lastMessage,
+  lastDirection: 'in',
+  lastAt: minutesAgo(minutes),
+  lastInboundAt: minutesAgo(minutes),
+  lastOutboundAt: minutesAgo(minutes + 30),
+  inboxHref: `/inbox/+1415555014${number}`,
+  ...fields,
+});
+
+const CONVERSATIONS = [
+  conversation(5, 'Hannah Weiss', 'Are dogs allowed? Ours is small and very quiet.', 4, {
+    tags: ['interested'],
+  }),
+  conversation(4, 'Luis Moreno', 'What is the deposit?', 26),
+  conversation(3, 'Aiko Tanaka', 'There would be three of us.', 190, { lastDirection: 'out' }),
+  conversation(2, 'Tom Becker', 'Thanks, we took another one.', 1500, { tags: ['not interested'] }),
+  conversation(1, 'Priya Raman', 'STOP', 4300, { optedOut: true }),
+];
+
+const item = (number: number, message: string, minutes: number, fields: Partial<ThreadItem>): ThreadItem => ({
+  messageId: idOf(40 + number),
+  direction: 'in',
+  message,
+  at: minutesAgo(minutes),
+  lineId: idOf(1),
+  status: null,
+  autoReply: false,
+  originalMessageId: null,
+  attachmentUrls: [],
+  attachmentNames: [],
+  reactions: [],
+  ...fields,
+});
+
+/** Newest first. */
+const THREAD = [
+  item(3, 'Are dogs allowed? Ours is small and very quiet.', 4, {}),
+  item(2, 'Yes, on Saturday at 10 or at noon.', 30, { direction: 'out', status: 'delivered' }),
+  item(1, 'The flat on Harbour Street is free from May: two rooms, a balcony, 1,450 a month.', 1600, {
+    direction: 'out',
+    status: 'delivered',
+  }),
+];
+
+const draft: Draft = {
+  replyId: idOf(60),
+  status: 'drafted',
+  draftMessage: 'Small dogs are welcome, Hannah. Would you like to see the flat on Saturday at 10?',
+  conversationRecipient: '+14155550145',
+  inboundText: 'Are dogs allowed? Ours is small and very quiet.',
+  leadId: idOf(25),
+  confidence: 0.92,
+  tags: ['interested'],
+  sentiment: 'positive',
+  mode: 'copilot',
+  approvalChannel: null,
+  messageId: null,
+  model: 'simulated',
+  promptTokens: 310,
+  completionTokens: 28,
+  createdAt: minutesAgo(3),
+  resolvedAt: null,
+};
+
+const DAY_MS = 86_400_000;
+const point = (sent: number, daysAgo: number): Point => ({
+  start: new Date(Date.parse('2026-05-12T04:00:00Z') - daysAgo * DAY_MS).toISOString(),
+  end: new Date(Date.parse('2026-05-13T04:00:00Z') - daysAgo * DAY_MS).toISOString(),
+  sent,
+  reached: Math.round(sent * 0.8),
+  fallback: 2,
+  failed: daysAgo % 3,
+  replied: Math.round(sent * 0.3),
+  uniqueReplied: Math.round(sent * 0.2),
+  repliedPct: 0.25,
+  positiveReplied: Math.round(sent * 0.1),
+  positivePct: 0.5,
+});
+const SENT = [180, 210, 40, 0, 150, 190, 230, 250, 260, 60, 10, 240, 270, 194];
+
+const none = { success: true as const, nextCursor: null };
+
+/** The response of each endpoint that a page in a picture reads. */
+export const RESPONSES: { [E in ReadEndpoint]?: ResponseOf<E> } = {
+  'GET /api/workspace': {
+    success: true,
+    workspace: {
+      _id: WORKSPACE_ID,
+      name: 'Harbour Homes',
+      timezone: 'America/New_York',
+      country: 'US',
+      subscriptionStatus: 'active',
+    },
+    caller: { type: 'user', id: 'user_6a0000000000000000000002', name: 'Ruth Ames', role: 'org:admin' },
+    agency: null,
+  },
+  'GET /api/lines/by-user': { lines: LINES },
+  'GET /api/conversations': { ...none, conversations: CONVERSATIONS },
+  'GET /api/conversations/{address}': {
+    ...none,
+    conversation: CONVERSATIONS[0] as Conversation,
+    messages: THREAD,
+  },
+  'GET /api/knowledge-base/auto-replies': { ...none, autoReplies: [draft] },
+  'GET /api/messages': { ...none, messages: [] },
+  'GET /api/lists': {
+    lists: [
+      {
+        _id: idOf(80),
+        name: 'Spring viewings',
+        description: '',
+        workspaceId: WORKSPACE_ID,
+        createdByUserId: null,
+        leadCount: 1240,
+        createdAt: minutesAgo(9000),
+        updatedAt: minutesAgo(9000),
+      },
+    ],
+  },
+  'GET /api/campaigns': { ...none, campaigns: [] },
+  'GET /api/analytics/timeseries': {
+    success: true,
+    interval: 'day',
+    timezone: 'America/New_York',
+    filter: {},
+    series: SENT.map((sent, index) => point(sent, SENT.length - 1 - index)),
+  },
+};
