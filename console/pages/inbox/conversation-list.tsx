@@ -152,25 +152,25 @@ function Row({
         className={classes('mt-1.5 size-2 shrink-0 rounded-full', isOpen ? 'bg-accent' : 'bg-transparent')}
         title={isOpen ? 'Unanswered' : undefined}
       />
-      <span className="min-w-0 flex-1">
-        <span className="flex items-baseline justify-between gap-2">
-          <span className={classes('truncate', isOpen ? 'font-semibold' : 'font-medium')}>
-            {addressName(name)}
-          </span>
-          {lastAt && (
-            <time dateTime={lastAt} className="shrink-0 text-xs text-muted">
-              {shortTimeOf(lastAt, zone)}
-            </time>
-          )}
+      <span className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)_auto] items-baseline gap-x-2">
+        <span className={classes('truncate', isOpen ? 'font-semibold' : 'font-medium')}>
+          {addressName(name)}
         </span>
-        <span className="flex items-center gap-1.5 text-muted">
+        {lastAt ? (
+          <time dateTime={lastAt} className="text-xs text-muted">
+            {shortTimeOf(lastAt, zone)}
+          </time>
+        ) : (
+          <span />
+        )}
+        <span className={classes('flex items-center gap-1.5 text-muted', !optedOut && 'col-span-2')}>
           {hasDraft && <Sparkles className="size-3.5 shrink-0 text-accent-ink" aria-label="A draft waits" />}
-          <span className="min-w-0 flex-1 truncate">
+          <span className="truncate">
             {lastDirection === 'out' && 'You: '}
             {lastMessage || 'Not sent yet'}
           </span>
-          {optedOut && <span className="shrink-0 text-xs text-bad">Opted out</span>}
         </span>
+        {optedOut && <span className="text-xs text-bad">Opted out</span>}
       </span>
     </button>
   );
