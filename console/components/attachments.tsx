@@ -27,7 +27,7 @@ export function Attachments({
 }: {
   files: readonly UploadedFile[];
   onChange: (files: UploadedFile[]) => void;
-  /** Told while files are being uploaded. */
+  /** Called with true while files are being uploaded, then with false. */
   onBusy: (busy: boolean) => void;
 }) {
   const [uploading, setUploading] = useState(false);

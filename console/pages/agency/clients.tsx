@@ -13,7 +13,7 @@ import { CreateClient } from './create-client.tsx';
 
 type Metrics = ResponseOf<'GET /api/agency/overview'>['totals'];
 type SubAccount = ResponseOf<'GET /api/agency/subaccounts'>['subAccounts'][number];
-/** The metrics are there a moment after the client. */
+/** The metrics are loaded after the client. */
 type Client = SubAccount & { metrics: Metrics | undefined };
 
 const DEFAULT_DAYS = '30';
@@ -58,7 +58,7 @@ function figure(header: string, shown: (metrics: Metrics) => string, wide = fals
   };
 }
 
-/** How each client does; a row opens the client's workspace. */
+/** The metrics of each client. A row opens the client's workspace. */
 export function Clients() {
   const [chosen, choose] = useSearchParam('days');
   const days = DAYS.some(({ value }) => value === chosen) ? chosen : DEFAULT_DAYS;

@@ -96,7 +96,7 @@ export function Intervals({ points, interval }: { points: readonly Point[]; inte
   );
 }
 
-/** Column headers have little room. */
+/** Shorter, for column headers. */
 const SHORT: Partial<Record<MetricName, string>> = {
   sent: 'Sent',
   reached: 'Reached',

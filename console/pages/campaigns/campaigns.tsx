@@ -135,7 +135,7 @@ function CampaignTable({
   );
 }
 
-/** How many leads are through. Only rows in sight exist, so only their progress is read. */
+/** The number of leads that have finished. Only visible rows are rendered, so only their progress is read. */
 function Done({ campaign: { _id, status } }: { campaign: Campaign }) {
   const hasProgress = status !== 'draft' && status !== 'archived';
   const { data } = useRead('GET /api/campaigns/{id}', { params: { id: _id } }, { enabled: hasProgress });

@@ -6,7 +6,7 @@ import { Skeleton } from '#console/components/states.tsx';
 import { fullTimeOf, numberOf, percentOf } from '#console/lib/format.ts';
 import { type Campaign, type Progress, windowText } from './campaign.ts';
 
-/** How far the campaign is, what came of it, and how it sends. */
+/** The progress, results and sending rules of a campaign. */
 export const Overview = ({
   campaign,
   progress,

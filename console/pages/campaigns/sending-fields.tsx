@@ -17,7 +17,7 @@ const MONDAY_FIRST = [1, 2, 3, 4, 5, 6, 0];
 const toggled = <T,>(all: readonly T[], one: T): readonly T[] =>
   all.includes(one) ? all.filter((other) => other !== one) : [...all, one];
 
-/** From which lines and at which hours a campaign sends. */
+/** The lines, days and hours of a campaign. */
 export function SendingFields({
   draft,
   onChange,

@@ -25,7 +25,7 @@ export function StepFields({
   step: StepDraft;
   index: number;
   onChange: (step: StepDraft) => void;
-  /** Told while files are being uploaded. */
+  /** Called with true while files are being uploaded, then with false. */
   onBusy: (busy: boolean) => void;
   onRemove: (() => void) | undefined;
   errorOf: (field: string) => string | undefined;

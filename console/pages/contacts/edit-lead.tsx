@@ -22,7 +22,7 @@ export function EditLead({ lead }: { lead: Lead }) {
           setValues(valuesOf(saved));
           toast('The lead was changed', {
             undo: () => {
-              // The addresses are given back as they were, all of them.
+              // Restores all addresses, since a patch replaces the list.
               const { phone: _, email: __, ...rest } = before;
               update.mutate({ params: { id: lead._id }, body: rest });
               setValues(stored);

@@ -11,7 +11,7 @@ import { LEADS } from './lead.ts';
 
 const POLL_MS = 1000;
 
-/** How far an import is; when it has ended, what became of the rows. */
+/** The progress of an import; after it, the numbers of saved, duplicate and rejected rows. */
 export function ImportProgress({
   listId,
   importId,

@@ -63,7 +63,7 @@ export function Leads({
       </EmptyState>
     ) : (
       <EmptyState title="No leads found">
-        Searched are names, companies, email addresses and phone numbers.
+        The search covers names, companies, email addresses and phone numbers.
       </EmptyState>
     );
   return (

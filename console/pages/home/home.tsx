@@ -11,7 +11,7 @@ import { LinesAtAGlance } from './lines-at-a-glance.tsx';
 const Plot = lazy(() => import('#console/components/plot.tsx'));
 
 const DAYS = 14;
-/** The numbers are counted anew for each reading. */
+/** Each request counts all messages again. */
 const REFRESH_MS = 30_000;
 
 export default function Home() {

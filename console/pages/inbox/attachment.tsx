@@ -11,7 +11,7 @@ const KINDS: [RegExp, Kind][] = [
 
 const kindOf = (name: string): Kind => KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? 'file';
 
-/** A picture, a voice note or a film in place; anything else, and what this browser cannot play, as a link. */
+/** Shows pictures, voice notes and films in place; other files, and those that the browser cannot play, as links. */
 export function Attachment({ url, name }: { url: string; name: string }) {
   const [broken, setBroken] = useState(false);
   const kind = broken ? 'file' : kindOf(name);

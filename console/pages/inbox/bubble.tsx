@@ -18,7 +18,7 @@ const REACTIONS: Record<string, string> = {
   question: '❓',
 };
 
-/** One message, with what became of it. */
+/** A message and its delivery status. */
 export function Bubble({ item }: { item: ThreadItem }) {
   const { direction, message, attachmentUrls, attachmentNames, reactions } = item;
   const isOurs = direction === 'out';
@@ -69,7 +69,7 @@ const FATES: Record<string, { icon: LucideIcon; text: string; tone?: string }> =
   canceled: { icon: CircleAlert, text: 'Canceled' },
 };
 
-/** When, and of ours what became of it; for what waits or failed, why. */
+/** The time, the delivery status of outbound messages, and why a message waits or failed. */
 function Fate({ item }: { item: ThreadItem }) {
   const zone = useTimeZone();
   const [why, setWhy] = useState(false);

@@ -76,7 +76,7 @@ export function Thread({
   );
 }
 
-/** The newest are in sight, and stay so while somebody is at the end. */
+/** Scrolls to the newest message, and stays there while the reader is at the end. */
 function Messages({ messages, earlier }: { messages: readonly ThreadItem[]; earlier: React.ReactNode }) {
   const zone = useTimeZone();
   const scroller = useRef<HTMLDivElement>(null);

@@ -21,7 +21,7 @@ const Plot = lazy(() => import('#console/components/plot.tsx'));
 type Pace = ResponseOf<'GET /api/lines/{id}/pace'>['pace'];
 const LINES = 'GET /api/lines/by-user';
 
-/** How the line is, what it has used, and what it sends next. */
+/** The state, the usage and the next messages of a line. */
 export function Overview({ line }: { line: Line }) {
   const pace = useRead(
     'GET /api/lines/{id}/pace',

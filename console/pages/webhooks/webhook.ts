@@ -22,6 +22,6 @@ export const eventsOf = ({ events }: Webhook): string =>
 
 export const webhookName = ({ name, url }: Webhook): string => name || new URL(url).host;
 
-/** Whether its latest delivery that has finished failed. */
+/** Whether the last finished delivery failed. */
 export const isFailing = ({ lastSuccessAt, lastFailureAt }: Webhook): boolean =>
   lastFailureAt !== null && (lastSuccessAt === null || lastFailureAt > lastSuccessAt);
