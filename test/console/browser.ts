@@ -38,8 +38,9 @@ export async function startBrowser(): Promise<Browser> {
   const { CHROMIUM_PATH = '' } = process.env;
   const known = CHROMIUM_PATH === 'package' ? [] : [CHROMIUM_PATH, ...INSTALLED];
   const installed = known.find((path) => path !== '' && existsSync(path));
-  // Without the arguments of the package: a browser of a single process ends with the first tab that is closed.
-  const args = ['--no-sandbox'];
+  // Hinting changes the widths of letters, and so where lines break, differently in each browser. The other arguments of
+  // the package are left out: a browser of a single process ends with the first tab that is closed.
+  const args = ['--no-sandbox', '--font-render-hinting=none'];
   if (installed !== undefined) return chromium.launch({ executablePath: installed, args });
   const { default: packaged } = await import('@sparticuz/chromium');
   return chromium.launch({ executablePath: await packaged.executablePath(), args });

@@ -1,10 +1,10 @@
 import type { Browser } from 'playwright-core';
 
 /** In pixels. */
-const BLOCK = 16;
+const BLOCK = 8;
 /**
  * Of 255. Browsers draw the edges of letters and of rounded corners in different ways: between Chromium 156 of Debian and
- * the headless shell 153 of the package, the mean colour of a block differs by 17 at most.
+ * the headless shell 153 of the package, the mean colour of a block differs by 18 at most.
  */
 const TOLERANCE = 24;
 
