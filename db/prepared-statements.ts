@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { Interceptor } from 'slonik';
 
 /** A migration changed the columns of a prepared statement. A retry prepares it again. */
@@ -11,8 +11,8 @@ const MAX_TEXTS = 2000;
 
 /** The name of each statement; null after its first use, because a plan costs memory. */
 const names = new Map<string, string | null>();
-/** Part of every name: a new number replaces the statements prepared for an older schema. */
-let generation = 0;
+/** Part of every name: another one replaces the statements prepared for an older schema. Empty until then. */
+let generation = '';
 
 /**
  * Prepares repeated statements, so that each connection parses them once, and plans them once if a generic plan is as
@@ -22,12 +22,14 @@ export const prepareStatements: Interceptor = {
   name: 'prepare-statements',
   transformQuery: (_, query) => {
     const name = statementName(query.sql);
-    return name === null ? query : { ...query, name };
+    if (name === null) return query;
+    // PgBouncer takes statements with the same text for the same, whatever their names.
+    return { ...query, name, ...(generation !== '' && { sql: `${query.sql} -- ${generation}` }) };
   },
   queryExecutionError: (_, query, error) => {
     if (!isStalePlan(error)) return null;
-    if (names.get(query.sql) === query.name) {
-      generation += 1;
+    if (query.name?.startsWith(`${generation}.`)) {
+      generation = randomBytes(6).toString('hex');
       names.clear();
     }
     throw new StalePlanError(error.message, { cause: error });
@@ -40,7 +42,7 @@ function statementName(text: string): string | null {
   // The same statement gets the same name again, so nothing is prepared twice.
   if (known === undefined && names.size >= MAX_TEXTS) names.clear();
   const name =
-    known === null ? createHash('sha256').update(`${generation} ${text}`).digest('base64url') : null;
+    known === null ? `${generation}.${createHash('sha256').update(text).digest('base64url')}` : null;
   names.set(text, name);
   return name;
 }

@@ -26,7 +26,7 @@ afterAll(async () => {
 const Statement = z.object({ uses: z.number() });
 const prepared = (): Promise<readonly { uses: number }[]> =>
   systemDb(pools).any(sql.type(Statement)`
-    select (generic_plans + custom_plans)::int uses from pg_prepared_statements where statement = 'select * from workspaces as probe'`);
+    select (generic_plans + custom_plans)::int uses from pg_prepared_statements where statement like 'select * from workspaces as probe%'`);
 const probe = (): Promise<unknown> =>
   systemDb(pools).any(sql.type(z.unknown())`select * from workspaces as probe`);
 
