@@ -10,30 +10,33 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { startProduct } from './product.ts';
 import { LINEPACE, report, type Row } from './rows.ts';
+import { COUNTED, countStatements } from './statements.ts';
 import { usageOf } from './usage.ts';
 import { inParallel } from './waiting.ts';
 import { createBenchWorkspace } from './workspace.ts';
 
 /**
- * Measures how many lines one worker handles: `npm run bench:pacers [-- --lines 10000 --each 2]`. Prints throughput, memory,
- * processor time, commits and billable actions for all lines sending at once, with `each` messages per line, and then for
+ * Measures how many lines one worker handles: `npm run bench:pacers [-- --lines 10000 --each 2 --statements 40 --idle 60]`. Prints
+ * throughput, memory, processor time, statements, commits, WAL and billable actions for all lines sending at once, with `each` messages per line, and then for
  * all of them idle. API and worker are separate processes. `npm run bench:cost` measures the cost of single lines.
  */
 const { values } = parseArgs({
   options: {
     lines: { type: 'string', default: '10000' },
     each: { type: 'string', default: '2' },
+    statements: { type: 'string', default: '0' },
+    idle: { type: 'string', default: '60' },
   },
 });
 const LINES = Number(values.lines);
 const EACH = Number(values.each);
 const PROGRESS_MS = 10_000;
-const IDLE_MS = 60_000;
-const STATISTICS_MS = 11_000;
+const IDLE_MS = Number(values.idle) * 1000;
 /** Lines whose complete histories are read. */
 const SAMPLE = 50;
 
-const product = await startProduct();
+const product = await startProduct(1, {}, COUNTED);
+const counter = await countStatements(product.ownerUrl);
 const { pools, config, pids } = product;
 const db = systemDb(pools);
 const temporal = createTemporalClient(config.temporal);
@@ -43,6 +46,7 @@ const clock = (): string => new Date().toISOString().slice(11, 19);
 try {
   await manyLines();
 } finally {
+  await counter.close();
   await temporal.connection.close();
   await product.stop();
 }
@@ -51,7 +55,8 @@ async function manyLines(): Promise<void> {
   const messages = LINES * EACH;
   const { id, lineIds } = await createBenchWorkspace(pools, LINES);
   await insertDueMessages(id, lineIds, EACH);
-  const commitsBefore = await commits();
+  const workBefore = await counter.read();
+  await counter.reset();
   const started = performance.now();
   const seconds = (): number => (performance.now() - started) / 1000;
   const before = usageOf(pids);
@@ -82,7 +87,12 @@ async function manyLines(): Promise<void> {
   reportCpu(before, 'per message', messages / 1000, 'ms');
   const took = seconds();
   const used = usageOf(pids);
-  console.log(`  commits per message: ${(((await commits()) - commitsBefore) / messages).toFixed(1)}`);
+  const done = await counter.read();
+  const of = (name: 'commits' | 'wal'): number => (done[name] - workBefore[name]) / messages;
+  console.log(
+    `  per message: ${(done.statements / messages).toFixed(1)} statements, ${of('commits').toFixed(1)} commits, ${(of('wal') / 1024).toFixed(1)} kB of WAL`,
+  );
+  await counter.list(Number(values.statements), messages);
   const sampled = await Promise.all(lineIds.slice(0, SAMPLE).map((lineId) => events(linePacerId(lineId))));
   showEvents(`  ${SAMPLE} of their pacers`, sampled.flat(), Math.min(LINES, SAMPLE) * EACH);
   const work = `${messages.toLocaleString('en')} messages sent by ${LINES.toLocaleString('en')} paced lines, one worker`;
@@ -160,13 +170,6 @@ function count(workspaceId: string, status: string): Promise<number> {
 async function events(workflowId: string) {
   const { events: list } = await temporal.workflow.getHandle(workflowId).fetchHistory();
   return list ?? [];
-}
-
-/** Transactions of the database so far. Waits, because idle connections report theirs with a delay. */
-async function commits(): Promise<number> {
-  await pause(STATISTICS_MS);
-  return db.oneFirst(sql.type(z.object({ count: z.int() }))`
-    select xact_commit "count" from pg_stat_database where datname = current_database()`);
 }
 
 function reportCpu(

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { withTenant } from '#db/transactions.ts';
@@ -15,6 +14,7 @@ import { billableActions } from '#test/support/actions.ts';
 import { installPeers, startRedis } from './peers.ts';
 import { startProduct } from './product.ts';
 import { LINEPACE, report } from './rows.ts';
+import { COUNTED, countStatements, type Work } from './statements.ts';
 import { usageOf } from './usage.ts';
 import { inParallel, until } from './waiting.ts';
 import { createBenchWorkspace, unpaced } from './workspace.ts';
@@ -37,23 +37,18 @@ const [LINES, EACH, ROUNDS, STATEMENTS] = [values.lines, values.each, values.rou
   Number,
 ) as [number, number, number, number];
 const MESSAGES = LINES * EACH;
-/** Idle connections report their statistics after at most this long. */
-const STATISTICS_MS = 11_000;
 const WIDTH = 16;
 
-interface Result {
+interface Result extends Work {
   sent: number;
   delivered: number;
   cpu: Record<string, number>;
-  statements: number;
-  commits: number;
-  wal: number;
 }
 
-const product = await startProduct(1, {}, { shared_preload_libraries: 'pg_stat_statements' });
+const product = await startProduct(1, {}, COUNTED);
 const owner = new pg.Client({ connectionString: product.ownerUrl });
 await owner.connect();
-await owner.query('create extension pg_stat_statements');
+const counter = await countStatements(product.ownerUrl);
 const temporal = createTemporalClient(product.config.temporal);
 const peers = installPeers();
 const redis = await startRedis(mkdtempSync(join(tmpdir(), 'linepace-bench-redis-')));
@@ -79,16 +74,6 @@ async function startPlainWorker(queue: { redisUrl: string; peers: string } | nul
 }
 
 const numberOf = async (text: string): Promise<number> => Number((await owner.query(text)).rows[0].n);
-const counters = async () => {
-  await pause(STATISTICS_MS);
-  return {
-    statements: await numberOf(
-      `select sum(calls) n from pg_stat_statements where query !~* '^(begin|commit|start)'`,
-    ),
-    commits: await numberOf(`select xact_commit n from pg_stat_database where datname = current_database()`),
-    wal: await numberOf(`select wal_bytes n from pg_stat_wal`),
-  };
-};
 
 let numbers = 0;
 /** A number whose last four digits select no special behavior of the simulated carrier. */
@@ -106,7 +91,7 @@ interface Subject {
 
 async function measure({ pids, fill, start, count }: Subject): Promise<Result> {
   await fill();
-  const before = await counters();
+  const before = await counter.read();
   const usage = usageOf(pids);
   const began = performance.now();
   const finished = async (column: 'sent_at' | 'delivered_at'): Promise<number> => {
@@ -117,7 +102,7 @@ async function measure({ pids, fill, start, count }: Subject): Promise<Result> {
   const sent = await finished('sent_at');
   const delivered = await finished('delivered_at');
   const used = usageOf(pids);
-  const after = await counters();
+  const after = await counter.read();
   const each = (name: keyof typeof after): number => (after[name] - before[name]) / MESSAGES;
   return {
     sent,
@@ -203,13 +188,13 @@ try {
   // The first round warms up.
   for (let index = 0; index <= ROUNDS; index += 1) {
     for (const [name, subject] of Object.entries(subjects)) {
-      if (name === LINEPACE) await owner.query('select pg_stat_statements_reset()');
+      if (name === LINEPACE) await counter.reset();
       const result = await measure(subject);
       console.error(
         `${name}: sent ${result.sent.toFixed(0)}/s, delivered ${result.delivered.toFixed(0)}/s, ${cpuOf(result)}`,
       );
       if (index > 0) results[name]?.push(result);
-      if (name === LINEPACE && index === ROUNDS) await listStatements();
+      if (name === LINEPACE && index === ROUNDS) await counter.list(STATEMENTS, MESSAGES);
     }
   }
   await inParallel(lineIds, 10, async (lineId) => {
@@ -245,6 +230,7 @@ try {
 } finally {
   for (const child of workers) child.kill();
   redis?.stop();
+  await counter.close();
   await owner.end();
   await temporal.connection.close();
   await product.stop();
@@ -254,24 +240,6 @@ function cpuOf({ cpu }: Result): string {
   return Object.entries(cpu)
     .map(([name, ms]) => `${name} ${ms.toFixed(1)} ms`)
     .join(', ');
-}
-
-async function listStatements(): Promise<void> {
-  if (STATEMENTS === 0) return;
-  const { rows } = await owner.query(
-    `select calls, total_exec_time ms, wal_bytes, regexp_replace(query, '\\s+', ' ', 'g') query
-     from pg_stat_statements order by total_exec_time desc limit $1`,
-    [STATEMENTS],
-  );
-  for (const { calls, ms, wal_bytes: wal, query } of rows)
-    console.log(
-      [
-        (calls / MESSAGES).toFixed(2),
-        `${((ms * 1000) / MESSAGES).toFixed(0)} µs`,
-        `${(wal / MESSAGES).toFixed(0)} B`,
-        (query as string).slice(0, 170),
-      ].join('\t'),
-    );
 }
 
 function show(): void {
