@@ -9,13 +9,13 @@ import { loadPacedLine, setUsedUp } from '#db/queries/paced-lines.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import {
   dueMessages,
-  forcedFallbacks,
   markNew,
   queueLanes,
   restContacts,
   urgentMessages,
+  workAside,
 } from '#db/queries/queue.ts';
-import { advanceMessage, owedFallbacks } from '#db/queries/sends.ts';
+import { advanceMessage } from '#db/queries/sends.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { earliest } from '#domain/earliest.ts';
 import {
@@ -34,6 +34,7 @@ import {
   usedUpAt,
 } from '#domain/pacing.ts';
 import type { Look } from './round.ts';
+import { VOICE_NOTES_AHEAD_MS } from './voice-notes.ts';
 import { type Claim, claimMessages } from './send-claim.ts';
 
 export interface SendPlan extends Look {
@@ -42,6 +43,8 @@ export interface SendPlan extends Look {
   forced: string[];
   /** Messages whose fallback SMS is still owed. */
   owed: string[];
+  /** Nothing was claimed, because voice notes that are due soon may have to be made first. */
+  awaitsVoiceNotes: boolean;
   /** An operator has paused the line. */
   isPaused: boolean;
   /** The current carrier of the line. */
@@ -61,6 +64,7 @@ const CONTENTION_RETRY_MS = 50;
  * Decides under the line's lock what the line sends now, and commits that decision with its attempts, so caps, gaps and
  * windows hold under concurrency. While it holds that lock, it skips rows that others have locked and reads them again
  * shortly afterwards.
+ * @param options.hasVoiceNotes the voice notes that are due soon have been made.
  * @returns null if the line is no longer in this workspace.
  */
 export async function planSends(
@@ -68,6 +72,7 @@ export async function planSends(
   lineId: string,
   carrierTimeoutMs: number,
   now: Date,
+  { hasVoiceNotes = false }: { hasVoiceNotes?: boolean } = {},
 ): Promise<SendPlan | null> {
   const row = await lockLine(db, lineId);
   if (!row) return null;
@@ -77,14 +82,26 @@ export async function planSends(
 
   const { isPaused, hasOpenAttempts } = state;
   const { carrier } = row;
-  const nothing = { claims: [], forced: [], owed: [], isPaused, hasOpenAttempts, carrier };
+  const nothing = {
+    claims: [],
+    forced: [],
+    owed: [],
+    awaitsVoiceNotes: false,
+    isPaused,
+    hasOpenAttempts,
+    carrier,
+  };
   if (row.heldUntil !== null && row.heldUntil > now)
     return { ...nothing, nextAt: row.heldUntil, reason: 'the line is being changed' };
   if (line.pastDue) return { ...nothing, nextAt: null, reason: operatorsReason('subscription_past_due') };
   if (isPaused) return { ...nothing, nextAt: null, reason: operatorsReason('line_paused') };
 
-  const forced = await forcedFallbacks(db, lineId, now);
-  const owed = await owedFallbacks(db, lineId);
+  const aside = await workAside(db, lineId, {
+    now,
+    voiceNotesUntil: new Date(now.getTime() + VOICE_NOTES_AHEAD_MS),
+  });
+  if (aside.hasVoiceNotes && !hasVoiceNotes)
+    return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
   const claimed = await claimDue(db, state, carrierTimeoutMs, now);
   // Stored now, because the next plan may be made after the hour or day of the cap.
   const after = afterSends(
@@ -93,13 +110,11 @@ export async function planSends(
   );
   await storeUsedUp(db, lineId, line.usedUp, usedUpAt(line, after, now));
   return {
+    ...nothing,
     ...claimed,
-    forced: forced.due,
-    owed,
-    isPaused,
-    hasOpenAttempts,
-    carrier,
-    nextAt: forced.due.length > 0 ? now : earliest(claimed.nextAt, forced.nextAt),
+    forced: aside.forced,
+    owed: aside.owed,
+    nextAt: aside.forced.length > 0 ? now : earliest(claimed.nextAt, aside.nextForcedAt),
   };
 }
 

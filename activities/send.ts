@@ -42,10 +42,15 @@ export function createSendActivities(dependencies: Dependencies) {
         canceled,
       });
       let askAt: Date | null = null;
+      let hasVoiceNotes = false;
       while (!canceled.aborted) {
-        await voiceNotes.prepare(line);
-        const plan = await sender.plan(line, waits.allows);
+        const plan = await sender.plan(line, waits.allows, { hasVoiceNotes });
         if (plan?.carrier !== line.carrier) return at(new Date(), 'the line is elsewhere now');
+        hasVoiceNotes = plan.awaitsVoiceNotes;
+        if (plan.awaitsVoiceNotes) {
+          await voiceNotes.prepare(line);
+          continue;
+        }
         const { retryAt } = await sender.send(line, plan);
         if (!plan.hasOpenAttempts) askAt = null;
         else if (askAt === null || askAt.getTime() <= Date.now()) askAt = await sender.reconcile(line);

@@ -59,12 +59,17 @@ export function createSender(dependencies: Dependencies) {
   return {
     /**
      * @param staysFor whether the round itself waits for a time.
+     * @param options.hasVoiceNotes as `planSends`.
      * @returns null when the line is no longer in this workspace.
      */
-    plan: (line: LineAtCarrier, staysFor: (nextAt: Date | null) => boolean) => {
+    plan: (
+      line: LineAtCarrier,
+      staysFor: (nextAt: Date | null) => boolean,
+      options: { hasVoiceNotes: boolean },
+    ) => {
       const { timeoutMs } = carriers.get(line.carrier);
       return decide(pools, line.workspaceId, linePacerId(line.lineId), async (db) => {
-        const plan = await planSends(db, line.lineId, timeoutMs, new Date());
+        const plan = await planSends(db, line.lineId, timeoutMs, new Date(), options);
         return plan && { ...plan, isAtWork: staysFor(plan.nextAt) };
       });
     },

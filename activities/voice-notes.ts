@@ -13,7 +13,7 @@ import type { Dependencies } from './dependencies.ts';
 import { ownFile } from './outbound-files.ts';
 
 /** How long before its message is due a note is made. */
-const AHEAD_MS = 30_000;
+export const VOICE_NOTES_AHEAD_MS = 30_000;
 /** The longest time that a line's other messages wait for voice notes, which are then completed concurrently. */
 const MAX_WAIT_MS = 30_000;
 
@@ -51,7 +51,7 @@ export function createVoiceNotes({
     /** Makes the voice notes that a line is about to send, one per file. */
     async prepare({ lineId, workspaceId }: { lineId: string; workspaceId: string }): Promise<void> {
       const missing = await withTenant(pools, workspaceId, async (db: TenantDb) => {
-        const urls = await voiceNoteUrls(db, lineId, new Date(Date.now() + AHEAD_MS));
+        const urls = await voiceNoteUrls(db, lineId, new Date(Date.now() + VOICE_NOTES_AHEAD_MS));
         return findAudioWithoutNote(
           db,
           urls.flatMap((url) => ownFile(url, workspaceId, links) ?? []),

@@ -6,7 +6,7 @@ import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { callHistories } from './attempts.ts';
 import { LineRow, pacedLine } from './lines.ts';
-import { isPastDue, workspaceTimezone } from './workspaces.ts';
+import { workspacePace } from './workspaces.ts';
 
 /** Older calls say nothing about the carrier's current state. */
 const CALLS_COUNT_MS = 24 * 3_600_000;
@@ -48,8 +48,7 @@ export async function loadPacedLine(db: TenantDb, row: LineRow, now: Date): Prom
 }
 
 async function paceLines(db: TenantDb, rows: readonly LineRow[], now: Date): Promise<PacedLine[]> {
-  const timezone = await workspaceTimezone(db);
-  const pastDue = await isPastDue(db);
+  const { timezone, pastDue } = await workspacePace(db);
   const calls = await callHistories(
     db,
     rows.map(({ id }) => id),

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
+import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { MessageWindow, sendWindow } from './message-window.ts';
@@ -188,22 +189,37 @@ async function describeQueued(
 }
 
 const FORCED_AT_ONCE = 50;
+const OWED_AT_ONCE = 100;
 
-const Forced = z.object({ due: z.array(z.string()), nextAt: z.date().nullable() });
+const Aside = z.object({
+  /** Messages to send as SMS without their line (`forceFallback`), which are not paced. */
+  forced: z.array(z.string()),
+  /** When the next of them is due. */
+  nextForcedAt: z.date().nullable(),
+  /** Messages whose fallback SMS is still to be sent. */
+  owed: z.array(z.string()),
+  /** A voice note is due soon. */
+  hasVoiceNotes: z.boolean(),
+});
 
-/** Messages to send as SMS without their line (`forceFallback`), which are not paced. */
-export async function forcedFallbacks(
+/** What a line has to do beside its queue. */
+export async function workAside(
   db: TenantDb,
   lineId: string,
-  now: Date,
-): Promise<z.infer<typeof Forced>> {
-  const forced = sql.fragment`m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}
-    and m.status in ('pending', 'scheduled') and not m.held and ${campaignAllowsSending(db)} and m.force_fallback`;
-  return db.one(sql.type(Forced)`
+  { now, voiceNotesUntil }: { now: Date; voiceNotesUntil: Date },
+): Promise<z.infer<typeof Aside>> {
+  const ofLine = sql.fragment`m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId}`;
+  const forced = sql.fragment`${ofLine} and m.status in ('pending', 'scheduled') and not m.held
+    and ${campaignAllowsSending(db)} and m.force_fallback`;
+  return db.one(sql.type(Aside)`
     select
       array(select m.id::text from messages m where ${forced} and m.scheduled_at <= ${sql.timestamp(now)}
-        order by m.scheduled_at, m.arrival limit ${FORCED_AT_ONCE}) due,
-      (select min(m.scheduled_at) from messages m where ${forced} and m.scheduled_at > ${sql.timestamp(now)}) next_at`);
+        order by m.scheduled_at, m.arrival limit ${FORCED_AT_ONCE}) forced,
+      (select min(m.scheduled_at) from messages m where ${forced} and m.scheduled_at > ${sql.timestamp(now)}) next_forced_at,
+      array(select m.id::text from messages m where ${ofLine} and m.fallback_sms = 'due' limit ${OWED_AT_ONCE}) owed,
+      exists (select from messages m where ${ofLine} and m.status in ('pending', 'scheduled') and not m.held
+        and m.voice_note and m.channel = ${VOICE_NOTE_CHANNEL}
+        and m.scheduled_at <= ${sql.timestamp(voiceNotesUntil)}) has_voice_notes`);
 }
 
 /** Those of the messages that nobody has locked. A round does not wait for the others; it looks at them again. */

@@ -191,15 +191,6 @@ function traceMoments(
   for (const { id } of changed) traceMoment(db, id, name, links.get(id));
 }
 
-const MessageIdRow = MessageRow.pick({ id: true });
-
-/** Messages of a line whose fallback SMS is still to be sent. */
-export async function owedFallbacks(db: TenantDb, lineId: string): Promise<string[]> {
-  const ids = await db.anyFirst(sql.type(MessageIdRow)`
-    select id from messages where workspace_id = ${db.workspaceId} and line_id = ${lineId} and fallback_sms = 'due' limit 100`);
-  return [...ids];
-}
-
 /** A fallback SMS fails after this many attempts that were certainly not sent. */
 const MAX_FALLBACK_ATTEMPTS = 5;
 

@@ -9,6 +9,14 @@ export async function workspaceTimezone(db: TenantDb): Promise<string> {
     select timezone from workspaces where id = ${db.workspaceId}`);
 }
 
+const SendingRow = z.object({ timezone: z.string(), pastDue: z.boolean() });
+
+/** What the pacing rules need to know about the workspace. */
+export async function workspacePace(db: TenantDb): Promise<z.infer<typeof SendingRow>> {
+  return db.one(sql.type(SendingRow)`
+    select timezone, subscription_status = 'past_due' past_due from workspaces where id = ${db.workspaceId}`);
+}
+
 const PastDueRow = z.object({ pastDue: z.boolean() });
 
 /** Whether sending is suspended because the subscription is past due. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
-import { forcedFallbacks } from '#db/queries/queue.ts';
+import { workAside } from '#db/queries/queue.ts';
 import { newId } from '#domain/ids.ts';
 import { connected } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
@@ -60,8 +60,10 @@ test('a line with many due messages finds those forced to SMS without reading th
     };
     const before = await scans();
     expect(
-      await withTenant(app.pools, workspace.id, (db) => forcedFallbacks(db, lineId, new Date())),
-    ).toEqual({ due: [forced], nextAt: null });
+      await withTenant(app.pools, workspace.id, (db) =>
+        workAside(db, lineId, { now: new Date(), voiceNotesUntil: new Date() }),
+      ),
+    ).toEqual({ forced: [forced], nextForcedAt: null, owed: [], hasVoiceNotes: false });
     await eventually(async () => (await scans()) === before + 1);
   });
 });
