@@ -5,7 +5,10 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { TenantRoute } from '#api/http/route.ts';
-import { newId } from '#domain/ids.ts';
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { newId, newWorkspaceId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
@@ -16,6 +19,7 @@ import { startProcess } from '#test/support/process.ts';
 import { findTraces } from '#test/support/traces.ts';
 import { allReferences, lastName, type Reference } from './references.ts';
 import { call, pathOf, tenantRoutes } from './requests.ts';
+import { type TenantFunction, tenantFunctions } from './tenant-functions.ts';
 import { buildWorld, type CredentialKind, CREDENTIALS, type World } from './tenant-world.ts';
 
 let app: OwnApp;
@@ -387,6 +391,27 @@ describe('what a request names of another tenant', () => {
     ]);
     expect(secret.filter((text) => log.includes(text))).toEqual([]);
   });
+
+  it('is answered as if it did not exist to a client of the same agency', async () => {
+    // From now on both are clients of one agency.
+    await owned((client) =>
+      client.query('update workspaces set agency_id = $1 where id = $2', [
+        mine.agencyId,
+        theirs.workspace.id,
+      ]),
+    );
+    await forgetRates();
+    const before = await digestOf(theirs);
+    const wrong: string[] = [];
+    for (const kind of ['workspace key', "console's session"] as const)
+      await eachOf(references, async (reference) => {
+        const expected = await send(kind, reference, valuesIn(reference, theirs).map(absent));
+        const shape = await send(kind, reference, valuesIn(reference, theirs));
+        if (shape !== expected) wrong.push(`${nameOf(reference)}: ${shape} instead of ${expected}`);
+      });
+    expect(wrong).toEqual([]);
+    expect(await digestOf(theirs)).toEqual(before);
+  });
 });
 /** Answers that do not depend on whose a thing is, and why. */
 const ALIKE: Record<string, string> = {
@@ -400,3 +425,50 @@ const OWN = {
   workspace: ['workspace key', "console's session"],
   agency: ['agency key', "agency owner's session"],
 } as const;
+
+describe('a query that runs for the wrong workspace', () => {
+  /** What a function finds, without ids and times, and how many rows it writes; or why it fails. */
+  async function outcomeOf({ call }: TenantFunction, session: string, workspaceId: string): Promise<string> {
+    const undo = new Error('undo');
+    let outcome = '';
+    await withTenant(app.pools, session, async (db) => {
+      const wrong = Object.assign(db, { workspaceId, apart: db }) as TenantDb;
+      // Counts of earlier transactions of the connection may not have been reported yet.
+      const written = (): Promise<number> =>
+        db.oneFirst(sql.type(z.object({ rows: z.int() }))`
+          select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::int "rows" from pg_stat_xact_user_tables`);
+      const before = await written();
+      const found = await call(wrong, theirs);
+      outcome = `${JSON.stringify(found, shown)}, ${(await written()) - before} rows written`;
+      throw undo;
+    }).catch((error: unknown) => {
+      if (error !== undo) outcome = error instanceof Error ? error.message : String(error);
+    });
+    return outcome
+      .replaceAll(workspaceId, '<workspace>')
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{24}/g, '<new>');
+  }
+  const shown = (_: string, value: unknown): unknown =>
+    value instanceof Map || value instanceof Set
+      ? [...value]
+      : typeof value === 'bigint'
+        ? String(value)
+        : value;
+
+  it('finds and changes nothing of it, in any function of the database', async () => {
+    const functions = await tenantFunctions();
+    expect(functions.length).toBeGreaterThan(200);
+    const [leaks, controls]: string[][] = [[], []];
+    const nobody = newWorkspaceId();
+    for (const one of functions) {
+      const expected = await outcomeOf(one, mine.workspace.id, nobody);
+      const outcome = await outcomeOf(one, mine.workspace.id, theirs.workspace.id);
+      if (outcome !== expected) leaks?.push(`${one.name}: ${outcome} instead of ${expected}`);
+      const own = await outcomeOf(one, theirs.workspace.id, theirs.workspace.id);
+      if (own !== expected) controls?.push(one.name);
+    }
+    expect(leaks).toEqual([]);
+    // So many find or change something when they run for the right one.
+    expect(controls?.length).toBeGreaterThan(120);
+  });
+});
