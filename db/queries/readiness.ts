@@ -14,3 +14,12 @@ const ExistsRow = z.object({ exists: z.boolean() });
 export async function hasMigration(db: SystemDb, name: string): Promise<boolean> {
   return db.oneFirst(sql.type(ExistsRow)`select exists (select from migrations where name = ${name})`);
 }
+
+const ClockRow = z.object({ at: z.date() });
+
+/** @returns how many seconds the clock of this process is ahead of PostgreSQL's, give or take half of the round trip. */
+export async function clockOffset(db: SystemDb): Promise<number> {
+  const before = Date.now();
+  const at = await db.oneFirst(sql.type(ClockRow)`select clock_timestamp() at`);
+  return ((before + Date.now()) / 2 - at.getTime()) / 1000;
+}
