@@ -248,7 +248,7 @@ export async function sendEverything(
         if (status === 200 || body['status'] === 'approved') open.delete(conversationRecipient);
       }
       return open.size === 0;
-    }, PATIENCE_MS);
+    }, withinMs + PATIENCE_MS);
     await written;
   }
 }
