@@ -42,7 +42,18 @@ export async function startRedis(folder: string): Promise<{ url: string; stop():
   );
   if (program === undefined) return null;
   const port = await freePort();
-  const args = ['--port', String(port), '--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always'];
+  const args = [
+    '--bind',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--dir',
+    folder,
+    '--appendonly',
+    'yes',
+    '--appendfsync',
+    'always',
+  ];
   const server = spawn(program, args, { stdio: 'ignore' });
   while (!(await accepts(port))) await pause(50);
   return { url: `redis://127.0.0.1:${port}`, stop: () => server.kill() };

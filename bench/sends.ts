@@ -67,6 +67,7 @@ async function startPlainWorker(queue: { redisUrl: string; peers: string } | nul
   child.once('exit', (code) => {
     if (code === null) return;
     console.error(`a plain worker ended with ${code}`);
+    redis?.stop();
     process.exit(1);
   });
   await once(child, 'message');
