@@ -125,7 +125,7 @@ test('an agency adds a webhook to all clients, deletes one, and turns all emails
   await page.getByRole('button', { name: 'Turn all off' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Turn all off' }).click();
   const emails = page.getByRole('table', { name: 'Emails of all clients' });
-  await emails.getByText('On', { exact: true }).first().waitFor({ state: 'detached' });
+  await emails.getByRole('row', { name: /Client Cafe.*None/ }).waitFor();
   expect(await inaccessible(page)).toEqual([]);
   await emails.getByRole('row', { name: /Client Cafe/ }).press('Enter');
   await page.getByRole('button', { name: /Workspace: Client Cafe/ }).waitFor();

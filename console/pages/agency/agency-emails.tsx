@@ -17,13 +17,18 @@ const COLUMNS: readonly Column<Client>[] = [
     width: 'minmax(9rem, 2fr)',
     cell: ({ name }) => <span className="font-medium">{name}</span>,
   },
-  ...EMAIL_TOPICS.map((topic) => ({
-    header: TOPICS[topic].label,
-    width: 'minmax(5rem, 1fr)',
-    cell: ({ preferences }: Client) =>
-      preferences[topic].enabled ? 'On' : <span className="text-muted">Off</span>,
-  })),
+  {
+    header: 'Emails about',
+    width: 'minmax(8rem, 3fr)',
+    cell: ({ preferences }) => <span className="text-muted">{topicsOf(preferences)}</span>,
+  },
 ];
+
+function topicsOf(preferences: Client['preferences']): string {
+  const on = EMAIL_TOPICS.filter((topic) => preferences[topic].enabled);
+  if (on.length === EMAIL_TOPICS.length) return 'All topics';
+  return on.map((topic) => TOPICS[topic].label).join(', ') || 'None';
+}
 
 /** Which emails each client gets; a row opens the client's own settings. */
 export function AgencyEmails() {

@@ -10,7 +10,7 @@ import {
   TriangleAlert,
 } from 'lucide-react';
 import type { Tone } from '#console/components/badge.tsx';
-import { EmptyState, SkeletonRows } from '#console/components/states.tsx';
+import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useRead } from '#console/api/queries.ts';
 import { useIdentity } from '#console/api/workspace.ts';
@@ -53,6 +53,14 @@ export function Attention({ lines }: { lines: readonly Line[] | undefined }) {
     { query: { status: 'failed', limit: PAGE } },
     { refetchInterval },
   );
+  const unread = [drafts, conversations, failed].filter(({ error, data }) => error && !data);
+  if (unread[0])
+    return (
+      <ErrorState
+        error={unread[0].error}
+        retry={() => void Promise.all(unread.map(({ refetch }) => refetch()))}
+      />
+    );
   if (!lines || !drafts.data || !conversations.data || !failed.data) return <SkeletonRows rows={3} />;
 
   const matters: Matter[] = [];

@@ -28,21 +28,23 @@ export default function Home() {
   const points = series.data?.series;
   const today = points?.at(-1);
   const yesterday = points?.at(-2);
+  const figure = (name: 'sent' | 'reached' | 'uniqueReplied' | 'failed') => ({
+    value: today ? today[name] : series.error ? null : undefined,
+    before: yesterday?.[name],
+  });
 
   return (
     <Page title="Home" description={`${longDateOf(new Date(), timezone)} in ${workspace.name}`}>
       <section aria-label="Today" className="grid grid-cols-2 gap-3 lg:grid-cols-4">
-        <Figure label="Sent today" value={today?.sent} before={yesterday?.sent} />
-        <Figure label="Contacts reached" value={today?.reached} before={yesterday?.reached} />
+        <Figure label="Sent today" {...figure('sent')} />
+        <Figure label="Contacts reached" {...figure('reached')} />
         <Figure
           label="Replied"
-          value={today?.uniqueReplied}
-          before={yesterday?.uniqueReplied}
+          {...figure('uniqueReplied')}
           note={today && today.reached > 0 ? `${percentOf(today.repliedPct)} of those reached` : undefined}
         />
-        <Figure label="Failed" value={today?.failed} before={yesterday?.failed} />
+        <Figure label="Failed" {...figure('failed')} />
       </section>
-      {series.error && <ErrorState error={series.error} retry={() => void series.refetch()} />}
       <div className="mt-4 grid grid-cols-1 gap-4 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <Card title="Needs attention">
           <Attention lines={lines.data?.lines} />
@@ -50,11 +52,15 @@ export default function Home() {
         <LinesAtAGlance lines={lines.data?.lines} error={lines.error} retry={() => void lines.refetch()} />
       </div>
       <Card title={`The last ${DAYS} days`} className="mt-4">
-        <div className="p-4">
-          <Suspense fallback={<Skeleton className="h-60" />}>
-            {points ? <Activity points={points} /> : <Skeleton className="h-60" />}
-          </Suspense>
-        </div>
+        {series.error && !points ? (
+          <ErrorState error={series.error} retry={() => void series.refetch()} />
+        ) : (
+          <div className="p-4">
+            <Suspense fallback={<Skeleton className="h-60" />}>
+              {points ? <Activity points={points} /> : <Skeleton className="h-60" />}
+            </Suspense>
+          </div>
+        )}
       </Card>
     </Page>
   );
@@ -67,7 +73,8 @@ function Figure({
   note,
 }: {
   label: string;
-  value: number | undefined;
+  /** Undefined while it is loading, null if that failed. */
+  value: number | null | undefined;
   before: number | undefined;
   note?: string | undefined;
 }) {
@@ -77,7 +84,9 @@ function Figure({
       {value === undefined ? (
         <Skeleton className="mt-2 h-8 w-20" />
       ) : (
-        <p className="mt-1 text-2xl font-semibold tracking-tight tabular-nums">{numberOf(value)}</p>
+        <p className="mt-1 text-2xl font-semibold tracking-tight tabular-nums">
+          {value === null ? '–' : numberOf(value)}
+        </p>
       )}
       <p className="mt-1 min-h-4 text-xs text-muted">
         {note ?? (before === undefined ? '' : `${numberOf(before)} yesterday`)}
