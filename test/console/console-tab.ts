@@ -46,6 +46,7 @@ export function openConsole(): ConsoleTab {
     const problems = tab.takeProblems();
     if (problems.length > 0) throw new Error(problems.join('\n'));
   });
-  afterAll(() => tab.page.close());
+  // There is none if it could not be opened.
+  afterAll(() => (tab as Partial<ConsoleTab>).page?.close());
   return tab;
 }
