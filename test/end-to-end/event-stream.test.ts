@@ -1,4 +1,5 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { type RunningApi, startApi } from '#api/server.ts';
@@ -12,7 +13,13 @@ import { phone } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
 import { startEndpoint } from '#test/support/endpoint.ts';
 import { openEventStream, type TestStream } from '#test/support/event-stream.ts';
-import { createAgency, createKey, createLine, createWorkspace } from '#test/support/factories.ts';
+import {
+  createAgency,
+  createKey,
+  createLine,
+  createWorkspace,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
 import { signIn } from '#test/support/sessions.ts';
 
 let app: OwnApp;
@@ -141,30 +148,6 @@ describe('a stream of events', () => {
     await stream.received(1);
     expect(messagesOf(stream)).toEqual([message]);
     expect((await open({ key }, { query: `?workspaceId=${stranger.id}` })).status).toBe(404);
-  });
-
-  it('sends everything to a client that reads slowly, when it reads', async () => {
-    const workspace = await createWorkspace(app);
-    const { hostname, port } = new URL(app.url);
-    const socket = connect(Number(port), hostname);
-    socket.write(
-      `GET /api/events/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${workspace.key}\r\n\r\n`,
-    );
-    await new Promise((resolve) => socket.once('readable', resolve));
-    const text20k = 'x'.repeat(20_000);
-    const made: string[] = [];
-    for (let round = 0; round < 4; round++)
-      await withTenant(app.pools, workspace.id, async (db) => {
-        for (let count = 0; count < 100; count++) made.push(await emit(db, text20k));
-      });
-    // More than the buffers between the two take.
-    await eventually(async () => socket.readableLength > 0);
-    let text = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-    const received = () => [...text.matchAll(/"messageId":"(\w+)"/g)].map(([, id]) => id);
-    await eventually(async () => received().length >= made.length);
-    expect(received()).toEqual(made);
-    socket.destroy();
   });
 });
 
@@ -354,4 +337,80 @@ test('a process that stops ends its streams at once, and clients go on at anothe
   const after = await open(workspace, { lastEventId: lastIdOf(before) });
   await after.received(1);
   expect(messagesOf(after)).toEqual([second]);
+});
+
+/** A stream without a client library: a socket, and what it has received. */
+interface RawStream {
+  socket: Socket;
+  text: string;
+}
+
+/** Opens a stream over a socket of its own, which reads until it is paused. */
+async function openRaw(key: string, lastEventId = ''): Promise<RawStream> {
+  const { hostname, port } = new URL(app.url);
+  const socket = connect(Number(port), hostname);
+  const headers = [`Host: ${hostname}`, `Authorization: Bearer ${key}`];
+  if (lastEventId !== '') headers.push(`Last-Event-ID: ${lastEventId}`);
+  socket.write(`GET /api/events/stream HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
+  const stream: RawStream = { socket, text: '' };
+  socket.setEncoding('utf8').on('data', (part: string) => (stream.text += part));
+  await once(socket, 'data');
+  expect(stream.text).toMatch(/^HTTP\/1.1 200 /);
+  return stream;
+}
+
+const matchesIn = ({ text }: RawStream, pattern: RegExp): string[] =>
+  [...text.matchAll(pattern)].map(([, found]) => found ?? '');
+const messagesIn = (stream: RawStream): string[] => matchesIn(stream, /"messageId":"(\w+)"/g);
+
+test('a thousand streams of one process get all events, while one that does not read waits for its own, and resume', async () => {
+  const workspaces = await Promise.all(Array.from({ length: 50 }, () => createWorkspace(app)));
+  const busy = await createWorkspace(app);
+  const [stuck, reading] = await Promise.all([openRaw(busy.key), openRaw(busy.key)]);
+  /** Twenty for each workspace, which is as many as a key may have. */
+  const openAll = async (of: TestWorkspace[], lastEventIds: string[] = []): Promise<RawStream[][]> => {
+    const streams: RawStream[][] = [];
+    for (const [index, { key }] of of.entries())
+      streams.push(await Promise.all(Array.from({ length: 20 }, () => openRaw(key, lastEventIds[index]))));
+    return streams;
+  };
+  const closeAll = (streams: RawStream[][]): void =>
+    streams.flat().forEach(({ socket }) => void socket.destroy());
+  const first = await openAll(workspaces);
+  expect(await (await fetch(`${app.url}/metrics`)).text()).toMatch(/^linepace_event_streams 1002$/m);
+
+  stuck.socket.pause();
+  const made: string[] = [];
+  // More than the buffers between the two take.
+  for (let round = 0; round < 4; round++)
+    await withTenant(app.pools, busy.id, async (db) => {
+      for (let count = 0; count < 100; count++) made.push(await emit(db, 'x'.repeat(20_000)));
+    });
+  const messages = await Promise.all(workspaces.map(happens));
+  const allHave = (streams: RawStream[][], expected: string[]) =>
+    eventually(async () =>
+      streams.every((of, index) =>
+        of.every((stream) => messagesIn(stream).join() === (expected[index] ?? 'none')),
+      ),
+    );
+  await allHave(first, messages);
+  await eventually(async () => messagesIn(reading).length === made.length);
+  expect(messagesIn(stuck).length).toBeLessThan(made.length);
+  stuck.socket.resume();
+  await eventually(async () => messagesIn(stuck).length === made.length);
+  expect([messagesIn(stuck), messagesIn(reading)]).toEqual([made, made]);
+
+  const seen = first.map(
+    ([stream]) => (stream ? matchesIn(stream, /^id: (\w+)$/gm).at(-1) : undefined) ?? '',
+  );
+  closeAll([...first, [stuck, reading]]);
+  const resuming = workspaces.slice(0, 10);
+  const missed = await Promise.all(resuming.map(happens));
+  // A stream that has ended counts until the server has seen that.
+  await eventually(async () =>
+    (await (await fetch(`${app.url}/metrics`)).text()).includes('linepace_event_streams 0'),
+  );
+  const second = await openAll(resuming, seen);
+  await allHave(second, missed);
+  closeAll(second);
 });
