@@ -203,8 +203,9 @@ try {
         ' ',
       )}; ${left.length} not sent ${round((performance.now() - drained) / 1000)} s after the last request`,
   );
-  const isRight =
-    [...verdicts.values()].every((one) => one.isRight) && failed.length === 0 && left.length === 0;
+  // Processor time is only shown, because other load of the machine changes it.
+  const isFlat = [...verdicts].every(([name, one]) => one.isRight || name.startsWith('processor time'));
+  const isRight = isFlat && failed.length === 0 && left.length === 0;
   for (const message of left.slice(0, 5)) console.log(message);
   console.log(isRight ? 'as it should be' : 'NOT as it should be');
   if (!isRight) process.exitCode = 1;
