@@ -17,6 +17,8 @@ export interface Fault {
   seconds: number;
   /** The alerts that have to fire. */
   alerts: readonly string[];
+  /** The alerts that may fire as well, if the machine is slow. */
+  mayAlert?: readonly string[];
   /**
    * @returns what was observed, for the report.
    * @throws if the product behaves otherwise than documented.

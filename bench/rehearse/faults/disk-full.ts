@@ -8,6 +8,10 @@ import type { Fault, Scene } from '../fault.ts';
 const FULL_MS = 30_000;
 const CONTACT = '+14155559000';
 const FILES = 2;
+const PICTURE = Buffer.concat([
+  Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'),
+  Buffer.alloc(64 * 1024),
+]);
 
 export const diskFull: Fault = {
   name: 'disk',
@@ -50,7 +54,7 @@ function fill(file: string): void {
 
 async function upload({ installation: { publicUrl }, tenants }: Scene): Promise<number> {
   const form = new FormData();
-  form.append('file', new Blob([Buffer.alloc(64 * 1024, 'text ')]), 'notes.txt');
+  form.append('file', new Blob([PICTURE]), 'picture.png');
   const headers = { authorization: `Bearer ${tenants[0]?.key ?? ''}` };
   const response = await fetch(`${publicUrl}/api/attachments/upload`, {
     method: 'POST',

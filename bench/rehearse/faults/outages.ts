@@ -10,6 +10,8 @@ export const databaseRestart: Fault = {
   text: `PostgreSQL crashes and is away for ${DATABASE_AWAY_MS / 1000} s, as in a failover`,
   seconds: 40,
   alerts: [],
+  // Its requests are answered 503.
+  mayAlert: ['LinepaceApiErrors'],
   async run({ installation: { database, publicUrl } }) {
     await database.kill();
     await pause(DATABASE_AWAY_MS / 2);
