@@ -74,6 +74,8 @@ export function Table<T>({
     });
   };
   const listen = (event: KeyboardEvent, index: number): void => {
+    // Ctrl-K belongs to the palette, Alt and an arrow to the browser.
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 10, PageUp: -10 }[event.key];
     if (step !== undefined) focus(index + step);
     else if (event.key === 'Home') focus(0);

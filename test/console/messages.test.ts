@@ -24,6 +24,9 @@ test('messages can be filtered, explain what they wait for, and can be canceled'
   const row = page.getByRole('row', { name: /See you tomorrow/ });
   await row.waitFor();
   expect(await inaccessible(page)).toEqual([]);
+  await row.press('Control+k');
+  await page.getByRole('combobox', { name: /Search/ }).waitFor();
+  await page.keyboard.press('Escape');
   await row.press('Enter');
   const drawer = page.getByRole('dialog', { name: /^To / });
   await drawer.getByText(timeline.waitingFor.text).waitFor();
