@@ -50,7 +50,11 @@ export async function sharedApp({ worker = true } = {}): Promise<TestApp> {
   const starting =
     shared.get(worker) ?? startTestApp({ worker, environment: { FAILED_ATTEMPTS_PER_MINUTE: '100000' } });
   shared.set(worker, starting);
-  const app = await starting;
+  const app = await starting.catch((error: unknown) => {
+    // The next file starts it again.
+    shared.delete(worker);
+    throw error;
+  });
   // A failed test may have left it stopped.
   if (worker && app.worker === null) await app.startWorker();
   return app;
