@@ -18,9 +18,10 @@ export type Expectation = 'once' | 'capped' | 'never';
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 const PATIENCE = 200;
-const PATIENCE_MS = 10 * MINUTE;
-/** Requests come in bursts, so that some are under way whenever something is killed. */
-const BURSTS = 40;
+const PATIENCE_MS = 30 * MINUTE;
+/** Requests come in bursts of at most so many, so that some are under way whenever something is killed. */
+const LEAST_BURSTS = 40;
+const BURST = 250;
 
 /** Asks until there is a response that says yes or no; every request has an idempotency key. */
 export async function insist(
@@ -65,6 +66,23 @@ const SHARES = {
   capped: 0.03,
 };
 
+/** How many of these a tenant asks for in a minute at most, because their endpoints have limits. More drips are sent instead. */
+const A_MINUTE: Partial<Record<keyof typeof SHARES, number>> = { api: 40, inbox: 20, draft: 60 };
+
+/** How many messages of each kind are sent. */
+function countsOf(total: number, withinMs: number): Record<keyof typeof SHARES, number> {
+  const counts = Object.fromEntries(
+    Object.entries(SHARES).map(([kind, share]) => [
+      kind,
+      Math.ceil(
+        Math.min(total * share, ((A_MINUTE[kind as keyof typeof SHARES] ?? Infinity) * withinMs) / MINUTE),
+      ),
+    ]),
+  ) as Record<keyof typeof SHARES, number>;
+  const missing = total - Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return { ...counts, drip: counts.drip + Math.max(0, missing) };
+}
+
 export interface Load {
   /** The number of messages. */
   total: number;
@@ -104,14 +122,22 @@ export async function sendEverything(
   };
   let contacts = 0;
   const prefix = 200 + Math.floor(random() * 700);
+  const phone = (exchange: number, digits: number): string =>
+    `+1${prefix}${200 + (exchange % 700)}${String(digits).padStart(4, '0')}`;
   /** @param digits what the carrier makes of it. */
-  const contact = (digits = 5000 + (contacts % 4000)): string =>
-    `+1${prefix}${200 + (contacts++ % 700)}${String(digits).padStart(4, '0')}`;
+  const contact = (digits?: number): string => {
+    contacts += 1;
+    return digits === undefined
+      ? phone(Math.floor(contacts / 4000), 5000 + (contacts % 4000))
+      : phone(contacts, digits);
+  };
   // All draws precede the first request, so that the seed alone decides.
+  const counts = countsOf(total, withinMs);
+  const bursts = Math.max(LEAST_BURSTS, Math.ceil(total / BURST));
   const count = (kind: keyof typeof SHARES) =>
-    Array.from({ length: Math.ceil(total * SHARES[kind]) }, (_, index) => ({
+    Array.from({ length: counts[kind] }, (_, index) => ({
       index,
-      afterMs: (Math.floor(random() * BURSTS) / BURSTS) * withinMs,
+      afterMs: (Math.floor(random() * bursts) / bursts) * withinMs,
       aheadMs: random() < 0.5 ? -DAY : random() * MINUTE,
       isRepeated: random() < 0.3,
     }));

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -43,6 +43,8 @@ const RELAXED = {
 
 const dataDir = mkdtempSync(path.join(tmpdir(), 'linepace-chaos-'));
 const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
+const clocksDir = path.join(dataDir, 'clocks');
+mkdirSync(clocksDir);
 const product = spawn(process.execPath, ['standalone/main.ts'], {
   stdio: ['ignore', 'pipe', 'inherit'],
   env: {
@@ -52,6 +54,8 @@ const product = spawn(process.execPath, ['standalone/main.ts'], {
     TEMPORAL_PORT: String(ports[1]),
     TEMPORAL_UI_PORT: String(ports[2]),
     POSTGRES_PORT: String(ports[3]),
+    NODE_OPTIONS: `--import=${new URL('stepped-clock.ts', import.meta.url).href}`,
+    CLOCKS_DIR: clocksDir,
   },
 });
 product.stdout.on('data', (text: Buffer) =>
@@ -84,6 +88,7 @@ function everything(): Promise<boolean> {
     kills: Number(values.kills),
     seed: Number(values.seed),
     pidOf,
+    clocksDir,
     say,
   });
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { truncate } from '#domain/text.ts';
 import type { SendRequest } from '#providers/carriers/simulated-protocol.ts';
 import { normalizeRecipient } from './behaviour.ts';
+import type { FaultSettings } from './faults.ts';
 import type { Journal } from './journal.ts';
 
 /** A message that the carrier accepted. */
@@ -60,7 +61,8 @@ export type CarrierEntry =
   | Activity
   /** An activity that has been fully reported. */
   | { kind: 'told'; id: string }
-  | { kind: 'line'; lineId: string; down: boolean };
+  | { kind: 'line'; lineId: string; down: boolean }
+  | { kind: 'faults'; faults: FaultSettings };
 
 export const idOf = (activity: Activity): string =>
   activity.kind === 'sent'
@@ -83,6 +85,8 @@ export interface CarrierLog {
   inbound(id: string): Inbound | undefined;
   setDown(lineId: string, down: boolean): void;
   isDown(lineId: string): boolean;
+  setFaults(faults: FaultSettings): void;
+  faults(): FaultSettings;
 }
 
 /** The state of the simulated carrier, in memory and in its journal. */
@@ -94,6 +98,7 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
   const inbounds = new Map<string, Inbound>();
   const down = new Set<string>();
   const unfinished = new Map<string, Activity>();
+  let faults: FaultSettings = { share: 0, seed: '' };
 
   function apply(entry: CarrierEntry): void {
     if (entry.kind === 'sent') {
@@ -109,12 +114,13 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
     if (entry.kind === 'inbound') inbounds.set(entry.inbound.id, entry.inbound);
     if (entry.kind === 'line' && entry.down) down.add(entry.lineId);
     if (entry.kind === 'line' && !entry.down) down.delete(entry.lineId);
+    if (entry.kind === 'faults') ({ faults } = entry);
   }
 
   for (const entry of journal.takePast()) {
     apply(entry);
     if (entry.kind === 'told') unfinished.delete(entry.id);
-    else if (entry.kind !== 'line') unfinished.set(idOf(entry), entry);
+    else if (entry.kind !== 'line' && entry.kind !== 'faults') unfinished.set(idOf(entry), entry);
   }
 
   function record(entry: CarrierEntry): void {
@@ -139,5 +145,7 @@ export function createCarrierLog(journal: Journal<CarrierEntry>): CarrierLog {
     inbound: (id) => inbounds.get(id),
     setDown: (lineId, isDown) => record({ kind: 'line', lineId, down: isDown }),
     isDown: (lineId) => down.has(lineId),
+    setFaults: (settings) => record({ kind: 'faults', faults: settings }),
+    faults: () => faults,
   };
 }

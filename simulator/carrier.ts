@@ -33,7 +33,6 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
   const stopping = new AbortController();
   /** Failed attempts of messages that are accepted at the third attempt, by message and recipient. */
   const refusals = new Map<string, number>();
-  let faults: FaultSettings = { share: 0, seed: '' };
 
   const urlOf = (lineId: string): string =>
     `${simulator.callbackBaseUrl}/callbacks/carriers/simulated/${lineId}`;
@@ -42,7 +41,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
   function callbacksOf(activity: Activity): [lineId: string, url: string, steps: Step[]] {
     if (activity.kind === 'sent') {
       const { sent } = activity;
-      const steps = misreported(sent, faultOf(faults, sent.text));
+      const steps = misreported(sent, faultOf(log.faults(), sent.text));
       return [sent.lineId, sent.callbackUrl, steps ?? afterSent(sent)];
     }
     if (activity.kind === 'call') {
@@ -105,7 +104,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
 
     const sent: Sent = { ...message, id: newId(), acceptedAt: new Date().toISOString() };
     record({ kind: 'sent', sent });
-    const fault = faultOf(faults, message.text);
+    const fault = faultOf(log.faults(), message.text);
     if (fault === 'error_after_success')
       return fail(context, 500, 'temporarily_unavailable', 'Something went wrong');
     if (behaviour === 'lose_response' || fault === 'lose_response') {
@@ -152,7 +151,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
         ? found.map((sent) => ({
             to: sent.to,
             messageReference: sent.messageReference,
-            fault: faultOf(faults, sent.text),
+            fault: faultOf(log.faults(), sent.text),
             ...listed(sent),
           }))
         : found.map(listed);
@@ -178,7 +177,7 @@ export function simulateCarrier(simulator: SimulatorContext): SimulatorPart {
   });
 
   routes.post('/simulated/carrier/faults', (context) => {
-    faults = FaultSettings.parse(context.request.body);
+    log.setFaults(FaultSettings.parse(context.request.body));
     context.body = { success: true };
   });
 
