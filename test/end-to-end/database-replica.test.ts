@@ -22,10 +22,6 @@ const leadId = newId();
 beforeAll(async () => {
   replica = await createTestDatabase();
   replicaPools = await createPools(replica, { size: 1 });
-  await connected(replica.ownerUrl, async (client) => {
-    const { rows } = await client.query<{ name: string }>('select current_database() name');
-    await client.query(`alter database ${rows[0]?.name} set default_transaction_read_only = on`);
-  });
   app = await startTestApp({ worker: false, environment: { DATABASE_REPLICA_URL: replica.tenantUrl } });
   workspace = await createWorkspace(app);
   const { id, ownerId } = workspace;
@@ -43,6 +39,11 @@ beforeAll(async () => {
     const member = { workspace_id: id, list_id: listId, lead_id: leadId };
     await insertRow(target, 'list_addresses', { ...member, address: phone });
   }
+  // At the end, because the pool above may have to open its connection again.
+  await connected(replica.ownerUrl, async (client) => {
+    const { rows } = await client.query<{ name: string }>('select current_database() name');
+    await client.query(`alter database ${rows[0]?.name} set default_transaction_read_only = on`);
+  });
 });
 afterAll(async () => {
   await app.stop();
