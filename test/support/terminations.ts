@@ -18,15 +18,15 @@ export interface Step {
 /** Terminates workflows at a step, by type and owner (workspace or agency), and counts their activities. */
 export interface Terminator {
   terminateAt(type: string, owner: string, step: Step): void;
-  /** The number of activities that workflows of a type have started for an owner. */
-  countOf(type: string, owner: string): number;
+  /** The types of the activities that workflows of a type have started for an owner, in order. */
+  activitiesOf(type: string, owner: string): readonly string[];
   isDone(type: string, owner: string): boolean;
 }
 
 /** Watches every worker that starts after this call. */
 export function watchWorkers(client: () => Client): Terminator {
   const steps = new Map<string, Step>();
-  const counts = new Map<string, number>();
+  const activities = new Map<string, string[]>();
   const terminated = new Set<string>();
   const create = Worker.create.bind(Worker);
 
@@ -38,10 +38,10 @@ export function watchWorkers(client: () => Client): Terminator {
           agencyId?: string;
         };
         const key = keyOf(info.workflowType ?? '', workspaceId ?? agencyId ?? '');
-        const count = (counts.get(key) ?? 0) + 1;
-        counts.set(key, count);
+        const started = [...(activities.get(key) ?? []), info.activityType];
+        activities.set(key, started);
         const step = steps.get(key);
-        if (step?.activity !== count) return next(input);
+        if (step?.activity !== started.length) return next(input);
         const workflow = client().workflow.getHandle(info.workflowExecution?.workflowId ?? '');
         // Local activities cannot be paused.
         if (step.when === 'paused' && info.isLocal) {
@@ -98,7 +98,7 @@ export function watchWorkers(client: () => Client): Terminator {
 
   return {
     terminateAt: (type, owner, step) => void steps.set(keyOf(type, owner), step),
-    countOf: (type, owner) => counts.get(keyOf(type, owner)) ?? 0,
+    activitiesOf: (type, owner) => activities.get(keyOf(type, owner)) ?? [],
     isDone: (type, owner) => terminated.has(keyOf(type, owner)),
   };
 }
