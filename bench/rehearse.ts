@@ -53,6 +53,8 @@ const wanted = values.faults.split(',');
 const faults = FAULTS.filter(({ name }) => wanted.includes(name));
 const installation = await startInstallation(folder, programs);
 say(`everything is ready, in ${folder}`);
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, () => void installation.stop().finally(() => process.exit(1)));
 try {
   const found = await rehearse(installation);
   process.exitCode = found ? 0 : 1;

@@ -59,13 +59,19 @@ export async function startDatabase(folder: string, tls: Certificates): Promise<
       logFile: join(folder, 'postgres.log'),
       settings,
     });
-  let server = await start();
+  const server = await start();
   const { tenantUrl, systemUrl } = databaseLogins(server.url);
   const overTls = (url: string): string => `${url}?sslmode=verify-full&sslrootcert=${tls.authority}`;
-  return {
+  return Object.assign(restartable(server, start), {
     ownerUrl: server.url,
     tenantUrl: overTls(tenantUrl),
     systemUrl: overTls(systemUrl),
+  });
+}
+
+function restartable(first: RunningProcess, start: () => Promise<RunningProcess>): Server {
+  let server = first;
+  return {
     get pid() {
       return server.pid;
     },
@@ -159,22 +165,7 @@ export async function startTemporalCluster(
     if (hasEnded) throw new Error(`Temporal did not start (${await server.ended}); its log is ${log}`);
     return server;
   };
-  let server = await start();
-  return {
-    options,
-    metrics,
-    get pid() {
-      return server.pid;
-    },
-    async kill() {
-      server.kill();
-      await server.ended;
-    },
-    async start() {
-      server = await start();
-    },
-    stop: () => server.stop(),
-  };
+  return Object.assign(restartable(await start(), start), { options, metrics });
 }
 
 /** The port numbers that fit into Temporal's tables. */
