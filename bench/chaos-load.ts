@@ -22,6 +22,8 @@ const PATIENCE_MS = 30 * MINUTE;
 /** Requests come in bursts of at most so many, so that some are under way whenever something is killed. */
 const LEAST_BURSTS = 40;
 const BURST = 250;
+/** A contact who gets no answer. */
+const WRITES_AGAIN_MS = 3 * MINUTE;
 
 /** Asks until there is a response that says yes or no; every request has an idempotency key. */
 export async function insist(
@@ -260,18 +262,29 @@ export async function sendEverything(
 
   async function approveDrafts(): Promise<void> {
     const open = new Map(drafts.map(({ phone, message }) => [phone, message]));
-    const written = eachInTime(drafts, ({ phone, lineId }) => hear(phone, lineId));
+    const heardAt = new Map<string, number>();
+    const write = async (phone: string, lineId: string): Promise<void> => {
+      await hear(phone, lineId);
+      heardAt.set(phone, performance.now());
+    };
+    const path = '/api/knowledge-base/auto-replies';
+    const written = eachInTime(drafts, ({ phone, lineId }) => write(phone, lineId));
     await until(async () => {
       await pause(2000);
-      const { autoReplies } = await must('GET', '/api/knowledge-base/auto-replies?status=drafted&limit=200');
+      const { autoReplies } = await must('GET', `${path}?status=drafted&limit=200`);
       for (const { replyId, conversationRecipient } of autoReplies) {
         const message = open.get(conversationRecipient);
         if (message === undefined) continue;
         const decision = { replyId, action: 'approve', message };
-        const path = '/api/knowledge-base/auto-replies';
         const { status, body } = await ask('POST', path, decision, `${message} ${replyId}`);
         // Approved: by a request whose response was lost.
         if (status === 200 || body['status'] === 'approved') open.delete(conversationRecipient);
+      }
+      // A draft fails if the model is away. There is another one when the contact writes again.
+      for (const { phone, lineId } of drafts) {
+        const at = heardAt.get(phone);
+        if (open.has(phone) && at !== undefined && performance.now() - at > WRITES_AGAIN_MS)
+          await write(phone, lineId);
       }
       return open.size === 0;
     }, withinMs + PATIENCE_MS);
