@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { routes } from '#api/routes.ts';
 import { readConfig } from '#domain/config.ts';
 
-/** deploy/kubernetes agrees with the code. Whether a cluster takes it, no test here can say. */
+/** deploy/kubernetes agrees with the code. Its README says how to validate it as a cluster does. */
 const ROOT = new URL('../', import.meta.url);
 const FOLDER = new URL('deploy/kubernetes/', ROOT);
 const read = (name: string): string => readFileSync(new URL(name, ROOT), 'utf8');
