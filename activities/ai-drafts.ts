@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import { type DraftRow, findDraft, discardWaitingDraft, storeDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { listThread } from '#db/queries/conversations.ts';
 import { resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
@@ -47,7 +48,7 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
       const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> =>
         withTenant(pools, workspaceId, work);
       const rest = (): Promise<DraftRound> => look({ workspaceId, replyId });
-      const prompt = await tenant((db) => promptOf(db, replyId, new Date()));
+      const prompt = await tenant((db) => promptOf(db, replyId, currentTime()));
       if (!prompt) return rest();
       const written = await withHeartbeat((canceled) => askModel(model, prompt, DraftOutput, canceled));
       if ('error' in written.answer) {
@@ -56,7 +57,7 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
           'a reply could not be drafted',
         );
       }
-      await tenant((db) => keep(db, replyId, written, new Date()));
+      await tenant((db) => keep(db, replyId, written, currentTime()));
       return rest();
     },
 
@@ -76,7 +77,7 @@ export function createDraftActivities({ pools, model, logger, links }: Needs) {
         const timezone = await workspaceTimezone(db);
         const workspace = { timezone, country: await workspaceCountry(db) };
         const decision = { ...asked.data, channel: 'dashboard', userId: null } as const;
-        const resolved = await resolveDraft(db, decision, { workspace, links, now: new Date() }).catch(
+        const resolved = await resolveDraft(db, decision, { workspace, links, now: currentTime() }).catch(
           (error: unknown) => {
             throw error instanceof Refusal ? refusal(error.code, error.message) : error;
           },

@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { countResult, findJob, setLeadStatus } from '#db/queries/availability.ts';
 import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
@@ -48,7 +49,7 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
         const job = await withTenant(pools, workspaceId, (db) => findJob(db, jobId));
         for (const leadId of job?.leadIds.slice(job.checked) ?? []) {
           if (canceled.aborted || Date.now() > end)
-            return { nextAt: new Date().toISOString(), reason: 'there are more leads to check' };
+            return { nextAt: currentTime().toISOString(), reason: 'there are more leads to check' };
           await checkLead({ id: workspaceId, timezone }, jobId, leadId);
         }
         const over = { nextAt: null, reason: 'all leads are checked', ended: true };

@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { awaitedInvoice, lineInvoices, owedInvoices } from '#db/commands/billing/line-invoices.ts';
 import { type Decision, decide } from '#db/decisions.ts';
 import { findLineRequest, type StoredLineRequest } from '#db/queries/line-requests.ts';
@@ -31,9 +32,9 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       await invoicesOf(line).reconcile();
       const { view, nextAt } = await decide(pools, workspaceId, lineRequestId(lineId), async (db) => {
         const view = viewOf(await findLineRequest(db, lineId));
-        return { view, ...nextLook(view, new Date()) };
+        return { view, ...nextLook(view, currentTime()) };
       });
-      const isChanged = nextAt !== null && nextAt.getTime() <= Date.now();
+      const isChanged = nextAt !== null && nextAt.getTime() <= currentTime().getTime();
       return { ...view, ...(isChanged && { isChanged }) };
     },
 
@@ -94,6 +95,6 @@ function isStale(request: StoredLineRequest): boolean {
   const awaited = awaitedInvoice(request);
   return (
     awaited !== null &&
-    (awaited.checkedAt === null || Date.now() - awaited.checkedAt.getTime() >= CHECK_EVERY_MS)
+    (awaited.checkedAt === null || currentTime().getTime() - awaited.checkedAt.getTime() >= CHECK_EVERY_MS)
   );
 }

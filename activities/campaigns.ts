@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
 import {
   type CampaignAction,
@@ -37,7 +38,7 @@ interface OfCampaign {
 export function createCampaignActivities({ pools }: Dependencies) {
   const step = ({ workspaceId, campaignId }: OfCampaign, enters: boolean): Promise<CampaignLook> =>
     decide(pools, workspaceId, campaignWorkflowId(campaignId), (db) =>
-      advance(db, campaignId, enters, new Date()),
+      advance(db, campaignId, enters, currentTime()),
     );
 
   /** Processes batches while `isLeft` says so, up to the limit of a round. */
@@ -64,7 +65,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
       if (campaign.status === to) return { campaignId, status: to };
       if (!canTake(action, campaign.status))
         throw refusal('INVALID_STATE', `A campaign that is ${campaign.status} cannot ${action}`);
-      const { status } = await changeCampaignStatus(db, campaign, action, new Date());
+      const { status } = await changeCampaignStatus(db, campaign, action, currentTime());
       await record(db, order, as, { type: 'campaign', id: campaignId });
       return { campaignId, status };
     });

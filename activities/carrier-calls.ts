@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { type AttemptRow, carrierIdsAt } from '#db/queries/attempts.ts';
 import { inMessageSpan } from '#db/message-traces.ts';
 import { withTenant } from '#db/transactions.ts';
@@ -47,7 +48,7 @@ export function createCarrierCalls(
   settle: Settle,
 ): CarrierCalls {
   const send: CarrierCalls['send'] = async (line, { carrier, config }, attempt, message) => {
-    const left = attempt.answerBy.getTime() - Date.now();
+    const left = attempt.answerBy.getTime() - currentTime().getTime();
     if (left <= 0) return settle(line, attempt, { kind: 'not_sent', reason: 'not started in time' });
     const { id: attemptId, messageId } = attempt;
     const { lineId } = line;
@@ -79,7 +80,7 @@ export function createCarrierCalls(
     if (found.kind === 'accepted') return settle(line, attempt, found, content.text);
     if (found.kind === 'not_sent')
       return settle(line, attempt, { kind: 'not_sent', reason: 'the carrier did not take it' });
-    const isTooOld = Date.now() - startedAt.getTime() > RECONCILE_FOR_MS;
+    const isTooOld = currentTime().getTime() - startedAt.getTime() > RECONCILE_FOR_MS;
     if (found.kind === 'unknown' || isTooOld)
       await settle(line, attempt, { kind: 'unknown', reason: 'outcome_unknown' });
   };

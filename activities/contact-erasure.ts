@@ -1,5 +1,6 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import pLimit from 'p-limit';
+import { currentTime, fromNow } from '#domain/clock.ts';
 import {
   cancelLate,
   type Chunk,
@@ -92,7 +93,7 @@ export function createContactErasureActivities({
       };
       const seal = mailSeal(secrets, workspaceId);
       for (let after = ''; ;) {
-        const range = { after, last: firstId(new Date(Date.now() + AROUND_MS)) };
+        const range = { after, last: firstId(fromNow(AROUND_MS)) };
         const mails = await tenant((db) => nextMails(db, range));
         const found = mails.filter(({ id, dataSealed }) => namesContact(() => seal.open(dataSealed, id)));
         if (found.length > 0)
@@ -197,7 +198,7 @@ export function createContactErasureActivities({
         const erasure = await find();
         if (!erasure) return { nextAt: null, reason: 'the contact is erased', ended: true };
         const settledAt = new Date(erasure.requestedAt.getTime() + SETTLED_AFTER_MS);
-        const isSettled = Date.now() >= settledAt.getTime();
+        const isSettled = currentTime().getTime() >= settledAt.getTime();
         const waitsFor = await pass.waitsFor(erasure);
         // The first pass erases what it can; the last one is made when nothing is under way any more.
         const isFirst = erasure.eventsTo === '';
@@ -213,8 +214,8 @@ export function createContactErasureActivities({
               await finishErasure(db, erasureId);
               return { nextAt: null, reason: 'the contact is erased', ended: true };
             }
-            if (!isDone) return { nextAt: new Date(), reason: 'more is to be erased' };
-            const soon = new Date(Date.now() + (waitsFor === null ? 0 : LOOK_EVERY_MS));
+            if (!isDone) return { nextAt: currentTime(), reason: 'more is to be erased' };
+            const soon = fromNow(waitsFor === null ? 0 : LOOK_EVERY_MS);
             return {
               nextAt: soon > settledAt ? soon : settledAt,
               reason: waitsFor ?? 'what was under way may bring something back',

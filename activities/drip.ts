@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { currentTime } from '#domain/clock.ts';
 import { acceptDrips } from '#db/commands/sending/accept-drips.ts';
 import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
 import { decideToRest } from '#db/decisions.ts';
@@ -26,7 +27,7 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
         while (Date.now() < end && !canceled.aborted) {
           const { taken, refused } = await withTenant(pools, workspaceId, async (db) => {
             const drips = await takeDrips(db, BATCH);
-            return { taken: drips.length, refused: await acceptDrips(db, drips, new Date()) };
+            return { taken: drips.length, refused: await acceptDrips(db, drips, currentTime()) };
           });
           for (const { messageId, reason } of refused)
             logger.error({ workspaceId, messageId, reason }, 'a drip became a failed message');
@@ -37,7 +38,7 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
             if (!isDue(look)) return roundOf(look);
           }
         }
-        return { nextAt: new Date().toISOString(), reason: 'more is buffered' };
+        return { nextAt: currentTime().toISOString(), reason: 'more is buffered' };
       });
     },
   };
@@ -45,6 +46,6 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
 
 async function lookAtBuffer(db: TenantDb): Promise<Look> {
   return (await hasBufferedDrips(db))
-    ? { nextAt: new Date(), reason: 'more is buffered' }
+    ? { nextAt: currentTime(), reason: 'more is buffered' }
     : { nextAt: null, reason: 'the buffer is empty' };
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { currentTime } from '#domain/clock.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
 import { type LastLook, requestedSince } from '#db/wakes.ts';
@@ -76,7 +77,7 @@ export function createGapWaits({
 
   function allows(taskQueue: string, at: Date | null, gaps: boolean): boolean {
     if (at === null || closing.signal.aborted) return false;
-    const ms = at.getTime() - Date.now();
+    const ms = at.getTime() - currentTime().getTime();
     if (!gaps) return ms <= MOMENT_MS;
     return ms <= SHORT_MS || (ms <= LONG_MS && (slots.get(taskQueue)?.hasRoom() ?? false));
   }
@@ -87,7 +88,7 @@ export function createGapWaits({
       allowsNextRound: (at) => !canceled.aborted && allows(taskQueue, at, true),
 
       async wait(at, requestedBy) {
-        const ms = at.getTime() - Date.now();
+        const ms = at.getTime() - currentTime().getTime();
         if (ms <= 0) return;
         const ended = new AbortController();
         const giveUp = (): void => ended.abort();

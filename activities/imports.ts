@@ -1,6 +1,7 @@
 import { pipeline, type Readable } from 'node:stream';
 // oxlint-disable-next-line no-restricted-imports -- this is the one place
 import { CsvError, parse } from 'csv-parse';
+import { currentTime } from '#domain/clock.ts';
 import {
   recordBatch,
   finishImport,
@@ -86,7 +87,7 @@ export function createImportActivities({ pools, storage, logger }: Dependencies)
         if (row?.status !== 'running') return { nextAt: null, reason: 'the import is over', ended: true };
         const result = await saveRows(workspaceId, row, canceled);
         if (result === 'more')
-          return { nextAt: new Date().toISOString(), reason: 'there are more rows to save' };
+          return { nextAt: currentTime().toISOString(), reason: 'there are more rows to save' };
         await decide(pools, workspaceId, leadImportId(importId), async (db) => {
           await finishImport(db, importId, result.error);
           return { nextAt: null, ended: true };
@@ -214,7 +215,7 @@ async function saveBatch(
     kept.map(({ contactOwnerEmail }) => contactOwnerEmail),
   );
   const owned = kept.map((lead) => ({ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }));
-  const results = await insertLeads(db, row.listId, owned, { source: 'import', now: new Date() });
+  const results = await insertLeads(db, row.listId, owned, { source: 'import', now: currentTime() });
   const saved = results.filter(({ isNew }) => isNew).length;
   await recordBatch(db, row.id, {
     columns: columns.columns,

@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { abandonChunk, type Place, rehomeChunk } from '#db/commands/lines/line-rehoming.ts';
 import { decide } from '#db/decisions.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
@@ -11,7 +12,7 @@ import { isDue, type Look, roundOf } from './round.ts';
 const ROUND_MS = 60_000;
 
 const DONE: Look = { nextAt: null, reason: 'other lines have all messages that they can send', ended: true };
-const more = (): Look => ({ nextAt: new Date(), reason: 'there are more messages to hand over' });
+const more = (): Look => ({ nextAt: currentTime(), reason: 'there are more messages to hand over' });
 
 export function createLineHandoverActivities({ pools }: Dependencies) {
   return {

@@ -1,4 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
+import { currentTime } from '#domain/clock.ts';
 import { decide } from '#db/decisions.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
@@ -43,7 +44,7 @@ export async function lineRound(
       const isSame = (line && carrierOf(line)) === (at && at.carrier) && (line === null) === (at === null);
       return isSame
         ? { nextAt: null, reason, ended }
-        : { nextAt: new Date(), reason: 'the line has changed' };
+        : { nextAt: currentTime(), reason: 'the line has changed' };
     });
     return roundOf(look);
   }
@@ -52,7 +53,7 @@ export async function lineRound(
   if (!home) return rest(null, 'the line was deleted', true);
   const { carrier } = home;
   if (activityInfo().taskQueue !== lineQueue(carrier))
-    return { nextAt: new Date().toISOString(), reason: 'the line has moved to another carrier', home };
+    return { nextAt: currentTime().toISOString(), reason: 'the line has moved to another carrier', home };
   const round =
     carrier === null
       ? await rest(home, 'the line is not connected to a carrier', endsUnconnected)

@@ -1,3 +1,4 @@
+import { currentTime, fromNow } from '#domain/clock.ts';
 import { receiveInboxRead } from '#db/commands/inbound/carrier-reports.ts';
 import { inboxPosition } from '#db/queries/line-inboxes.ts';
 import { findLine } from '#db/queries/lines.ts';
@@ -51,14 +52,15 @@ export function createLineInboxActivities(dependencies: Dependencies) {
     const reader = mailboxReaderId(lineId);
     return withHeartbeat(async (canceled) => {
       const end = Date.now() + ROUND_MS;
-      const nextAt = new Date(Date.now() + inboxPollSeconds * 1000);
+      const nextAt = fromNow(inboxPollSeconds * 1000);
       // Set before the settings are read, so that a later change of them brings it forward again.
       await decide(pools, workspaceId, reader, async () => ({ nextAt }));
       let reason = 'the inbox is read again then';
       try {
         let more: boolean | null = true;
         while (more && !canceled.aborted && Date.now() < end) more = await readBatch(workspaceId, lineId);
-        if (more) return { nextAt: new Date().toISOString(), reason: 'there are more messages in the inbox' };
+        if (more)
+          return { nextAt: currentTime().toISOString(), reason: 'there are more messages in the inbox' };
         if (more === null) {
           const over = { nextAt: null, reason: 'the line has no inbox', ended: true };
           return roundOf(await decide(pools, workspaceId, reader, async () => over));

@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { makeDue, nextInTurn, setPaused, setSendNow } from '#db/queries/line-orders.ts';
@@ -26,7 +27,7 @@ export function createLineOrderActivities({ pools }: Pick<Dependencies, 'pools'>
     return withTenant(pools, home.workspaceId, async (db) => {
       const line = await lockLine(db, lineId);
       if (!line) throw refusal('NOT_FOUND', 'The line has just left its workspace; try again');
-      return work(db, line, new Date());
+      return work(db, line, currentTime());
     });
   }
 

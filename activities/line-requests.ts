@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import { currentTime } from '#domain/clock.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {
   type Change,
@@ -118,7 +119,7 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
 async function fail(db: TenantDb, lineId: string, otherwise: string): Promise<Change | null> {
   const reason = (await findLineRequest(db, lineId))?.failureReason ?? otherwise;
   const change = await changeLineRequest(db, lineId, { type: 'refused' }, { failureReason: reason });
-  if (change?.possible) await notify(db, lineId, { about: 'line_failed', lineId, reason }, new Date());
+  if (change?.possible) await notify(db, lineId, { about: 'line_failed', lineId, reason }, currentTime());
   return change;
 }
 

@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
 import { decide } from '#db/decisions.ts';
 import { listDeletionId } from '#workflows/messages/wake.ts';
@@ -16,13 +17,13 @@ export function createListDeletionActivities({ pools }: Dependencies) {
         const end = Date.now() + ROUND_MS;
         while (!canceled.aborted && Date.now() < end) {
           const look = await decide(pools, workspaceId, listDeletionId(listId), async (db) =>
-            (await deleteChunk(db, listId, new Date()))
+            (await deleteChunk(db, listId, currentTime()))
               ? { nextAt: null, reason: 'the list is deleted', ended: true }
-              : { nextAt: new Date(), reason: 'there are more leads to delete' },
+              : { nextAt: currentTime(), reason: 'there are more leads to delete' },
           );
           if (!isDue(look)) return roundOf(look);
         }
-        return { nextAt: new Date().toISOString(), reason: 'there are more leads to delete' };
+        return { nextAt: currentTime().toISOString(), reason: 'there are more leads to delete' };
       });
     },
   };

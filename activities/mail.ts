@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { currentTime, fromNow } from '#domain/clock.ts';
 import {
   agencyOutbox,
   claimMail,
@@ -51,7 +52,7 @@ export function createMailActivities({
 
   /** Claims and sends the next email, so that two concurrent rounds do not send it twice. @returns whether one was due. */
   async function sendNext(server: Mailer, { ownerId, transact }: Sender): Promise<boolean> {
-    const start = new Date();
+    const start = currentTime();
     const mail = await transact((outbox) => claimMail(outbox, start, new Date(start.getTime() + CLAIM_MS)));
     if (!mail) return false;
     const outcome = await deliver(server, ownerId, mail);
@@ -59,7 +60,7 @@ export function createMailActivities({
       const { kind, code } = outcome;
       logger.warn({ ownerId, mailId: mail.id, kind, code }, 'the mail server did not accept an email');
     }
-    const now = new Date();
+    const now = currentTime();
     await transact((outbox) => finishMail(outbox, mail.id, resultOf(mail, outcome, now), now));
     return true;
   }
@@ -74,7 +75,7 @@ export function createMailActivities({
         const look = await sender.look();
         if (!isDue(look)) return roundOf(look);
       }
-      return { nextAt: new Date().toISOString(), reason: 'more emails are due' };
+      return { nextAt: currentTime().toISOString(), reason: 'more emails are due' };
     });
 
   return {
@@ -130,6 +131,6 @@ async function lookAt(outbox: Outbox): Promise<Look> {
 }
 
 const waitForServer = (): Look => ({
-  nextAt: new Date(Date.now() + NO_SERVER_MS),
+  nextAt: fromNow(NO_SERVER_MS),
   reason: 'SMTP_URL is not set',
 });

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import { findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { type MailSeal, queueMail } from '#db/commands/outbox/mails.ts';
 import { campaignDigest, type NoticeText, noticeText } from '#db/commands/outbox/notices.ts';
@@ -139,12 +140,12 @@ export function createNotificationActivities({ pools, secrets, signer, publicUrl
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
         while (Date.now() < end && !canceled.aborted) {
-          const count = await withTenant(pools, workspaceId, (db) => writeDue(db, new Date()));
+          const count = await withTenant(pools, workspaceId, (db) => writeDue(db, currentTime()));
           if (count === BATCH) continue;
           const look = await decide(pools, workspaceId, notifierId(workspaceId), lookAtNotifications);
           if (!isDue(look)) return roundOf(look);
         }
-        return { nextAt: new Date().toISOString(), reason: 'there are more notifications to write' };
+        return { nextAt: currentTime().toISOString(), reason: 'there are more notifications to write' };
       });
     },
   };

@@ -1,3 +1,4 @@
+import { fromNow } from '#domain/clock.ts';
 import { findStoredAttachment } from '#db/queries/attachments.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -28,7 +29,7 @@ export async function outboundFiles(
   channel: Channel,
   links: SignedLinks,
 ): Promise<Files> {
-  const expires = new Date(Date.now() + CARRIER_LINK_DAYS * 86_400_000);
+  const expires = fromNow(CARRIER_LINK_DAYS * 86_400_000);
   const linkTo = (attachmentId: string, name: string): string =>
     links.sign({ workspaceId: db.workspaceId, attachmentId, name: linkName(name) }, expires);
   const attachments: OutboundAttachment[] = [];

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import { currentTime } from '#domain/clock.ts';
 import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { findCampaign } from '#db/queries/campaigns.ts';
 import { findKnowledgeBase } from '#db/queries/knowledge-base.ts';
@@ -90,7 +91,7 @@ export function createPersonalizationActivities({
         const end = Date.now() + ROUND_MS;
         while (!canceled.aborted && Date.now() < end) {
           const work = await decide(pools, workspaceId, personalizerId(campaignId), (db) =>
-            look(db, campaignId, new Date()),
+            look(db, campaignId, currentTime()),
           );
           if (!isDue(work)) return roundOf(work);
           const atOnce = pLimit(CONCURRENCY);
@@ -100,7 +101,7 @@ export function createPersonalizationActivities({
             ),
           );
         }
-        return { nextAt: new Date().toISOString(), reason: 'there are more messages to write' };
+        return { nextAt: currentTime().toISOString(), reason: 'there are more messages to write' };
       });
     },
   };

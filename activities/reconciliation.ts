@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { type AttemptRow, openAttempts } from '#db/queries/attempts.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead } from '#db/queries/leads.ts';
@@ -70,16 +71,17 @@ export function createReconciliation(
     const findOpen = () => withTenant(pools, line.workspaceId, (db) => openAttempts(db, line.lineId));
     const open = await findOpen();
     for (const attempt of open) {
-      if (attempt.answerBy.getTime() + MARGIN_MS <= Date.now()) await reconcileOne(line, attempt);
+      if (attempt.answerBy.getTime() + MARGIN_MS <= currentTime().getTime())
+        await reconcileOne(line, attempt);
     }
     const left = await findOpen();
-    return left.length === 0 || left.length < open.length ? new Date() : askAgainAt(left);
+    return left.length === 0 || left.length < open.length ? currentTime() : askAgainAt(left);
   };
 }
 
 /** When the first of their calls has ended; later when the carrier has been asked about that one already. */
 function askAgainAt(open: readonly AttemptRow[]): Date {
-  const now = Date.now();
+  const now = currentTime().getTime();
   const firstEnd = Math.min(...open.map(({ answerBy }) => answerBy.getTime() + MARGIN_MS));
   return new Date(firstEnd < now ? now + ASK_AGAIN_MS : Math.max(now + 1000, firstEnd));
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { currentTime, fromNow } from '#domain/clock.ts';
 import {
   dueAttachments,
   markFetchFailed,
@@ -79,7 +80,7 @@ export function createReplyAttachmentActivities({
     } catch (error) {
       const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** file.tries);
       const forGood = error instanceof FileTooLarge || error instanceof NoRoom;
-      const tryAt = !forGood && file.tries + 1 < MAX_TRIES ? new Date(Date.now() + wait) : null;
+      const tryAt = !forGood && file.tries + 1 < MAX_TRIES ? fromNow(wait) : null;
       logger.warn(
         { workspaceId, attachmentId: file.id, tries: file.tries + 1, error },
         'a file could not be fetched',
@@ -97,16 +98,16 @@ export function createReplyAttachmentActivities({
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
         while (Date.now() < end && !canceled.aborted) {
-          const due = await tenant((db) => dueAttachments(db, new Date(), BATCH));
+          const due = await tenant((db) => dueAttachments(db, currentTime(), BATCH));
           const fetched = Promise.all(due.map((file) => fetchFile(workspaceId, file)));
           await Promise.race([fetched, pause(MAX_WAIT_MS, undefined, { ref: false })]);
-          await tenant((db) => emitReplyEvents(db, { links, now: new Date() }));
+          await tenant((db) => emitReplyEvents(db, { links, now: currentTime() }));
           await fetched;
           if (due.length > 0) continue;
           const look = await decide(pools, workspaceId, attachmentFetcherId(workspaceId), lookAtFiles);
           if (!isDue(look)) return roundOf(look);
         }
-        return { nextAt: new Date().toISOString(), reason: 'there are more files to fetch' };
+        return { nextAt: currentTime().toISOString(), reason: 'there are more files to fetch' };
       });
     },
   };

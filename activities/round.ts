@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import type { Decision } from '#db/decisions.ts';
 import type { Round } from '#workflows/messages/round.ts';
 
@@ -14,4 +15,5 @@ export const roundOf = ({ nextAt, reason, ended }: Look): Round => ({
 });
 
 /** Whether something is due now, so that the round continues. */
-export const isDue = ({ nextAt }: Decision): boolean => nextAt !== null && nextAt.getTime() <= Date.now();
+export const isDue = ({ nextAt }: Decision): boolean =>
+  nextAt !== null && nextAt.getTime() <= currentTime().getTime();

@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { type AttemptRow, hasOpenAttempt, insertAttempts } from '#db/queries/attempts.ts';
 import { isOfErased } from '#db/queries/erasures.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
@@ -116,7 +117,7 @@ export async function claimFallback(
   timeoutOf: (provider: string) => number,
 ) {
   const row = await lockLine(db, lineId);
-  if (!row || (row.heldUntil !== null && row.heldUntil > new Date())) return null;
+  if (!row || (row.heldUntil !== null && row.heldUntil > currentTime())) return null;
   if (row.pausedAt !== null || (await isPastDue(db))) return null;
   const message = await findMessage(db, messageId);
   const account = await findFallbackAccount(db);
@@ -127,7 +128,7 @@ export async function claimFallback(
     await setFallbackSms(db, messageId, 'failed');
     return null;
   }
-  const now = new Date();
+  const now = currentTime();
   const attempt: AttemptRow = {
     id: newId(now),
     messageId,

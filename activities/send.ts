@@ -1,4 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
+import { currentTime } from '#domain/clock.ts';
 import { earliest } from '#domain/earliest.ts';
 import type { LineRound } from '#workflows/messages/round.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
@@ -45,7 +46,7 @@ export function createSendActivities(dependencies: Dependencies) {
       let hasVoiceNotes = false;
       while (!canceled.aborted) {
         const plan = await sender.plan(line, waits.allows, { hasVoiceNotes });
-        if (plan?.carrier !== line.carrier) return at(new Date(), 'the line is elsewhere now');
+        if (plan?.carrier !== line.carrier) return at(currentTime(), 'the line is elsewhere now');
         hasVoiceNotes = plan.awaitsVoiceNotes;
         if (plan.awaitsVoiceNotes) {
           await voiceNotes.prepare(line);
@@ -53,13 +54,14 @@ export function createSendActivities(dependencies: Dependencies) {
         }
         const { retryAt } = await sender.send(line, plan);
         if (!plan.hasOpenAttempts) askAt = null;
-        else if (askAt === null || askAt.getTime() <= Date.now()) askAt = await sender.reconcile(line);
+        else if (askAt === null || askAt.getTime() <= currentTime().getTime())
+          askAt = await sender.reconcile(line);
         const nextAt = earliest(plan.nextAt, earliest(retryAt, askAt));
         if (nextAt === null || !waits.allows(nextAt)) return endOfRound(plan, nextAt, waits);
         await waits.wait(nextAt, plan.requestedBy);
       }
       logger.info({ lineId: line.lineId }, 'round cut short');
-      return at(new Date(), 'more may be due');
+      return at(currentTime(), 'more may be due');
     });
   }
 
@@ -84,7 +86,7 @@ function endOfRound(
   waits: RoundWaits,
 ): LineRound {
   // While a round is at work nobody signals the workflow. So it rests only after a plan that says so.
-  if (isAtWork) return { ...at(new Date(), reason), isPaused };
+  if (isAtWork) return { ...at(currentTime(), reason), isPaused };
   return { ...at(nextAt, reason), isPaused, ...(waits.allowsNextRound(nextAt) && { goesOn: true }) };
 }
 

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { currentTime, fromNow } from '#domain/clock.ts';
 import { forceFallback } from '#db/commands/sending/outcomes.ts';
 import { decide } from '#db/decisions.ts';
 import { withTenant } from '#db/transactions.ts';
@@ -69,7 +70,7 @@ export function createSender(dependencies: Dependencies) {
     ) => {
       const { timeoutMs } = carriers.get(line.carrier);
       return decide(pools, line.workspaceId, linePacerId(line.lineId), async (db) => {
-        const plan = await planSends(db, line.lineId, timeoutMs, new Date(), options);
+        const plan = await planSends(db, line.lineId, timeoutMs, currentTime(), options);
         return plan && { ...plan, isAtWork: staysFor(plan.nextAt) };
       });
     },
@@ -78,10 +79,10 @@ export function createSender(dependencies: Dependencies) {
     async send(line: LineAtCarrier, plan: SendPlan): Promise<{ retryAt: Date | null }> {
       await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
       for (const messageId of plan.forced) {
-        await withTenant(pools, line.workspaceId, (db) => forceFallback(db, messageId, new Date()));
+        await withTenant(pools, line.workspaceId, (db) => forceFallback(db, messageId, currentTime()));
       }
       for (const messageId of plan.owed) await sendFallback(line, messageId);
-      return { retryAt: plan.owed.length === 0 ? null : new Date(Date.now() + FALLBACK_AGAIN_MS) };
+      return { retryAt: plan.owed.length === 0 ? null : fromNow(FALLBACK_AGAIN_MS) };
     },
 
     reconcile: createReconciliation(dependencies, calls, settle),

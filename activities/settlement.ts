@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { acceptLate, type AttemptOutcome, type AttemptRow } from '#db/queries/attempts.ts';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
 import { type AcceptedSend, settleAccepted } from '#db/commands/sending/accepted-sends.ts';
@@ -43,7 +44,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
   /** Nearly all sends end here, so that those of a workspace that end at the same time share a commit. */
   const accepted = createBatches<AcceptedSend>(
     forMany(async (workspaceId, sends) => {
-      const late = await withTenant(pools, workspaceId, (db) => settleAccepted(db, sends, new Date()));
+      const late = await withTenant(pools, workspaceId, (db) => settleAccepted(db, sends, currentTime()));
       for (const { send, settledAs } of late)
         noteLate(workspaceId, send.attempt, send.carrierMessageId, settledAs);
     }),
@@ -66,7 +67,7 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
   }
 
   return async ({ workspaceId }, attempt, outcome, text = null) => {
-    const now = new Date();
+    const now = currentTime();
     if (attempt.kind === 'primary' && outcome.kind === 'accepted') {
       const { carrierMessageId } = outcome;
       return accepted.add(workspaceId, {

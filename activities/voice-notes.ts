@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { fromNow } from '#domain/clock.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import {
   findAudioWithoutNote,
@@ -51,7 +52,7 @@ export function createVoiceNotes({
     /** Makes the voice notes that a line is about to send, one per file. */
     async prepare({ lineId, workspaceId }: { lineId: string; workspaceId: string }): Promise<void> {
       const missing = await withTenant(pools, workspaceId, async (db: TenantDb) => {
-        const urls = await voiceNoteUrls(db, lineId, new Date(Date.now() + VOICE_NOTES_AHEAD_MS));
+        const urls = await voiceNoteUrls(db, lineId, fromNow(VOICE_NOTES_AHEAD_MS));
         return findAudioWithoutNote(
           db,
           urls.flatMap((url) => ownFile(url, workspaceId, links) ?? []),

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { currentTime } from '#domain/clock.ts';
 import type { Pools } from '#db/pools.ts';
 import { withTenant } from '#db/transactions.ts';
 import { alarmFailingWebhooks } from '#db/commands/outbox/webhook-alarms.ts';
@@ -93,7 +94,7 @@ export function createWebhookDeliverer(services: {
             await alarmFailingWebhooks(
               db,
               failed.map(({ id }) => id),
-              new Date(),
+              currentTime(),
             );
           });
           failures = 0;

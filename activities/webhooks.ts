@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { decideToRest } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import {
@@ -69,7 +70,7 @@ export function createWebhookActivities({ pools, deliverer }: Dependencies) {
           await lane.progress(poll);
           poll = Math.min(poll * 1.5, SLOWEST_POLL_MS);
         }
-        return { nextAt: new Date().toISOString(), reason: 'there are more deliveries to send' };
+        return { nextAt: currentTime().toISOString(), reason: 'there are more deliveries to send' };
       });
     },
   };
@@ -106,7 +107,7 @@ function createClaims(tenant: Tenant) {
 
 /** While deliveries are under way, the next look is when they would count as interrupted. */
 async function lookAtDeliveries(db: TenantDb): Promise<Look> {
-  if (await oldestPending(db)) return { nextAt: new Date(), reason: 'there are more deliveries to send' };
+  if (await oldestPending(db)) return { nextAt: currentTime(), reason: 'there are more deliveries to send' };
   const claimedAt = await oldestClaim(db);
   if (claimedAt === null) return { nextAt: null, reason: 'every event is delivered' };
   const nextAt = new Date(claimedAt.getTime() + INTERRUPTED_AFTER_MS + 100);

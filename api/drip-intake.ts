@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { isLockTimeout, isOverload } from '#db/overload.ts';
 import { type ApiPools, INTAKE_CONNECTIONS } from '#db/pools.ts';
 import { forMany } from '#providers/log-context.ts';
@@ -40,7 +41,7 @@ export function createDripIntake(
   });
 
   const accept = (batch: readonly PendingRequest[]) => (db: SystemTransaction) =>
-    acceptBatch(db, batch, links, new Date());
+    acceptBatch(db, batch, links, currentTime());
 
   async function commit(batch: readonly PendingRequest[]): Promise<void> {
     const byWorkspace = Map.groupBy(batch, workspaceOf);

@@ -1,4 +1,5 @@
 import type { JWK } from 'jose';
+import { startClock } from '#db/clock.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
@@ -44,6 +45,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     waker,
     keySeal: createKeySeal(secrets),
   });
+  const clock = startClock(pools, logger);
   const metrics = createMetrics({ pools, logger });
   const egress = createEgress({ allowPrivate: config.webhooks.allowPrivate, httpsOnly: config.production });
   const signer = createSigner(config.signingKeys);
@@ -109,6 +111,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         services.callers.close(),
         services.rateLimits.close(),
       ]);
+      await clock.stop();
       await pools.close();
     },
   };

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import type { Pools } from './pools.ts';
 import { NEVER } from './timestamp.ts';
 import { systemDb, type TenantDb, withTenant } from './transactions.ts';
@@ -45,7 +46,7 @@ export async function decide<D extends Decision | null>(
     const seen = await seenWake(db, workflowId);
     const decision = await look(db);
     if (!decision || saysAlready(seen, decision)) return { decision, seen };
-    const at = decision.isAtWork ? new Date() : (decision.nextAt ?? NEVER);
+    const at = decision.isAtWork ? currentTime() : (decision.nextAt ?? NEVER);
     const wake = { at, ended: decision.ended ?? false, unconfirmed };
     return { decision, seen, own: db.wakes.decide(workspaceId, workflowId, seen, wake) };
   });
@@ -63,7 +64,7 @@ export async function decide<D extends Decision | null>(
 
 /** Whether the row says that the workflow has to look now, and may go on saying so: only the workflow puts that off. */
 function saysAlready({ wakeAt }: Seen, { nextAt, isAtWork }: Decision): boolean {
-  const now = Date.now();
+  const now = currentTime().getTime();
   if (wakeAt === null || wakeAt.getTime() > now || nextAt === null) return false;
   if (isAtWork) return Math.max(now, nextAt.getTime()) - wakeAt.getTime() < REFRESH_MS;
   return nextAt.getTime() <= now && wakeAt <= nextAt;
@@ -86,8 +87,8 @@ export async function decideToRest<D extends Decision>(
 ): Promise<Decided<D>> {
   const decided = await decide(pools, workspaceId, workflowId, look, { unconfirmed: true });
   const restsUntil = decided.nextAt ?? NEVER;
-  if (restsUntil.getTime() <= Date.now()) return decided;
-  if (!(await othersHaveEnded(pools))) return { ...decided, nextAt: new Date() };
+  if (restsUntil.getTime() <= currentTime().getTime()) return decided;
+  if (!(await othersHaveEnded(pools))) return { ...decided, nextAt: currentTime() };
   const found = await withTenant(pools, workspaceId, async (db) => {
     const found = await look(db);
     if (found.nextAt === null || found.nextAt >= restsUntil) {

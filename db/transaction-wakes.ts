@@ -1,5 +1,6 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import { isFact, type SignalName } from '#workflows/messages/signals.ts';
 import { NoRows } from './rows.ts';
 import { formatTimestamp, NEVER } from './timestamp.ts';
@@ -116,7 +117,7 @@ export class Wakes {
 
   /** Deletes the row of a workflow whose subject was deleted. */
   remove(workspaceId: string, workflowId: string): void {
-    this.request(workspaceId, workflowId, new Date());
+    this.request(workspaceId, workflowId, currentTime());
     this.#removed.add(workflowId);
   }
 

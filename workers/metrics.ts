@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pools } from '#db/pools.ts';
 import { type Backlog, countLines, readBacklog } from '#db/queries/backlog.ts';
-import { clockOffset } from '#db/queries/readiness.ts';
+import { clockOffset } from '#domain/clock.ts';
 import { systemDb } from '#db/transactions.ts';
 import type { CarrierCall } from '#providers/carriers/observed.ts';
 
@@ -91,11 +91,13 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
     registers,
     collect: () => counts(),
   });
-  const clock = new Gauge({
+  new Gauge({
     name: 'linepace_clock_offset_seconds',
     help: "How far the clock of this process is ahead of PostgreSQL's",
     registers,
-    collect: () => counts(),
+    collect() {
+      this.set(clockOffset());
+    },
   });
   new Gauge({
     name: 'linepace_database_connections',
@@ -114,15 +116,13 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
 
   async function count(): Promise<void> {
     try {
-      const [backlog, states, offset] = await Promise.all([readBacklog(db), countLines(db), clockOffset(db)]);
-      clock.set(offset);
+      const [backlog, states] = await Promise.all([readBacklog(db), countLines(db)]);
       for (const { key, gauge } of gauges) gauge.set(backlog[key]);
       lines.reset();
       for (const { state, count } of states) lines.set({ state }, count);
     } catch (error) {
       logger.warn({ error }, 'the backlog could not be counted');
       for (const { gauge } of gauges) gauge.remove();
-      clock.remove();
       lines.reset();
     }
   }

@@ -8,6 +8,7 @@ import {
 import { createActivities } from '#activities/index.ts';
 import { createGapWaits } from '#activities/gap-waits.ts';
 import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
+import { startClock } from '#db/clock.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import { createPools } from '#db/pools.ts';
 import { type Config, readConfig } from '#domain/config.ts';
@@ -82,6 +83,8 @@ export async function startWorker(
     waker,
     keySeal: createKeySeal(secrets),
   });
+  const clock = startClock(pools, logger);
+  await clock.ready;
   const egress = createEgress({
     allowPrivate: config.webhooks.allowPrivate,
     httpsOnly: config.production,
@@ -200,6 +203,7 @@ export async function startWorker(
     untrusted.close();
     await mailer?.close();
     await connection.close();
+    await clock.stop();
     await pools.close();
   });
   return {

@@ -1,5 +1,6 @@
 import type { Context as KoaContext } from 'koa';
 import type { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import {
   type SystemTransaction,
   type TenantDb,
@@ -35,7 +36,7 @@ export async function respond(
     ...parsed,
     caller,
     audit,
-    now: new Date(),
+    now: currentTime(),
     header: (name: string) => koa.get(name),
     raw: koa.req,
     authenticate,

@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { currentTime } from '#domain/clock.ts';
 import { withSystemShare } from '#db/transactions.ts';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import {
@@ -41,7 +42,7 @@ export const invitationRoutes = [
     summary: 'Show a page that asks whether to accept an invitation',
     contentTypes: PAGE_RESPONSES,
     async respond(context, services) {
-      const [tokenHash, now] = [tokenHashOf(context), new Date()];
+      const [tokenHash, now] = [tokenHashOf(context), currentTime()];
       const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => ({
         team: await findInvitationByToken(db, tokenHash, now),
         agency: await findAgencyInvitationByToken(db, tokenHash, now),
@@ -67,7 +68,7 @@ export const invitationRoutes = [
     contentTypes: { ...PAGE_RESPONSES, 401: 'text/html', 403: 'text/html' },
     errors: ['BODY_TOO_LARGE'],
     async respond(context, services) {
-      const [tokenHash, now] = [tokenHashOf(context), new Date()];
+      const [tokenHash, now] = [tokenHashOf(context), currentTime()];
       const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
         const offer = await findInvitationByToken(db, tokenHash, now);
         const joined = offer && (await acceptInvitation(db, offer, now));

@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { currentTime } from '#domain/clock.ts';
 import { findMessage } from '#db/queries/messages.ts';
 import { optOut } from '#db/commands/sending/opt-outs.ts';
 import { shownAddress } from '#db/queries/erasures.ts';
@@ -45,7 +46,7 @@ export const unsubscribeRoutes = [
       const found = await recipientOf(context, services);
       if (!found) return refuseLink(context, services);
       const { workspaceId, address } = found;
-      const now = new Date();
+      const now = currentTime();
       await withTenant(services.pools, workspaceId, (db) =>
         optOut(db, address, { source: 'unsubscribe', at: now, now }),
       );

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import {
   entitlement,
   grant,
@@ -134,7 +135,7 @@ export async function insertLineRequest(db: TenantDb, request: NewLineRequest): 
       ${status}, ${paymentStatus}, ${request.source}, ${request.email ?? null}, ${request.areaCode ?? null}, ${request.country ?? null}, false,
       ${request.carrier}, ${limits.dailyTotal}, ${limits.dailyNew}, null, ${limits.minGapSeconds}, ${limits.contactGapSeconds})`);
   await storeInvoices(db, request.id, invoices);
-  wake(db, lineRequestId(request.id), new Date(), 'requested');
+  wake(db, lineRequestId(request.id), currentTime(), 'requested');
   const stored = await findLineRequest(db, request.id);
   if (!stored) throw new Error('the inserted line was not found');
   return stored;
@@ -198,7 +199,7 @@ export async function changeLineRequest(
     from (select) one left join line_invoices i
       on i.workspace_id = ${db.workspaceId} and i.line_id = ${id} and i.round = ${after.round}
     where l.workspace_id = ${db.workspaceId} and l.id = ${id}`);
-  wake(db, lineRequestId(id), new Date(), TOLD_AS[event.type]);
+  wake(db, lineRequestId(id), currentTime(), TOLD_AS[event.type]);
   const changed = await findLineRequest(db, id);
   return changed && { request: changed, possible: true };
 }

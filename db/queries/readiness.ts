@@ -17,9 +17,10 @@ export async function hasMigration(db: SystemDb, name: string): Promise<boolean>
 
 const ClockRow = z.object({ at: z.date() });
 
-/** @returns how many seconds the clock of this process is ahead of PostgreSQL's, give or take half of the round trip. */
-export async function clockOffset(db: SystemDb): Promise<number> {
-  const before = Date.now();
+/** @returns PostgreSQL's time, and the value of `performance.now()` to which it belongs, give or take half of the round trip. */
+export async function readClock(db: SystemDb): Promise<{ at: Date; readAt: number; roundTripMs: number }> {
+  const before = performance.now();
   const at = await db.oneFirst(sql.type(ClockRow)`select clock_timestamp() at`);
-  return ((before + Date.now()) / 2 - at.getTime()) / 1000;
+  const roundTripMs = performance.now() - before;
+  return { at, readAt: before + roundTripMs / 2, roundTripMs };
 }

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { fromNow } from '#domain/clock.ts';
 import { DeliveredEvent } from '#domain/event.ts';
 import { FIRST_LIMIT } from '#domain/delivery-limit.ts';
 import { firstId } from '#domain/ids.ts';
@@ -35,12 +36,11 @@ const STRAGGLER_MS = 5000;
 /** The largest difference between clocks. */
 const AHEAD_MS = 3_600_000;
 
-const inMs = (ms: number): Date => new Date(Date.now() + ms);
 const earlier = (a: string, b: string): string => (a < b ? a : b);
 
 /** Starts from the oldest delivery, which finds late commits and the deliveries of reactivated webhooks. */
 export async function beginClaims(db: TenantDb): Promise<Claims> {
-  const recent = firstId(inMs(-STRAGGLER_MS));
+  const recent = firstId(fromNow(-STRAGGLER_MS));
   return { from: earlier((await oldestPending(db)) ?? recent, recent), last: new Map() };
 }
 
@@ -78,7 +78,7 @@ export async function claimDeliveries(
     limit: number;
   },
 ): Promise<ClaimedDelivery[]> {
-  const recent = firstId(inMs(-STRAGGLER_MS));
+  const recent = firstId(fromNow(-STRAGGLER_MS));
   const known = [...new Set([...busy.keys(), ...last.keys()])].map((webhookId) => [
     webhookId,
     busy.get(webhookId) ?? 0,
@@ -87,7 +87,7 @@ export async function claimDeliveries(
   ]);
   // The days are constants, so that other partitions are not opened. The planner has no statistics for a day that has
   // just begun; `materialized` and `offset 0` force it to use the primary keys.
-  const until = firstId(inMs(AHEAD_MS));
+  const until = firstId(fromNow(AHEAD_MS));
   const inDays = sql.fragment`id >= ${from} and id < ${until}`;
   const rows = await db.any(sql.type(ClaimedDelivery)`
     with room as materialized (

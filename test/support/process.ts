@@ -11,15 +11,17 @@ export interface AppProcess {
 /**
  * Starts a separate process of the product on the same database and Temporal namespace, for tests of crashes.
  * @param log the file descriptor of its log.
+ * @param variables of its environment, besides those that configure it like the app.
  */
 export async function startProcess(
   entry: 'workers/worker.ts' | 'api/server.ts',
   config: Config,
   port = 0,
   log: number | 'ignore' = 'ignore',
+  variables: Record<string, string> = {},
 ): Promise<AppProcess> {
   const child = fork(new URL(`../../${entry}`, import.meta.url), {
-    env: { ...process.env, ...environment(config), PORT: String(port) },
+    env: { ...process.env, ...environment(config), PORT: String(port), ...variables },
     execArgv: [],
     stdio: ['ignore', log, 'inherit', 'ipc'],
   });

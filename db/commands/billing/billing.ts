@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import type { Plan } from '#domain/entitlement.ts';
 import {
   CardDeclined,
@@ -104,7 +105,7 @@ export async function subscribe(
       await applySubscription(db, outcome.subscription, outcome.readAt, true);
       await record(db);
     });
-  const readAt = new Date();
+  const readAt = currentTime();
   if (claim.subscriptionId !== null && claim.plan === plan && claim.status === 'active') {
     await end({ asked: false, readAt });
     return { subscriptionId: claim.subscriptionId, billingMode: 'card' };
@@ -158,18 +159,19 @@ async function applyPlan(db: TenantDb, plan: Plan, before: Plan | null): Promise
   await db.query(sql.type(NoRows)`
     update workspaces set plan = ${plan}, subscription_status = 'active', updated_at = now() where id = ${db.workspaceId}`);
   await wakeAwaiting(db);
-  await resumeSending(db, new Date());
+  await resumeSending(db, currentTime());
   await notifyPlan(db, before, plan);
 }
 
 async function notifyPlan(db: TenantDb, from: Plan | null, to: Plan | null): Promise<void> {
-  if (to !== null && to !== from) await notify(db, 'plan', { about: 'plan_changed', from, to }, new Date());
+  if (to !== null && to !== from)
+    await notify(db, 'plan', { about: 'plan_changed', from, to }, currentTime());
 }
 
 /** Notifies a workspace of a failed payment or a cancellation. */
 async function notifyStatus(db: TenantDb, from: string, to: Subscription['status']): Promise<void> {
   if (to === from) return;
-  const now = new Date();
+  const now = currentTime();
   if (to === 'past_due') {
     await notify(db, 'subscription', { about: 'payment_failed', lineId: null, paymentUrl: null }, now);
   }
@@ -200,7 +202,7 @@ async function applySubscription(
   if (rowCount === 0) return;
   await wakeAwaiting(db);
   if (before.subscriptionStatus === 'past_due' && subscription.status !== 'past_due')
-    await resumeSending(db, new Date());
+    await resumeSending(db, currentTime());
   await notifyStatus(db, before.subscriptionStatus, subscription.status);
   await notifyPlan(db, before.plan, subscription.plan);
 }
@@ -208,7 +210,7 @@ async function applySubscription(
 /** The new plan may include the request that awaits payment. */
 async function wakeAwaiting(db: TenantDb): Promise<void> {
   const awaiting = await findAwaitingPayment(db);
-  if (awaiting) wake(db, lineRequestId(awaiting.id), new Date(), 'planChanged');
+  if (awaiting) wake(db, lineRequestId(awaiting.id), currentTime(), 'planChanged');
 }
 
 /**
@@ -220,7 +222,7 @@ export async function refreshSubscription(
   { pools, payments }: Billing,
   subscriptionId: string,
 ): Promise<void> {
-  const readAt = new Date();
+  const readAt = currentTime();
   const subscription = await payments.readSubscription(subscriptionId).catch((error: unknown) => {
     if (error instanceof NoSuchSubscription) return null;
     throw error;

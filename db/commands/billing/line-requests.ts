@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { currentTime } from '#domain/clock.ts';
 import type { Channel } from '#domain/channel.ts';
 import type { Grant } from '#domain/entitlement.ts';
 import { PaymentsUnavailable } from '#domain/payments.ts';
@@ -103,7 +104,7 @@ export async function refreshLineRequest(
 
   const checkedAt = awaitedInvoice(reconciled)?.checkedAt?.getTime() ?? 0;
   if (reconciled.paymentLinkUrl === null) await ifAvailable(billing, lineId, () => invoices.settleAll());
-  else if (Date.now() - checkedAt > CHECK_INTERVAL_MS)
+  else if (currentTime().getTime() - checkedAt > CHECK_INTERVAL_MS)
     await ifAvailable(billing, lineId, () => invoices.check());
   return { before, after: await read() };
 }

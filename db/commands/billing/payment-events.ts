@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import type { LineRequestEvent } from '#domain/line-request-state.ts';
 import type { PaymentEvent } from '#domain/payments.ts';
 import { changeLineRequest } from '#db/queries/line-requests.ts';
@@ -42,7 +43,7 @@ async function notifyPayer(
   { type, lineId, round, invoice }: Extract<PaymentEvent, { kind: 'invoice' }>,
 ): Promise<void> {
   const subject = `${lineId}:${round}:${type}`;
-  const now = new Date();
+  const now = currentTime();
   switch (type) {
     case 'paid':
       return notify(db, subject, { about: 'invoice_paid', lineId }, now);

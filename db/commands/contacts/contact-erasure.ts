@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import { contactErasureId } from '#workflows/messages/wake.ts';
 import { stopLeads } from '#db/commands/campaigns/campaign-stops.ts';
 import { wakeDraft } from '#db/commands/drafts/ai-drafts.ts';
@@ -28,7 +29,7 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   await lockListsOf(db, ...leads);
   await lockAll(db, contact);
   // Later than all that is of the contact, as everything of it is locked.
-  const now = new Date();
+  const now = currentTime();
   const id = newId(now);
   await insertErasure(db, { id, leadIds: contact.leadIds, erased });
   await supersedeDrafts(db, contact, now);

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime, fromNow } from '#domain/clock.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
@@ -150,7 +151,7 @@ const REPORTED_WITHIN_MS = 7 * DAY_MS;
 /** Limits a query to the partitions of certain days, independently of the database's clock and time zone. */
 const receivedSince = (since: Date) => {
   const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
-  return sql.fragment`received_on between ${day(since.getTime() - DAY_MS)}::date and ${day(Date.now() + DAY_MS)}::date`;
+  return sql.fragment`received_on between ${day(since.getTime() - DAY_MS)}::date and ${day(currentTime().getTime() + DAY_MS)}::date`;
 };
 
 /** Keeps an event until its message or call is known. @param carrierId the carrier's id of the message or call. */
@@ -163,7 +164,7 @@ export async function deferEvent(
   await db.query(sql.type(NoRows)`
     update carrier_events set carrier_message_id = ${carrierId}, waiting = ${sql.jsonb({ ...event, at: event.at.toISOString() })}
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and event_id = ${event.eventId}
-      and ${receivedSince(new Date())}`);
+      and ${receivedSince(currentTime())}`);
 }
 
 const WaitingRow = z.object({ lineId: z.string(), event: CarrierEvent });
@@ -175,7 +176,7 @@ const WaitingRow = z.object({ lineId: z.string(), event: CarrierEvent });
 export async function takeDeferredEvents(
   db: TenantDb,
   messages: readonly CarrierMessage[],
-  since: Date = new Date(Date.now() - REPORTED_WITHIN_MS),
+  since: Date = fromNow(-REPORTED_WITHIN_MS),
 ): Promise<readonly LineEvent[]> {
   return db.any(sql.type(WaitingRow)`
     with taken as (

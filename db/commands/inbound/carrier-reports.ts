@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
 import { applyDelivered, type Delivered, type LineEvent, recordCarrierEvents } from './carrier-events.ts';
@@ -105,7 +106,7 @@ async function receiveForFormerOwners(
       continue;
     }
     await withTenant(pools, owner, (db) =>
-      receiveCarrierEvent(db, lineId, event, { links, now: new Date() }),
+      receiveCarrierEvent(db, lineId, event, { links, now: currentTime() }),
     );
     // The event may require a fallback SMS, which only the pacer of a line in that workspace sends. In a transaction of
     // its own, because lines are locked before what the event changes; the sweep does it after a crash.
@@ -123,5 +124,5 @@ async function receiveAll(
   events: readonly CarrierEvent[],
   links: FileLinks,
 ): Promise<void> {
-  for (const event of events) await receiveCarrierEvent(db, lineId, event, { links, now: new Date() });
+  for (const event of events) await receiveCarrierEvent(db, lineId, event, { links, now: currentTime() });
 }

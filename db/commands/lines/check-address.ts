@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import type { AvailabilityResult, AvailabilityStatus } from '#domain/availability.ts';
 import { isKnownAvailable, cacheAvailable, reserveCheck } from '#db/queries/availability.ts';
 import { findLine, type LineRow } from '#db/queries/lines.ts';
@@ -17,7 +18,7 @@ export async function checkAddress(
   workspace: { id: string; timezone: string },
   address: string,
   ask: AskCarrier,
-  { fresh = false, now = new Date() }: { fresh?: boolean; now?: Date } = {},
+  { fresh = false, now = currentTime() }: { fresh?: boolean; now?: Date } = {},
 ): Promise<AvailabilityResult> {
   const taken = await withTenant(pools, workspace.id, async (db) => {
     if (!fresh && (await isKnownAvailable(db, address))) return 'known';

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import { newId } from '#domain/ids.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
@@ -45,7 +46,7 @@ export async function releaseLine(pools: Pools, workspaceId: string, lineId: str
   await withTenant(pools, workspaceId, async (db) => {
     const { rowCount } = await db.query(sql.type(NoRows)`
       update lines set held_until = null where workspace_id = ${workspaceId} and id = ${lineId}`);
-    if (rowCount > 0) wake(db, linePacerId(lineId), new Date(), 'lineChanged');
+    if (rowCount > 0) wake(db, linePacerId(lineId), currentTime(), 'lineChanged');
   });
 }
 
@@ -118,7 +119,7 @@ export async function moveLine(
   for (const workflowId of await knownWakes(from, workflowsOf(lineId)))
     to.wakes.follow(to.workspaceId, workflowId);
   // The pacer sleeps until a time computed from the queue of the former workspace.
-  wake(to, linePacerId(lineId), new Date(), 'lineChanged');
+  wake(to, linePacerId(lineId), currentTime(), 'lineChanged');
 }
 
 const workflowsOf = (lineId: string): string[] => [

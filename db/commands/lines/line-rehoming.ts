@@ -1,5 +1,6 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
+import { currentTime } from '#domain/clock.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
 import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
@@ -141,7 +142,7 @@ async function moveLeftBehind(
 }
 
 const continueLater = (db: TenantDb, lineId: string | null): void =>
-  wake(db, lineHandoverId(lineId, db.workspaceId), new Date(), 'messagesDue');
+  wake(db, lineHandoverId(lineId, db.workspaceId), currentTime(), 'messagesDue');
 
 /** The unsent messages of a line, and messages whose fallback SMS is due. */
 const unsentOf = (db: TenantDb, lineId: string | null) => sql.fragment`

@@ -1,3 +1,4 @@
+import { currentTime } from '#domain/clock.ts';
 import { findLine, type LineRow } from '#db/queries/lines.ts';
 import { type ProbeEffect, recordProbe } from './line-health.ts';
 import type { Pools } from '#db/pools.ts';
@@ -27,7 +28,7 @@ export async function probeLine(
     () => null,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
-  const checkedAt = new Date();
+  const checkedAt = currentTime();
   const effect = await withTenant(pools, workspaceId, async (db) => {
     const recorded = await recordProbe(db, lineId, failure === null, checkedAt);
     if (recorded) await onChange(db, line, recorded, checkedAt);
