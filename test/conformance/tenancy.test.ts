@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { TenantRoute } from '#api/http/route.ts';
@@ -15,7 +16,8 @@ import { phone } from '#test/support/carrier.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 import { type Endpoint, startEndpoint } from '#test/support/endpoint.ts';
 import { createAgency, createWorkspace } from '#test/support/factories.ts';
-import { startProcess } from '#test/support/process.ts';
+import { traces } from '#test/support/planted-contact.ts';
+import { type AppProcess, startProcess } from '#test/support/process.ts';
 import { findTraces } from '#test/support/traces.ts';
 import { allReferences, lastName, type Reference } from './references.ts';
 import { call, pathOf, tenantRoutes } from './requests.ts';
@@ -28,12 +30,15 @@ let mine: World;
 let theirs: World;
 /** Another workspace of my agency, without anything in it. */
 let empty: string;
-/** Another process of the API, that logs all it can. */
-let front: { url: string; log: string; kill(): Promise<void> };
+/** Processes that log all they can: the worker that did the tenants' work, and another API that is asked about it. */
+let worker: AppProcess;
+let front: AppProcess & { url: string };
+const logs = mkdtempSync(join(tmpdir(), 'linepace-logs-'));
 const receivers: Record<'mine' | 'theirs', Endpoint> = {} as never;
 
 beforeAll(async () => {
-  app = await startTestApp({ environment: { FAILED_ATTEMPTS_PER_MINUTE: '1000000' } });
+  app = await startTestApp({ worker: false, environment: { FAILED_ATTEMPTS_PER_MINUTE: '1000000' } });
+  worker = await startLogged('workers/worker.ts');
   for (const name of ['mine', 'theirs'] as const) receivers[name] = await startEndpoint();
   const [agency, other] = await Promise.all([createAgency(app), createAgency(app)]);
   [mine, theirs] = await Promise.all([
@@ -41,24 +46,25 @@ beforeAll(async () => {
     buildWorld(app, receivers.theirs, other),
   ]);
   empty = (await createWorkspace(app, { agency_id: agency.id })).id;
-  front = await startFront();
+  const port = await freePort();
+  front = { ...(await startLogged('api/server.ts', port)), url: `http://localhost:${port}` };
   // What changes from now on, requests have changed.
-  await app.stopWorker();
+  await worker.kill();
 });
 afterAll(async () => {
-  await front.kill();
-  await rm(dirname(front.log), { recursive: true });
+  await Promise.all([front.kill(), worker.kill()]);
+  rmSync(logs, { recursive: true });
   for (const receiver of Object.values(receivers)) await receiver.close();
   await app.stop();
 });
 
-async function startFront(): Promise<typeof front> {
-  const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), 'linepace-front-'))];
-  const log = join(folder, 'api.log');
-  const file = await open(log, 'w');
-  const api = await startProcess('api/server.ts', { ...app.config, logLevel: 'trace' }, port, file.fd);
+const logOf = (entry: string): string => join(logs, basename(entry, '.ts'));
+
+async function startLogged(entry: 'api/server.ts' | 'workers/worker.ts', port = 0): Promise<AppProcess> {
+  const file = await open(logOf(entry), 'w');
+  const started = await startProcess(entry, { ...app.config, logLevel: 'trace' }, port, file.fd);
   await file.close();
-  return { url: `http://localhost:${port}`, log, kill: () => api.kill() };
+  return started;
 }
 
 /** The credential with which a tenant calls an endpoint. */
@@ -382,14 +388,16 @@ describe('what a request names of another tenant', () => {
   });
 
   it('is in no log, nor are the credentials', async () => {
-    const log = await readFile(front.log, 'utf8');
-    expect(log.split('\n').length).toBeGreaterThan(references.length);
+    const [asked, worked] = [logOf('api/server.ts'), logOf('workers/worker.ts')].map((log) =>
+      readFileSync(log, 'utf8'),
+    );
+    expect(asked?.split('\n').length).toBeGreaterThan(references.length);
+    for (const { importId } of [mine, theirs]) expect(worked).toContain(importId);
     const secret = [mine, theirs].flatMap(({ person, credentials }) => [
-      person.phone.slice(1),
-      person.email,
+      ...traces(person),
       ...Object.values(credentials).map((authorization) => authorization.slice('Bearer '.length)),
     ]);
-    expect(secret.filter((text) => log.includes(text))).toEqual([]);
+    expect(secret.filter((text) => [asked, worked].some((log) => log?.includes(text)))).toEqual([]);
   });
 
   it('is answered as if it did not exist to a client of the same agency', async () => {

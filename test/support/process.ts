@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { dirname } from 'node:path';
 import type { Config } from '#domain/config.ts';
 
 export interface AppProcess {
@@ -63,7 +64,9 @@ export const environment = (config: Config): Record<string, string> => ({
   AUTH_LOCAL_JWK: config.auth.localJwk ?? '',
   SIMULATOR_URL: config.simulator?.url ?? '',
   SIMULATOR_SECRET: config.simulator?.secret ?? '',
+  DATA_DIR: dirname(config.storage.folder),
   STORAGE_QUOTA_GB: String(config.storageQuota.total / 1024 ** 3),
   WEBHOOK_ALLOW_PRIVATE: config.webhooks.allowPrivate ? '1' : '0',
+  ...(config.mail.smtpUrl !== null && { SMTP_URL: config.mail.smtpUrl }),
   ...(config.metricsPort !== null && { METRICS_PORT: String(config.metricsPort) }),
 });
