@@ -8,8 +8,8 @@ export const kill: Fault = {
   text: 'SIGKILL to every process in turn, each started again at once',
   seconds: 150,
   alerts: [],
-  // A process is away until it has started.
-  mayAlert: ['LinepaceApiErrors', 'LinepaceProcessDown'],
+  // A process is away until it has started, and signals are lost with it.
+  mayAlert: ['LinepaceApiErrors', 'LinepaceProcessDown', 'LinepaceSignalsLost'],
   async run({ installation: { places, temporal, database, current }, say }) {
     const killed: string[] = [];
     const servers = [

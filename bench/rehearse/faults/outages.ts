@@ -29,6 +29,8 @@ export const temporalRestart: Fault = {
   text: `Temporal is stopped, and started after ${AWAY_MS / 1000} s`,
   seconds: AWAY_MS / 1000 + 30,
   alerts: ['LinepaceTemporalUnreachable'],
+  // What it was not told, the sweep wakes.
+  mayAlert: ['LinepaceSignalsLost'],
   async run({ installation: { temporal } }) {
     await temporal.stop();
     await pause(AWAY_MS);
