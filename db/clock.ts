@@ -7,8 +7,6 @@ import { systemDb } from './transactions.ts';
 const EVERY_MS = 10_000;
 /** Until PostgreSQL has responded for the first time. */
 const SOON_MS = 500;
-/** The time is known to half of the round trip. A slower response does not replace an earlier one. */
-const MAX_ROUND_TRIP_MS = 200;
 
 export interface RunningClock {
   /** Resolves after the first reading, or when it has failed. */
@@ -24,8 +22,8 @@ export function startClock(pools: Pools, logger: Pick<Logger, 'warn'>): RunningC
 
   async function read(): Promise<void> {
     try {
-      const { at, readAt, roundTripMs } = await readClock(systemDb(pools));
-      if (!isSet || roundTripMs <= MAX_ROUND_TRIP_MS) setClock(at, readAt);
+      const { at, readAt, precisionMs } = await readClock(systemDb(pools));
+      setClock(at, readAt, precisionMs);
       isSet = true;
     } catch (error) {
       if (!hasStopped) logger.warn({ error }, 'the clock of the database cannot be read');

@@ -13,7 +13,12 @@ export const fromNow = (ms: number): Date => new Date(currentTime().getTime() + 
 /** How many seconds the clock of this machine is ahead. */
 export const clockOffset = (): number => (Date.now() - currentTime().getTime()) / 1000;
 
-/** Sets the time. A monotonic clock, which nobody sets, counts on from there. @param readAt of `performance.now()`. */
-export function setClock(at: Date, readAt: number): void {
-  origin = at.getTime() - readAt;
+/**
+ * Sets the time, from which a monotonic clock counts on that nobody sets. A difference within the precision changes nothing,
+ * so that the time does not jump back and forth.
+ * @param readAt of `performance.now()`.
+ */
+export function setClock(at: Date, readAt: number, precisionMs: number): void {
+  const next = at.getTime() - readAt;
+  if (origin === null || Math.abs(next - origin) > precisionMs) origin = next;
 }

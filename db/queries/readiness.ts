@@ -17,10 +17,10 @@ export async function hasMigration(db: SystemDb, name: string): Promise<boolean>
 
 const ClockRow = z.object({ at: z.date() });
 
-/** @returns PostgreSQL's time, and the value of `performance.now()` to which it belongs, give or take half of the round trip. */
-export async function readClock(db: SystemDb): Promise<{ at: Date; readAt: number; roundTripMs: number }> {
+/** @returns PostgreSQL's time, and the value of `performance.now()` to which it belongs, give or take `precisionMs`. */
+export async function readClock(db: SystemDb): Promise<{ at: Date; readAt: number; precisionMs: number }> {
   const before = performance.now();
   const at = await db.oneFirst(sql.type(ClockRow)`select clock_timestamp() at`);
-  const roundTripMs = performance.now() - before;
-  return { at, readAt: before + roundTripMs / 2, roundTripMs };
+  const precisionMs = (performance.now() - before) / 2;
+  return { at, readAt: before + precisionMs, precisionMs };
 }
