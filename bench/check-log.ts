@@ -27,15 +27,26 @@ interface WallClock {
   weekday: number;
 }
 
+/** A message of a line, sent or not. */
+export type Queued = Pick<Sent, 'lineId' | 'job'>;
+
 /**
  * Checks every cap, gap and window from the log alone. It shares no code with the rules: it reads days and hours from the
- * wall clock as text. `sends` are in the order in which they happened.
+ * wall clock as text.
+ * @param sends in the order in which they happened.
+ * @param unsent messages that still wait. Their contacts may have written, and are not new then.
  */
-export function findViolations(lines: readonly PacedLine[], sends: readonly Sent[]): Violation[] {
+export function findViolations(
+  lines: readonly PacedLine[],
+  sends: readonly Sent[],
+  unsent: readonly Queued[] = [],
+): Violation[] {
   const byId = new Map(lines.map((line) => [line.id, line]));
   const counts = new Map<string, number>();
   const met = new Set(
-    sends.filter(({ job }) => job.wroteAt).map(({ lineId, job }) => `${lineId} ${job.address}`),
+    [...sends, ...unsent]
+      .filter(({ job }) => job.wroteAt)
+      .map(({ lineId, job }) => `${lineId} ${job.address}`),
   );
   const seen = new Set<string>();
   const lineLast = new Map<string, number>();

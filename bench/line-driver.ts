@@ -115,8 +115,9 @@ export class LineDriver {
     this.waiting.sort(byTurn);
   }
 
-  get waitingCount(): number {
-    return this.waiting.length;
+  /** The jobs that wait, in no particular order. */
+  get unsent(): Job[] {
+    return this.waiting.map(({ job }) => job);
   }
 
   /** When the first message is due, or null if nothing waits. */

@@ -56,8 +56,9 @@ export function simulateLong(simulation: LongSimulation): LongResult {
     result.rounds += rounds;
     result.queued += workspace.queued;
     result.sent += log.length;
-    result.waiting += drivers.reduce((sum, { waitingCount }) => sum + waitingCount, 0);
-    result.violations.push(...findViolations(workspace.lines, log));
+    const unsent = drivers.flatMap(({ line, unsent: jobs }) => jobs.map((job) => ({ lineId: line.id, job })));
+    result.waiting += unsent.length;
+    result.violations.push(...findViolations(workspace.lines, log, unsent));
     onWorkspace?.(result);
   }
   return result;
@@ -80,8 +81,10 @@ function run(work: LongWorkspace, { begin, days, plant }: LongSimulation, random
       drivers[index]?.add(added.map(changeJob));
     }
     const until = new Date(Math.min(from + WEEK, begin.getTime() + days * DAY));
+    // The last round of a week may have happened in this one: time does not go back.
+    const lastSentAt = shared.log.at(-1)?.at.getTime() ?? 0;
     rounds += runLines(drivers, {
-      from: new Date(from),
+      from: new Date(Math.max(from, lastSentAt)),
       until,
       happensAt: (at) => new Date(at.getTime() + drift(random)),
     });
