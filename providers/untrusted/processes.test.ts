@@ -1,12 +1,25 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createUntrustedWork, SCRATCH_PREFIX, Unreadable } from './processes.ts';
 
 const png = new Uint8Array(100);
 png.set([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 73, 72, 68, 82]);
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Has a process read something with the code in a folder. @returns what it prints. */
+async function readIn(folder: string): Promise<string> {
+  const script = `
+    import { createUntrustedWork } from '#providers/untrusted/processes.ts';
+    console.log(await createUntrustedWork().run('a', 'typeOfContent', new Uint8Array(100)));`;
+  const program = ['--input-type=module', '-e', script];
+  return (await promisify(execFile)(process.execPath, program, { cwd: folder })).stdout;
+}
 
 describe('untrusted content', () => {
   const work = createUntrustedWork();
@@ -38,10 +51,15 @@ describe('untrusted content', () => {
   });
 
   it('does not keep its parent process alive', async () => {
-    const script = `
-      import { createUntrustedWork } from '#providers/untrusted/processes.ts';
-      console.log(await createUntrustedWork().run('a', 'typeOfContent', new Uint8Array(100)));`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
-    expect(stdout).toBe('null\n');
+    expect(await readIn(ROOT)).toBe('null\n');
+  });
+
+  it('is read where node_modules is a link', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'linepace-linked-'));
+    for (const name of ['package.json', 'providers', 'domain'])
+      await cp(join(ROOT, name), join(folder, name), { recursive: true });
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    expect(await readIn(folder)).toBe('null\n');
+    await rm(folder, { recursive: true });
   });
 });

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -163,5 +164,7 @@ function nextWord(child: ChildProcess, timeoutMs: number): Promise<Word> {
 function readable(): string[] {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const code = ['package.json', 'node_modules/', 'providers/', 'domain/'].map((name) => join(root, name));
-  return [...code, `${SCRATCH_PREFIX}*`].map((path) => `--allow-fs-read=${path}`);
+  // Modules are read at their real paths: node_modules may be a link.
+  const real = code.map((path) => realpathSync(path));
+  return [...code, ...real, `${SCRATCH_PREFIX}*`].map((path) => `--allow-fs-read=${path}`);
 }
