@@ -132,6 +132,20 @@ export async function startInstallation(folder: string, programs: string) {
     });
   }
 
+  let stopping: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    await Promise.all(places.map((place) => place.stop()));
+    await client.connection.close();
+    await prometheus.stop();
+    await Promise.all([carriers.stop(), simulator.stop(), balancer.close(), providers.close()]);
+    await receiverFront.close();
+    receiver.close();
+    await traces.close();
+    await temporal.stop();
+    await database.stop();
+    disk.unmount();
+  }
+
   return {
     folder,
     faketime: found.faketime,
@@ -152,18 +166,8 @@ export async function startInstallation(folder: string, programs: string) {
     disk,
     prometheus,
     traces,
-    async stop() {
-      await Promise.all(places.map((place) => place.stop()));
-      await client.connection.close();
-      await prometheus.stop();
-      await Promise.all([carriers.stop(), simulator.stop(), balancer.close(), providers.close()]);
-      await receiverFront.close();
-      receiver.close();
-      await traces.close();
-      await temporal.stop();
-      await database.stop();
-      disk.unmount();
-    },
+    /** May be called again, as by a signal. */
+    stop: () => (stopping ??= stop()),
   };
 }
 
