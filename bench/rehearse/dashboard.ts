@@ -19,6 +19,8 @@ const LINE = 12;
 const STEP_SECONDS = 5;
 /** Four scrapes, as Grafana computes `$__rate_interval`. */
 const RATE_INTERVAL = '20s';
+/** Of the faults, one after the other. */
+const SHADES = ['#f3f0e6', '#e9eef3'];
 const COLORS = ['#14507f', '#d1495b', '#3a7d44', '#edae49', '#7a5195', '#5b9fcf', '#8d6a4f', '#444444'];
 
 /** Draws the panels of `deploy/grafana/linepace.json` from what Prometheus recorded. */
@@ -80,17 +82,22 @@ function drawPanel(
     });
     return `<path d="${points.join('')}" fill="none" stroke="${COLORS[index % COLORS.length]}"/>`;
   });
-  const faults = periods.map((period) => {
+  const faults = periods.map((period, index) => {
     const [left, right] = [x(period.from.getTime() / 1000), x(period.to.getTime() / 1000)];
-    const label = text(left + 2, TOP + 8, period.name, 'fill="#999"');
-    return `<rect x="${left.toFixed(1)}" y="${TOP}" width="${(right - left).toFixed(1)}" height="${plot.height}" fill="#f3f0e6"/>${label}`;
+    const fill = SHADES[index % SHADES.length];
+    return `<rect x="${left.toFixed(1)}" y="${TOP}" width="${(right - left).toFixed(1)}" height="${plot.height}" fill="${fill}"/>`;
   });
+  // Above the shades, in two rows: some faults are shorter than their names.
+  const names = periods.map(({ name, from: at }, index) =>
+    text(x(at.getTime() / 1000) + 2, TOP + 8 + (index % 2) * 9, name, 'fill="#999"'),
+  );
   const unit = fieldConfig?.defaults?.unit ?? '';
   return [
     `<g transform="translate(${gridPos.x * COLUMN} ${gridPos.y * ROW})">`,
     `<rect width="${panelWidth}" height="${panelHeight}" fill="#fff" stroke="#ddd"/>`,
     text(PAD, 16, title, 'font-size="11" font-weight="600"'),
     ...faults,
+    ...names,
     ...[0, 0.5, 1].map((share) => {
       const at = y(most * share);
       return `<path d="M${LEFT} ${at}h${plot.width}" stroke="#eee"/>${text(LEFT - 4, at + 3, shown(most * share, unit), 'text-anchor="end"')}`;
