@@ -29,6 +29,8 @@ interface Resolved {
   status: string;
   channel: string | null;
 }
+/** If the signal is lost on a busy machine, the sweep starts the workflow after two and a half minutes at most. */
+const DRAFTED_WITHIN_MS = 180_000;
 const DRAFTED: Resolved = { status: 'drafted', channel: null };
 const DECIDED = { approve: 'approved', reject: 'rejected', mark_sent: 'claimed' } as const;
 
@@ -66,7 +68,7 @@ export const draftDecisions: Race<Resolved, Decision | 'answer' | 'read', Resolv
       const answer = await apiClient(url, key)('GET', '/api/knowledge-base/auto-replies');
       return read(answer)?.autoReplies[0];
     };
-    const { replyId } = await eventually(() => listed(site.url), 120_000);
+    const { replyId } = await eventually(() => listed(site.url), DRAFTED_WITHIN_MS);
     return async (input, url) => {
       const call = apiClient(url, key);
       if (input === 'read') {
