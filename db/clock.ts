@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
+import { sql } from 'slonik';
+import { z } from 'zod';
 import { setClock } from '#domain/clock.ts';
 import type { Pools } from './pools.ts';
-import { readClock } from './queries/readiness.ts';
-import { systemDb } from './transactions.ts';
+import { type SystemDb, systemDb } from './transactions.ts';
 
 const EVERY_MS = 10_000;
 /** Until PostgreSQL has responded for the first time. */
@@ -41,4 +42,14 @@ export function startClock(pools: Pools, logger: Pick<Logger, 'warn'>): RunningC
       await reading;
     },
   };
+}
+
+const ClockRow = z.object({ at: z.date() });
+
+/** @returns PostgreSQL's time, and the value of `performance.now()` to which it belongs, give or take `precisionMs`. */
+async function readClock(db: SystemDb): Promise<{ at: Date; readAt: number; precisionMs: number }> {
+  const before = performance.now();
+  const at = await db.oneFirst(sql.type(ClockRow)`select clock_timestamp() at`);
+  const precisionMs = (performance.now() - before) / 2;
+  return { at, readAt: before + precisionMs, precisionMs };
 }

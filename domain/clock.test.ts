@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { clockOffset, currentTime, setClock } from './clock.ts';
 
 const HOUR = 3_600_000;
@@ -13,14 +13,14 @@ function hasCountedFrom(at: Date, readAt: number): boolean {
   return counted >= before - readAt - 2 && counted <= performance.now() - readAt + 1;
 }
 
-it('counts on from the time that it was set to, whatever the clock of the machine says', () => {
+test('counts on from the time that it was set to, whatever the clock of the machine says', () => {
   const [at, readAt] = [new Date(Date.now() - HOUR), performance.now()];
   setClock(at, readAt, 0);
   expect(hasCountedFrom(at, readAt)).toBe(true);
   expect(Math.round(clockOffset() / 60)).toBe(60);
 });
 
-it('is corrected by a reading that is precise enough, and does not jump by one that is not', () => {
+test('is corrected by a reading that is precise enough, and does not jump by one that is not', () => {
   const [at, readAt] = [new Date(2 * HOUR), performance.now()];
   setClock(at, readAt, 0);
   const earlier = new Date(HOUR);

@@ -1,13 +1,13 @@
 import { ROOT_CONTEXT, SpanKind } from '@opentelemetry/api';
 import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { messageTraceId } from '#db/message-traces.ts';
 import { newId } from '#domain/ids.ts';
 import { byHash } from './tracing.ts';
 
 const MESSAGES = 10_000;
 
-it.each([0, 0.1, 0.5, 1])(
+test.each([0, 0.1, 0.5, 1])(
   'the traces of a share of %f of the messages of a process are recorded',
   (ratio) => {
     const sampler = byHash(new TraceIdRatioBasedSampler(ratio));

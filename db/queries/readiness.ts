@@ -14,13 +14,3 @@ const ExistsRow = z.object({ exists: z.boolean() });
 export async function hasMigration(db: SystemDb, name: string): Promise<boolean> {
   return db.oneFirst(sql.type(ExistsRow)`select exists (select from migrations where name = ${name})`);
 }
-
-const ClockRow = z.object({ at: z.date() });
-
-/** @returns PostgreSQL's time, and the value of `performance.now()` to which it belongs, give or take `precisionMs`. */
-export async function readClock(db: SystemDb): Promise<{ at: Date; readAt: number; precisionMs: number }> {
-  const before = performance.now();
-  const at = await db.oneFirst(sql.type(ClockRow)`select clock_timestamp() at`);
-  const precisionMs = (performance.now() - before) / 2;
-  return { at, readAt: before + precisionMs, precisionMs };
-}
