@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /** Listens on a port for a moment. @param port 0 for any free port. @throws the system's error, e.g. `EADDRINUSE`. */
@@ -12,5 +13,12 @@ export function tryPort(port: number, host?: string): Promise<number> {
   });
 }
 
-/** A free loopback port. */
-export const freePort = (): Promise<number> => tryPort(0, '127.0.0.1');
+/** Below the ports that Linux and macOS give to outgoing connections and to servers that ask for any. */
+const [LOWEST, HIGHEST] = [20_000, 32_767];
+
+/** A free loopback port that nothing takes by chance before it is used, or while its server restarts. */
+export const freePort = (): Promise<number> =>
+  tryPort(randomInt(LOWEST, HIGHEST + 1), '127.0.0.1').catch((error: { code?: unknown }) => {
+    if (error.code === 'EADDRINUSE' || error.code === 'EACCES') return freePort();
+    throw error;
+  });

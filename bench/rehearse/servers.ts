@@ -1,12 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { chmodSync, chownSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import pg from 'pg';
 import { stringify } from 'yaml';
-import { freePort, tryPort } from '#providers/free-port.ts';
+import { freePort } from '#providers/free-port.ts';
 import { type TemporalOptions, connectionOptions } from '#providers/temporal.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 import { openLog } from '#standalone/log-file.ts';
@@ -125,8 +124,9 @@ export async function startTemporalCluster(
     port: databasePort,
     authority: tls.authority,
   });
+  // Temporal's tables hold ports up to 32,767, which is the highest of these.
   const ports = Object.fromEntries(
-    await Promise.all(SERVICES.map(async (name) => [name, [await lowPort(), await lowPort()]])),
+    await Promise.all(SERVICES.map(async (name) => [name, [await freePort(), await freePort()]])),
   ) as Record<string, [number, number]>;
   const [frontend] = ports['frontend'] ?? [0];
   const metrics = `127.0.0.1:${await freePort()}`;
@@ -167,12 +167,6 @@ export async function startTemporalCluster(
   };
   return Object.assign(restartable(await start(), start), { options, metrics });
 }
-
-/** The port numbers that fit into Temporal's tables. */
-const MAX_PORT = 32_767;
-
-const lowPort = (): Promise<number> =>
-  tryPort(MAX_PORT - randomInt(10_000), '127.0.0.1').catch(() => lowPort());
 
 /** Creates the databases and their schemas as `docker-compose.yml` does. */
 async function createSchema(
