@@ -40,9 +40,10 @@ async function requestAwaitingPayment() {
 describe('the workflow of a line request', () => {
   it('shows its progress in its signals, state and result', async () => {
     const { api, id, paymentUrl } = await requestAwaitingPayment();
-    await eventually(async () => (await workflow(id).query(statusQuery)).state === 'awaiting_payment');
-    expect(await workflow(id).query(statusQuery)).toMatchObject({
-      reason: 'its invoice is not paid yet',
+    // A look that finds the request changed is followed by another.
+    await eventually(async () => {
+      const { state, reason } = await workflow(id).query(statusQuery);
+      return state === 'awaiting_payment' && reason === 'its invoice is not paid yet';
     });
     await pay(paymentUrl);
     await eventually(async () => (await statusOf(api, id)) === 'active');
