@@ -3,12 +3,19 @@ import { z } from 'zod';
 /** Shown in place of a secret. */
 export const MASK = '••••••••';
 
+/** By schema, because reading a schema takes much longer than opening the settings, which every callback and send does. */
+const secretsOf = new WeakMap<z.ZodType, readonly string[]>();
+
 /** The names of secret settings, which are declared with `.meta({ secret: true })`. */
-export function secretFields(schema: z.ZodType): string[] {
+export function secretFields(schema: z.ZodType): readonly string[] {
+  const known = secretsOf.get(schema);
+  if (known) return known;
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return Object.entries(properties)
+  const secrets = Object.entries(properties)
     .filter(([, property]) => typeof property === 'object' && property['secret'] === true)
     .map(([name]) => name);
+  secretsOf.set(schema, secrets);
+  return secrets;
 }
 
 /**
@@ -46,11 +53,11 @@ function mapSecrets(
   config: Record<string, unknown>,
   change: (secret: string) => string,
 ): Record<string, unknown> {
-  const secret = new Set(secretFields(schema));
+  const secrets = secretFields(schema);
   return Object.fromEntries(
     Object.entries(config).map(([name, value]) => [
       name,
-      secret.has(name) && typeof value === 'string' ? change(value) : value,
+      secrets.includes(name) && typeof value === 'string' ? change(value) : value,
     ]),
   );
 }
