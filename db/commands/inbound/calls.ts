@@ -86,7 +86,7 @@ export async function applyRecording(
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_call_id = ${event.callId}`);
   if (call && (isErased(call.fromNumber) || isErased(call.toNumber))) return;
   if (call) await recordRecording(db, call.id, event.recordingUrl, now);
-  else await deferEvent(db, lineId, event.callId, event);
+  else await deferEvent(db, { lineId, carrierId: event.callId, event });
 }
 
 const progress = (row: string) =>

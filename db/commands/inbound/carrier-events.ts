@@ -79,15 +79,17 @@ export async function applyDelivered(db: TenantDb, receipts: readonly LineEvent<
     from ${carrierMessages(sent)} join attempts a
       on a.workspace_id = ${db.workspaceId} and a.line_id = r.line_id and a.carrier_message_id = r.carrier_message_id`);
   const known = new Map(attempts.map((attempt) => [keyOf(attempt), attempt]));
+  const early: DeferredEvent[] = [];
   const delivered: { id: string; at: Date; happenedIn: Happening }[] = [];
   for (const receipt of receipts) {
     const { lineId, event, happenedIn: links = happenedIn() } = receipt;
     const attempt = known.get(keyOf(sentMessage(receipt)));
-    if (!attempt) await deferEvent(db, lineId, event.carrierMessageId, event);
+    if (!attempt) early.push({ lineId, carrierId: event.carrierMessageId, event });
     // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
     else if (attempt.kind === 'primary')
       delivered.push({ id: attempt.messageId, at: event.at, happenedIn: links });
   }
+  await deferEvents(db, early);
   await markDelivered(db, delivered);
 }
 
@@ -102,7 +104,7 @@ export async function applyMessageEvent(
   const attempt = await db.maybeOne(sql.type(SentAttemptRow)`
     select message_id, kind, address from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!attempt) return deferEvent(db, lineId, event.carrierMessageId, event);
+  if (!attempt) return deferEvent(db, { lineId, carrierId: event.carrierMessageId, event });
   const { messageId, address } = attempt;
   if (event.kind === 'reaction') return applyReaction(db, messageId, event, now);
   if (endsContact(event)) {
@@ -154,18 +156,31 @@ const receivedSince = (since: Date) => {
   return sql.fragment`received_on between ${day(since.getTime() - DAY_MS)}::date and ${day(currentTime().getTime() + DAY_MS)}::date`;
 };
 
-/** Keeps an event until its message or call is known. @param carrierId the carrier's id of the message or call. */
-export async function deferEvent(
-  db: TenantDb,
-  lineId: string,
-  carrierId: string,
-  event: CarrierEvent,
-): Promise<void> {
-  await db.query(sql.type(NoRows)`
-    update carrier_events set carrier_message_id = ${carrierId}, waiting = ${sql.jsonb({ ...event, at: event.at.toISOString() })}
-    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and event_id = ${event.eventId}
-      and ${receivedSince(currentTime())}`);
+/** An event whose message or call is not known yet. */
+export interface DeferredEvent {
+  lineId: string;
+  /** The carrier's id of the message or call. */
+  carrierId: string;
+  event: CarrierEvent;
 }
+
+/** Keeps recorded events until their messages or calls are known. */
+export async function deferEvents(db: TenantDb, events: readonly DeferredEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map(({ lineId, carrierId, event }) => [
+    lineId,
+    event.eventId,
+    carrierId,
+    JSON.stringify({ ...event, at: event.at.toISOString() }),
+  ]);
+  await db.query(sql.type(NoRows)`
+    update carrier_events e set carrier_message_id = r.carrier_id, waiting = r.waiting
+    from ${sql.unnest(rows, ['text', 'text', 'text', 'jsonb'])} as r (line_id, event_id, carrier_id, waiting)
+    where e.workspace_id = ${db.workspaceId} and e.line_id = r.line_id and e.event_id = r.event_id
+      and e.${receivedSince(currentTime())}`);
+}
+
+export const deferEvent = (db: TenantDb, event: DeferredEvent): Promise<void> => deferEvents(db, [event]);
 
 const WaitingRow = z.object({ lineId: z.string(), event: CarrierEvent });
 

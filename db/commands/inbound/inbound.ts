@@ -120,7 +120,7 @@ async function receiveAttachments(
   const reply = await db.maybeOne(sql.type(ReplyRow)`
     select id, address from inbound_messages
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!reply) return deferEvent(db, lineId, event.carrierMessageId, event);
+  if (!reply) return deferEvent(db, { lineId, carrierId: event.carrierMessageId, event });
   if (isErased(reply.address)) return;
   await insertInboundAttachments(db, reply.id, event, now);
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
