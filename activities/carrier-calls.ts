@@ -27,13 +27,14 @@ export interface CarrierCalls {
   /**
    * Sends the message. The call ends before the attempt's `answerBy`, when others take it for ended. If the carrier does
    * not answer, it is asked once what it did.
+   * @returns whether it accepted the message at once.
    */
   send(
     line: LineAtCarrier,
     account: CarrierAccount,
     attempt: AttemptRow,
     message: OutboundMessage,
-  ): Promise<void>;
+  ): Promise<boolean>;
   /** Asks what became of an attempt whose call has ended without an answer. */
   ask(
     line: LineAtCarrier,
@@ -49,7 +50,10 @@ export function createCarrierCalls(
 ): CarrierCalls {
   const send: CarrierCalls['send'] = async (line, { carrier, config }, attempt, message) => {
     const left = attempt.answerBy.getTime() - currentTime().getTime();
-    if (left <= 0) return settle(line, attempt, { kind: 'not_sent', reason: 'not started in time' });
+    if (left <= 0) {
+      await settle(line, attempt, { kind: 'not_sent', reason: 'not started in time' });
+      return false;
+    }
     const { id: attemptId, messageId } = attempt;
     const { lineId } = line;
     const ids = { 'linepace.attempt_id': attemptId, 'linepace.line_id': lineId };
@@ -59,10 +63,14 @@ export function createCarrierCalls(
       span.setAttribute('linepace.outcome', answer.kind);
       return answer;
     });
-    if (outcome.kind !== 'unknown') return settle(line, attempt, outcome, message.text);
+    if (outcome.kind !== 'unknown') {
+      await settle(line, attempt, outcome, message.text);
+      return outcome.kind === 'accepted';
+    }
     logger.warn({ lineId, attemptId, reason: outcome.reason }, 'the carrier did not answer');
     const { text, attachments } = message;
-    return ask(line, { carrier, config }, attempt, { text, attachmentCount: attachments.length });
+    await ask(line, { carrier, config }, attempt, { text, attachmentCount: attachments.length });
+    return false;
   };
 
   const ask: CarrierCalls['ask'] = async (line, { carrier, config }, attempt, content) => {

@@ -23,6 +23,7 @@ import {
   canSend,
   type Choice,
   chooseSends,
+  endOfGap,
   HOLD_REASONS,
   type HoldReason,
   type LineHistory,
@@ -39,6 +40,8 @@ import { type Claim, claimMessages } from './send-claim.ts';
 
 export interface SendPlan extends Look {
   claims: Claim[];
+  /** When the line may send again, if the carrier accepts all claims; null: only another plan can tell. */
+  resumesAt: Date | null;
   /** Messages to send as SMS immediately, without the line. */
   forced: string[];
   /** Messages whose fallback SMS is still owed. */
@@ -84,6 +87,7 @@ export async function planSends(
   const { carrier } = row;
   const nothing = {
     claims: [],
+    resumesAt: null,
     forced: [],
     owed: [],
     awaitsVoiceNotes: false,
@@ -114,6 +118,10 @@ export async function planSends(
     ...claimed,
     forced: aside.forced,
     owed: aside.owed,
+    resumesAt:
+      aside.forced.length > 0 || aside.owed.length > 0
+        ? null
+        : claimed.resumesAt && earliest(claimed.resumesAt, aside.nextForcedAt),
     nextAt: aside.forced.length > 0 ? now : earliest(claimed.nextAt, aside.nextForcedAt),
   };
 }
@@ -151,7 +159,7 @@ async function storeUsedUp(db: TenantDb, lineId: string, stored: UsedUp, usedUp:
   if (!isStored) await setUsedUp(db, lineId, usedUp);
 }
 
-type Claimed = Pick<SendPlan, 'claims' | 'nextAt' | 'reason'>;
+type Claimed = Pick<SendPlan, 'claims' | 'resumesAt' | 'nextAt' | 'reason'>;
 
 /** Claims the messages that may be sent now, or decides when to look again. */
 async function claimDue(
@@ -177,7 +185,8 @@ async function claimDue(
     );
     await restContacts(db, line.id, open, choice.resting, choice.send, now);
     wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
-    if (found.length === 0) return { claims: [], nextAt: next.at, reason: operatorsReason(next.reason) };
+    if (found.length === 0)
+      return { claims: [], resumesAt: null, nextAt: next.at, reason: operatorsReason(next.reason) };
     if (choice.send.length > 0) {
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);
@@ -188,8 +197,11 @@ async function claimDue(
         wanted,
         wanted.filter((id) => !left.includes(id)),
       );
+      if (claims.length === 0) return lookAgain(now);
+      const isLast = found.every(({ id, optedOut }) => optedOut || left.includes(id));
+      const resumesAt = isLast ? null : endOfGap(line, now);
       // The round continues after these. If it crashes, the sweep wakes the line.
-      return claims.length === 0 ? lookAgain(now) : { claims, nextAt: now, reason: 'more may be due' };
+      return { claims, resumesAt, nextAt: now, reason: 'more may be due' };
     }
     await markNew(db, misplacedOf(due, choice));
   }
@@ -206,6 +218,7 @@ const misplacedOf = (due: readonly QueuedMessage[], { held }: Choice): string[] 
 /** Due messages are locked by others. */
 const lookAgain = (now: Date): Claimed => ({
   claims: [],
+  resumesAt: null,
   nextAt: new Date(now.getTime() + CONTENTION_RETRY_MS),
   reason: 'others are changing what is due',
 });

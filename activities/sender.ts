@@ -26,17 +26,23 @@ export function createSender(dependencies: Dependencies) {
   const calls = createCarrierCalls(dependencies, settle);
   const compose = createComposer(dependencies);
 
-  async function sendDraft(line: LineAtCarrier, draft: Draft, accountOf: () => CarrierAccount) {
+  /** @returns whether the carrier accepted it. */
+  async function sendDraft(
+    line: LineAtCarrier,
+    draft: Draft,
+    accountOf: () => CarrierAccount,
+  ): Promise<boolean> {
     const composed = await compose(draft);
-    if ('outcome' in composed) return settle(line, draft.attempt, composed.outcome);
-    return calls.send(line, accountOf(), draft.attempt, composed.message);
+    if (!('outcome' in composed)) return calls.send(line, accountOf(), draft.attempt, composed.message);
+    await settle(line, draft.attempt, composed.outcome);
+    return false;
   }
 
   async function sendPrimary(line: LineAtCarrier, { line: row, message, lead, attempt }: Claim) {
     // Rendering is synchronous: between two of a batch, whatever else waits has its turn.
     await nextTurn();
     const from = { address: row.phone ?? row.email ?? '', name: `${row.firstName} ${row.lastName}`.trim() };
-    await sendDraft(line, { attempt, message, template: message.body, lead, from }, () =>
+    return sendDraft(line, { attempt, message, template: message.body, lead, from }, () =>
       lineCarrier({ carriers, secrets }, row),
     );
   }
@@ -71,17 +77,25 @@ export function createSender(dependencies: Dependencies) {
       const { timeoutMs } = carriers.get(line.carrier);
       return decide(pools, line.workspaceId, linePacerId(line.lineId), async (db) => {
         const plan = await planSends(db, line.lineId, timeoutMs, currentTime(), options);
-        return plan && { ...plan, isAtWork: staysFor(plan.nextAt) };
+        if (!plan) return null;
+        // A round that waits for the end of the gap anyway needs no plan that says so.
+        const nextAt = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;
+        return { ...plan, nextAt, isAtWork: staysFor(nextAt) };
       });
     },
 
-    /** Sends what was claimed, side by side; then the fallbacks that are owed. */
+    /**
+     * Sends what was claimed, side by side; then the fallbacks that are owed.
+     * @returns when to plan again at the latest; null: when the plan says.
+     */
     async send(line: LineAtCarrier, plan: SendPlan): Promise<{ retryAt: Date | null }> {
-      await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
+      const accepted = await Promise.all(plan.claims.map((claim) => sendPrimary(line, claim)));
       for (const messageId of plan.forced) {
         await withTenant(pools, line.workspaceId, (db) => forceFallback(db, messageId, currentTime()));
       }
       for (const messageId of plan.owed) await sendFallback(line, messageId);
+      // What was not sent frees its place.
+      if (accepted.includes(false)) return { retryAt: currentTime() };
       return { retryAt: plan.owed.length === 0 ? null : fromNow(FALLBACK_AGAIN_MS) };
     },
 

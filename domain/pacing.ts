@@ -291,7 +291,6 @@ function standstillOf({ pastDue, paused, active, down, circuit }: PacedLine, now
 }
 
 /** When the gap after the send at `lastSentAt` ends; null: the line has no gap, or has sent nothing. */
-/** When the gap after the send at `lastSentAt` ends; null: the line has no gap, or has sent nothing. */
 export function endOfGap(line: PacedLine, lastSentAt: Date | null): Date | null {
   if (lastSentAt === null || line.minGapSeconds === 0) return null;
   return new Date(lastSentAt.getTime() + lineGapMs(line, lastSentAt));

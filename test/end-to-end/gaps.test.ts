@@ -115,6 +115,27 @@ describe('a line that keeps gaps', () => {
     await atOnce(lineId, change, async () => (await unsent(contacts)).length === 0);
   }, 60_000);
 
+  it('sends the next message at once when the carrier refuses one', async () => {
+    const lineId = await createLine(app, workspace.id, 'imessage', {
+      min_gap_seconds: GAP_SECONDS,
+      is_active: false,
+    });
+    const [first] = await queue(lineId, 1);
+    const refused = phone('0002');
+    await api('POST', '/api/messages', { message: 'Hello', fromLineId: lineId, recipientPhone: refused });
+    const [last] = await queue(lineId, 1);
+    await api('PATCH', `/api/lines/${lineId}`, { isActive: true });
+    await eventually(() => isSent(last ?? ''), 60_000);
+
+    const attempts = await systemDb(app.pools).any(
+      sql.type(z.object({ address: z.string(), startedAt: z.date() }))`
+        select address, started_at from attempts where workspace_id = ${workspace.id} order by started_at`,
+    );
+    expect(attempts.map(({ address }) => address)).toEqual([first, refused, last]);
+    const [, second, third] = attempts.map(({ startedAt }) => startedAt.getTime());
+    expect((third ?? 0) - (second ?? 0)).toBeLessThan((GAP_SECONDS * 1000) / 2);
+  }, 90_000);
+
   it('keeps no worker from ending, and goes on with the next one', async () => {
     const { lineId, contacts } = await waitingLine(2);
     const started = Date.now();
