@@ -28,13 +28,14 @@ COPY workflows workflows
 COPY workers workers
 COPY api api
 COPY --from=console /app/console/dist console/dist
-# Compiled code, which halves the time that a process needs to start.
+# A volume that is mounted at /data gets the same owner.
+RUN install --directory --owner=node --group=node /app/.compile-cache /data
+ENV DATA_DIR=/data
+USER node
+# Compiled code, which halves the time that a process needs to start. Node keeps it apart for each user, so the user that
+# runs the processes makes it.
 ENV NODE_COMPILE_CACHE=/app/.compile-cache
 RUN node --input-type=module \
   -e "await import('./api/server.ts'); await import('./workers/worker.ts'); process.exit()"
-# A volume that is mounted there gets the same owner.
-RUN mkdir /data && chown node:node /data
-ENV DATA_DIR=/data
-USER node
 EXPOSE 3000
 CMD ["node", "api/server.ts"]

@@ -31,3 +31,9 @@ test("docker-compose.yml gives the owner's login to `migrate` alone and publishe
   const published = [...compose.matchAll(/^ +- '([^']*:\d+)'$/gm)].map(([, port]) => port);
   expect(published).toEqual(['127.0.0.1:8233:8080', '${API_BIND:-127.0.0.1}:${API_PORT:-3000}:3000']);
 });
+
+test('the image compiles its code as the user that runs it', () => {
+  const [, image = ''] = read('Dockerfile').split(/^FROM node:24-slim$/m);
+  const steps = image.match(/^(?:USER|RUN node) .*/gm) ?? [];
+  expect(steps).toEqual(['USER node', expect.stringMatching(/^RUN node/)]);
+});
