@@ -192,8 +192,10 @@ test('deleted files no longer count: expired uploads with their voice notes, and
   expect(await filesStored()).toBe(0);
 
   await store(KB);
-  await withSystem(app.pools, (db) =>
-    db.query(sql.type(z.unknown())`delete from workspaces where id = ${workspace.id}`),
-  );
+  await withSystem(app.pools, async (db) => {
+    // Their lists would go before them.
+    await db.query(sql.type(z.unknown())`delete from leads where workspace_id = ${workspace.id}`);
+    await db.query(sql.type(z.unknown())`delete from workspaces where id = ${workspace.id}`);
+  });
   expect(await use()).toEqual({ total: 0, today: 0 });
 });
