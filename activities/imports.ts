@@ -1,4 +1,5 @@
 import { pipeline, type Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 // oxlint-disable-next-line no-restricted-imports -- this is the one place
 import { CsvError, parse } from 'csv-parse';
 import { currentTime } from '#domain/clock.ts';
@@ -25,9 +26,11 @@ import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 
-/** Rows saved in one transaction, which locks the list. */
-const BATCH = 1000;
+/** Rows saved in one transaction, which locks the list. With more rows in memory they outlive more garbage collections. */
+const BATCH = 500;
 const ROUND_MS = 3 * 60_000;
+/** Rows read before others get their turn, first of all the transaction that saves the batch before. */
+const ROWS_PER_TURN = 50;
 /** A longer row means a quote that was never closed. */
 const MAX_ROW_BYTES = 200_000;
 
@@ -148,6 +151,7 @@ async function* batchesOf(
       rowNumber += 1;
       if (!columns) columns = readHeader(cells);
       else if (rowNumber - 1 > done) rows.push(readLead(rowNumber, cells, columns, home));
+      if (rowNumber % ROWS_PER_TURN === 0) await turn();
       if (rows.length < BATCH) continue;
       yield { columns, rows };
       rows = [];
@@ -209,7 +213,9 @@ async function saveBatch(
   const rejected = rows.flatMap((read) => ('rejected' in read ? [read.rejected] : []));
   const addressesOf = ({ emails, phones }: NormalizedLead): string[] => [...emails, ...phones];
   const erasing = await erasingAmong(db, leads.flatMap(addressesOf), row.id);
-  const kept = leads.filter((lead) => !addressesOf(lead).some((address) => erasing.has(address)));
+  const isErasing = (lead: NormalizedLead): boolean =>
+    addressesOf(lead).some((address) => erasing.has(address));
+  const kept = erasing.size === 0 ? leads : leads.filter((lead) => !isErasing(lead));
   const ownerOf = await contactOwners(
     db,
     kept.map(({ contactOwnerEmail }) => contactOwnerEmail),

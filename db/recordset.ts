@@ -2,14 +2,25 @@ import { sql } from 'slonik';
 
 /**
  * Any number of rows as one parameter, typed by the table they are meant for: what `unnest` cannot do for columns
- * that are arrays themselves. Keys are named as in TypeScript.
+ * that are arrays themselves. Keys are named as in TypeScript. As `json`, which costs less than `jsonb` to read once.
  */
 export function recordset(table: string, rows: readonly Record<string, unknown>[]) {
-  const named = rows.map((row) =>
-    Object.fromEntries(Object.entries(row).map(([key, value]) => [snakeCase(key), value])),
-  );
-  return sql.fragment`jsonb_populate_recordset(null::${sql.identifier([table])}, ${sql.jsonb(named)})`;
+  return sql.fragment`json_populate_recordset(null::${sql.identifier([table])}, ${JSON.stringify(rows.map(named))}::json)`;
 }
 
-export const snakeCase = (name: string): string =>
-  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+function named(row: Record<string, unknown>): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const key in row) result[snakeCase(key)] = row[key];
+  return result;
+}
+
+const names = new Map<string, string>();
+
+export function snakeCase(name: string): string {
+  let result = names.get(name);
+  if (result === undefined) {
+    result = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    names.set(name, result);
+  }
+  return result;
+}

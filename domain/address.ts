@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { normalizePhone } from './phone.ts';
 
+const Email = z.email();
+
 export function normalizeEmail(text: string): string | null {
-  const parsed = z.email().safeParse(text.trim().toLowerCase());
+  const parsed = Email.safeParse(text.trim().toLowerCase());
   return parsed.success ? parsed.data : null;
 }
 

@@ -129,9 +129,9 @@ export async function insertLeads(
   const first = new Map(
     candidates.toReversed().flatMap(({ id, addresses }) => addresses.map((address) => [address, id])),
   );
-  const owners = await claimAddresses(db, listId, first);
+  const taken = await claimAddresses(db, listId, first);
+  const known = new Map(taken);
   const unsaved = new Set(candidates.map(({ id }) => id));
-  const known = new Map([...owners].filter(([, owner]) => !unsaved.has(owner)));
 
   const rows: Record<string, unknown>[] = [];
   const late: string[][] = [];
@@ -141,12 +141,17 @@ export async function insertLeads(
     unsaved.delete(id);
     for (const address of addresses) {
       known.set(address, id);
-      if (owners.get(address) !== id) late.push([listId, address, id]);
+      // The one it was claimed for is a duplicate by another address.
+      if (first.get(address) !== id) late.push([listId, address, id]);
     }
     rows.push({ ...lead, workspaceId: db.workspaceId, id, listId, source, createdAt: now, updatedAt: now });
     return { id, isNew: true };
   });
-  if (unsaved.size > 0) await releaseAddresses(db, listId, [...unsaved]);
+  await releaseAddresses(
+    db,
+    listId,
+    [...first].flatMap(([address, id]) => (unsaved.has(id) && !taken.has(address) ? [address] : [])),
+  );
   if (rows.length === 0) return result;
   await insertEntries(db, late);
   await db.query(sql.type(NoRows)`insert into leads select * from ${recordset('leads', rows)}`);
@@ -157,7 +162,8 @@ export async function insertLeads(
 /**
  * Claims addresses for new leads. `on conflict` always uses the unique index, so a fast-growing table with stale
  * statistics cannot lead to a bad plan.
- * @returns the owner of each address: the existing lead, or the one it was claimed for.
+ * @param wanted the new lead of each address.
+ * @returns the addresses that existing leads have, and whose they are.
  */
 async function claimAddresses(
   db: TenantDb,
@@ -166,18 +172,24 @@ async function claimAddresses(
 ): Promise<Map<string, string>> {
   if (wanted.size === 0) return new Map();
   const rows = await db.any(sql.type(LeadAddressRow)`
-    insert into list_addresses (workspace_id, list_id, address, lead_id)
-    select ${db.workspaceId}, ${listId}, w.address, w.lead_id from ${sql.unnest([...wanted], ['text', 'text'])} as w (address, lead_id)
-    on conflict (workspace_id, address, list_id) do update set lead_id = list_addresses.lead_id
-    returning address, lead_id`);
+    with wanted as materialized (
+      select * from ${sql.unnest([...wanted], ['text', 'text'])} as w (address, lead_id)
+    ), claimed as (
+      insert into list_addresses (workspace_id, list_id, address, lead_id)
+      select ${db.workspaceId}, ${listId}, address, lead_id from wanted
+      on conflict (workspace_id, address, list_id) do update set lead_id = list_addresses.lead_id
+      returning address, lead_id
+    )
+    select c.address, c.lead_id from claimed c join wanted w on w.address = c.address where c.lead_id <> w.lead_id`);
   return new Map(rows.map(({ address, leadId }) => [address, leadId]));
 }
 
-/** Releases the addresses claimed for leads that turned out to be duplicates by another address. */
-async function releaseAddresses(db: TenantDb, listId: string, leadIds: readonly string[]): Promise<void> {
+/** Releases what was claimed for leads that turned out to be duplicates by another address, found by the unique index. */
+async function releaseAddresses(db: TenantDb, listId: string, addresses: readonly string[]): Promise<void> {
+  if (addresses.length === 0) return;
   await db.query(sql.type(NoRows)`
     delete from list_addresses
-    where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
+    where workspace_id = ${db.workspaceId} and list_id = ${listId} and address = any(${sql.array([...addresses], 'text')})`);
 }
 
 async function insertEntries(db: TenantDb, entries: readonly string[][]): Promise<void> {
