@@ -4,7 +4,13 @@ import { z } from 'zod';
 import { withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { workAside } from '#db/queries/queue.ts';
+import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
+import { insertCampaign } from '#db/queries/campaigns.ts';
+import { insertLeads } from '#db/queries/leads.ts';
+import { insertList, lockList } from '#db/queries/lists.ts';
+import { CampaignInput } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
+import { normalizeLead } from '#domain/lead.ts';
 import { connected } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -65,6 +71,42 @@ test('a line with many due messages finds those forced to SMS without reading th
       ),
     ).toEqual({ forced: [forced], nextForcedAt: null, owed: [], hasVoiceNotes: false });
     await eventually(async () => (await scans()) === before + 1);
+  });
+});
+
+test('leads enter a campaign without reading the conversations of other contacts, while statistics lag behind', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  await createLine(app, workspaceId);
+  const { campaign, leads } = await withTenant(app.pools, workspaceId, async (db) => {
+    const list = await insertList(db, { name: 'Many', description: '', userId: null });
+    await lockList(db, list.id);
+    const many = Array.from({ length: 500 }, (_, n) => ({ phone: `+1415555${String(n).padStart(4, '0')}` }));
+    const normalized = many.map((input) => normalizeLead(input, { country: 'US' }).lead);
+    await insertLeads(db, list.id, normalized, { source: null, now: new Date() });
+    const input = { name: 'Many', listId: list.id, steps: [{ message: 'One' }, { message: 'Two' }] };
+    const campaign = await insertCampaign(db, CampaignInput.parse(input), null, new Date());
+    return { campaign, leads: await nextLeads(db, campaign, 500) };
+  });
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query('alter table conversations set (autovacuum_enabled = off)');
+    await owner.query(
+      `insert into conversations (workspace_id, address) select $1, '+1212' || (2000000 + n) from generate_series(1, 20000) n`,
+      [workspaceId],
+    );
+    const reads = async (): Promise<number> => {
+      const { rows } = await owner.query(
+        `select seq_tup_read + idx_tup_fetch reads from pg_stat_user_tables where relname = 'conversations'`,
+      );
+      return Number(rows[0].reads);
+    };
+    const before = await reads();
+    await withTenant(app.pools, workspaceId, (db) => enterLeads(db, campaign, leads, new Date()));
+    // Each conversation is created, and looked up once: connections report what they have read within a second.
+    const after = await eventually(async () => {
+      const now = await reads();
+      return now > before && now;
+    });
+    expect(after - before).toBeLessThan(2000);
   });
 });
 

@@ -155,7 +155,24 @@ async function markUnreachable(
 const firstSteps = (messages: readonly StepMessage[]): StepMessage[] =>
   messages.filter(({ lead }, index) => messages[index - 1]?.lead.id !== lead.id);
 
-/** Inserts all messages in one statement; bodies and windows are read from the campaign's row. */
+const AnswerRow = z.object({ address: z.string(), answersUntil: z.string() });
+
+/**
+ * Until when messages to these contacts are answers to their replies. Looked up for these addresses alone: joined to the
+ * messages, all conversations of the workspace would be read while statistics lag behind a campaign that creates them.
+ */
+async function answerTimes(db: TenantDb, addresses: ReadonlySet<string>): Promise<Map<string, string>> {
+  // Materialized, so that the index of all conversations with replies is not considered.
+  const rows = await db.any(sql.type(AnswerRow)`
+    with known as materialized (
+      select address, last_inbound_at from conversations
+      where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')})
+    )
+    select address, (last_inbound_at + interval '24 hours')::text answers_until from known where last_inbound_at is not null`);
+  return new Map(rows.map(({ address, answersUntil }) => [address, answersUntil]));
+}
+
+/** Inserts all messages in one statement; bodies and windows are read from the campaign's row, once for each step. */
 async function insertStepMessages(
   db: TenantDb,
   campaign: CampaignRow,
@@ -164,6 +181,7 @@ async function insertStepMessages(
 ): Promise<void> {
   const first = new Set(firstSteps(messages).map(({ id }) => id));
   const batchIds = new Map<string, string>();
+  const answersUntil = await answerTimes(db, new Set(messages.map(({ address }) => address)));
   const rows = messages.map(({ id, lead, lineId, stepIndex, address, at }) => {
     const batchId = batchIds.get(lead.id) ?? newId(now);
     batchIds.set(lead.id, batchId);
@@ -185,30 +203,35 @@ async function insertStepMessages(
       at.toISOString(),
       heldFor,
       batchId,
+      answersUntil.get(address) ?? null,
     ];
   });
   await db.query(sql.type(NoRows)`
+    with steps as materialized (
+      select (s.number - 1)::int4 step_index, s.step ->> 'messageType' channel, s.step ->> 'message' body,
+        s.step ->> 'subject' subject, array(select jsonb_array_elements_text(s.step -> 'attachmentUrls')) attachment_urls,
+        (s.step ->> 'smsFallbackEnabled')::boolean sms_fallback_enabled, s.step ->> 'smsFallbackMessage' sms_fallback_message
+      from campaigns k cross join lateral jsonb_array_elements(k.steps) with ordinality s (step, number)
+      where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
+    )
     insert into messages (
       workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, stickiness_policy, address,
       recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
       window_timezone, window_start, window_end, window_days, answers_until, sms_fallback_enabled, sms_fallback_message,
       source, batch_id, step_index, campaign_id, created_by_user_id, created_at, updated_at)
-    select k.workspace_id, m.id, s.step ->> 'messageType',
+    select k.workspace_id, m.id, s.channel,
       case when m.at > ${sql.timestamp(now)} then 'scheduled' else 'pending' end, m.held_for, m.held_for is not null,
       m.line_id, k.eligible_line_ids, k.stickiness_policy, m.address, m.phone, m.email, nullif(m.name, ''), m.lead_id,
-      s.step ->> 'message', s.step ->> 'subject', array(select jsonb_array_elements_text(s.step -> 'attachmentUrls')), m.at,
+      s.body, s.subject, s.attachment_urls, m.at,
       case when k.window_start is null and k.window_end is null and k.window_days is null then null
         else coalesce(k.timezone, w.timezone) end,
-      k.window_start, k.window_end, k.window_days, c.last_inbound_at + interval '24 hours',
-      (s.step ->> 'smsFallbackEnabled')::boolean, s.step ->> 'smsFallbackMessage',
+      k.window_start, k.window_end, k.window_days, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
       'campaign', m.batch_id, m.step_index, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
     from campaigns k
     join workspaces w on w.id = k.workspace_id
-    cross join lateral jsonb_array_elements(k.steps) with ordinality s (step, number)
-    join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text'])}
-      with ordinality as m (id, lead_id, line_id, step_index, address, phone, email, name, at, held_for, batch_id, place)
-      on m.step_index = s.number - 1
-    left join conversations c on c.workspace_id = k.workspace_id and c.address = m.address
+    cross join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text', 'timestamptz'])}
+      with ordinality as m (id, lead_id, line_id, step_index, address, phone, email, name, at, held_for, batch_id, answers_until, place)
+    join steps s on s.step_index = m.step_index
     where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     order by m.place`);
 }

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import type { Channel } from '#domain/channel.ts';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
 import { lockLinesShared, existingLines, advanceRotation, usableLines } from '#db/queries/lines.ts';
 import { NoRows } from '#db/rows.ts';
@@ -57,16 +58,23 @@ function withoutMissingLines<M extends Choosable>(draft: M, present: ReadonlySet
 async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M[]): Promise<Chosen<M>[]> {
   const lines = await usableLines(db);
   const sticky = await stickyLines(db, drafts);
-  const candidatesOf = (draft: Choosable): string[] => {
-    for (const channel of CARRYING_CHANNELS[draft.channel]) {
+  const candidatesFor = (wanted: Channel, eligibleLineIds: readonly string[] | null): string[] => {
+    for (const channel of CARRYING_CHANNELS[wanted]) {
       const fitting = lines.filter(
-        (line) => line.channel === channel && (draft.eligibleLineIds?.includes(line.id) ?? true),
+        (line) => line.channel === channel && (eligibleLineIds?.includes(line.id) ?? true),
       );
       // Prefer lines that are not down.
       const up = fitting.filter(({ down }) => !down);
       if (fitting.length > 0) return (up.length > 0 ? up : fitting).map(({ id }) => id);
     }
     return [];
+  };
+  // By channel and array, because the drafts of a campaign share one.
+  const found = new Map<readonly string[] | null, Partial<Record<Channel, string[]>>>();
+  const candidatesOf = ({ channel, eligibleLineIds }: Choosable): string[] => {
+    let known = found.get(eligibleLineIds);
+    if (!known) found.set(eligibleLineIds, (known = {}));
+    return (known[channel] ??= candidatesFor(channel, eligibleLineIds));
   };
   const settled = drafts.map((draft) => {
     if (draft.pinnedLineId !== null) return { draft, lineId: draft.pinnedLineId, candidates: [] };
@@ -112,12 +120,14 @@ const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
 
 /** The lines assigned to the contacts of these drafts. */
 async function stickyLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, string>> {
-  const addresses = drafts.flatMap((draft) =>
-    draft.pinnedLineId === null && draft.stickinessPolicy === 'sticky' ? [draft.address] : [],
+  const addresses = new Set(
+    drafts.flatMap((draft) =>
+      draft.pinnedLineId === null && draft.stickinessPolicy === 'sticky' ? [draft.address] : [],
+    ),
   );
-  if (addresses.length === 0) return new Map();
+  if (addresses.size === 0) return new Map();
   const rows = await db.any(sql.type(ContactLineRow)`
     select address, line_id from conversations
-    where workspace_id = ${db.workspaceId} and address = any(${sql.array(addresses, 'text')}) and line_id is not null`);
+    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) and line_id is not null`);
   return new Map(rows.map(({ address, lineId }) => [address, lineId]));
 }
