@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { normalizeEmail } from './address.ts';
 import { Id, WorkspaceId } from './ids.ts';
-import { normalizePhone } from './phone.ts';
+import { isCallingCode, normalizePhone } from './phone.ts';
 import { LINES, SINGLE_LINE } from './text.ts';
 
 export const LEAD_STATUSES = ['available', 'unavailable', 'error'] as const;
@@ -54,6 +54,7 @@ export type LeadInput = z.infer<typeof LeadInput>;
 export const DefaultCountryCode = z
   .string()
   .regex(/^\+[1-9]\d{0,3}$/, 'must be a + followed by a country code')
+  .refine(isCallingCode, 'must be the calling code of a country')
   .meta({ example: '+1' });
 
 /** A lead in responses and events. */

@@ -14,4 +14,9 @@ describe('normalizePhone', () => {
       { numRuns: 2000 },
     );
   });
+
+  it('reads only international numbers if no country has the calling code', () => {
+    expect(normalizePhone('020 7946 0003', 'GB', '+999')).toBeNull();
+    expect(normalizePhone('+44 20 7946 0003', 'US', '+999')).toBe('+442079460003');
+  });
 });

@@ -1,10 +1,21 @@
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import {
+  type CountryCode,
+  getCountries,
+  getCountryCallingCode,
+  isSupportedCountry,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js/max';
 
 /**
  * A normalized number of the plan where every number has ten digits: most of what comes, at a hundredth of the cost of
  * parsing it.
  */
 const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
+
+const CALLING_CODES = new Set(getCountries().map((country) => `+${getCountryCallingCode(country)}`));
+
+/** Whether a country has this calling code, for example `+49`. */
+export const isCallingCode = (code: string): boolean => CALLING_CODES.has(code);
 
 /**
  * Normalizes a phone number to E.164; null if it is not a phone number.
@@ -13,10 +24,15 @@ const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
  */
 export function normalizePhone(text: string, country: string, callingCode?: string): string | null {
   if (NORTH_AMERICAN.test(text)) return text;
-  const home: CountryCode = isSupportedCountry(country) ? country : 'US';
-  const number = parsePhoneNumberFromString(
-    text,
-    callingCode === undefined ? home : { defaultCallingCode: callingCode.replace('+', '') },
-  );
+  const number = parsePhoneNumberFromString(text, homeOf(country, callingCode));
   return number?.isPossible() ? number.number : null;
+}
+
+/** Undefined if no country has the calling code: numbers need one of their own then. */
+function homeOf(
+  country: string,
+  callingCode?: string,
+): CountryCode | { defaultCallingCode: string } | undefined {
+  if (callingCode === undefined) return isSupportedCountry(country) ? country : 'US';
+  return isCallingCode(callingCode) ? { defaultCallingCode: callingCode.replace('+', '') } : undefined;
 }

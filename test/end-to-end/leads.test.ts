@@ -69,6 +69,27 @@ describe('saving leads', () => {
     });
   });
 
+  it.each(['+999', '+1234', '+210'])('refuses %s, which is no calling code', async (defaultCountryCode) => {
+    const refused = { code: 'VALIDATION_ERROR', issues: [{ path: 'defaultCountryCode' }] };
+    const listId = await newList();
+    const lead = { phone: '020 7946 0003' };
+    const posted = await api('POST', '/api/leads', { listId, defaultCountryCode, leads: [lead] });
+    expect(posted).toMatchObject({ status: 400, body: refused });
+    const { body } = await api('POST', '/api/leads', { listId, leads: [{ email: 'ada@example.com' }] });
+    const patched = await api('PATCH', `/api/leads/${body.leadIds[0]}`, { ...lead, defaultCountryCode });
+    expect(patched).toMatchObject({ status: 400, body: refused });
+    const imported = await fetch(
+      `${app.url}/api/lists/${listId}/import?defaultCountryCode=${encodeURIComponent(defaultCountryCode)}`,
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${workspace.key}`, 'content-type': 'text/csv' },
+        body: 'phone\n020 7946 0003\n',
+      },
+    );
+    expect(imported.status).toBe(400);
+    expect(await imported.json()).toMatchObject(refused);
+  });
+
   it('skips and counts duplicates of any email or phone, in the request and in the list', async () => {
     const listId = await newList();
     await api('POST', '/api/leads', {
