@@ -34,7 +34,7 @@ export async function conversationsOfDay(
         and status in ('sent', 'delivered') and ${onLine}
       union all
       select address, received_at, 'in', body, lead_id, null, id from inbound_messages
-      where workspace_id = ${db.workspaceId} and received_at >= ${from} and received_at < ${to} and not auto_reply and ${onLine}
+      where workspace_id = ${db.workspaceId} and received_at >= ${from} and received_at < ${to} and ${onLine}
     ), active as (
       select address,
         count(*) filter (where direction = 'out') sent, count(*) filter (where direction = 'in') replied,

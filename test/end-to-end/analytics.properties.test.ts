@@ -212,7 +212,7 @@ function conversations(sent: readonly Outbound[], replies: readonly Inbound[], d
   const count = (items: readonly { phone: string }[], who: string): number =>
     items.filter(({ phone }) => phone === who).length;
   const out = sent.filter((message) => left(message) && today(message));
-  const answers = replies.filter((reply) => !reply.auto && today(reply));
+  const answers = replies.filter(today);
   return PHONES.map((phone) => [phone, count(out, phone), count(answers, phone)] as const).filter(
     ([, there, back]) => there + back > 0,
   );
