@@ -121,7 +121,8 @@ export const messageRoutes = [
       const { message, canceled } = await cancelMessage(db, params.id);
       if (!message) throw new ApiError('NOT_FOUND', 'Message not found');
       if (!canceled) {
-        throw new ApiError('MESSAGE_NOT_CANCELABLE', `The message is ${presentMessage(message).status}`);
+        const status = message.status === 'sending' ? 'being sent' : presentMessage(message).status;
+        throw new ApiError('MESSAGE_NOT_CANCELABLE', `The message is ${status}`);
       }
       await followCampaign(db, message.id, now);
       return { status: 200, body: presentMessage(message) };
