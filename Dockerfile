@@ -31,6 +31,8 @@ COPY --from=console /app/console/dist console/dist
 # A volume that is mounted at /data gets the same owner.
 RUN install --directory --owner=node --group=node /app/.compile-cache /data
 ENV DATA_DIR=/data
+# Each thread of a worker would keep memory that it has freed.
+ENV MALLOC_ARENA_MAX=2
 USER node
 # Compiled code, which halves the time that a process needs to start. Node keeps it apart for each user, so the user that
 # runs the processes makes it.

@@ -27,6 +27,7 @@ const GOALS: Record<string, number> = { API: 150, worker: 250 };
 const { config, ownerUrl, folder, stop } = await startServers();
 // As the image and `npm start` have it.
 process.env['NODE_COMPILE_CACHE'] = join(folder, 'compile-cache');
+process.env['MALLOC_ARENA_MAX'] = '2';
 execFileSync(process.execPath, [
   '--input-type=module',
   '--eval',

@@ -206,6 +206,8 @@ export function createLauncher(
         PUBLIC_URL: apiUrl,
         SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
         WEBHOOK_ALLOW_PRIVATE: '1',
+        // Each thread of a worker would keep memory that it has freed.
+        MALLOC_ARENA_MAX: '2',
         ...secrets,
         ...withoutEmpty(environment),
         PORT: String(settings.PORT),
