@@ -151,6 +151,8 @@ const EARLIEST = Date.UTC(2000, 0);
 /** A carrier's clock may be ahead of ours. */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
+const CarrierEvents = z.array(CarrierEvent).max(MAX_EVENTS);
+
 /**
  * Bounds the number and length of what an adapter parsed, removes text that cannot be stored, and replaces
  * implausible timestamps by `now`.
@@ -159,9 +161,5 @@ const CLOCK_SKEW_MS = 5 * 60_000;
 export function sanitizeEvents(parsed: readonly CarrierEvent[], now: Date): CarrierEvent[] {
   const isPlausible = (at: Date): boolean =>
     at.getTime() >= EARLIEST && at.getTime() <= now.getTime() + CLOCK_SKEW_MS;
-  return z
-    .array(CarrierEvent)
-    .max(MAX_EVENTS)
-    .parse(parsed)
-    .map((event) => (isPlausible(event.at) ? event : { ...event, at: now }));
+  return CarrierEvents.parse(parsed).map((event) => (isPlausible(event.at) ? event : { ...event, at: now }));
 }
