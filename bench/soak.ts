@@ -55,6 +55,7 @@ const KEPT: Record<string, string> = {
   audit_log: '400 days',
   events: '30 days',
   published_events: '30 days',
+  emitted_events: '7 days',
   webhook_deliveries: '30 days',
   carrier_events: '30 days',
   message_moves: '30 days',
