@@ -191,7 +191,7 @@ async function claimDue(
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);
       // Messages that others have locked are not claimed, and are still wanted.
-      await keepWanted(
+      wanted = await keepWanted(
         db,
         line,
         wanted,
@@ -199,7 +199,8 @@ async function claimDue(
       );
       if (claims.length === 0) return lookAgain(now);
       const isLast = found.every(({ id, optedOut }) => optedOut || left.includes(id));
-      const resumesAt = isLast ? null : endOfGap(line, now);
+      // What an operator has ordered does not wait for the end of a gap.
+      const resumesAt = isLast || wanted.length > 0 ? null : endOfGap(line, now);
       // The round continues after these. If it crashes, the sweep wakes the line.
       return { claims, resumesAt, nextAt: now, reason: 'more may be due' };
     }
