@@ -144,6 +144,9 @@ export async function dueMessages(
   );
 }
 
+/** More than a plan waits for the line's lock, which an order to send now may hold after the plan has read the clock. */
+const LOCK_WAIT_MS = 3000;
+
 /** Those of the messages that are due in a line's queue, in any lane. */
 export async function urgentMessages(
   db: TenantDb,
@@ -157,7 +160,7 @@ export async function urgentMessages(
     sql.fragment`
     select m.id, ${isAnswer(now)} is_answer, m.scheduled_at, m.arrival from messages m
     where ${queued(db, lineId)} and m.id = any(${sql.array([...ids], 'text')}) and ${campaignAllowsSending(db)}
-      and m.scheduled_at <= ${sql.timestamp(now)}`,
+      and m.scheduled_at <= ${sql.timestamp(new Date(now.getTime() + LOCK_WAIT_MS))}`,
   );
   return found.map((message) => ({ ...message, isUrgent: true }));
 }

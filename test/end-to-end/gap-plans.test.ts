@@ -62,3 +62,10 @@ test('messages that an operator sends now do not wait for the end of the gap', a
   expect(await planAt(start + 1)).toMatchObject({ sends: ['Three'], nextAt: start + 1 });
   expect(await planAt(start + 2)).toMatchObject({ sends: [] });
 });
+
+test('an order that is given while a plan waits for the line is carried out', async () => {
+  const { ids, planAt, orderNow } = await busyLine(['One', 'Two']);
+  await orderNow(ids.slice(1));
+  // The plan has read the clock before the message that it is to send was due.
+  expect(await planAt(Date.now() - 2000)).toMatchObject({ sends: ['Two'] });
+});
