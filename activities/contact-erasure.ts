@@ -1,6 +1,7 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import pLimit from 'p-limit';
 import { currentTime, fromNow } from '#domain/clock.ts';
+import { addSomeChanges } from '#db/commands/analytics/count-days.ts';
 import {
   cancelLate,
   type Chunk,
@@ -135,6 +136,8 @@ export function createContactErasureActivities({
           (db, chunk) => eraseReplies(db, erasure, chunk),
           mayContinue,
         );
+        // What has changed names the contact until it is added to the metrics.
+        while (mayContinue() && (await tenant(addSomeChanges)));
         await eraseChunks(
           (db) => nextCalls(db, erasure),
           (db, chunk) => eraseCalls(db, erasure, chunk),

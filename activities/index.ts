@@ -1,4 +1,5 @@
 import { createDraftActivities } from './ai-drafts.ts';
+import { createAnalyticsActivities } from './analytics.ts';
 import { createAvailabilityActivities } from './availability.ts';
 import { createBillingActivities } from './billing.ts';
 import { createCampaignActivities } from './campaigns.ts';
@@ -45,6 +46,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createDraftActivities(dependencies),
     ...createRetentionActivities(dependencies),
     ...createSweepActivities(dependencies),
+    ...createAnalyticsActivities(dependencies),
   };
 }
 

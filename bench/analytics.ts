@@ -6,12 +6,13 @@ import pg from 'pg';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
+import { countSome } from '#db/commands/analytics/count-days.ts';
 import { countByBucket, countMessages } from '#db/queries/analytics.ts';
 import { migrate } from '#db/migrate.ts';
 import { createPools } from '#db/pools.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { type AnalyticsFilter, buckets } from '#domain/analytics.ts';
-import type { Counts } from '#domain/metrics.ts';
+import { type Counts, NO_COUNTS } from '#domain/metrics.ts';
 import { databaseLogins } from '#standalone/database-logins.ts';
 import { freePort } from '#providers/free-port.ts';
 import { startPostgres } from '#standalone/postgres.ts';
@@ -29,6 +30,8 @@ const { values: options } = parseArgs({
 const MESSAGES = Number(options.messages);
 const ROUNDS = Number(options.rounds);
 const DAY_MS = 86_400_000;
+/** Changes that housekeeping has not added to the metrics by the day. */
+const CHANGED = 1000;
 const measured: Row[] = [];
 
 const folder = mkdtempSync(join(tmpdir(), 'linepace-bench-'));
@@ -51,18 +54,14 @@ try {
 
   const pools = await createPools(logins, { size: 2, statementTimeoutMs: 600_000 });
   const tenant = <T>(work: (db: TenantDb) => Promise<T>): Promise<T> => withTenant(pools, workspace.id, work);
-  const month = { from: new Date(END.getTime() - 30 * DAY_MS), to: END };
-  const day = { from: new Date(END.getTime() - DAY_MS), to: END };
-  const questions: [string, AnalyticsFilter][] = [
-    ['all time', {}],
-    ['the last 30 days', month],
-    ['the last day', day],
-    ['one line of 100', { lineId: workspace.lineId }],
-    ['one campaign of 50', { campaignId: workspace.campaignId }],
-  ];
-  for (const [name, filter] of questions) {
+  const counting = performance.now();
+  while (await tenant(countSome));
+  console.log(`metrics by the day were counted in ${seconds(performance.now() - counting)} s`);
+  await admin.query('vacuum (analyze) analytics_days, analytics_progress');
+  await sizes();
+  const ask = async (name: string, filter: AnalyticsFilter): Promise<void> => {
     const { ours, plain } = await inTurn(
-      () => tenant((db) => countMessages(db, filter)),
+      () => tenant((db) => countMessages(db, filter, 'UTC')),
       () => tenant((db) => plainCounts(db, filter)),
     );
     if (JSON.stringify(sorted(ours.result)) !== JSON.stringify(sorted(plain.result)))
@@ -70,10 +69,43 @@ try {
         `${name}: ${JSON.stringify(ours.result)} is not ${JSON.stringify(plain.result)}, which a plain query counts`,
       );
     compare(name, ours.ms, plain.ms);
-  }
+  };
+  const until = new Date(END.getTime() - 1);
+  const month = { from: new Date(END.getTime() - 30 * DAY_MS), to: until };
+  const year = { from: new Date(END.getTime() - 365 * DAY_MS), to: until };
+  const day = { from: new Date(END.getTime() - DAY_MS), to: until };
+  const HOUR_MS = 3_600_000;
+  const cut = { from: new Date(month.from.getTime() + HOUR_MS), to: new Date(until.getTime() - HOUR_MS) };
+  const questions: [string, AnalyticsFilter][] = [
+    ['all time', {}],
+    ['the last 365 days', year],
+    ['the last 30 days', month],
+    ['30 days, cut within a day', cut],
+    ['the last day', day],
+    ['one line of 100', { lineId: workspace.lineId }],
+    ['one campaign of 50', { campaignId: workspace.campaignId }],
+    ['one user of 3', { userId: workspace.userId }],
+    ['one line, the last 30 days', { lineId: workspace.lineId, ...month }],
+  ];
+  for (const [name, filter] of questions) await ask(name, filter);
+  await admin.query(
+    `update messages set status = 'failed' where workspace_id = $1 and id in (
+       select id from messages where workspace_id = $1 and status = 'pending' order by id desc limit $2)`,
+    [workspace.id, CHANGED],
+  );
+  await ask(`all time, with ${CHANGED} changes to add`, {});
+  const adding = performance.now();
+  while (await tenant(countSome));
+  console.log(`${CHANGED} changes were added in ${seconds(performance.now() - adding)} s`);
+  const days = buckets('day', 'UTC', month);
+  const daily = await inTurn(
+    () => tenant((db) => countByBucket(db, month, days, 'UTC')),
+    () => tenant((db) => plainSeries(db, month)),
+  );
+  compare('the last 30 days by the day', daily.ours.ms, daily.plain.ms);
   const hours = buckets('hour', 'Asia/Kolkata', month);
   const series = await inTurn(
-    () => tenant((db) => countByBucket(db, month, hours)),
+    () => tenant((db) => countByBucket(db, month, hours, 'Asia/Kolkata')),
     () => tenant((db) => plainSeries(db, month)),
   );
   compare('the last 30 days by the hour', series.ours.ms, series.plain.ms);
@@ -96,7 +128,7 @@ try {
 }
 
 /** The definitions of the metrics as plain SQL. */
-async function plainCounts(db: TenantDb, { lineId, campaignId, from = BEGIN, to }: AnalyticsFilter) {
+async function plainCounts(db: TenantDb, { lineId, campaignId, userId, from = BEGIN, to }: AnalyticsFilter) {
   const narrowed = (column: string) =>
     sql.fragment`${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId}`,
@@ -104,6 +136,11 @@ async function plainCounts(db: TenantDb, { lineId, campaignId, from = BEGIN, to 
       campaignId !== undefined && sql.fragment`campaign_id = ${campaignId}`,
       to !== undefined &&
         sql.fragment`${sql.identifier([column])} between ${sql.timestamp(from)} and ${sql.timestamp(to)}`,
+      userId !== undefined &&
+        (column === 'created_at'
+          ? sql.fragment`created_by_user_id = ${userId}`
+          : sql.fragment`original_message_id in (
+            select id from messages where workspace_id = ${db.workspaceId} and created_by_user_id = ${userId})`),
     ])}`;
   const outbound = await db.one(sql.type(z.record(z.string(), z.int()))`
     select count(distinct address) filter (where status in ('sent', 'delivered')) reached,
@@ -111,12 +148,12 @@ async function plainCounts(db: TenantDb, { lineId, campaignId, from = BEGIN, to 
       count(*) filter (where status = 'fallback' or fallback_sms = 'dispatched') fallback,
       count(*) filter (where status = 'failed') failed
     from messages where ${narrowed('created_at')} group by workspace_id`);
-  const inbound = await db.one(sql.type(z.record(z.string(), z.int()))`
+  const inbound = await db.maybeOne(sql.type(z.record(z.string(), z.int()))`
     select count(*) replied, count(distinct i.address) filter (where not auto_reply) unique_replied,
       count(distinct i.address) filter (where not auto_reply and c.tags = '{Interested}') positive_replied
     from (select * from inbound_messages where ${narrowed('received_at')}) i
     left join conversations c using (workspace_id, address) group by workspace_id`);
-  return { ...outbound, ...inbound } as unknown as Counts;
+  return { ...NO_COUNTS, ...outbound, ...inbound };
 }
 
 async function plainSeries(db: TenantDb, { from, to }: { from: Date; to: Date }): Promise<unknown> {
@@ -153,14 +190,15 @@ async function explained(db: TenantDb, filter: AnalyticsFilter): Promise<string[
       return [];
     },
   });
-  await countMessages(watched, filter);
+  await countMessages(watched, filter, 'UTC');
   return plans;
 }
 
 async function sizes(): Promise<void> {
   const { rows } = await admin.query<{ name: string; size: string }>(`
     select relname "name", pg_size_pretty(pg_relation_size(oid)) size from pg_class
-    where relname in ('messages', 'messages_created', 'messages_counted', 'inbound_messages', 'inbound_messages_counted')
+    where relname in ('messages', 'messages_created', 'messages_counted', 'inbound_messages', 'inbound_messages_counted', 'analytics_days',
+      'analytics_days_pkey')
     order by relname`);
   for (const { name, size } of rows) console.log(`${name}: ${size}`);
 }

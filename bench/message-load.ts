@@ -6,6 +6,7 @@ export interface LoadedWorkspace {
   id: string;
   lineId: string;
   campaignId: string;
+  userId: string;
 }
 export const BEGIN = new Date('2024-09-01T00:00:00Z');
 export const END = new Date('2026-09-01T00:00:00Z');
@@ -23,7 +24,7 @@ const OTHER_WORKSPACES = 10;
 export async function loadMessages(
   db: pg.Client,
   count: number,
-  kept = /_(counted|sent|line|campaign|newest|tagged)$/,
+  kept = /_(counted|address|sent|line|campaign|newest|tagged)$/,
 ): Promise<LoadedWorkspace> {
   const ids = Array.from({ length: OTHER_WORKSPACES + 1 }, newWorkspaceId);
   const [id] = ids;
@@ -55,7 +56,7 @@ export async function loadMessages(
   for (const table of ['messages', 'inbound_messages', 'conversations'])
     await db.query(`vacuum (analyze) ${table}`);
   process.stdout.write('\n');
-  return { id, lineId: hexId('65', 9), campaignId: hexId('66', 25) };
+  return { id, lineId: hexId('65', 9), campaignId: hexId('66', 25), userId: `user_${'1'.padStart(24, '0')}` };
 }
 
 export const hexId = (prefix: string, n: number): string => prefix + n.toString(16).padStart(22, '0');

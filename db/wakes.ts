@@ -69,7 +69,11 @@ export async function knownWakes(db: TenantDb, workflowIds: readonly string[]): 
   return [...known];
 }
 
-/** The pause between two signals doubles up to this, because an overdue workflow may just be queued. */
+/**
+ * The age of an overdue workflow at a signal, times this, is the pause before the next: it may just be queued behind others, and
+ * then each signal makes their queue longer.
+ */
+const PAUSE_FACTOR = 3;
 const LONGEST_PAUSE = sql.fragment`interval '15 minutes'`;
 
 const OverdueRow = z.object({
@@ -93,7 +97,7 @@ export async function claimOverdue(
       order by sweep_at limit ${limit} for update skip locked
     )
     update workflow_wakes w set sweep_at = now() + case
-        when wake_at < now() then least(now() - wake_at, ${LONGEST_PAUSE}) else ${LONGEST_PAUSE} end
+        when wake_at < now() then least((now() - wake_at) * ${PAUSE_FACTOR}, ${LONGEST_PAUSE}) else ${LONGEST_PAUSE} end
     from overdue where w.workflow_id = overdue.workflow_id
     returning w.workspace_id, w.workflow_id, w.signal`);
   return [...rows];

@@ -47,6 +47,40 @@ export function analyticsFilter(
   };
 }
 
+/** Contiguous spans of whole calendar days, as `YYYY-MM-DD`, the first day of each. */
+export interface Days {
+  starts: readonly string[];
+  /** The day after the last one, or `infinity`. */
+  end: string;
+}
+
+/** Before every message, and after. */
+const [FIRST_DAY, LAST_DAY] = ['0001-01-01', 'infinity'];
+
+/**
+ * The days of spans that cover whole calendar days and touch each other.
+ * @param spans without a `from`, the first one covers all earlier days; without a `to`, the last one all later days. Both
+ *   bounds are inclusive.
+ * @returns null if a span begins or ends in the middle of a day.
+ */
+export function wholeDays(
+  spans: readonly Pick<AnalyticsFilter, 'from' | 'to'>[],
+  timezone: string,
+): Days | null {
+  const starts = spans.map(({ from }) => (from === undefined ? FIRST_DAY : dayThatStarts(from, timezone)));
+  const to = spans.at(-1)?.to;
+  const end = to === undefined ? LAST_DAY : dayThatStarts(new Date(to.getTime() + 1), timezone);
+  return end === null || !starts.every((start) => start !== null) ? null : { starts, end };
+}
+
+function dayThatStarts(at: Date, timezone: string): string | null {
+  const { start } = dayBounds(timezone, at);
+  if (start.getTime() !== at.getTime()) return null;
+  const day = toZoned(timezone, at).toPlainDate();
+  if (day.year < 1) return FIRST_DAY;
+  return day.year > 9999 ? LAST_DAY : day.toString();
+}
+
 const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text);
 
 function instant(text: string, timezone: string): Date {

@@ -1,6 +1,7 @@
 import {
   ActivityFailure,
   log,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   setCurrentDetails,
@@ -9,11 +10,12 @@ import {
 import type { Activities } from '#activities/index.ts';
 import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
 
-// Local activities: all three cost one action if there is nothing to do.
+// Local activities: all of them cost one action if there is nothing to do.
 const local = (summary: string) =>
   proxyLocalActivities<Activities>({ summary, startToCloseTimeout: '30s', retry: { maximumAttempts: 3 } });
 const { wakeOverdue } = local('Signal the workflows that are overdue');
 const { rehomeStranded } = local('Find a line for messages that have none');
+const { countDays } = local('Bring the metrics by the day up to date');
 const { carriersToProbe } = local('Find the carriers whose lines are to be probed');
 const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
@@ -41,7 +43,7 @@ const PROBING_TURN_MS = 60_000;
 
 /**
  * Started by a schedule. Wakes overdue workflows, probes lines, so that a line that is down stops sending and a recovered
- * one resumes, and deletes expired data. One run has several turns, because each start of a schedule costs three actions.
+ * one resumes, counts metrics by the day, and deletes expired data. One run has several turns, because each start of a schedule costs three actions.
  * A task that hangs or fails does not prevent the others.
  */
 export async function housekeeping(): Promise<{ woken: number; rehomed: number; probed: number }> {
@@ -52,6 +54,7 @@ export async function housekeeping(): Promise<{ woken: number; rehomed: number; 
   for (let turn = 1; ; turn += 1) {
     done.woken += await unlessItFails(wakeOverdue(), 0);
     done.rehomed += await unlessItFails(rehomeStranded(), 0);
+    if (patched('metrics are counted by the day')) await unlessItFails(countDays(), 0);
     const carriers = await unlessItFails(carriersToProbe(), []);
     if (carriers.length > 0) probes ??= probe(carriers);
     const pause = carriers.length > 0 ? PROBING_TURN_MS : TURN_MS;

@@ -66,7 +66,8 @@ export const analyticsRoutes = [
     errors: ['AGENCY_NOT_AVAILABLE'],
     async handler({ db, caller, query }) {
       const filter = ofWorkspace(query);
-      const counts = await countMessages(db, analyticsFilter(filter, caller.workspace.timezone));
+      const { timezone } = caller.workspace;
+      const counts = await countMessages(db, analyticsFilter(filter, timezone), timezone);
       return {
         status: 200,
         body: { success: true, filter, metrics: metricsOf(counts), explainer: EXPLAINER },
@@ -182,7 +183,7 @@ async function series(db: TenantDb, query: z.output<typeof SeriesQuery>, workspa
   const parts = buckets(interval, timezone, { from, to });
   if (parts.length > MAX_BUCKETS)
     throw invalid('interval', `gives more than ${MAX_BUCKETS} points: choose a longer interval`);
-  const counts = parts.length === 0 ? [] : await countByBucket(db, { ...bounds, from, to }, parts);
+  const counts = parts.length === 0 ? [] : await countByBucket(db, { ...bounds, from }, parts, timezone);
   const points = parts.map(({ start, end }, index) => ({
     start: start.toISOString(),
     end: end.toISOString(),

@@ -1,15 +1,40 @@
 import { type CommonQueryMethods, type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import type { AnalyticsFilter } from '#domain/analytics.ts';
+import { type AnalyticsFilter, wholeDays } from '#domain/analytics.ts';
 import type { Bounds } from '#domain/calendar.ts';
 import { type Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import { countsOfDays } from './analytics-days.ts';
 
-/** The exact counts of a workspace, computed from its messages. */
-export async function countMessages(db: TenantDb, filter: AnalyticsFilter): Promise<Counts> {
+/** The exact counts of a workspace. @param timezone of the workspace. */
+export async function countMessages(
+  db: TenantDb,
+  filter: AnalyticsFilter,
+  timezone: string,
+): Promise<Counts> {
+  const [counts] = (await countDays(db, filter, [filter], timezone)) ?? [];
+  return counts ?? countRange(db, filter);
+}
+
+async function countRange(db: TenantDb, filter: AnalyticsFilter): Promise<Counts> {
   const counts = await count(db, [db.workspaceId], filter, () => sql.fragment`''`);
   return counts.get('') ?? NO_COUNTS;
+}
+
+type Span = Pick<AnalyticsFilter, 'from' | 'to'>;
+
+/** @returns null if the spans do not cover whole days, or days are not counted for these filters: messages have to be read. */
+async function countDays(
+  db: TenantDb,
+  { lineId, campaignId, userId }: AnalyticsFilter,
+  spans: readonly Span[],
+  timeZone: string,
+): Promise<Counts[] | null> {
+  const subjects = [lineId, campaignId, userId].filter((id) => id !== undefined);
+  const days = wholeDays(spans, timeZone);
+  if (subjects.length > 1 || days === null) return null;
+  return countsOfDays(db, { subjectId: subjects[0] ?? db.workspaceId, timeZone, days });
 }
 
 /** The counts of several workspaces; those without messages are omitted. */
@@ -21,8 +46,33 @@ export async function countByWorkspace(
   return count(db, workspaceIds, filter, ({ workspace }) => workspace);
 }
 
-/** The counts of each bucket. The buckets must be contiguous. */
+/**
+ * The counts of each bucket. The buckets must be contiguous.
+ * @param timezone in which they are days or weeks.
+ */
 export async function countByBucket(
+  db: TenantDb,
+  filter: AnalyticsFilter,
+  buckets: readonly Bounds[],
+  timezone: string,
+): Promise<Counts[]> {
+  // Only the first and the last bucket can be cut by the filter's bounds.
+  const spans = buckets.map(({ start, end }) => ({
+    from: filter.from !== undefined && filter.from > start ? filter.from : start,
+    to: filter.to !== undefined && filter.to < end ? filter.to : new Date(end.getTime() - 1),
+  }));
+  const isCut = (span: Span | undefined): boolean =>
+    span !== undefined && wholeDays([span], timezone) === null;
+  const first = isCut(spans[0]) ? 1 : 0;
+  const end = Math.max(first, isCut(spans.at(-1)) ? spans.length - 1 : spans.length);
+  const counts = first === end ? null : await countDays(db, filter, spans.slice(first, end), timezone);
+  if (counts === null) return countByTime(db, filter, buckets);
+  const countCut = (cut: readonly Span[]) =>
+    Promise.all(cut.map((span) => countRange(db, { ...filter, ...span })));
+  return [...(await countCut(spans.slice(0, first))), ...counts, ...(await countCut(spans.slice(end)))];
+}
+
+async function countByTime(
   db: TenantDb,
   filter: AnalyticsFilter,
   buckets: readonly Bounds[],

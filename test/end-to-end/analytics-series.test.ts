@@ -130,8 +130,8 @@ test('analytics of a window in a large workspace use indexes', async () => {
         return [];
       },
     });
-    const [from, to] = [new Date('2026-02-01'), new Date('2026-02-02')];
-    await countMessages(query, { from, to });
+    const [from, to] = [new Date('2026-02-01T06:00Z'), new Date('2026-02-02T06:00Z')];
+    await countMessages(query, { from, to }, 'UTC');
     await conversationsOfDay(query, { start: from, end: to }, { lineId: undefined, limit: 60 });
   });
   expect(explained).toHaveLength(3);

@@ -1,0 +1,133 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { recount } from '#db/queries/analytics-days.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
+
+/** Contacts whose changes are added by one statement. */
+const CONTACTS = 1000;
+/** Messages that are read by one statement while a workspace is counted for the first time, besides those of the last contact. */
+const MESSAGES = 20_000;
+/** Days that are dropped by one statement when the workspace has another time zone. */
+const DROPPED = 50_000;
+
+const WorkspaceIdRow = z.object({ workspaceId: z.string() });
+
+/** The workspaces whose messages are not in `analytics_days` as they are. */
+export async function uncountedWorkspaces(db: SystemDb): Promise<readonly string[]> {
+  return db.anyFirst(sql.type(WorkspaceIdRow)`
+    select w.id workspace_id from workspaces w left join analytics_progress p on p.workspace_id = w.id
+    where p.workspace_id is null or not p.is_complete or p.time_zone <> w.timezone
+    union
+    select distinct workspace_id from analytics_changes`);
+}
+
+const ProgressRow = z.object({
+  timeZone: z.string(),
+  countedTo: z.string(),
+  isComplete: z.boolean(),
+  isOtherZone: z.boolean(),
+});
+type Progress = z.infer<typeof ProgressRow>;
+
+/**
+ * Adds some of what has changed to the days of a workspace, or counts some of its contacts for the first time.
+ * @returns whether there is more to do.
+ */
+export async function countSome(db: TenantDb): Promise<boolean> {
+  const progress = await lockProgress(db);
+  if (await addChanges(db, progress)) return true;
+  if (progress.isOtherZone) return startAnew(db);
+  return progress.isComplete ? false : countContacts(db, progress);
+}
+
+/** Only what has changed. @returns whether there is more. */
+export const addSomeChanges = async (db: TenantDb): Promise<boolean> =>
+  addChanges(db, await lockProgress(db));
+
+async function lockProgress(db: TenantDb): Promise<Progress> {
+  const { workspaceId } = db;
+  await db.query(sql.type(NoRows)`
+    insert into analytics_progress (workspace_id, time_zone) select id, timezone from workspaces where id = ${workspaceId}
+    on conflict do nothing`);
+  return db.one(sql.type(ProgressRow)`
+    select p.time_zone, p.counted_to, p.is_complete, w.timezone <> p.time_zone is_other_zone
+    from analytics_progress p join workspaces w on w.id = p.workspace_id
+    where p.workspace_id = ${workspaceId} for update of p`);
+}
+
+const CountRow = z.object({ count: z.int() });
+
+/** Adds the changes of contacts that are counted, and forgets those of others, which are counted as they are then. */
+async function addChanges(db: TenantDb, { timeZone, countedTo, isComplete }: Progress): Promise<boolean> {
+  const { workspaceId } = db;
+  // Within the statement, the deleted changes can still be read.
+  const added = await db.oneFirst(sql.type(CountRow)`
+    with taken as (
+      delete from analytics_changes where workspace_id = ${workspaceId} and address in (
+        select distinct address from analytics_changes where workspace_id = ${workspaceId} order by address limit ${CONTACTS})
+      returning address
+    ),
+    ${recount({
+      workspaceId,
+      timeZone,
+      contacts: sql.fragment`select distinct address from taken where ${isComplete} or address <= ${countedTo}`,
+      areCounted: true,
+    })},
+    added as (${addCells(db)})
+    select count(distinct address) "count" from taken`);
+  return added === CONTACTS;
+}
+
+const addCells = ({ workspaceId }: TenantDb) => sql.fragment`
+  insert into analytics_days as d (workspace_id, subject_id, day, metric, previous_day, contacts, messages)
+  select ${workspaceId}, subject_id, day, metric, previous_day, contacts, messages from cells
+  on conflict (workspace_id, subject_id, day, metric, previous_day)
+  do update set contacts = d.contacts + excluded.contacts, messages = d.messages + excluded.messages`;
+
+/** Days of another time zone cannot be converted. */
+async function startAnew(db: TenantDb): Promise<boolean> {
+  const { workspaceId } = db;
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    delete from analytics_days where ctid = any(array(
+      select ctid from analytics_days where workspace_id = ${workspaceId} limit ${DROPPED}))`);
+  await db.query(
+    rowCount > 0
+      ? sql.type(NoRows)`
+        update analytics_progress set is_complete = false, counted_to = '' where workspace_id = ${workspaceId}`
+      : sql.type(NoRows)`
+        update analytics_progress p set is_complete = false, counted_to = '', time_zone = w.timezone
+        from workspaces w where w.id = p.workspace_id and p.workspace_id = ${workspaceId}`,
+  );
+  return true;
+}
+
+const AddressRow = z.object({ address: z.string() });
+
+/** Counts the next contacts, by their addresses. */
+async function countContacts(db: TenantDb, { timeZone, countedTo }: Progress): Promise<boolean> {
+  const { workspaceId } = db;
+  const next = sql.fragment`workspace_id = ${workspaceId} and address > ${countedTo}`;
+  const addresses = await db.anyFirst(sql.type(AddressRow)`
+    select address from (
+      (select address from messages where ${next} order by address limit ${MESSAGES})
+      union all
+      (select address from inbound_messages where ${next} order by address limit ${MESSAGES})
+    ) a order by address limit ${MESSAGES}`);
+  const last = addresses.at(-1) ?? countedTo;
+  const isComplete = addresses.length < MESSAGES;
+  await db.query(sql.type(NoRows)`
+    with taken as (delete from analytics_changes where ${next} and address <= ${last}),
+    ${recount({
+      workspaceId,
+      timeZone,
+      contacts: sql.fragment`
+        select address from messages where ${next} and address <= ${last}
+        union select address from inbound_messages where ${next} and address <= ${last}`,
+      areCounted: false,
+    })}
+    ${addCells(db)}`);
+  await db.query(sql.type(NoRows)`
+    update analytics_progress set counted_to = ${last}, is_complete = ${isComplete} where workspace_id = ${workspaceId}`);
+  return !isComplete;
+}
