@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { currentTime, fromNow } from '#domain/clock.ts';
 import { forceFallback } from '#db/commands/sending/outcomes.ts';
 import { decide } from '#db/decisions.ts';
-import { withTenant } from '#db/transactions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { fallbackText } from '#domain/outgoing-text.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
@@ -75,13 +75,14 @@ export function createSender(dependencies: Dependencies) {
       options: { hasVoiceNotes: boolean },
     ) => {
       const { timeoutMs } = carriers.get(line.carrier);
-      return decide(pools, line.workspaceId, linePacerId(line.lineId), async (db) => {
+      const look = async (db: TenantDb) => {
         const plan = await planSends(db, line.lineId, timeoutMs, currentTime(), options);
         if (!plan) return null;
         // A round that waits for the end of the gap anyway needs no plan that says so.
         const nextAt = plan.resumesAt !== null && staysFor(plan.resumesAt) ? plan.resumesAt : plan.nextAt;
         return { ...plan, nextAt, isAtWork: staysFor(nextAt) };
-      });
+      };
+      return decide(pools, line.workspaceId, linePacerId(line.lineId), look, { genericPlans: true });
     },
 
     /**

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import type { Pools } from './pools.ts';
 import { NEVER } from './timestamp.ts';
-import { systemDb, type TenantDb, withTenant } from './transactions.ts';
+import { systemDb, type TenantDb, type TenantOptions, withTenant } from './transactions.ts';
 import type { Seen } from './transaction-wakes.ts';
 import { confirmRest, seenWake } from './wakes.ts';
 import { IdRow } from './rows.ts';
@@ -40,16 +40,21 @@ export async function decide<D extends Decision | null>(
   workspaceId: string,
   workflowId: string,
   look: (db: TenantDb) => Promise<D>,
-  { unconfirmed = false }: { unconfirmed?: boolean } = {},
+  { unconfirmed = false, ...options }: { unconfirmed?: boolean } & TenantOptions = {},
 ): Promise<Looked<D>> {
-  const { decision, seen, own } = await withTenant(pools, workspaceId, async (db) => {
-    const seen = await seenWake(db, workflowId);
-    const decision = await look(db);
-    if (!decision || saysAlready(seen, decision)) return { decision, seen };
-    const at = decision.isAtWork ? currentTime() : (decision.nextAt ?? NEVER);
-    const wake = { at, ended: decision.ended ?? false, unconfirmed };
-    return { decision, seen, own: db.wakes.decide(workspaceId, workflowId, seen, wake) };
-  });
+  const { decision, seen, own } = await withTenant(
+    pools,
+    workspaceId,
+    async (db) => {
+      const seen = await seenWake(db, workflowId);
+      const decision = await look(db);
+      if (!decision || saysAlready(seen, decision)) return { decision, seen };
+      const at = decision.isAtWork ? currentTime() : (decision.nextAt ?? NEVER);
+      const wake = { at, ended: decision.ended ?? false, unconfirmed };
+      return { decision, seen, own: db.wakes.decide(workspaceId, workflowId, seen, wake) };
+    },
+    options,
+  );
   if (!decision) return decision as Looked<D>;
   const { requestedBy } = seen;
   if (!own || decision.isAtWork) return { ...decision, requestedBy } as Looked<D>;

@@ -42,13 +42,22 @@ export interface SystemTransaction extends SystemDb {
   readonly addressHashes: AddressHashes;
 }
 
+export interface TenantOptions {
+  /**
+   * Statements keep the plans that suit any parameters. Otherwise PostgreSQL plans those with arrays each time, because it
+   * takes ten elements for granted.
+   */
+  genericPlans?: boolean;
+}
+
 /** Runs work in a transaction of one workspace. @throws Busy in an API process if no connection becomes free in time. */
 export async function withTenant<T>(
   pools: Pools,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
+  options: TenantOptions = {},
 ): Promise<T> {
-  return tenantTransaction(pools, pools.tenant, workspaceId, work);
+  return tenantTransaction(pools, pools.tenant, workspaceId, work, options);
 }
 
 /**
@@ -68,11 +77,13 @@ async function tenantTransaction<T>(
   { pool, queue }: TenantPool,
   workspaceId: string,
   work: (db: TenantDb) => Promise<T>,
+  { genericPlans = false }: TenantOptions = {},
 ): Promise<T> {
+  const settings = genericPlans ? sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}` : LIMITED_LOCKS;
   const run = (): Promise<T> =>
     transact(pool, waker, async (transaction, wakes) => {
       await transaction.query(
-        sql.type(NoRows)`select set_config('app.workspace_id', ${workspaceId}, true), ${LIMITED_LOCKS}`,
+        sql.type(NoRows)`select set_config('app.workspace_id', ${workspaceId}, true), ${settings}`,
       );
       return work(tenantDb(transaction, { workspaceId, wakes, apart, addressHashes }));
     });
@@ -86,6 +97,7 @@ const tenantDb = (
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
 const LIMITED_LOCKS = sql.fragment`set_config('lock_timeout', '2000', true)`;
+const GENERIC_PLANS = sql.fragment`set_config('plan_cache_mode', 'force_generic_plan', true)`;
 const BRIEF_LOCKS = sql.fragment`set_config('lock_timeout', '100', true)`;
 
 /** slonik retries a transaction after a serialization failure, so each run collects its own wakes. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { WORKER_FLAGS } from '#workers/node-flags.ts';
 
 const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
@@ -36,4 +37,11 @@ test('the image compiles its code as the user that runs it', () => {
   const [, image = ''] = read('Dockerfile').split(/^FROM node:24-slim$/m);
   const steps = image.match(/^(?:USER|RUN node) .*/gm) ?? [];
   expect(steps).toEqual(['USER node', expect.stringMatching(/^RUN node/)]);
+});
+
+test('workers have the same flags however they are started', () => {
+  const command = ['node', ...WORKER_FLAGS, 'workers/worker.ts'];
+  expect(service('worker')).toContain(`command: [${command.map((part) => `'${part}'`).join(', ')}]`);
+  expect(read('deploy/kubernetes/worker.yaml')).toContain(`command: [${command.join(', ')}]`);
+  expect(JSON.parse(read('package.json'))).toMatchObject({ scripts: { worker: command.join(' ') } });
 });

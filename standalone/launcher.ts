@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
 import { isBuilt } from '#console/sources.ts';
 import { freePort } from '#providers/free-port.ts';
+import { WORKER_FLAGS } from '#workers/node-flags.ts';
 import { databaseLogins } from './database-logins.ts';
 import { fileURLToPath } from 'node:url';
 import { runNode, startNode } from './node-process.ts';
@@ -225,12 +226,12 @@ export function createLauncher(
       };
       // Only short-lived scripts get the owner's login.
       const ownerEnv = { ...env, DATABASE_OWNER_URL: ownerUrl };
-      const service = (part: Part, entry: string): Promise<void> =>
-        run(part, (onSpawn) => startNode(entry, env, logFile(part), onSpawn));
+      const service = (part: Part, entry: string, flags: readonly string[] = []): Promise<void> =>
+        run(part, (onSpawn) => startNode(entry, env, logFile(part), onSpawn, flags));
       await step('Database schema', () => runNode('db/migrate.ts', ownerEnv, stopping.signal));
       await service('simulator', 'simulator/server.ts');
       await service('api', 'api/server.ts');
-      await service('worker', 'workers/worker.ts');
+      await service('worker', 'workers/worker.ts', WORKER_FLAGS);
       const consoleCode = env['AUTH_JWKS_URL'] === undefined ? newConsoleCode() : null;
       const demoEnv = {
         ...ownerEnv,

@@ -12,6 +12,7 @@ const READY_TIMEOUT_MS = 60_000;
  * @param entry the file, relative to the project's folder.
  * @param logFile its output is appended to this file.
  * @param onSpawn called with the process before it is ready.
+ * @param flags of Node.
  * @throws with the last lines of the log if it exits, or is not ready within a minute.
  */
 export async function startNode(
@@ -19,9 +20,10 @@ export async function startNode(
   env: NodeJS.ProcessEnv,
   logFile: string,
   onSpawn: (process: RunningProcess) => void,
+  flags: readonly string[] = [],
 ): Promise<void> {
   const log = openLog(logFile);
-  const child = spawn(process.execPath, [entry], {
+  const child = spawn(process.execPath, [...flags, entry], {
     cwd: ROOT,
     env,
     stdio: ['ignore', log, log, 'ipc'],

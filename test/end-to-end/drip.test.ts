@@ -203,9 +203,9 @@ describe('POST /api/drip', () => {
     await eventually(
       async () =>
         (await Promise.all(recipients.map((to) => sentTo(app, to)))).every(({ length }) => length === 1),
-      30_000,
+      60_000,
     );
-  }, 90_000);
+  }, 120_000);
 });
 
 describe('a request whose commit fails', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -10,12 +10,12 @@ let app: OwnApp;
 let workspace: TestWorkspace;
 let lineId: string;
 
-beforeAll(async () => {
+beforeEach(async () => {
   app = await startTestApp({ environment: { WORKER_BUILD_ID: 'one' } });
   workspace = await createWorkspace(app);
   lineId = await createLine(app, workspace.id);
 });
-afterAll(() => app.stop());
+afterEach(() => app.stop());
 
 /** Like `temporal worker deployment set-current-version`. Retries until the server knows the version's task queues. */
 const setCurrent = (buildId: string) =>
@@ -55,13 +55,19 @@ test('a running workflow continues on a new worker build once that is current, a
 
   const temporal = { ...app.config.temporal, buildId: 'two' };
   const next = await startWorker({ ...app.config, temporal }, { codePath: inject('workflowBundle') });
-  await setCurrent('two');
-  await send();
-  expect((await app.temporal.workflow.getHandle(linePacerId(lineId)).describe()).runId).toBe(runId);
-  expect((await buildsOfPacer()).at(-1)).toBe('two');
+  try {
+    await setCurrent('two');
+    // The server tells its task queues of the current version one after the other.
+    await eventually(async () => {
+      await send();
+      return (await buildsOfPacer()).at(-1) === 'two';
+    }, 60_000);
+    expect((await app.temporal.workflow.getHandle(linePacerId(lineId)).describe()).runId).toBe(runId);
 
-  // The workers of the previous build are no longer needed.
-  await app.stopWorker();
-  await send();
-  await next.stop();
+    // The workers of the previous build are no longer needed.
+    await app.stopWorker();
+    await send();
+  } finally {
+    await next.stop();
+  }
 }, 240_000);

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname } from 'node:path';
 import type { Config } from '#domain/config.ts';
+import { WORKER_FLAGS } from '#workers/node-flags.ts';
 
 export interface AppProcess {
   pid: number;
@@ -23,7 +24,7 @@ export async function startProcess(
 ): Promise<AppProcess> {
   const child = fork(new URL(`../../${entry}`, import.meta.url), {
     env: { ...process.env, ...environment(config), PORT: String(port), ...variables },
-    execArgv: [],
+    execArgv: entry === 'workers/worker.ts' ? [...WORKER_FLAGS] : [],
     stdio: ['ignore', log, 'inherit', 'ipc'],
   });
   await ready(child);
