@@ -91,7 +91,7 @@ describe('deploy/kubernetes', () => {
     expect(containers.map(({ name }) => name).toSorted()).toEqual(['api', 'migrate', 'worker']);
     for (const { image, command, securityContext } of containers) {
       expect(image).toBe(`linepace:${version}`);
-      expect(existsSync(new URL(command[1] ?? '', ROOT))).toBe(true);
+      expect(existsSync(new URL(command.at(-1) ?? '', ROOT))).toBe(true);
       expect(securityContext).toMatchObject({ runAsNonRoot: true, allowPrivilegeEscalation: false });
     }
     expect(read('Dockerfile')).toContain('USER node');

@@ -78,6 +78,9 @@ describe('metrics by the day', () => {
     await countAll(id);
     await send(id, 30_001, 40_000);
     expect(await byDays(id)).toEqual(await expected(id));
+    // Too many changes to add are not added by readers.
+    await send(id, 40_001, 42_000);
+    expect(await byDays(id)).toBeNull();
     await countAll(id);
     expect(await byDays(id)).toEqual(await expected(id));
     expect(await byDays(id, ZONE, LINE)).toEqual(await expected(id));
