@@ -47,6 +47,9 @@ export function analyticsFilter(
   };
 }
 
+/** Both bounds are inclusive. */
+export type Span = Pick<AnalyticsFilter, 'from' | 'to'>;
+
 /** Contiguous spans of whole calendar days, as `YYYY-MM-DD`, the first day of each. */
 export interface Days {
   starts: readonly string[];
@@ -59,14 +62,10 @@ const [FIRST_DAY, LAST_DAY] = ['0001-01-01', 'infinity'];
 
 /**
  * The days of spans that cover whole calendar days and touch each other.
- * @param spans without a `from`, the first one covers all earlier days; without a `to`, the last one all later days. Both
- *   bounds are inclusive.
+ * @param spans without a `from`, the first one covers all earlier days; without a `to`, the last one all later days.
  * @returns null if a span begins or ends in the middle of a day.
  */
-export function wholeDays(
-  spans: readonly Pick<AnalyticsFilter, 'from' | 'to'>[],
-  timezone: string,
-): Days | null {
+export function wholeDays(spans: readonly Span[], timezone: string): Days | null {
   const starts = spans.map(({ from }) => (from === undefined ? FIRST_DAY : dayThatStarts(from, timezone)));
   const to = spans.at(-1)?.to;
   const end = to === undefined ? LAST_DAY : dayThatStarts(new Date(to.getTime() + 1), timezone);

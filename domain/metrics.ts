@@ -1,33 +1,27 @@
 import { z } from 'zod';
 
 /** The counts from which metrics are computed. */
-export interface Counts {
-  reached: number;
-  sent: number;
-  fallback: number;
-  failed: number;
-  replied: number;
-  uniqueReplied: number;
-  positiveReplied: number;
-}
+export const Counts = z.object({
+  reached: z.int(),
+  sent: z.int(),
+  fallback: z.int(),
+  failed: z.int(),
+  replied: z.int(),
+  uniqueReplied: z.int(),
+  positiveReplied: z.int(),
+});
+export type Counts = z.infer<typeof Counts>;
 
 const Ratio = z
   .number()
   .min(0)
   .meta({ description: 'A ratio as a decimal, for example 0.25; 0 if the denominator is 0.' });
 
+const { positiveReplied, ...others } = Counts.shape;
+
+/** In the order of the columns of the CSV export. */
 export const Metrics = z
-  .object({
-    reached: z.int(),
-    sent: z.int(),
-    fallback: z.int(),
-    failed: z.int(),
-    replied: z.int(),
-    uniqueReplied: z.int(),
-    repliedPct: Ratio,
-    positiveReplied: z.int(),
-    positivePct: Ratio,
-  })
+  .object({ ...others, repliedPct: Ratio, positiveReplied, positivePct: Ratio })
   .meta({ id: 'Metrics' });
 export type Metrics = z.infer<typeof Metrics>;
 

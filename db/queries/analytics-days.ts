@@ -1,7 +1,6 @@
 import { type FragmentSqlToken, sql } from 'slonik';
-import { z } from 'zod';
 import type { Days } from '#domain/analytics.ts';
-import type { Counts } from '#domain/metrics.ts';
+import { Counts } from '#domain/metrics.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 /** Three metrics count a contact once; of the others only messages are counted. */
@@ -71,16 +70,6 @@ export const recount = ({ workspaceId, timeZone, contacts, areCounted }: Recount
     having sum(contacts) <> 0 or sum(messages) <> 0
   )`;
 
-const CountsOfDays = z.object({
-  reached: z.int(),
-  sent: z.int(),
-  fallback: z.int(),
-  failed: z.int(),
-  replied: z.int(),
-  uniqueReplied: z.int(),
-  positiveReplied: z.int(),
-});
-
 /** With more changes to add, reading the messages is as fast. */
 const MOST_CHANGES = 10_000;
 
@@ -101,7 +90,7 @@ export async function countsOfDays(
   const messages = (metric: string) => count(sql.fragment`messages`, sql.fragment`metric = ${metric}`);
   const contacts = (metric: string) =>
     count(sql.fragment`contacts`, sql.fragment`metric = ${metric} and previous_day < (${starts})[bucket]`);
-  const rows = await db.any(sql.type(CountsOfDays)`
+  const rows = await db.any(sql.type(Counts)`
     with progress as materialized (
       select from analytics_progress where workspace_id = ${workspaceId} and is_complete and time_zone = ${timeZone}
         and not exists (select from analytics_changes where workspace_id = ${workspaceId} offset ${MOST_CHANGES})

@@ -1,8 +1,8 @@
 import { type CommonQueryMethods, type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { type AnalyticsFilter, wholeDays } from '#domain/analytics.ts';
+import { type AnalyticsFilter, type Span, wholeDays } from '#domain/analytics.ts';
 import type { Bounds } from '#domain/calendar.ts';
-import { type Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
+import { Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { countsOfDays } from './analytics-days.ts';
@@ -21,8 +21,6 @@ async function countRange(db: TenantDb, filter: AnalyticsFilter): Promise<Counts
   const counts = await count(db, [db.workspaceId], filter, () => sql.fragment`''`);
   return counts.get('') ?? NO_COUNTS;
 }
-
-type Span = Pick<AnalyticsFilter, 'from' | 'to'>;
 
 /** @returns null if the spans do not cover whole days, or days are not counted for these filters: messages have to be read. */
 async function countDays(
@@ -92,18 +90,11 @@ async function countByTime(
 
 type GroupBy = (columns: { workspace: FragmentSqlToken; at: FragmentSqlToken }) => FragmentSqlToken;
 
-const Outbound = z.object({
+const Outbound = Counts.pick({ reached: true, sent: true, fallback: true, failed: true }).extend({
   key: z.string(),
-  reached: z.int(),
-  sent: z.int(),
-  fallback: z.int(),
-  failed: z.int(),
 });
-const Inbound = z.object({
+const Inbound = Counts.pick({ replied: true, uniqueReplied: true, positiveReplied: true }).extend({
   key: z.string(),
-  replied: z.int(),
-  uniqueReplied: z.int(),
-  positiveReplied: z.int(),
 });
 
 const SENT = sql.fragment`m.status in ('sent', 'delivered')`;
