@@ -43,8 +43,8 @@ const PROBING_TURN_MS = 60_000;
 
 /**
  * Started by a schedule. Wakes overdue workflows, probes lines, so that a line that is down stops sending and a recovered
- * one resumes, counts metrics by the day, and deletes expired data. One run has several turns, because each start of a schedule costs three actions.
- * A task that hangs or fails does not prevent the others.
+ * one resumes, counts metrics by the day, and deletes expired data. One run has several turns, because each start of a
+ * schedule costs three actions. A task that hangs or fails does not prevent the others.
  */
 export async function housekeeping(): Promise<{ woken: number; rehomed: number; probed: number }> {
   const done = { woken: 0, rehomed: 0, probed: 0 };
