@@ -6,7 +6,17 @@ import { withHeartbeat } from './heartbeat.ts';
 /** The maximum duration of a run. The next run continues. */
 const BUDGET_MS = 10_000;
 
-export function createAnalyticsActivities({ pools }: Pick<Dependencies, 'pools'>) {
+export function createAnalyticsActivities({ pools, logger }: Pick<Dependencies, 'pools' | 'logger'>) {
+  /** A workspace that cannot be counted does not hold up the others: the next run tries again. */
+  async function hasMore(workspaceId: string): Promise<boolean> {
+    try {
+      return await withTenant(pools, workspaceId, countSome);
+    } catch (error) {
+      logger.error({ workspaceId, error }, 'the metrics of a workspace cannot be counted by the day');
+      return false;
+    }
+  }
+
   return {
     /** Brings the metrics by the day up to date. @returns the number of workspaces that had changes. */
     countDays: (): Promise<number> =>
@@ -19,7 +29,7 @@ export function createAnalyticsActivities({ pools }: Pick<Dependencies, 'pools'>
         while (waiting.size > 0 && mayContinue())
           for (const workspaceId of waiting) {
             if (!mayContinue()) break;
-            if (!(await withTenant(pools, workspaceId, countSome))) waiting.delete(workspaceId);
+            if (!(await hasMore(workspaceId))) waiting.delete(workspaceId);
           }
         return size;
       }),

@@ -1,7 +1,7 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import pLimit from 'p-limit';
 import { currentTime, fromNow } from '#domain/clock.ts';
-import { addSomeChanges } from '#db/commands/analytics/count-days.ts';
+import { addChangesOfErased } from '#db/commands/analytics/count-days.ts';
 import {
   cancelLate,
   type Chunk,
@@ -137,7 +137,7 @@ export function createContactErasureActivities({
           mayContinue,
         );
         // What has changed names the contact until it is added to the metrics.
-        while (mayContinue() && (await tenant(addSomeChanges)));
+        while (mayContinue() && (await tenant((db) => addChangesOfErased(db, erasure.addresses))));
         await eraseChunks(
           (db) => nextCalls(db, erasure),
           (db, chunk) => eraseCalls(db, erasure, chunk),

@@ -129,7 +129,8 @@ async function buildConcurrently(client: pg.Client, migration: Migration): Promi
 
 /** Other transactions queue behind a statement that waits for a table, so each try is short. */
 const LOCK_TIMEOUT_MS = 2000;
-const LOCK_NOT_AVAILABLE = '55P03';
+/** No lock within that time, or a deadlock with a transaction that has one of the tables already. */
+const LOCK_CODES = new Set<unknown>(['55P03', '40P01']);
 
 async function applyInTransaction(
   client: pg.Client,
@@ -147,7 +148,7 @@ async function applyInTransaction(
       return;
     } catch (error) {
       await client.query('rollback');
-      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE || Date.now() > end) throw error;
+      if (!LOCK_CODES.has((error as { code?: unknown }).code) || Date.now() > end) throw error;
     }
     log(`Migration ${migration.name} waits for a table that a long transaction uses; trying again.`);
     await pause(LOCK_TIMEOUT_MS);

@@ -6,6 +6,7 @@ import {
   fromWallClock,
   hourBounds,
   isTimeZone,
+  offsetsOf,
   localDate,
   nextMorning,
   toDate,
@@ -175,6 +176,14 @@ test('localDate and daysBetween use the local calendar', () => {
   expect(daysBetween('America/New_York', at('2026-06-10T03:00Z'), at('2026-06-10T05:00Z'))).toBe(1);
   expect(daysBetween('America/New_York', at('2026-06-10T05:00Z'), at('2026-06-11T03:00Z'))).toBe(0);
   expect(daysBetween('UTC', at('2026-06-10T00:00Z'), at('2026-05-01T00:00Z'))).toBe(-40);
+});
+
+test('offsetsOf lists every change of the clocks', () => {
+  const { since, seconds } = offsetsOf('CET');
+  const offsetAt = (text: string) => seconds[since.findLastIndex((date) => date <= at(text))];
+  expect([offsetAt('2026-01-15T00:00Z'), offsetAt('2026-07-15T00:00Z')]).toEqual([3600, 7200]);
+  expect([offsetAt('2026-03-29T00:59Z'), offsetAt('2026-03-29T01:00Z')]).toEqual([3600, 7200]);
+  expect(offsetsOf('UTC')).toEqual({ since: [at('2000-01-01T00:00Z')], seconds: [0] });
 });
 
 test('isTimeZone accepts IANA names only', () => {

@@ -50,6 +50,38 @@ function periodAt(zone: string, at: Date): OffsetPeriod {
   return period;
 }
 
+/** The offsets of a zone from UTC: `seconds[i]` from `since[i]` on. */
+export interface Offsets {
+  since: readonly Date[];
+  seconds: readonly number[];
+}
+
+/** Nothing that is counted is older. */
+const [FIRST_YEAR, LAST_YEAR] = [2000, 2100];
+const offsets = new Map<string, Offsets>();
+
+/**
+ * From 2000 to 2100, for conversions in SQL: other programs know other zones, and take `CET` for an offset that is the same
+ * all year.
+ */
+export function offsetsOf(zone: string): Offsets {
+  const known = offsets.get(zone);
+  if (known) return known;
+  const changes: Time.ZonedDateTime[] = [];
+  for (
+    let local: Time.ZonedDateTime | null = toZoned(zone, new Date(Date.UTC(FIRST_YEAR)));
+    local !== null && local.year <= LAST_YEAR;
+    local = local.getTimeZoneTransition('next')
+  )
+    changes.push(local);
+  const found = {
+    since: changes.map(toDate),
+    seconds: changes.map(({ offsetNanoseconds }) => offsetNanoseconds / 1e9),
+  };
+  offsets.set(zone, found);
+  return found;
+}
+
 /** A date whose UTC fields are the local date and time. Much cheaper than `toZoned`. */
 export const wallClock = (zone: string, at: Date): Date => new Date(at.getTime() + periodAt(zone, at).offset);
 

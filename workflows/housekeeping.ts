@@ -15,8 +15,13 @@ const local = (summary: string) =>
   proxyLocalActivities<Activities>({ summary, startToCloseTimeout: '30s', retry: { maximumAttempts: 3 } });
 const { wakeOverdue } = local('Signal the workflows that are overdue');
 const { rehomeStranded } = local('Find a line for messages that have none');
-const { countDays } = local('Bring the metrics by the day up to date');
 const { carriersToProbe } = local('Find the carriers whose lines are to be probed');
+const { countDays } = proxyLocalActivities<Activities>({
+  summary: 'Bring the metrics by the day up to date',
+  startToCloseTimeout: '30s',
+  // The next turn is the retry.
+  retry: { maximumAttempts: 1 },
+});
 const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
   summary: 'Delete expired data',

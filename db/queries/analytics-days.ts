@@ -1,11 +1,23 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import type { Days } from '#domain/analytics.ts';
+import { offsetsOf } from '#domain/calendar.ts';
 import { Counts } from '#domain/metrics.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 /** Three metrics count a contact once; of the others only messages are counted. */
 const PREVIOUS_DAY = sql.fragment`case when metric in ('sent', 'answered', 'positive')
   then coalesce(lag(day) over (partition by subject_id, metric order by day), '-infinity') else '-infinity' end`;
+
+/** As the rules have it, because PostgreSQL may know other time zones, and takes `CET` for winter time all year. */
+function localDay(at: FragmentSqlToken, timeZone: string): FragmentSqlToken {
+  const { since, seconds } = offsetsOf(timeZone);
+  const starts = sql.array(
+    since.map((date) => date.toISOString()),
+    'timestamptz',
+  );
+  const offset = sql.fragment`(${sql.array([...seconds], 'int4')})[greatest(1, width_bucket(${at}, ${starts}))]`;
+  return sql.fragment`(${at} at time zone 'UTC' + ${offset} * interval '1 second')::date`;
+}
 
 /** Contacts to count. */
 export interface Recount {
@@ -37,7 +49,7 @@ export const recount = ({ workspaceId, timeZone, contacts, areCounted }: Recount
         ) m
       ),
       counted as (
-        select subject_id, metric, (at at time zone ${timeZone})::date "day", sum("now")::int "now", sum("before")::int "before"
+        select subject_id, metric, ${localDay(sql.fragment`at`, timeZone)} "day", sum("now")::int "now", sum("before")::int "before"
         from (
           select m.line_id, m.campaign_id, m.created_by_user_id user_id, metric, m.created_at at, 1 "now", ${areCounted ? 1 : 0}::int "before"
           from messages m, unnest(message_metrics(m.status, m.fallback_sms)) metric
@@ -71,18 +83,30 @@ export const recount = ({ workspaceId, timeZone, contacts, areCounted }: Recount
   )`;
 
 /** With more changes to add, reading the messages is as fast. */
-const MOST_CHANGES = 10_000;
+const MOST_CHANGES = 3000;
+
+/** A line, a campaign, a user, or the workspace. */
+export interface Subject {
+  /** In which there is a row of it: the id of a line is not the one of a campaign. Null: its id says what it is. */
+  table: 'lines' | 'campaigns' | null;
+  id: string;
+}
 
 /**
  * The counts of contiguous spans of whole days in a time zone.
- * @param subjectId a line, a campaign, a user, or the workspace.
- * @returns null if the days of the workspace are not counted in this time zone, or too much has changed since.
+ * @returns null if there is no such subject any more, the days of the workspace are not counted in this time zone, or too
+ *   much has changed since.
  */
 export async function countsOfDays(
   db: TenantDb,
-  { subjectId, timeZone, days }: { subjectId: string; timeZone: string; days: Days },
+  { subject, timeZone, days }: { subject: Subject; timeZone: string; days: Days },
 ): Promise<Counts[] | null> {
   const { workspaceId } = db;
+  const isKnown =
+    subject.table === null
+      ? sql.fragment`true`
+      : sql.fragment`exists (
+          select from ${sql.identifier([subject.table])} where workspace_id = ${workspaceId} and id = ${subject.id})`;
   const starts = sql.array([...days.starts], sql.fragment`date[]`);
   const within = sql.fragment`day >= (${starts})[1] and day < ${days.end}::date`;
   const count = (column: FragmentSqlToken, condition: FragmentSqlToken) =>
@@ -93,7 +117,7 @@ export async function countsOfDays(
   const rows = await db.any(sql.type(Counts)`
     with progress as materialized (
       select from analytics_progress where workspace_id = ${workspaceId} and is_complete and time_zone = ${timeZone}
-        and not exists (select from analytics_changes where workspace_id = ${workspaceId} offset ${MOST_CHANGES})
+        and ${isKnown} and not exists (select from analytics_changes where workspace_id = ${workspaceId} offset ${MOST_CHANGES})
     ),
     ${recount({
       workspaceId,
@@ -110,9 +134,9 @@ export async function countsOfDays(
       select width_bucket(day, ${starts}) bucket, metric, previous_day, contacts, messages
       from (
         select day, metric, previous_day, contacts, messages from analytics_days
-        where workspace_id = ${workspaceId} and subject_id = ${subjectId} and ${within}
+        where workspace_id = ${workspaceId} and subject_id = ${subject.id} and ${within}
         union all
-        select day, metric, previous_day, contacts, messages from cells where subject_id = ${subjectId} and ${within}
+        select day, metric, previous_day, contacts, messages from cells where subject_id = ${subject.id} and ${within}
       ) d
     ) c using (bucket)
     group by bucket

@@ -5,7 +5,7 @@ import type { Bounds } from '#domain/calendar.ts';
 import { Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
-import { countsOfDays } from './analytics-days.ts';
+import { countsOfDays, type Subject } from './analytics-days.ts';
 
 /** The exact counts of a workspace. @param timezone of the workspace. */
 export async function countMessages(
@@ -25,14 +25,24 @@ async function countRange(db: TenantDb, filter: AnalyticsFilter): Promise<Counts
 /** @returns null if the spans do not cover whole days, or days are not counted for these filters: messages have to be read. */
 async function countDays(
   db: TenantDb,
-  { lineId, campaignId, userId }: AnalyticsFilter,
+  filter: AnalyticsFilter,
   spans: readonly Span[],
   timeZone: string,
 ): Promise<Counts[] | null> {
-  const subjects = [lineId, campaignId, userId].filter((id) => id !== undefined);
+  const subject = subjectOf(db, filter);
   const days = wholeDays(spans, timeZone);
-  if (subjects.length > 1 || days === null) return null;
-  return countsOfDays(db, { subjectId: subjects[0] ?? db.workspaceId, timeZone, days });
+  return subject === null || days === null ? null : countsOfDays(db, { subject, timeZone, days });
+}
+
+/** @returns null if there are several. */
+function subjectOf(db: TenantDb, { lineId, campaignId, userId }: AnalyticsFilter): Subject | null {
+  const subjects: Subject[] = [
+    ...(lineId === undefined ? [] : [{ table: 'lines', id: lineId } as const]),
+    ...(campaignId === undefined ? [] : [{ table: 'campaigns', id: campaignId } as const]),
+    ...(userId === undefined ? [] : [{ table: null, id: userId }]),
+  ];
+  const [subject = { table: null, id: db.workspaceId }, ...others] = subjects;
+  return others.length > 0 ? null : subject;
 }
 
 /** The counts of several workspaces; those without messages are omitted. */

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { migrate, type MigrateOptions, newestMigration } from '#db/migrate.ts';
 import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
-import { startTestApp } from '#test/support/app.ts';
+import { eventually, startTestApp } from '#test/support/app.ts';
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -77,6 +77,30 @@ describe('a migration whose table is in use', () => {
     };
     expect(await migrated({ log: end })).toEqual([NAME]);
     expect(lines).toEqual([expect.stringMatching(`Migration ${NAME} waits for a table`)]);
+  });
+
+  it('retries after a deadlock', async () => {
+    await client.query('commit; begin; lock migrations in exclusive mode');
+    // The migration has the attachments by then, and waits in order to record itself.
+    const isWaiting = () =>
+      connected(database.ownerUrl, (owner) =>
+        owner.query(`select from pg_locks where relation = 'migrations'::regclass and not granted`),
+      );
+    const [done] = await Promise.all([
+      migrated(),
+      eventually(async () => ((await isWaiting()).rowCount ?? 0) > 0).then(() =>
+        client.query('select from attachments; commit'),
+      ),
+    ]);
+    expect(done).toEqual([NAME]);
+    // This deadlock does not fail the run.
+    await eventually(async () => {
+      const { rows } = await client.query<{ deadlocks: string }>(
+        'select deadlocks from pg_stat_database where datname = current_database()',
+      );
+      return Number(rows[0]?.deadlocks) === 1;
+    });
+    await client.query('select pg_stat_reset()');
   });
 
   it('fails after its timeout without any change', async () => {

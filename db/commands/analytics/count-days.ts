@@ -4,11 +4,11 @@ import { recount } from '#db/queries/analytics-days.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
-/** Contacts whose changes are added by one statement. */
-const CONTACTS = 1000;
+/** Contacts whose changes are added by one statement, which reads all of their messages. */
+const CONTACTS = 250;
 /** Messages that are read by one statement while a workspace is counted for the first time, besides those of the last contact. */
 const MESSAGES = 20_000;
-/** Days that are dropped by one statement when the workspace has another time zone. */
+/** Days that are dropped by one statement before a workspace is counted anew. */
 const DROPPED = 50_000;
 
 const WorkspaceIdRow = z.object({ workspaceId: z.string() });
@@ -35,15 +35,36 @@ type Progress = z.infer<typeof ProgressRow>;
  * @returns whether there is more to do.
  */
 export async function countSome(db: TenantDb): Promise<boolean> {
+  // Contacts with a long history take long to count.
+  await db.query(sql.type(NoRows)`select set_config('statement_timeout', '120s', true)`);
   const progress = await lockProgress(db);
   if (await addChanges(db, progress)) return true;
-  if (progress.isOtherZone) return startAnew(db);
-  return progress.isComplete ? false : countContacts(db, progress);
+  if (progress.isOtherZone) {
+    await startAnew(db);
+    return true;
+  }
+  if (progress.isComplete) return false;
+  const isFirst = progress.countedTo === '';
+  return (isFirst && (await dropDays(db))) || countContacts(db, progress);
 }
 
-/** Only what has changed. @returns whether there is more. */
-export const addSomeChanges = async (db: TenantDb): Promise<boolean> =>
-  addChanges(db, await lockProgress(db));
+/**
+ * Adds some of what has changed, after which nothing names the erased contacts any more.
+ * @returns whether there is more to do.
+ */
+export async function addChangesOfErased(db: TenantDb, addresses: readonly string[]): Promise<boolean> {
+  const progress = await lockProgress(db);
+  if (await addChanges(db, progress)) return true;
+  const before = (table: string) => sql.fragment`
+    select max(address) address from ${sql.identifier([table])}
+    where workspace_id = ${db.workspaceId} and address < ${progress.countedTo}`;
+  if (addresses.includes(progress.countedTo))
+    await db.query(sql.type(NoRows)`
+      update analytics_progress set counted_to = coalesce(
+        (select max(address) from (${before('messages')} union all ${before('inbound_messages')}) a), '')
+      where workspace_id = ${db.workspaceId}`);
+  return false;
+}
 
 async function lockProgress(db: TenantDb): Promise<Progress> {
   const { workspaceId } = db;
@@ -86,20 +107,18 @@ const addCells = ({ workspaceId }: TenantDb) => sql.fragment`
   do update set contacts = d.contacts + excluded.contacts, messages = d.messages + excluded.messages`;
 
 /** Days of another time zone cannot be converted. */
-async function startAnew(db: TenantDb): Promise<boolean> {
-  const { workspaceId } = db;
+async function startAnew(db: TenantDb): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update analytics_progress p set is_complete = false, counted_to = '', time_zone = w.timezone
+    from workspaces w where w.id = p.workspace_id and p.workspace_id = ${db.workspaceId}`);
+}
+
+/** Drops what was counted before. @returns whether there was anything. */
+async function dropDays(db: TenantDb): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from analytics_days where ctid = any(array(
-      select ctid from analytics_days where workspace_id = ${workspaceId} limit ${DROPPED}))`);
-  await db.query(
-    rowCount > 0
-      ? sql.type(NoRows)`
-        update analytics_progress set is_complete = false, counted_to = '' where workspace_id = ${workspaceId}`
-      : sql.type(NoRows)`
-        update analytics_progress p set is_complete = false, counted_to = '', time_zone = w.timezone
-        from workspaces w where w.id = p.workspace_id and p.workspace_id = ${workspaceId}`,
-  );
-  return true;
+      select ctid from analytics_days where workspace_id = ${db.workspaceId} limit ${DROPPED}))`);
+  return rowCount > 0;
 }
 
 const AddressRow = z.object({ address: z.string() });
@@ -114,16 +133,17 @@ async function countContacts(db: TenantDb, { timeZone, countedTo }: Progress): P
       union all
       (select address from inbound_messages where ${next} order by address limit ${MESSAGES})
     ) a order by address limit ${MESSAGES}`);
-  const last = addresses.at(-1) ?? countedTo;
   const isComplete = addresses.length < MESSAGES;
+  const last = isComplete ? '' : (addresses.at(-1) ?? '');
+  // At last all that are left, because a contact may have been added since.
+  const these = isComplete ? next : sql.fragment`${next} and address <= ${last}`;
   await db.query(sql.type(NoRows)`
-    with taken as (delete from analytics_changes where ${next} and address <= ${last}),
+    with taken as (delete from analytics_changes where ${these}),
     ${recount({
       workspaceId,
       timeZone,
       contacts: sql.fragment`
-        select address from messages where ${next} and address <= ${last}
-        union select address from inbound_messages where ${next} and address <= ${last}`,
+        select address from messages where ${these} union select address from inbound_messages where ${these}`,
       areCounted: false,
     })}
     ${addCells(db)}`);
