@@ -23,7 +23,14 @@ export async function startProcess(
   variables: Record<string, string> = {},
 ): Promise<AppProcess> {
   const child = fork(new URL(`../../${entry}`, import.meta.url), {
-    env: { ...process.env, ...environment(config), PORT: String(port), ...variables },
+    env: {
+      ...process.env,
+      // As in the image and in `npm start`.
+      MALLOC_ARENA_MAX: '2',
+      ...environment(config),
+      PORT: String(port),
+      ...variables,
+    },
     execArgv: entry === 'workers/worker.ts' ? [...WORKER_FLAGS] : [],
     stdio: ['ignore', log, 'inherit', 'ipc'],
   });
