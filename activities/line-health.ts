@@ -1,8 +1,10 @@
 import pLimit from 'p-limit';
 import { notifyLineDown } from '#db/commands/lines/line-down.ts';
-import { carriersToProbe, linesToProbe } from '#db/commands/lines/line-health.ts';
-import { systemDb } from '#db/transactions.ts';
-import { probeLine } from '#db/commands/lines/probe-line.ts';
+import { carriersToProbe, confirmHealthy, linesToProbe } from '#db/commands/lines/line-health.ts';
+import { failureOf, type OnProbed, recordProbed } from '#db/commands/lines/probe-line.ts';
+import { findLines, type LineRow } from '#db/queries/lines.ts';
+import { systemDb, withTenant } from '#db/transactions.ts';
+import { currentTime } from '#domain/clock.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -15,24 +17,27 @@ const AT_ONCE = 20;
 const AT_ONCE_PER_WORKSPACE = 5;
 const ROUND_MS = 45_000;
 const LINES_PER_TURN = 5000;
+/** Lines that are read by one statement, and recorded by one if they stay healthy. */
+const LINES_PER_STATEMENT = 100;
 
 export function createLineHealthActivities(dependencies: Dependencies) {
   const { pools, secrets, logger } = dependencies;
 
-  async function probe({ workspaceId, id }: { workspaceId: string; id: string }): Promise<void> {
-    const probed = await probeLine(
-      pools,
-      { workspaceId, lineId: id },
-      (line) => {
-        const { carrier, config } = lineCarrier(dependencies, line);
-        return carrier.probe(config, line.id);
-      },
-      async (db, line, { wentDown }, now) => {
-        if (wentDown) await notifyLineDown(db, line, mailSeal(secrets, workspaceId), now);
-      },
-    );
+  const notifyIfDown: OnProbed = async (db, line, { wentDown }, now) => {
+    if (wentDown) await notifyLineDown(db, line, mailSeal(secrets, line.workspaceId), now);
+  };
+
+  /** @returns whether the line is healthy and was before, which the caller records together with others. */
+  async function staysHealthy(line: LineRow): Promise<boolean> {
+    const failure = await failureOf(() => {
+      const { carrier, config } = lineCarrier(dependencies, line);
+      return carrier.probe(config, line.id);
+    });
+    if (failure === null && line.healthStatus === 'healthy') return true;
+    const probed = await recordProbed(pools, line, failure, notifyIfDown);
     if (probed?.wentDown || probed?.recovered)
-      logger.warn({ lineId: id, status: probed.status }, 'the health of a line changed');
+      logger.warn({ lineId: line.id, status: probed.status }, 'the health of a line changed');
+    return false;
   }
 
   return {
@@ -49,22 +54,39 @@ export function createLineHealthActivities(dependencies: Dependencies) {
     async probeLines({ carrier }: { carrier?: string } = {}): Promise<number> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
-        const lines = await linesToProbe(systemDb(pools), {
+        const isOver = (): boolean => canceled.aborted || Date.now() > end;
+        const found = await linesToProbe(systemDb(pools), {
           carrier,
           seconds: PROBE_EVERY_SECONDS,
           limit: LINES_PER_TURN,
         });
         let probed = 0;
         const atOnce = pLimit(AT_ONCE);
-        const tryOne = async (line: { workspaceId: string; id: string }): Promise<void> => {
-          if (canceled.aborted || Date.now() > end) return;
-          await probe(line).catch((error: unknown) => logger.error({ error }, 'a probe failed unexpectedly'));
-          probed += 1;
-        };
+
+        async function probeOf(workspaceId: string, lineIds: readonly string[]): Promise<void> {
+          const lines = await withTenant(pools, workspaceId, (db) => findLines(db, lineIds));
+          const healthy: string[] = [];
+          const probe = async (line: LineRow): Promise<void> => {
+            if (isOver()) return;
+            if (await staysHealthy(line)) healthy.push(line.id);
+            probed += 1;
+          };
+          await pLimit(AT_ONCE_PER_WORKSPACE).map(lines, (line) =>
+            atOnce(probe, line).catch((error: unknown) =>
+              logger.error({ error }, 'a probe failed unexpectedly'),
+            ),
+          );
+          await withTenant(pools, workspaceId, (db) => confirmHealthy(db, healthy, currentTime()));
+        }
+
         await Promise.all(
-          [...Map.groupBy(lines, ({ workspaceId }) => workspaceId).values()].map((own) =>
-            pLimit(AT_ONCE_PER_WORKSPACE).map(own, (line) => atOnce(tryOne, line)),
-          ),
+          [...Map.groupBy(found, ({ workspaceId }) => workspaceId)].map(async ([workspaceId, lines]) => {
+            const ids = lines.map(({ id }) => id);
+            for (let from = 0; from < ids.length && !isOver(); from += LINES_PER_STATEMENT)
+              await probeOf(workspaceId, ids.slice(from, from + LINES_PER_STATEMENT)).catch(
+                (error: unknown) => logger.error({ workspaceId, error }, 'lines cannot be probed'),
+              );
+          }),
         );
         return probed;
       });

@@ -45,6 +45,30 @@ describe('housekeeping', () => {
     expect((await schedule('housekeeping')).spec.intervals).toMatchObject([{ every: 600_000 }]);
   });
 
+  it('probes every line, whatever becomes of the others', async () => {
+    const workspace = await createWorkspace(app);
+    const long = new Date(Date.now() - 600_000);
+    const add = (status: string) =>
+      createLine(app, workspace.id, 'imessage', { health_status: status, health_checked_at: long });
+    const lines = await Promise.all(['healthy', 'healthy', 'healthy', 'degraded', 'unknown'].map(add));
+    const silent = await add('healthy');
+    await workspace.api('POST', `/simulated/carrier/lines/${silent}`, { down: true });
+    const handle = await app.temporal.workflow.start('housekeeping', {
+      taskQueue: MAIN_QUEUE,
+      workflowId: `housekeeping-${workspace.id}`,
+    });
+    const health = await eventually(async () => {
+      const { body } = await workspace.api('GET', '/api/lines/by-user');
+      const checks = body.lines.map(
+        ({ _id, healthCheck }: { _id: string; healthCheck: { status: string; lastCheckedAt: string } }) =>
+          Date.parse(healthCheck.lastCheckedAt) > long.getTime() && ([_id, healthCheck.status] as const),
+      );
+      return checks.every(Boolean) && new Map<string, string>(checks);
+    });
+    await handle.terminate();
+    expect(health).toEqual(new Map([...lines.map((id) => [id, 'healthy'] as const), [silent, 'degraded']]));
+  });
+
   it('runs one activity besides the probes of lines', async () => {
     const names = await eventually(async () => {
       let id = '';

@@ -48,6 +48,18 @@ export async function recordProbe(
   return { status, wentDown, recovered, lineDownNotifications: line.lineDownNotifications };
 }
 
+/** Records that lines that are healthy were found to be so. Others are left alone. */
+export async function confirmHealthy(db: TenantDb, lineIds: readonly string[], now: Date): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    with locked as materialized (
+      select id from lines
+      where workspace_id = ${db.workspaceId} and id = any(${sql.array([...lineIds], 'text')}) and health_status = 'healthy'
+      order by id for no key update
+    )
+    update lines l set health_checked_at = ${sql.timestamp(now)}
+    from locked where l.workspace_id = ${db.workspaceId} and l.id = locked.id`);
+}
+
 const toProbe = (seconds: number) => sql.fragment`
   is_active and provisioning_status = 'active'
   and (health_checked_at is null or health_checked_at < now() - make_interval(secs => ${seconds}))`;

@@ -11,27 +11,47 @@ export interface Probed extends ProbeEffect {
   checkedAt: Date;
 }
 
+/** Runs in the transaction that records the result of a probe, for notifications. */
+export type OnProbed = (db: TenantDb, line: LineRow, effect: ProbeEffect, now: Date) => Promise<void>;
+
 /**
  * Probes a line and records the result. The carrier is called outside of any transaction.
- * @param onChange runs in the transaction that records the result, for notifications.
  * @returns null if there is no such line.
  */
 export async function probeLine(
   pools: Pools,
   { workspaceId, lineId }: { workspaceId: string; lineId: string },
   probe: (line: LineRow) => Promise<void>,
-  onChange: (db: TenantDb, line: LineRow, effect: ProbeEffect, now: Date) => Promise<void>,
+  onProbed: OnProbed,
 ): Promise<Probed | null> {
   const line = await withTenant(pools, workspaceId, (db) => findLine(db, lineId));
-  if (!line) return null;
-  const failure = await probe(line).then(
-    () => null,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  );
+  return line && recordProbed(pools, line, await failureOf(() => probe(line)), onProbed);
+}
+
+/** @returns the reason if a probe fails. */
+export async function failureOf(probe: () => Promise<void>): Promise<string | null> {
+  try {
+    await probe();
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/**
+ * Records the result of a probe.
+ * @returns null if there is no such line any more.
+ */
+export async function recordProbed(
+  pools: Pools,
+  line: LineRow,
+  failure: string | null,
+  onProbed: OnProbed,
+): Promise<Probed | null> {
   const checkedAt = currentTime();
-  const effect = await withTenant(pools, workspaceId, async (db) => {
-    const recorded = await recordProbe(db, lineId, failure === null, checkedAt);
-    if (recorded) await onChange(db, line, recorded, checkedAt);
+  const effect = await withTenant(pools, line.workspaceId, async (db) => {
+    const recorded = await recordProbe(db, line.id, failure === null, checkedAt);
+    if (recorded) await onProbed(db, line, recorded, checkedAt);
     return recorded;
   });
   return effect && { ...effect, line, failure, checkedAt };
