@@ -72,6 +72,20 @@ export function wholeDays(spans: readonly Span[], timezone: string): Days | null
   return end === null || !starts.every((start) => start !== null) ? null : { starts, end };
 }
 
+/**
+ * The whole calendar days within a span whose first or last day is cut.
+ * @returns null if there are none.
+ */
+export function innerDays({ from, to }: Span, timezone: string): Span | null {
+  const first = from === undefined ? undefined : dayBounds(timezone, new Date(from.getTime() - 1)).end;
+  const end = to === undefined ? undefined : dayBounds(timezone, new Date(to.getTime() + 1)).start;
+  if (first !== undefined && end !== undefined && first >= end) return null;
+  return {
+    ...(first !== undefined && { from: first }),
+    ...(end !== undefined && { to: new Date(end.getTime() - 1) }),
+  };
+}
+
 function dayThatStarts(at: Date, timezone: string): string | null {
   const { start } = dayBounds(timezone, at);
   if (start.getTime() !== at.getTime()) return null;

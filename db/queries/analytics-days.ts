@@ -92,16 +92,18 @@ export interface Subject {
   id: string;
 }
 
+/** Contiguous spans of whole days in a time zone. */
+interface DaysOf {
+  subject: Subject;
+  timeZone: string;
+  days: Days;
+}
+
 /**
- * The counts of contiguous spans of whole days in a time zone.
- * @returns null if there is no such subject any more, the days of the workspace are not counted in this time zone, or too
- *   much has changed since.
+ * Common table expressions that end with `day_counts`: the counts of each span, by its number. There are none if there is no
+ * such subject any more, the days of the workspace are not counted in this time zone, or too much has changed since.
  */
-export async function countsOfDays(
-  db: TenantDb,
-  { subject, timeZone, days }: { subject: Subject; timeZone: string; days: Days },
-): Promise<Counts[] | null> {
-  const { workspaceId } = db;
+export function dayCounts({ workspaceId }: TenantDb, { subject, timeZone, days }: DaysOf): FragmentSqlToken {
   const isKnown =
     subject.table === null
       ? sql.fragment`true`
@@ -114,8 +116,8 @@ export async function countsOfDays(
   const messages = (metric: string) => count(sql.fragment`messages`, sql.fragment`metric = ${metric}`);
   const contacts = (metric: string) =>
     count(sql.fragment`contacts`, sql.fragment`metric = ${metric} and previous_day < (${starts})[bucket]`);
-  const rows = await db.any(sql.type(Counts)`
-    with progress as materialized (
+  return sql.fragment`
+    progress as materialized (
       select from analytics_progress where workspace_id = ${workspaceId} and is_complete and time_zone = ${timeZone}
         and ${isKnown} and not exists (select from analytics_changes where workspace_id = ${workspaceId} offset ${MOST_CHANGES})
     ),
@@ -125,21 +127,29 @@ export async function countsOfDays(
       contacts: sql.fragment`
         select distinct address from analytics_changes where workspace_id = ${workspaceId} and exists (select from progress)`,
       areCounted: true,
-    })}
-    select ${contacts('sent')} reached, ${messages('sent')} sent, ${messages('fallback')} fallback,
-      ${messages('failed')} failed, ${messages('replied')} replied, ${contacts('answered')} unique_replied,
-      ${contacts('positive')} positive_replied
-    from progress, generate_series(1, ${days.starts.length}::int) bucket
-    left join (
-      select width_bucket(day, ${starts}) bucket, metric, previous_day, contacts, messages
-      from (
-        select day, metric, previous_day, contacts, messages from analytics_days
-        where workspace_id = ${workspaceId} and subject_id = ${subject.id} and ${within}
-        union all
-        select day, metric, previous_day, contacts, messages from cells where subject_id = ${subject.id} and ${within}
-      ) d
-    ) c using (bucket)
-    group by bucket
-    order by bucket`);
+    })},
+    day_counts as (
+      select bucket, ${contacts('sent')} reached, ${messages('sent')} sent, ${messages('fallback')} fallback,
+        ${messages('failed')} failed, ${messages('replied')} replied, ${contacts('answered')} unique_replied,
+        ${contacts('positive')} positive_replied
+      from progress, generate_series(1, ${days.starts.length}::int) bucket
+      left join (
+        select width_bucket(day, ${starts}) bucket, metric, previous_day, contacts, messages
+        from (
+          select day, metric, previous_day, contacts, messages from analytics_days
+          where workspace_id = ${workspaceId} and subject_id = ${subject.id} and ${within}
+          union all
+          select day, metric, previous_day, contacts, messages from cells where subject_id = ${subject.id} and ${within}
+        ) d
+      ) c using (bucket)
+      group by bucket
+    )`;
+}
+
+/** @returns null if the days cannot be used. */
+export async function countsOfDays(db: TenantDb, of: DaysOf): Promise<Counts[] | null> {
+  const rows = await db.any(sql.type(Counts)`
+    with ${dayCounts(db, of)}
+    select reached, sent, fallback, failed, replied, unique_replied, positive_replied from day_counts order by bucket`);
   return rows.length === 0 ? null : [...rows];
 }

@@ -1,11 +1,11 @@
 import { type CommonQueryMethods, type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
-import { type AnalyticsFilter, type Span, wholeDays } from '#domain/analytics.ts';
+import { type AnalyticsFilter, innerDays, type Span, wholeDays } from '#domain/analytics.ts';
 import type { Bounds } from '#domain/calendar.ts';
 import { Counts, NO_COUNTS, POSITIVE_TAGS } from '#domain/metrics.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
-import { countsOfDays, type Subject } from './analytics-days.ts';
+import { countsOfDays, dayCounts, type Subject } from './analytics-days.ts';
 
 /** The exact counts of a workspace. @param timezone of the workspace. */
 export async function countMessages(
@@ -14,7 +14,7 @@ export async function countMessages(
   timezone: string,
 ): Promise<Counts> {
   const [counts] = (await countDays(db, filter, [filter], timezone)) ?? [];
-  return counts ?? countRange(db, filter);
+  return counts ?? (await countCutDays(db, filter, timezone)) ?? countRange(db, filter);
 }
 
 async function countRange(db: TenantDb, filter: AnalyticsFilter): Promise<Counts> {
@@ -33,6 +33,82 @@ async function countDays(
   const days = wholeDays(spans, timeZone);
   return subject === null || days === null ? null : countsOfDays(db, { subject, timeZone, days });
 }
+
+/**
+ * The counts of a range whose first or last day is cut: those of the whole days in between, and of the messages of the others.
+ * A contact of these is one more unless it is one of the days in between. One statement, so that all of it is of one moment.
+ * @returns null if messages have to be read.
+ */
+async function countCutDays(db: TenantDb, filter: AnalyticsFilter, timeZone: string): Promise<Counts | null> {
+  const subject = subjectOf(db, filter);
+  const inner = innerDays(filter, timeZone);
+  const days = inner && wholeDays([inner], timeZone);
+  const edges = inner ? edgesOf(filter, inner) : [];
+  if (!subject || !inner || !days || edges.length === 0) return null;
+  const { workspaceId } = db;
+  const within = { ...filter, from: inner.from, to: inner.to };
+  const rows = await db.any(sql.type(Counts)`
+    with ${dayCounts(db, { subject, timeZone, days })},
+    sent as (
+      select address, count(*) filter (where is_sent) sent, count(*) filter (where is_fallback) fallback,
+        count(*) filter (where is_failed) failed
+      from (${sql.join(
+        edges.map(
+          (edge) => sql.fragment`
+            select m.address, ${SENT} is_sent, ${FALLEN_BACK} is_fallback, m.status = 'failed' is_failed from messages m
+            where ${sql.and([sql.fragment`m.workspace_id = ${workspaceId}`, COUNTED, ...outboundFilter({ ...filter, ...edge })])}`,
+        ),
+        sql.fragment` union all `,
+      )}) m group by address
+    ),
+    replied as (
+      select address, count(*) replied, bool_or(not auto_reply) answered
+      from (${sql.join(
+        edges.map(
+          (edge) => sql.fragment`
+            select i.address, i.auto_reply from inbound_messages i
+            where ${sql.and([sql.fragment`i.workspace_id = ${workspaceId}`, ...inboundFilter({ ...filter, ...edge })])}`,
+        ),
+        sql.fragment` union all `,
+      )}) i group by address
+    ),
+    outbound as (
+      select coalesce(sum(sent), 0)::bigint sent, coalesce(sum(fallback), 0)::bigint fallback, coalesce(sum(failed), 0)::bigint failed,
+        count(*) filter (where sent > 0 and not exists (
+          select from messages m
+          where ${sql.and([sql.fragment`m.workspace_id = ${workspaceId} and m.address = sent.address`, SENT, ...outboundFilter(within)])}
+        )) reached
+      from sent
+    ),
+    inbound as (
+      select coalesce(sum(replied), 0)::bigint replied, count(*) filter (where is_new) unique_replied,
+        count(*) filter (where is_new and is_positive) positive_replied
+      from (
+        select replied, answered and not exists (
+            select from inbound_messages i
+            where ${sql.and([
+              sql.fragment`i.workspace_id = ${workspaceId} and i.address = replied.address and not i.auto_reply`,
+              ...inboundFilter(within),
+            ])}
+          ) is_new,
+          exists (
+            select from conversations c
+            where c.workspace_id = ${workspaceId} and c.address = replied.address and is_positive(c.tags)) is_positive
+        from replied
+      ) r
+    )
+    select d.reached + o.reached reached, d.sent + o.sent sent, d.fallback + o.fallback fallback, d.failed + o.failed failed,
+      d.replied + i.replied replied, d.unique_replied + i.unique_replied unique_replied,
+      d.positive_replied + i.positive_replied positive_replied
+    from day_counts d, outbound o, inbound i`);
+  return rows[0] ?? null;
+}
+
+/** What a span has before and after its inner days. */
+const edgesOf = ({ from, to }: Span, inner: Span): Span[] => [
+  ...(from && inner.from && from < inner.from ? [{ from, to: new Date(inner.from.getTime() - 1) }] : []),
+  ...(to && inner.to && to > inner.to ? [{ from: new Date(inner.to.getTime() + 1), to }] : []),
+];
 
 /** @returns null if there are several. */
 function subjectOf(db: TenantDb, { lineId, campaignId, userId }: AnalyticsFilter): Subject | null {

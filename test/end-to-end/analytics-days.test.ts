@@ -18,16 +18,16 @@ beforeAll(async () => {
   app = await sharedApp({ worker: true });
 });
 
-const LINE = newId();
+const [LINE, CAMPAIGN] = [newId(), newId()];
 const ZONE = 'America/New_York';
 
 /** Messages at noon of each day of 2026-03, to as many contacts in turn. */
 async function insertMessages(workspaceId: string, { count, contacts }: { count: number; contacts: number }) {
   await withSystem(app.pools, (db) =>
     db.query(sql.type(NoRows)`
-      insert into messages (workspace_id, id, channel, status, address, source, line_id, scheduled_at, created_at)
+      insert into messages (workspace_id, id, channel, status, address, source, line_id, campaign_id, scheduled_at, created_at)
       select ${workspaceId}, lpad(to_hex(n), 24, '0'), 'imessage', 'sending', '+1415' || (5550000 + n % ${contacts}::int), 'api',
-        ${LINE}, t, t
+        ${LINE}, ${CAMPAIGN}, t, t
       from generate_series(1, ${count}::int) n, lateral (values (timestamptz '2026-03-01 12:00Z' + n % 31 * interval '1 day')) t (t)`),
   );
 }
@@ -55,10 +55,15 @@ const byDays = (workspaceId: string, timeZone = ZONE, subject: Subject = { table
 
 const byMessages = (workspaceId: string, from: string, to: string) =>
   withTenant(app.pools, workspaceId, (db) =>
-    // A range that is cut within a day is counted from messages.
+    // A line and a campaign together are counted from messages.
     countMessages(
       db,
-      { from: new Date(`${from}T05:00:01Z`), to: new Date(`${to}T03:59:59Z`), lineId: LINE },
+      {
+        from: new Date(`${from}T05:00:01Z`),
+        to: new Date(`${to}T03:59:59Z`),
+        lineId: LINE,
+        campaignId: CAMPAIGN,
+      },
       ZONE,
     ),
   );

@@ -184,14 +184,20 @@ test('every metric equals an independent count over the same messages', async ()
   );
 }, 90_000);
 
-/** Filters that days can answer. */
-const ofDays = ([first, second]: readonly string[]): object[] => [
+/** Filters that days can answer, or help to. */
+const ofDays = ([first, second, third]: readonly string[]): object[] => [
   { dateFrom: second },
   { dateTo: second },
   { dateFrom: second, dateTo: second },
   { dateFrom: first, dateTo: second, lineId: LINES[0] },
   { dateFrom: second, campaignId: CAMPAIGNS[1] },
   { dateFrom: second, userId: USERS[0] },
+  // Cut on one side or on both.
+  { dateFrom: `${first}T14:30:00Z` },
+  { dateTo: `${third}T02:00:00Z`, lineId: LINES[0] },
+  { dateFrom: `${first}T14:30:00Z`, dateTo: `${third}T20:00:00Z`, campaignId: CAMPAIGNS[0] },
+  { dateFrom: `${first}T14:30:00Z`, dateTo: `${third}T20:00:00Z`, userId: USERS[1] },
+  { dateFrom: `${first}T14:30:00Z`, dateTo: `${third}T20:00:00Z` },
   // An id of another kind.
   { dateFrom: second, campaignId: LINES[0] },
   { dateFrom: second, lineId: CAMPAIGNS[0] },
