@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { ALLOWED_EXTENSIONS, contentMatchesName, mediaTypeOf } from '#domain/attachment-type.ts';
+import { ALLOWED_EXTENSIONS, isAllowedContent, mediaTypeOf } from '#domain/attachment-type.ts';
 import { FileTooLarge, type Storage } from '#providers/storage/storage.ts';
 import { Unreadable } from '#providers/untrusted/processes.ts';
 import { ApiError, invalid } from './http/errors.ts';
@@ -71,7 +71,7 @@ async function store(
     throw invalid('file', `this file type is not allowed; use one of: ${ALLOWED_EXTENSIONS.join(', ')}`);
 
   const hash = createHash('sha256').update(`${name}\n`);
-  const content = Readable.from(checked(file.content, { name, hash, typeOf }), { objectMode: false });
+  const content = Readable.from(checked(file.content, { hash, typeOf }), { objectMode: false });
   const size = await storage.put(key, content, MAX_UPLOAD_BYTES, contentType).catch((error: unknown) => {
     throw error instanceof FileTooLarge ? tooLarge(declared) : error;
   });
@@ -82,12 +82,12 @@ async function store(
 }
 
 /**
- * Passes a file through, or throws if its content does not match its name. Content of an unknown type passes, because
+ * Passes a file through, or throws if its content may not be sent. Content of an unknown type passes, because
  * files are only ever downloaded from our origin, never displayed.
  */
 async function* checked(
   source: Readable,
-  { name, hash, typeOf }: { name: string; hash: ReturnType<typeof createHash>; typeOf: TypeOf },
+  { hash, typeOf }: { hash: ReturnType<typeof createHash>; typeOf: TypeOf },
 ) {
   let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of source as AsyncIterable<Buffer>) {
@@ -98,22 +98,21 @@ async function* checked(
     }
     head = Buffer.concat([head, chunk]);
     if (head.length < HEAD_BYTES) continue;
-    await checkContent(head, name, typeOf);
+    await checkContent(head, typeOf);
     yield head;
     head = null;
   }
   if (head === null || head.length === 0) return;
-  await checkContent(head, name, typeOf);
+  await checkContent(head, typeOf);
   yield head;
 }
 
-async function checkContent(head: Buffer, name: string, typeOf: TypeOf): Promise<void> {
+async function checkContent(head: Buffer, typeOf: TypeOf): Promise<void> {
   const found = await typeOf(head).catch((error: unknown) => {
     throw error instanceof Unreadable ? invalid('file', 'the content cannot be read') : error;
   });
-  if (found && !contentMatchesName(name, found.ext)) {
-    throw invalid('file', `the content is ${found.mime}, which does not match the file name`);
-  }
+  if (found && !isAllowedContent(found.ext))
+    throw invalid('file', `the content is ${found.mime}, which is not allowed`);
 }
 
 function tooLarge(declared: number | null): ApiError {

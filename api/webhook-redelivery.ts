@@ -54,7 +54,7 @@ export async function redeliver(
   return { deliveryId: id, isReplayOf: redelivery.isReplayOf, ...result };
 }
 
-/** Retries once, only if the first attempt certainly was not received, and within the timeout of one delivery. */
+/** Retries once, only if the connection failed, and within the timeout of one delivery. The event's id stays the same. */
 async function postWithRetry(
   services: Services,
   id: string,

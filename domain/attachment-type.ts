@@ -25,26 +25,18 @@ export function mediaTypeOf(name: string): string | null {
   return Object.hasOwn(MEDIA_TYPES, extension) ? (MEDIA_TYPES[extension] ?? null) : null;
 }
 
-/** Detected extensions (as `file-type` names them) by kind of medium. */
-const MEDIA = {
-  image: 'png apng jpg gif webp heic heif avif',
-  // The same containers hold audio or video.
-  recording: 'mp3 mp2 mp1 m4a wav aac ogg oga opus spx caf mp4 m4v mov 3gp 3g2 webm mkv ogv ogx',
-  document: 'pdf',
-} as const;
-
-const mediumOf = (extension: string): string | undefined =>
-  Object.entries(MEDIA).find(([, names]) => names.split(' ').includes(extension))?.[0];
+/** Media that may be sent, as `file-type` names them: more than the extensions, because the containers are the same. */
+const ALLOWED_CONTENT = new Set(
+  `png apng jpg gif webp heic heif avif
+  mp3 mp2 mp1 m4a wav aac ogg oga opus spx caf mp4 m4v mov 3gp 3g2 webm mkv ogv ogx pdf`.split(/\s+/),
+);
 
 /**
- * Whether the content is of the same kind of medium as the name says. The exact type may differ: phones name a PNG
- * `photo.jpg`.
+ * Whether content of this type may have an allowed name. The extension decides what a file is (section 4.3 of the
+ * specification); phones name a PNG `photo.jpg`. A program is none of them.
  * @param detected the content's type, as `file-type` names it.
  */
-export function contentMatchesName(name: string, detected: string): boolean {
-  const medium = mediumOf(detected);
-  return medium !== undefined && medium === mediumOf(extensionOf(name));
-}
+export const isAllowedContent = (detected: string): boolean => ALLOWED_CONTENT.has(detected);
 
 const extensionOf = (name: string): string => /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '';
 

@@ -18,7 +18,7 @@ export const FallbackConfigPatch = z
   .object({
     enabled: z.boolean(),
     provider: z.enum(['twilio', 'simulated']),
-    accountSid: z.string().max(100),
+    accountSid: z.string().max(100).nullable(),
     authToken: z.string().min(1).max(200),
     fromNumber: z.string().max(40).nullable(),
     messagingServiceSid: z.string().max(100).nullable(),

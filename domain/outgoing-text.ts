@@ -20,8 +20,11 @@ export function outgoingText(template: string, lead: TemplateLead | null, files:
   return files === 0 && isBlank(text) ? { reason: 'empty_message' } : { text };
 }
 
-/** The text of a fallback SMS. */
+/** The text of a fallback SMS: the first of its texts that is not blank. */
 export const fallbackText = (
   message: { body: string; smsFallbackMessage: string | null },
   account: { defaultMessage: string | null } | null,
-): string => message.smsFallbackMessage ?? account?.defaultMessage ?? message.body;
+): string =>
+  [message.smsFallbackMessage, account?.defaultMessage ?? null].find(
+    (text) => text !== null && !isBlank(text),
+  ) ?? message.body;

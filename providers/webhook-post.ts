@@ -26,7 +26,7 @@ export interface PostResult {
   responseStatus: number | null;
   error: string | null;
   latencyMs: number;
-  /** No byte of the request was sent, and a retry may succeed. */
+  /** The connection failed, before or after the request was sent, and a retry may succeed. */
   retryable: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function postDelivery(
     secrets: sealed.map((text) => secrets.open(text, context)),
     replay,
   });
-  const { status, error, latencyMs, connected, blocked } = await egress.post(delivery.url, {
+  const { status, error, latencyMs, blocked } = await egress.post(delivery.url, {
     headers: { ...headers, 'content-type': 'application/json' },
     body: delivery.body,
     timeoutMs,
@@ -56,5 +56,6 @@ export async function postDelivery(
   });
   const success = error === null && status !== null && status >= 200 && status < 300;
   const reason = success ? null : (error ?? `the endpoint responded ${status}`);
-  return { success, responseStatus: status, error: reason, latencyMs, retryable: !connected && !blocked };
+  const retryable = status === null && error !== 'timeout' && !blocked;
+  return { success, responseStatus: status, error: reason, latencyMs, retryable };
 }

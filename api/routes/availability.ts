@@ -18,6 +18,7 @@ import { Id } from '#domain/ids.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
+import { requestHash, withIdempotencyKey } from '../http/idempotency.ts';
 import { perMinute } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
@@ -38,6 +39,8 @@ function readAddress(text: string | undefined, caller: WorkspaceCaller): string 
   if (address === null) throw invalid('address', 'must be a phone number or an email address');
   return address;
 }
+
+const AcceptedJob = z.object({ success: z.literal(true), jobId: Id, total: z.int() });
 
 const RoundRobinResponse = AvailabilityResponse.extend({ address: z.string(), lineId: Id.nullable() });
 
@@ -111,27 +114,35 @@ export const availabilityRoutes = [
     summary:
       'Check whether an address has iMessage; with leadIds or listId, check many leads in the background',
     limit: CHECKS,
+    idempotent: true,
     body: AvailabilityBatch,
     responses: {
       200: AvailabilityResponse.extend({ address: z.string() }),
-      202: z.object({ success: z.literal(true), jobId: Id, total: z.int() }),
+      202: AcceptedJob,
     },
-    async handler({ caller, body, now, ...services }) {
-      const { pools } = services;
+    async handler({ caller, body, header, now, ...services }) {
+      const { pools, secrets } = services;
       if (body.leadIds === undefined && body.listId === undefined) {
         const address = readAddress(body.address, caller);
         const result = await checkAddress(pools, caller.workspace, address, askCarrier(services), { now });
         return { status: 200, body: { ...toAvailabilityResponse(result), address } };
       }
-      const job = await withTenant(pools, caller.workspace.id, async (db) => {
-        const leadIds = await leadsToCheck(db, body);
-        if (leadIds.length === 0)
-          throw invalid(body.leadIds ? 'leadIds' : 'listId', 'matches no lead of this workspace');
-        const job = await insertJob(db, leadIds);
-        wake(db, availabilityJobId(job.id), now, 'requested');
-        return job;
-      });
-      return { status: 202, body: { success: true, jobId: job.id, total: job.leadIds.length } };
+      const request = {
+        route: 'checkAvailability',
+        key: header('idempotency-key'),
+        hash: requestHash(body),
+      };
+      const answer = await withTenant(pools, caller.workspace.id, (db) =>
+        withIdempotencyKey(db, request, secrets, async () => {
+          const leadIds = await leadsToCheck(db, body);
+          if (leadIds.length === 0)
+            throw invalid(body.leadIds ? 'leadIds' : 'listId', 'matches no lead of this workspace');
+          const job = await insertJob(db, leadIds);
+          wake(db, availabilityJobId(job.id), now, 'requested');
+          return { status: 202, body: { success: true, jobId: job.id, total: job.leadIds.length } };
+        }),
+      );
+      return { ...answer, status: 202, body: AcceptedJob.parse(answer.body) };
     },
   }),
 

@@ -6,6 +6,7 @@ import { findLead } from '#db/queries/leads.ts';
 import { findMessage, presentMessage } from '#db/queries/messages.ts';
 import { Message, type MessageInput, TemplateText } from '#domain/message.ts';
 import { draftMessage } from '#domain/message-draft.ts';
+import { fallbackText } from '#domain/outgoing-text.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { toApiError } from '../http/refusal.ts';
 import { perMinute } from '../http/rate-limits.ts';
@@ -35,13 +36,13 @@ export const fallbackSmsRoutes = [
       const phone = original.recipientPhone ?? lead?.phones[0];
       if (phone === undefined) throw invalid('messageId', 'the recipient has no phone number');
       const account = await findFallbackAccount(db);
-      const text = body.message ?? original.smsFallbackMessage ?? account?.defaultMessage ?? null;
+      const text = body.message ?? fallbackText(original, account);
       const input: MessageInput = {
         messageType: 'sms',
-        message: text ?? original.body,
+        message: text,
         recipientPhone: phone,
         forceFallback: true,
-        ...(text !== null && { smsFallbackMessage: text }),
+        smsFallbackMessage: text,
         ...(original.recipientName !== null && { recipientName: original.recipientName }),
         ...(lead && { leadId: lead.id }),
         ...(original.correlationId !== null && { correlationId: original.correlationId }),

@@ -1,14 +1,18 @@
 import { z } from 'zod';
-import { listDrafts, presentDraft } from '#db/commands/drafts/ai-drafts.ts';
+import { type ListedDraft, listDrafts, presentDraft } from '#db/commands/drafts/ai-drafts.ts';
 import { type Resolved, resolveDraft } from '#db/commands/drafts/draft-resolution.ts';
 import { findKnowledgeBase, saveKnowledgeBase } from '#db/queries/knowledge-base.ts';
 import { AutoReply, DraftResolution, DraftStatus } from '#domain/ai-draft.ts';
 import { Id } from '#domain/ids.ts';
 import { KnowledgeBase } from '#domain/knowledge-base.ts';
+import { shownReply } from '#domain/reply.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
+
+/** In full in the export of a contact only. */
+const listed = (row: ListedDraft) => ({ ...presentDraft(row), inboundText: shownReply(row.body) });
 
 const ResponseBody = KnowledgeBase.extend({ success: z.literal(true) });
 
@@ -53,7 +57,7 @@ export const knowledgeBaseRoutes = [
     },
     async handler({ db, query: { limit, cursor, status } }) {
       const { items, nextCursor } = page(await listDrafts(db, status, { limit: limit + 1, cursor }), limit);
-      return { status: 200, body: { success: true, autoReplies: items.map(presentDraft), nextCursor } };
+      return { status: 200, body: { success: true, autoReplies: items.map(listed), nextCursor } };
     },
   }),
 

@@ -43,7 +43,7 @@ export const webhookDeliveryRoutes = [
     transaction: false,
     summary: 'Send a past delivery again',
     description:
-      'Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if no connection was established. Responds `502` if the endpoint does not return 2xx.',
+      'Sends the stored body to the current URL, signed with the current secret, with `X-Svc-Replay: true`, the original `X-Svc-Event-Id` and a new `X-Svc-Delivery-Id`. There is a second attempt only if the connection failed. Responds `502` if the endpoint does not return 2xx.',
     params: z.object({ id: Id, deliveryId: Id }),
     responses: { 200: DeliveryReport, 502: DeliveryReport },
     errors: ['NOT_FOUND', 'WEBHOOK_INACTIVE'],

@@ -137,6 +137,7 @@ export const webhookRoutes = [
     path: '/api/webhooks/{id}/rotate-secret',
     tag: 'Webhooks',
     role: 'admin',
+    idempotent: true,
     summary: "Rotate a webhook's signing secret",
     description: `The new secret is returned only here. For ${ROTATION_HOURS} hours deliveries are signed with both secrets, so that receivers can switch without rejecting any. An older secret that was still in use stops signing at once.`,
     params: WebhookParams,

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { type DayConversation, inboxHref } from '#domain/analytics-conversation.ts';
 import type { Bounds } from '#domain/calendar.ts';
+import { SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const Row = z.object({
@@ -15,6 +16,8 @@ const Row = z.object({
   name: z.string(),
   total: z.int(),
 });
+
+const NOT_ERASED = sql.fragment`not starts_with(address, 'erased:')`;
 
 /**
  * The conversations with a message sent or received on a day, most recent activity first.
@@ -31,10 +34,10 @@ export async function conversationsOfDay(
     with exchanged as (
       select address, sent_at at, 'out' direction, coalesce(sent_text, body) body, lead_id, recipient_name, id from messages
       where workspace_id = ${db.workspaceId} and sent_at >= ${from} and sent_at < ${to}
-        and status in ('sent', 'delivered') and ${onLine}
+        and status in ('sent', 'delivered') and ${onLine} and ${NOT_ERASED}
       union all
-      select address, received_at, 'in', body, lead_id, null, id from inbound_messages
-      where workspace_id = ${db.workspaceId} and received_at >= ${from} and received_at < ${to} and ${onLine}
+      select address, received_at, 'in', left(body, ${SHOWN_LENGTH}), lead_id, null, id from inbound_messages
+      where workspace_id = ${db.workspaceId} and received_at >= ${from} and received_at < ${to} and ${onLine} and ${NOT_ERASED}
     ), active as (
       select address,
         count(*) filter (where direction = 'out') sent, count(*) filter (where direction = 'in') replied,
@@ -53,8 +56,9 @@ export async function conversationsOfDay(
     order by n.last_at desc, n.address`);
   return {
     total: rows[0]?.total ?? 0,
-    conversations: rows.map(({ address, lastAt, total: _total, ...row }) => ({
+    conversations: rows.map(({ address, lastAt, lastMessage, total: _total, ...row }) => ({
       ...row,
+      lastMessage: row.lastDirection === 'in' ? shownReply(lastMessage) : lastMessage,
       phone: address,
       lastAt: lastAt.toISOString(),
       inboxHref: inboxHref(address),

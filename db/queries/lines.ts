@@ -219,12 +219,10 @@ export async function updateLine(db: TenantDb, id: string, patch: LinePatch): Pr
   const assignments = columns.flatMap(([column, value]) =>
     value === undefined ? [] : [sql.fragment`${sql.identifier([column])} = ${value}`],
   );
-  if (patch.dailyNewConversationsLimit !== undefined)
-    assignments.push(sql.fragment`warmup_started_at = null`);
-  // The new caps may release what the old ones held.
+  // A limit ends the warm-up. The new caps may release what the old ones held.
   if (CAPS.some((cap) => patch[cap] !== undefined))
     assignments.push(
-      sql.fragment`hourly_new_used_up = null, daily_new_used_up = null, daily_total_used_up = null`,
+      sql.fragment`warmup_started_at = null, hourly_new_used_up = null, daily_new_used_up = null, daily_total_used_up = null`,
     );
   const { rowCount } = await db.query(sql.type(NoRows)`
     update lines l set ${sql.join([sql.fragment`updated_at = now()`, ...assignments], sql.fragment`, `)}

@@ -100,8 +100,8 @@ describe('uploading a file', () => {
     expect(bare.body.contentType).toBeNull();
   });
 
-  it('accepts content of another type of the same medium', async () => {
-    for (const name of ['photo.jpg', 'photo.heic'])
+  it('accepts content of another allowed type', async () => {
+    for (const name of ['photo.jpg', 'photo.heic', 'scan.pdf', 'voice.m4a'])
       expect((await upload(app, workspace.key, { name, content: PNG, type: 'image/png' })).status, name).toBe(
         200,
       );
@@ -117,8 +117,6 @@ describe('uploading a file', () => {
     ],
     ['an empty file', { name: 'empty.pdf', content: '' }, 400, /^File is empty\.$/],
     ['a program named like a photo', { name: 'photo.jpg', content: ELF }, 400, /application\/x-elf/],
-    ['a picture named like a document', { name: 'scan.pdf', content: PNG }, 400, /image\/png/],
-    ['a picture named like a recording', { name: 'voice.m4a', content: PNG }, 400, /image\/png/],
     ['a file over 25 MB', { name: 'a.mp4', content: Buffer.alloc(26 * MB) }, 413, /26\.0 MB.*under 25 MB/],
   ])('is refused for %s', async (_, file, status, error) => {
     const response = await upload(app, workspace.key, file);

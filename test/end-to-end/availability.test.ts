@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { systemDb } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -68,6 +69,16 @@ describe('an availability check', () => {
       unavailable: 1,
       errors: 1,
     });
+  });
+
+  it('of many leads runs once for each idempotency key', async () => {
+    const leadIds = [await createLead(app, workspace.id, { phones: [phone()] })];
+    const headers = { 'idempotency-key': newId() };
+    const check = () => call('POST', '/api/leads/check-availability', { leadIds }, headers);
+    const [first, second] = [await check(), await check()];
+    expect([first.status, second.status]).toEqual([202, 202]);
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
   });
 
   it('rotates among the lines, each of which allows 70 a day', async () => {

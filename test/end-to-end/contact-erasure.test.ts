@@ -133,6 +133,8 @@ describe('erasing a contact that has touched everything', () => {
     );
     expect((await api('GET', '/api/conversations')).body.conversations).toEqual([]);
     expect((await api('GET', '/api/replies')).body.replies).toEqual([]);
+    const today = new Date().toISOString().slice(0, 10);
+    expect((await api('GET', `/api/analytics/conversations?date=${today}`)).body.conversations).toEqual([]);
   });
 
   it('replays no event of it, and answers no retry with it', async () => {

@@ -268,6 +268,28 @@ describe('POST /api/fallback-sms', () => {
     });
   });
 
+  it('has the message as its text if its own is empty, and a configuration that can be sent back', async () => {
+    const { api } = await createWorkspaceWithLine(app);
+    const { body } = await api('PATCH', '/api/workspace/fallback-config', {
+      provider: 'simulated',
+      fromNumber: '+14155550100',
+      defaultMessage: ' ',
+    });
+    expect((await api('PATCH', '/api/workspace/fallback-config', body)).status).toBe(200);
+    const to = phone('0001');
+    const message = {
+      recipientPhone: to,
+      message: 'Hello',
+      smsFallbackEnabled: true,
+      smsFallbackMessage: '',
+    };
+    const { body: accepted } = await api('POST', '/api/messages', message);
+    await eventually(
+      async () => (await api('GET', `/api/messages/${accepted._id}`)).body.fallbackSmsDispatched,
+    );
+    expect((await sentTo(app, to)).map(({ text }) => text)).toEqual(['Hello']);
+  });
+
   it('never sends to a number that opted out', async () => {
     const { lineId, api } = await createWorkspaceWithLine(app);
     await api('PATCH', '/api/workspace/fallback-config', {

@@ -178,6 +178,11 @@ describe('a reply', () => {
     expect(payload.message).toBe('é'.repeat(20_000));
     const [reply] = await repliesOf(to);
     expect(reply.recentReplies[0].message).toBe(payload.message);
+    const today = new Date().toISOString().slice(0, 10);
+    const { conversations } = (await call('GET', `/api/analytics/conversations?date=${today}`)).body;
+    expect(conversations.find((one: { phone: string }) => one.phone === to).lastMessage).toBe(
+      payload.message,
+    );
     const kept = await withSystem(app.pools, (db) =>
       db.oneFirst(sql.type(z.object({ body: z.string() }))`
         select body from inbound_messages where id = ${payload.messageId}`),

@@ -148,7 +148,7 @@ test('a pacer continues as new before its history grows long, and keeps sending'
   await allSent([second]);
 });
 
-test('a new line may start 20 conversations on its first day, or its whole limit once that is set', async () => {
+test('a new line may start 20 conversations on its first day, or its whole limit once one is set', async () => {
   const lineId = await createLine(app, workspaceId, 'imessage', {
     daily_new_limit: 50,
     warmup_started_at: new Date(),
@@ -165,7 +165,7 @@ test('a new line may start 20 conversations on its first day, or its whole limit
   expect(held.scheduledDate).toMatch(/T09:00:00\.000Z$/);
   expect((await carrierLog(contacts)).length).toBe(20);
 
-  await api('PATCH', `/api/lines/${lineId}`, { dailyNewConversationsLimit: 50 });
+  await api('PATCH', `/api/lines/${lineId}`, { hourlyNewConversationsLimit: 50 });
   await allSent(contacts);
 });
 

@@ -122,6 +122,15 @@ describe('webhooks', () => {
     expect([answer.status, answer.body.code]).toEqual([400, 'VALIDATION_ERROR']);
   });
 
+  it('get one new secret for each idempotency key', async () => {
+    const hook = await registerWebhook(call, 'http://127.0.0.1:9/');
+    const rotate = () =>
+      call('POST', `${hook.path}/rotate-secret`, undefined, { 'idempotency-key': `rotate-${hook.id}` });
+    const [first, second] = [await rotate(), await rotate()];
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+  });
+
   it('cannot be used by other workspaces or changed by read-only ones', async () => {
     const hook = await registerWebhook(call, 'http://127.0.0.1:9/');
     const stranger = apiClient(app.url, (await createWorkspace(app)).key);
@@ -240,7 +249,7 @@ describe('the test ping', () => {
     await expect.poll(() => cut).toBe(true);
   });
 
-  it('is retried once only if no connection was made', async () => {
+  it('is retried once if the connection failed', async () => {
     const target = await startTestEndpoint();
     const hook = await registerWebhook(call, target.url);
     await target.close();
@@ -253,15 +262,19 @@ describe('the test ping', () => {
     });
     expect(refused.body.latencyMs).toBeGreaterThanOrEqual(500);
 
-    // The connection was accepted and dropped: the request may have arrived, so it is not repeated.
-    const dropping = await startTestEndpoint((response) => response.destroy(), target.port);
+    // The first request may have arrived: the second has the same ids.
+    let calls = 0;
+    const dropping = await startTestEndpoint((response) => {
+      calls += 1;
+      if (calls === 1) response.destroy();
+      else response.writeHead(200).end();
+    }, target.port);
     const dropped = await call('POST', `${hook.path}/health-check`);
-    expect(dropped.body).toMatchObject({ success: false, responseStatus: null, attemptCount: 1 });
-    expect(dropping.received).toHaveLength(1);
-    expect((await call('GET', hook.path)).body.webhook.failureCount).toBe(2);
-    const { deliveries } = (await call('GET', `${hook.path}/deliveries`)).body;
-    const attempts = deliveries.map(({ attemptCount }: { attemptCount: number }) => attemptCount);
-    expect(attempts.toSorted()).toEqual([1, 2]);
+    expect(dropped.body).toMatchObject({ success: true, responseStatus: 200, attemptCount: 2 });
+    const ids = dropping.received.map(({ headers }) => headers['x-svc-delivery-id']);
+    expect(ids).toEqual([dropped.body.deliveryId, dropped.body.deliveryId]);
+    const answered = await call('POST', `${hook.path}/health-check`);
+    expect(answered.body).toMatchObject({ success: true, attemptCount: 1 });
   });
 
   it('is refused while the webhook is inactive', async () => {

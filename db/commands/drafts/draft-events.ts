@@ -1,4 +1,5 @@
 import { sql } from 'slonik';
+import { shownReply } from '#domain/reply.ts';
 import { z } from 'zod';
 import { type ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { crmEcho } from '#domain/events/base.ts';
@@ -45,7 +46,7 @@ async function eventContext(db: TenantDb, replyId: string, now: Date) {
     ...(row.campaignName !== null && { campaignName: row.campaignName }),
     ...crmEcho(row.crm ?? {}),
   };
-  return { inboundText: body, common };
+  return { inboundText: shownReply(body), common };
 }
 
 export async function emitDraft(
