@@ -47,6 +47,9 @@ try {
   await admin.connect();
   const loading = performance.now();
   const workspace = await loadMessages(admin, MESSAGES);
+  await admin.query(`
+    insert into lines (workspace_id, id, channel, phone, carrier) values ('${workspace.id}', '${workspace.lineId}', 'imessage', '+14155550100', 'simulated');
+    insert into campaigns (workspace_id, id, name, steps) values ('${workspace.id}', '${workspace.campaignId}', 'Spring', '[]')`);
   console.log(`loaded in ${seconds(performance.now() - loading)} s`);
   // The index that the plain query uses to find a window.
   await admin.query('create index messages_created on messages (workspace_id, created_at)');
@@ -81,6 +84,7 @@ try {
     ['the last 365 days', year],
     ['the last 30 days', month],
     ['30 days, cut within a day', cut],
+    ['365 days, cut within a day', { ...cut, from: new Date(year.from.getTime() + HOUR_MS) }],
     ['the last day', day],
     ['one line of 100', { lineId: workspace.lineId }],
     ['one campaign of 50', { campaignId: workspace.campaignId }],

@@ -46,6 +46,9 @@ const DAYS: Record<string, readonly string[]> = {
   NZ: ['2026-04-04', '2026-04-05', '2026-04-06'],
 };
 
+/** Messages so much later make ranges long enough to be read from the days between their ends. */
+const LATER_MS = 45 * 86_400_000;
+
 interface Outbound {
   id: string;
   phone: string;
@@ -73,7 +76,9 @@ interface Filter {
 const world = fc.constantFrom(...Object.keys(DAYS)).chain((zone) => {
   const days = DAYS[zone] ?? [];
   const begin = Date.parse(`${days[0]}T00:00:00Z`) - 86_400_000 / 2;
-  const at = fc.integer({ min: 0, max: 4 * 48 }).map((half) => begin + half * 1_800_000);
+  const at = fc
+    .tuple(fc.integer({ min: 0, max: 4 * 48 }), fc.constantFrom(0, 0, 0, LATER_MS))
+    .map(([half, later]) => begin + half * 1_800_000 + later);
   const about = {
     phone: fc.constantFrom(...PHONES),
     at,
@@ -195,13 +200,18 @@ const ofDays = ([first, second, third]: readonly string[]): object[] => [
   // Cut on one side or on both.
   { dateFrom: `${first}T14:30:00Z` },
   { dateTo: `${third}T02:00:00Z`, lineId: LINES[0] },
-  { dateFrom: `${first}T14:30:00Z`, dateTo: `${third}T20:00:00Z`, campaignId: CAMPAIGNS[0] },
-  { dateFrom: `${first}T14:30:00Z`, dateTo: `${third}T20:00:00Z`, userId: USERS[1] },
-  { dateFrom: `${first}T14:30:00Z`, dateTo: `${third}T20:00:00Z` },
+  { ...cut(first, third), campaignId: CAMPAIGNS[0] },
+  { ...cut(first, third), userId: USERS[1] },
+  cut(first, third),
   // An id of another kind.
   { dateFrom: second, campaignId: LINES[0] },
   { dateFrom: second, lineId: CAMPAIGNS[0] },
 ];
+
+const cut = (first = '', last = ''): object => ({
+  dateFrom: `${first}T14:30:00Z`,
+  dateTo: new Date(Date.parse(`${last}T02:00:00Z`) + LATER_MS).toISOString(),
+});
 
 const given = (filter: object): Filter =>
   Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
