@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { notifyLineDown } from '#db/commands/lines/line-down.ts';
-import { carriersToProbe, confirmHealthy, linesToProbe } from '#db/commands/lines/line-health.ts';
+import { carriersToProbe, linesToProbe, recordHealthy } from '#db/commands/lines/line-health.ts';
 import { failureOf, type OnProbed, recordProbed } from '#db/commands/lines/probe-line.ts';
 import { findLines, type LineRow } from '#db/queries/lines.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
@@ -17,7 +17,7 @@ const AT_ONCE = 20;
 const AT_ONCE_PER_WORKSPACE = 5;
 const ROUND_MS = 45_000;
 const LINES_PER_TURN = 5000;
-/** Lines that are read by one statement, and recorded by one if they stay healthy. */
+/** Lines that are read by one statement, and recorded by one if they are healthy. */
 const LINES_PER_STATEMENT = 100;
 
 export function createLineHealthActivities(dependencies: Dependencies) {
@@ -27,13 +27,13 @@ export function createLineHealthActivities(dependencies: Dependencies) {
     if (wentDown) await notifyLineDown(db, line, mailSeal(secrets, line.workspaceId), now);
   };
 
-  /** @returns whether the line is healthy and was before, which the caller records together with others. */
-  async function staysHealthy(line: LineRow): Promise<boolean> {
+  /** @returns whether the line is healthy and was not down, which the caller records together with others. */
+  async function isHealthy(line: LineRow): Promise<boolean> {
     const failure = await failureOf(() => {
       const { carrier, config } = lineCarrier(dependencies, line);
       return carrier.probe(config, line.id);
     });
-    if (failure === null && line.healthStatus === 'healthy') return true;
+    if (failure === null && line.healthStatus !== 'down') return true;
     const probed = await recordProbed(pools, line, failure, notifyIfDown);
     if (probed?.wentDown || probed?.recovered)
       logger.warn({ lineId: line.id, status: probed.status }, 'the health of a line changed');
@@ -68,7 +68,7 @@ export function createLineHealthActivities(dependencies: Dependencies) {
           const healthy: string[] = [];
           const probe = async (line: LineRow): Promise<void> => {
             if (isOver()) return;
-            if (await staysHealthy(line)) healthy.push(line.id);
+            if (await isHealthy(line)) healthy.push(line.id);
             probed += 1;
           };
           await pLimit(AT_ONCE_PER_WORKSPACE).map(lines, (line) =>
@@ -76,7 +76,7 @@ export function createLineHealthActivities(dependencies: Dependencies) {
               logger.error({ error }, 'a probe failed unexpectedly'),
             ),
           );
-          await withTenant(pools, workspaceId, (db) => confirmHealthy(db, healthy, currentTime()));
+          await withTenant(pools, workspaceId, (db) => recordHealthy(db, healthy, currentTime()));
         }
 
         await Promise.all(

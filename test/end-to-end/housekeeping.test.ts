@@ -50,7 +50,7 @@ describe('housekeeping', () => {
     const long = new Date(Date.now() - 600_000);
     const add = (status: string) =>
       createLine(app, workspace.id, 'imessage', { health_status: status, health_checked_at: long });
-    const lines = await Promise.all(['healthy', 'healthy', 'healthy', 'degraded', 'unknown'].map(add));
+    const lines = await Promise.all(['healthy', 'healthy', 'down', 'degraded', 'unknown'].map(add));
     const silent = await add('healthy');
     await workspace.api('POST', `/simulated/carrier/lines/${silent}`, { down: true });
     const handle = await app.temporal.workflow.start('housekeeping', {

@@ -48,15 +48,15 @@ export async function recordProbe(
   return { status, wentDown, recovered, lineDownNotifications: line.lineDownNotifications };
 }
 
-/** Records that lines that are healthy were found to be so. Others are left alone. */
-export async function confirmHealthy(db: TenantDb, lineIds: readonly string[], now: Date): Promise<void> {
+/** Records that lines are healthy. Those that are down meanwhile are left alone, because their recovery has effects. */
+export async function recordHealthy(db: TenantDb, lineIds: readonly string[], now: Date): Promise<void> {
   await db.query(sql.type(NoRows)`
     with locked as materialized (
       select id from lines
-      where workspace_id = ${db.workspaceId} and id = any(${sql.array([...lineIds], 'text')}) and health_status = 'healthy'
+      where workspace_id = ${db.workspaceId} and id = any(${sql.array([...lineIds], 'text')}) and health_status <> 'down'
       order by id for no key update
     )
-    update lines l set health_checked_at = ${sql.timestamp(now)}
+    update lines l set health_status = 'healthy', failed_probes = 0, health_checked_at = ${sql.timestamp(now)}
     from locked where l.workspace_id = ${db.workspaceId} and l.id = locked.id`);
 }
 
