@@ -48,7 +48,8 @@ try {
   const loading = performance.now();
   const workspace = await loadMessages(admin, MESSAGES);
   await admin.query(`
-    insert into lines (workspace_id, id, channel, phone, carrier) values ('${workspace.id}', '${workspace.lineId}', 'imessage', '+14155550100', 'simulated');
+    insert into lines (workspace_id, id, channel, phone, carrier, daily_total_limit, daily_new_limit, min_gap_seconds, contact_gap_seconds)
+    values ('${workspace.id}', '${workspace.lineId}', 'imessage', '+14155550100', 'simulated', 150, 50, 20, 60);
     insert into campaigns (workspace_id, id, name, steps) values ('${workspace.id}', '${workspace.campaignId}', 'Spring', '[]')`);
   console.log(`loaded in ${seconds(performance.now() - loading)} s`);
   // The index that the plain query uses to find a window.
