@@ -104,11 +104,11 @@ export function fromWallClock(zone: string, wall: Date): Date | null {
   return start.getTime() + DAY_MS <= at && at < end.getTime() - DAY_MS ? new Date(at) : null;
 }
 
-/** Whether `value` is an IANA time zone; an offset such as `+02:00` is not. */
+/** Whether `value` is an IANA time zone; an offset such as `+02:00` is not, nor is `PST`, which only `Intl` knows. */
 export function isTimeZone(value: string): boolean {
   if (/^[+-]/.test(value)) return false;
   try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
+    toZoned(value, new Date(0));
     return true;
   } catch {
     return false;

@@ -46,6 +46,8 @@ export interface Subscription {
   object: 'subscription';
   customer: string;
   status: 'active' | 'past_due' | 'canceled';
+  /** Open while the subscription is past due; null: the simulator makes no other invoices of subscriptions. */
+  latest_invoice: string | null;
   items: { data: { id: string; price: string }[] };
   metadata: Metadata;
   created: number;

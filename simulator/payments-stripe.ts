@@ -232,6 +232,22 @@ export function stripeRoutes(
     return voided;
   });
 
+  post('/v1/invoices/:id/pay', (_, id) => {
+    const invoice = existing('invoice', id);
+    if (invoice.status !== 'open')
+      throw new Refused(400, 'invalid_request_error', 'invoice_already_paid', 'Invoice is not open');
+    const subscription = ledger.all('subscription').find(({ latest_invoice: latest }) => latest === id);
+    if (declines(subscription?.metadata['workspace_id'])) throw declined();
+    const paid = ledger.put('invoice', { ...invoice, status: 'paid', amount_paid: invoice.amount_due });
+    void emit('invoice.paid', paid);
+    if (subscription?.status === 'past_due')
+      void emit(
+        'customer.subscription.updated',
+        ledger.put('subscription', { ...subscription, status: 'active' }),
+      );
+    return paid;
+  });
+
   get('/v1/invoices/:id', (id) => existing('invoice', id));
 
   post('/v1/credit_notes', (body) => {
@@ -269,6 +285,7 @@ export function stripeRoutes(
       object: 'subscription',
       customer,
       status: 'active',
+      latest_invoice: null,
       items: { data: items.map(({ price }) => ({ id: newPaymentId('si'), price })) },
       metadata,
       created: unixNow(),

@@ -91,7 +91,8 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
       .parse(context.request.body);
     const subscription = ledger.get('subscription', context.params['subscriptionId'] ?? '');
     if (!subscription) return notFound(context, 'There is no such subscription');
-    const changed = ledger.put('subscription', { ...subscription, status });
+    const owed = status === 'past_due' ? openInvoice(ledger, subscription.customer) : null;
+    const changed = ledger.put('subscription', { ...subscription, status, latest_invoice: owed });
     await emit(
       status === 'canceled' ? 'customer.subscription.deleted' : 'customer.subscription.updated',
       changed,
@@ -133,6 +134,25 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
       journal.close();
     },
   };
+}
+
+/** What a subscription owes when its payment failed. @returns its id. */
+function openInvoice(ledger: ReturnType<typeof createLedger>, customer: string): string {
+  const due = 4900;
+  const { id } = ledger.put('invoice', {
+    id: newPaymentId('in'),
+    object: 'invoice',
+    customer,
+    status: 'open',
+    total: due,
+    amount_due: due,
+    amount_paid: 0,
+    lines: [],
+    metadata: {},
+    hosted_invoice_url: null,
+    created: Math.floor(Date.now() / 1000),
+  });
+  return id;
 }
 
 function show(context: Context, invoice: Invoice | undefined, problem?: string): void {

@@ -92,7 +92,10 @@ export const availabilityRoutes = [
       const result: AvailabilityResult =
         address === undefined
           ? { status: 'error', lineId: null }
-          : await checkAddress(services.pools, caller.workspace, address, askCarrier(services), { now });
+          : await checkAddress(services.pools, caller.workspace, address, askCarrier(services), {
+              fresh: true,
+              now,
+            });
       if (!result.unverified) {
         await withTenant(services.pools, caller.workspace.id, (db) =>
           setLeadStatus(db, lead.id, result.status),
@@ -124,7 +127,10 @@ export const availabilityRoutes = [
       const { pools, secrets } = services;
       if (body.leadIds === undefined && body.listId === undefined) {
         const address = readAddress(body.address, caller);
-        const result = await checkAddress(pools, caller.workspace, address, askCarrier(services), { now });
+        const result = await checkAddress(pools, caller.workspace, address, askCarrier(services), {
+          fresh: true,
+          now,
+        });
         return { status: 200, body: { ...toAvailabilityResponse(result), address } };
       }
       const request = {

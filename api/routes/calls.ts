@@ -8,7 +8,9 @@ import { workspaceRoute } from '../http/route.ts';
 const Number = z.string().max(50).optional();
 
 const YesNo = z
-  .enum(['true', 'false', '1', '0', ''])
+  .string()
+  .toLowerCase()
+  .pipe(z.enum(['true', 'false', '1', '0', '']))
   .default('false')
   .transform((text) => text === 'true' || text === '1');
 
@@ -24,7 +26,8 @@ export const callRoutes = [
       to: Number.meta({ description: 'The same as `number`.' }),
       latest: YesNo.meta({ description: 'Only the most recent call; `limit` is ignored.' }),
       withRecordingOnly: YesNo.meta({ description: 'Only calls with an available recording.' }),
-      limit: z.coerce.number().int().default(20).meta({ description: 'From 1 to 100.' }),
+      // Checked below, because it is ignored with `latest`.
+      limit: z.coerce.number().int().default(20).catch(0).meta({ description: 'From 1 to 100.' }),
     }),
     responses: { 200: z.object({ number: z.string(), count: z.int(), calls: z.array(Call) }) },
     errors: ['MISSING_NUMBER'],

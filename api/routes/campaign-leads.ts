@@ -131,7 +131,7 @@ export const campaignLeadRoutes = [
   }),
 ];
 
-/** Finds or creates the lead and adds it to the campaign's list, or to Quick Sends if the campaign has no list. */
+/** Finds or creates the lead and adds it to the campaign's list, or to Quick Sends if the campaign has none any more. */
 async function leadOf(
   db: TenantDb,
   { listId }: CampaignRow,
@@ -139,18 +139,18 @@ async function leadOf(
   country: string,
   now: Date,
 ): Promise<LeadRow> {
+  const isListed = listId !== null && (await lockList(db, listId));
   if (leadId !== undefined) {
-    if (listId !== null) await lockList(db, listId);
     const lead = await findLead(db, leadId);
     if (!lead) throw leadNotFound();
-    if (listId !== null) await addLeadToList(db, lead, listId);
+    if (isListed) await addLeadToList(db, lead, listId);
     return lead;
   }
   const { lead, problems } = normalizeLead(input ?? {}, { country, callingCode: defaultCountryCode });
   if (problems.length > 0)
     throw invalidFields(problems.map(({ field, message }) => ({ path: `lead.${field}`, message })));
-  const target = listId ?? (await quickSendsList(db));
-  await lockList(db, target);
+  const target = isListed ? listId : await quickSendsList(db);
+  if (!isListed) await lockList(db, target);
   const ownerOf = await contactOwners(db, [lead.contactOwnerEmail]);
   const [saved] = await insertLeads(
     db,

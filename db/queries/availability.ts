@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { isVisible } from './leads.ts';
 import { DAILY_CHECKS_PER_LINE, AVAILABLE_CACHE_HOURS, type UnverifiedReason } from '#domain/availability.ts';
 import { dayBounds } from '#domain/calendar.ts';
 import { newId } from '#domain/ids.ts';
@@ -95,7 +96,7 @@ export async function countResult(
     where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-/** The existing leads among `leadIds`, or all leads of a list. */
+/** The existing leads among `leadIds`, or all leads in a list. */
 export async function leadsToCheck(
   db: TenantDb,
   { leadIds, listId }: { leadIds?: readonly string[] | undefined; listId?: string | undefined },
@@ -104,7 +105,9 @@ export async function leadsToCheck(
     select id from leads where ${sql.and([
       sql.fragment`workspace_id = ${db.workspaceId}`,
       leadIds && sql.fragment`id = any(${sql.array([...leadIds], 'text')})`,
-      listId !== undefined && sql.fragment`list_id = ${listId}`,
+      isVisible(db),
+      listId !== undefined &&
+        sql.fragment`id in (select lead_id from list_addresses where workspace_id = ${db.workspaceId} and list_id = ${listId})`,
     ])} order by id`);
   return [...ids];
 }

@@ -162,9 +162,12 @@ export function stripePayments({ apiKey, webhookSecret, baseUrl, prices }: Strip
 
     changePlan: ({ subscriptionId, plan, key }) =>
       translated(async () => {
-        const { items } = await stripe.subscriptions.retrieve(subscriptionId);
+        const { items, status, latest_invoice: latest } = await stripe.subscriptions.retrieve(subscriptionId);
         const [item] = items.data;
         if (!item) throw new NoSuchSubscription(subscriptionId);
+        // A subscription is past due until its latest invoice is paid, whatever its plan is.
+        if (status === 'past_due' && latest !== null)
+          await stripe.invoices.pay(idOf(latest), { off_session: true }, { idempotencyKey: `${key}:pay` });
         const changed = await stripe.subscriptions.update(
           subscriptionId,
           {
@@ -229,6 +232,9 @@ const SUBSCRIPTION_STATUS: Record<string, Subscription['status']> = {
   canceled: 'canceled',
   incomplete_expired: 'canceled',
 };
+
+const idOf = (object: string | { id?: string }): string =>
+  typeof object === 'string' ? object : (object.id ?? '');
 
 function readSubscription({ id, status, metadata }: Stripe.Subscription): Subscription {
   return {

@@ -81,6 +81,15 @@ describe('a reply in copilot mode', () => {
     expect(metrics).toMatchObject({ replied: 1, uniqueReplied: 1, positiveReplied: 1, positivePct: 1 });
   });
 
+  it('is answered by an approved draft when its lead is deleted', async () => {
+    const desk = await createCopilot(app, receiver);
+    const contact = phone();
+    const leadId = await createLead(app, desk.workspace.id, { phones: [contact] });
+    const draft = await createDraft(desk, contact);
+    expect((await desk.call('DELETE', `/api/leads/${leadId}`)).status).toBe(200);
+    expect((await decideDraft(desk, draft.replyId, 'approve')).status).toBe(200);
+  });
+
   it('is answered by an approved draft, from the same line, with an event once it is sent', async () => {
     const desk = await createCopilot(app, receiver);
     await createLine(app, desk.workspace.id);

@@ -71,6 +71,31 @@ describe('an availability check', () => {
     });
   });
 
+  it('of a list includes leads that joined it later', async () => {
+    const leadId = await createLead(app, workspace.id, { phones: [phone()] });
+    const list = (await call('POST', '/api/lists', { name: 'Joined' })).body.list;
+    const steps = [{ message: 'Hello', delay: { minutes: 0 } }];
+    const campaign = (await call('POST', '/api/campaigns', { name: 'Joined', listId: list._id, steps })).body
+      .campaign;
+    expect((await call('POST', `/api/campaigns/${campaign._id}/leads`, { leadId })).status).toBe(201);
+    expect(await call('POST', '/api/leads/check-availability', { listId: list._id })).toMatchObject({
+      status: 202,
+      body: { total: 1 },
+    });
+  });
+
+  it('of one address takes one of the checks of the day each time', async () => {
+    const own = await createWorkspace(app);
+    const line = await createLine(app, own.id);
+    await systemDb(app.pools).query(sql.type(z.unknown())`
+      insert into availability_checks (workspace_id, line_id, id, checked_at)
+      select ${own.id}, ${line}, substr(md5(${line}::text || n), 1, 24), now() from generate_series(1, 69) n`);
+    const address = phone();
+    const check = () => own.api('POST', '/api/leads/check-availability', { address });
+    expect((await check()).body).toMatchObject({ available: true });
+    expect((await check()).body).toMatchObject({ available: false, verified: false });
+  });
+
   it('of many leads runs once for each idempotency key', async () => {
     const leadIds = [await createLead(app, workspace.id, { phones: [phone()] })];
     const headers = { 'idempotency-key': newId() };

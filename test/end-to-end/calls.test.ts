@@ -127,6 +127,7 @@ describe('calls', () => {
     expect(seconds(await read(to, '&limit=2'))).toEqual([3, 2]);
     for (const ignored of [0, 50, 500])
       expect(seconds(await read(to, `&latest=true&limit=${ignored}`))).toEqual([3]);
+    expect(seconds(await read(to, '&latest=True&limit=all'))).toEqual([3]);
     expect((await read(to, '&withRecordingOnly=true')).count).toBe(0);
     expect((await api('GET', `/api/voice/recordings?to=${to}`)).body).toMatchObject({ number: to, count: 3 });
     expect(seconds(await read(`(${to.slice(2, 5)}) ${to.slice(5, 8)}-${to.slice(8)}`))).toEqual([3, 2, 1]);

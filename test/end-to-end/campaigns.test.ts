@@ -36,6 +36,18 @@ const { newList, newCampaign, statusOf, progressOf, stepsOf, step, hasLeft } = c
 
 const days = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 86_400_000;
 
+describe('a campaign whose list is deleted', () => {
+  it('still takes leads', async () => {
+    const { listId } = await newList([{ phone: phone() }]);
+    const id = await newCampaign({ listId });
+    expect((await api('DELETE', `/api/lists/${listId}`)).status).toBe(200);
+    const added = await api('POST', `/api/campaigns/${id}/leads`, { lead: { phone: phone() } });
+    expect(added.status).toBe(201);
+    const { leadId } = added.body;
+    expect((await api('GET', `/api/leads/${leadId}`)).body.lead.listId).not.toBe(listId);
+  });
+});
+
 describe('starting a campaign', () => {
   it('enters the leads of its list, sends the first step and schedules the rest', async () => {
     const to = phone();

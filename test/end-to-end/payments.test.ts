@@ -8,7 +8,7 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createAgency, createLine, createWorkspace } from '#test/support/factories.ts';
+import { createAgency, type TestAgency, createLine, createWorkspace } from '#test/support/factories.ts';
 import {
   charged,
   pay,
@@ -23,7 +23,7 @@ const PATH = '/api/line-requests';
 const EMAIL_LINE = { firstName: 'Ada', lastName: 'Lovelace', channelType: 'email' };
 
 let app: TestApp;
-let agency: { id: string; key: string };
+let agency: TestAgency;
 let agencyApi: ApiClient;
 let workspaceId: string;
 let api: ApiClient;
@@ -319,6 +319,25 @@ describe('subscriptions', () => {
     expect(anew.body.subscriptionId).not.toBe(subscriptionId);
     await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
     expect(await account()).toMatchObject({ subscriptionStatus: 'active' });
+  });
+
+  it('are no longer past due once what they owe is charged to the card by subscribing again', async () => {
+    const { subscriptionId } = (await subscribe('growth')).body;
+    await controlPayments(app, `subscriptions/${subscriptionId}`, { status: 'past_due' });
+    expect((await write()).status).toBe(402);
+    await controlPayments(app, 'settings', { workspaceId, cardDeclines: true });
+    expect(await subscribe('growth')).toMatchObject({ status: 402, body: { code: 'CARD_DECLINED' } });
+    expect((await write()).status).toBe(402);
+    await controlPayments(app, 'settings', { workspaceId, cardDeclines: false });
+    expect(await subscribe('growth')).toMatchObject({ status: 200, body: { subscriptionId } });
+    expect((await write()).status).toBe(201);
+    const desk = await sessionClient(app, { userId: agency.ownerId, organizationId: null });
+    const { entries } = (await desk('GET', `/api/audit-log?channel=system&workspaceId=${workspaceId}`)).body;
+    expect(entries[0]).toMatchObject({
+      actor: { type: 'system' },
+      action: 'subscription.changed',
+      changes: { status: 'past_due' },
+    });
   });
 
   it('hold all messages in place while they are past due, and release them once they are paid', async () => {

@@ -9,6 +9,7 @@ import {
   type Subscription,
 } from '#domain/payments.ts';
 import { lineRequestId } from '#workflows/messages/wake.ts';
+import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { findAwaitingPayment, lockBilling } from '#db/queries/line-requests.ts';
 import { notify } from '#db/commands/outbox/notifications.ts';
 import type { Pools } from '#db/pools.ts';
@@ -205,6 +206,20 @@ async function applySubscription(
     await resumeSending(db, currentTime());
   await notifyStatus(db, before.subscriptionStatus, subscription.status);
   await notifyPlan(db, before.plan, subscription.plan);
+  const { status, plan } = subscription;
+  const isChanged = status !== before.subscriptionStatus || (plan !== null && plan !== before.plan);
+  // Whoever subscribes records it.
+  if (isChanged && !present)
+    await insertAuditEntry(
+      { db, workspaceId: db.workspaceId },
+      {
+        actor: { type: 'system', id: null, name: null },
+        channel: 'system',
+        action: 'subscription.changed',
+        target: { type: 'workspace', id: db.workspaceId },
+        changes: { status, ...(plan !== null && { plan }) },
+      },
+    );
 }
 
 /** The new plan may include the request that awaits payment. */

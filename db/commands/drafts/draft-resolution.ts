@@ -10,6 +10,7 @@ import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
 import { DraftRow, findDraft, discardWaitingDraft, wakeDraft } from './ai-drafts.ts';
 import { emitDraftResolved, DRAFT_SOURCE } from './draft-events.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
+import { findLead } from '#db/queries/leads.ts';
 import { findLine, isUsable } from '#db/queries/lines.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { lockConversation, lockConversationToAnswer } from '#db/queries/message-locks.ts';
@@ -149,12 +150,14 @@ async function queue(
 ): Promise<void> {
   const reply = await findReply(db, replyId);
   const line = reply && (await findLine(db, reply.lineId));
+  // It may have been deleted since.
+  const lead = reply && reply.leadId !== null ? await findLead(db, reply.leadId) : null;
   const isEmail = address.includes('@');
   const input: MessageInput = {
     message: text,
     messageType: line?.channel ?? (isEmail ? 'email' : 'imessage'),
     ...(isEmail ? { recipientEmail: address } : { recipientPhone: address }),
-    ...(reply && reply.leadId !== null && { leadId: reply.leadId }),
+    ...(lead && { leadId: lead.id }),
     ...(line && isUsable(line) && { fromLineId: line.id }),
   };
   const context = await loadIntakeContext(db, [input], workspace, { links, now });
