@@ -76,7 +76,8 @@ export function createLineHealthActivities(dependencies: Dependencies) {
               logger.error({ error }, 'a probe failed unexpectedly'),
             ),
           );
-          await withTenant(pools, workspaceId, (db) => recordHealthy(db, healthy, currentTime()));
+          if (healthy.length > 0)
+            await withTenant(pools, workspaceId, (db) => recordHealthy(db, healthy, currentTime()));
         }
 
         await Promise.all(
