@@ -5,7 +5,10 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/queries.ts';
+import { correctLanguage } from './lib/language.ts';
 import { router } from './router.tsx';
+
+correctLanguage();
 
 const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no #root');

@@ -28,4 +28,11 @@ test('analytics show the metrics of the period in the address, over time, and ex
   const saving = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export CSV' }).click();
   expect((await saving).suggestedFilename()).toMatch(/^analytics-.*\.csv$/);
+
+  // As Chromium has it where `LANG` is `C`.
+  await page.addInitScript(
+    `Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true })`,
+  );
+  await page.reload();
+  await page.locator('canvas').waitFor();
 });
