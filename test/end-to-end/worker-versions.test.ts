@@ -29,7 +29,7 @@ const setCurrent = (buildId: string) =>
       identity: 'test',
     });
     return true;
-  });
+  }, 60_000);
 
 async function send(): Promise<void> {
   const to = phone();
