@@ -86,7 +86,7 @@ describe('the URL of a request', () => {
     const guarded = egress({ resolve: at('93.184.216.34') });
     await expect(guarded.guard.checkUrl(url)).rejects.toThrow(UrlNotAllowed);
     const result = await guarded.post(url, request);
-    expect(result).toMatchObject({ status: null, body: '' });
+    expect(result).toMatchObject({ status: null, connected: false, body: '' });
     expect(result.error).toMatch(/^url not allowed: /);
   });
 
@@ -136,6 +136,7 @@ describe('a request with loopback allowed', () => {
       expect(await open.post(url, request)).toMatchObject({
         status: 202,
         error: null,
+        connected: true,
         body: new URL(url).host,
       });
     },
@@ -162,6 +163,7 @@ describe('a request', () => {
     const result = await guarded.post(url, request);
     expect(result).toMatchObject({
       status: null,
+      connected: false,
       error: expect.stringMatching(/^url not allowed/),
     });
     expect(resolve).toHaveBeenCalledTimes(2);
@@ -190,20 +192,20 @@ describe('a request', () => {
     expect(JSON.parse(body)).toEqual(['POST', '/a/b?c=d', 'message.sent', '{"text":"grüße"}']);
   });
 
-  it('whose connection is refused is reported as that, without the address', async () => {
+  it('whose connection is refused is reported as not connected, without the address', async () => {
     const server = createTcpServer();
     const { port } = await listening(server);
     await new Promise((resolve) => server.close(resolve));
     const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, request);
-    expect(result).toMatchObject({ status: null, error: 'connection refused' });
+    expect(result).toMatchObject({ status: null, error: 'connection refused', connected: false });
   });
 
-  it('whose connection closes without a response is reported without a status', async () => {
+  it('whose connection closes without a response is reported as connected', async () => {
     const { port } = await listening(
       createTcpServer((socket) => socket.once('data', () => socket.destroy())),
     );
     const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, request);
-    expect(result).toMatchObject({ status: null });
+    expect(result).toMatchObject({ status: null, connected: true });
     expect(result.error).toMatch(/^connection (reset|closed)/);
   });
 
@@ -212,6 +214,7 @@ describe('a request', () => {
     const bad = { ...request, headers: { 'x-name': 'a\r\nb: c' } };
     expect(await egress({ allowPrivate: true }).post(`http://127.0.0.1:${port}/`, bad)).toMatchObject({
       status: null,
+      connected: false,
       error: expect.stringContaining('request failed'),
     });
   });
@@ -224,7 +227,7 @@ describe('the limits of a request', () => {
       ...request,
       timeoutMs: 100,
     });
-    expect(result).toMatchObject({ status: null, error: 'timeout' });
+    expect(result).toMatchObject({ status: null, error: 'timeout', connected: true });
     expect(result.latencyMs).toBeGreaterThanOrEqual(95);
     expect(result.latencyMs).toBeLessThan(2_000);
     await vi.waitFor(() => expect(server.sockets.size).toBe(0));
@@ -239,13 +242,13 @@ describe('the limits of a request', () => {
       ...request,
       timeoutMs: 200,
     });
-    expect(result).toMatchObject({ status: 200, error: 'timeout' });
+    expect(result).toMatchObject({ status: 200, error: 'timeout', connected: true });
   });
 
   it('end a request whose name server never responds', async () => {
     const silent = egress({ resolve: () => new Promise(() => {}) });
     const result = await silent.post('http://example.com/', { ...request, timeoutMs: 100 });
-    expect(result).toMatchObject({ status: null, error: 'timeout' });
+    expect(result).toMatchObject({ status: null, error: 'timeout', connected: false });
   });
 
   it('prevent a request that timed out while connecting from being sent afterwards', async () => {
@@ -254,7 +257,7 @@ describe('the limits of a request', () => {
     const answer = Promise.withResolvers<void>();
     const slow = egress({ allowPrivate: true, resolve: () => answer.promise.then(at('127.0.0.1')) });
     const result = await slow.post(`http://slow.example.com:${server.port}/`, { ...request, timeoutMs: 50 });
-    expect(result).toMatchObject({ error: 'timeout' });
+    expect(result).toMatchObject({ error: 'timeout', connected: false });
     answer.resolve();
     await vi.waitFor(() => expect([server.total(), server.sockets.size]).toEqual([1, 0]));
     expect(received).not.toHaveBeenCalled();
@@ -269,7 +272,7 @@ describe('the limits of a request', () => {
       more();
     });
     const result = await egress({ allowPrivate: true }).post(`http://127.0.0.1:${server.port}/`, request);
-    expect(result).toMatchObject({ status: 200, error: null });
+    expect(result).toMatchObject({ status: 200, error: null, connected: true });
     expect(result.body).toBe('x'.repeat(65_536));
     await vi.waitFor(() => expect(server.sockets.size).toBe(0));
   });
@@ -286,8 +289,10 @@ describe('the limits of a request', () => {
     const other = await open.post(`http://127.0.0.1:${healthy.port}/`, request);
     expect(other).toMatchObject({ status: 200, body: 'ok' });
     // These were never sent, so a replay may try them again.
-    for (const result of await Promise.all(waiting)) expect(result).toMatchObject({ error: 'timeout' });
-    for (const result of await Promise.all(sent)) expect(result).toMatchObject({ error: 'timeout' });
+    for (const result of await Promise.all(waiting))
+      expect(result).toMatchObject({ error: 'timeout', connected: false });
+    for (const result of await Promise.all(sent))
+      expect(result).toMatchObject({ error: 'timeout', connected: true });
     // The abandoned requests open no connections afterwards either.
     await hang(100);
     expect(hanging.total()).toBe(3);

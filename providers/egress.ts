@@ -28,6 +28,8 @@ export interface EgressResult {
   /** Why there is no complete response; never contains an address or an internal message. */
   error: string | null;
   latencyMs: number;
+  /** False: no byte of the request was sent, so it is safe to retry. */
+  connected: boolean;
   /** The URL, or an address that it resolves to, is not allowed, so a retry is pointless. */
   blocked: boolean;
   body: string;

@@ -275,6 +275,10 @@ describe('the test ping', () => {
     expect(ids).toEqual([dropped.body.deliveryId, dropped.body.deliveryId]);
     const answered = await call('POST', `${hook.path}/health-check`);
     expect(answered.body).toMatchObject({ success: true, attemptCount: 1 });
+    expect((await call('GET', hook.path)).body.webhook.failureCount).toBe(1);
+    const { deliveries } = (await call('GET', `${hook.path}/deliveries`)).body;
+    const attempts = deliveries.map(({ attemptCount }: { attemptCount: number }) => attemptCount);
+    expect(attempts.toSorted()).toEqual([1, 2, 2]);
   });
 
   it('is refused while the webhook is inactive', async () => {
