@@ -117,5 +117,21 @@ export type Ledger = ReturnType<typeof createLedger>;
 export const newPaymentId = (prefix: string): string => `${prefix}_${randomBytes(12).toString('hex')}`;
 export const unixNow = (): number => Math.floor(Date.now() / 1000);
 
+/** An empty draft, unless `fields` say otherwise. */
+export const newInvoice = (customer: string, fields: Partial<Invoice>): Invoice => ({
+  id: newPaymentId('in'),
+  object: 'invoice',
+  customer,
+  status: 'draft',
+  total: 0,
+  amount_due: 0,
+  amount_paid: 0,
+  lines: [],
+  metadata: {},
+  hosted_invoice_url: null,
+  created: unixNow(),
+  ...fields,
+});
+
 /** In cents; null for an unknown price. */
 export const priceOf = (price: string): number | null => SIMULATED_PRICES[price] ?? null;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import {
   type Invoice,
   type Ledger,
+  newInvoice,
   newPaymentId,
   priceOf,
   type Subscription,
@@ -155,19 +156,7 @@ export function stripeRoutes(
   post('/v1/invoices', (body) => {
     const { customer, metadata } = InvoiceParams.parse(body);
     existing('customer', customer);
-    return ledger.put('invoice', {
-      id: newPaymentId('in'),
-      object: 'invoice',
-      customer,
-      status: 'draft',
-      total: 0,
-      amount_due: 0,
-      amount_paid: 0,
-      lines: [],
-      metadata,
-      hosted_invoice_url: null,
-      created: unixNow(),
-    });
+    return ledger.put('invoice', newInvoice(customer, { metadata }));
   });
 
   post('/v1/invoiceitems', (body) => {

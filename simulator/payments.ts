@@ -7,7 +7,9 @@ import {
   type CardPage,
   createLedger,
   type Invoice,
+  type Ledger,
   type LedgerEntry,
+  newInvoice,
   newPaymentId,
   type PaymentEvent,
   type Subscription,
@@ -136,24 +138,12 @@ export function simulatePayments(simulator: SimulatorContext): SimulatorPart {
   };
 }
 
+/** In cents. */
+const OWED = 4900;
+
 /** What a subscription owes when its payment failed. @returns its id. */
-function openInvoice(ledger: ReturnType<typeof createLedger>, customer: string): string {
-  const due = 4900;
-  const { id } = ledger.put('invoice', {
-    id: newPaymentId('in'),
-    object: 'invoice',
-    customer,
-    status: 'open',
-    total: due,
-    amount_due: due,
-    amount_paid: 0,
-    lines: [],
-    metadata: {},
-    hosted_invoice_url: null,
-    created: Math.floor(Date.now() / 1000),
-  });
-  return id;
-}
+const openInvoice = (ledger: Ledger, customer: string): string =>
+  ledger.put('invoice', newInvoice(customer, { status: 'open', total: OWED, amount_due: OWED })).id;
 
 function show(context: Context, invoice: Invoice | undefined, problem?: string): void {
   if (!invoice) return notFound(context, 'There is no such invoice');

@@ -8,7 +8,7 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createAgency, type TestAgency, createLine, createWorkspace } from '#test/support/factories.ts';
+import { createAgency, createLine, createWorkspace, type TestAgency } from '#test/support/factories.ts';
 import {
   charged,
   pay,
