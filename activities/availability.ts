@@ -6,7 +6,7 @@ import { decide } from '#db/decisions.ts';
 import { withTenant } from '#db/transactions.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 import type { AvailabilityResult } from '#domain/availability.ts';
-import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { askCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -30,10 +30,7 @@ export function createAvailabilityActivities(dependencies: Dependencies) {
     const result: AvailabilityResult =
       address === undefined
         ? { status: 'error', lineId: null }
-        : await checkAddress(pools, workspace, address, async (line, to) => {
-            const { carrier, config } = lineCarrier(dependencies, line);
-            return (await carrier.checkAvailability(config, to)).status;
-          });
+        : await checkAddress(pools, workspace, address, askCarrier(dependencies), { cached: true });
     await withTenant(pools, workspace.id, async (db) => {
       if (lead && !result.unverified) await setLeadStatus(db, leadId, result.status);
       await countResult(db, jobId, result.status);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findJob, insertJob, leadsToCheck, setLeadStatus } from '#db/queries/availability.ts';
-import { type AskCarrier, checkAddress } from '#db/commands/lines/check-address.ts';
+import { checkAddress } from '#db/commands/lines/check-address.ts';
 import { findLeads } from '#db/queries/leads.ts';
 import { withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -15,7 +15,7 @@ import {
 } from '#domain/availability.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { Id } from '#domain/ids.ts';
-import { lineCarrier } from '#providers/carriers/line-carrier.ts';
+import { askCarrier } from '#providers/carriers/line-carrier.ts';
 import { availabilityJobId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { requestHash, withIdempotencyKey } from '../http/idempotency.ts';
@@ -24,13 +24,6 @@ import { workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
 const CHECKS = perMinute(200);
-
-const askCarrier =
-  (services: Services): AskCarrier =>
-  async (line, address) => {
-    const { carrier, config } = lineCarrier(services, line);
-    return (await carrier.checkAvailability(config, address)).status;
-  };
 
 function readAddress(text: string | undefined, caller: WorkspaceCaller): string {
   if (text === undefined || text.trim() === '')
@@ -93,7 +86,6 @@ export const availabilityRoutes = [
         address === undefined
           ? { status: 'error', lineId: null }
           : await checkAddress(services.pools, caller.workspace, address, askCarrier(services), {
-              fresh: true,
               now,
             });
       if (!result.unverified) {
@@ -128,7 +120,6 @@ export const availabilityRoutes = [
       if (body.leadIds === undefined && body.listId === undefined) {
         const address = readAddress(body.address, caller);
         const result = await checkAddress(pools, caller.workspace, address, askCarrier(services), {
-          fresh: true,
           now,
         });
         return { status: 200, body: { ...toAvailabilityResponse(result), address } };
@@ -182,7 +173,6 @@ async function checkRoundRobin(
   const address = readAddress(text, caller);
   const result = await checkAddress(services.pools, caller.workspace, address, askCarrier(services), {
     now,
-    fresh: true,
   });
   return {
     status: 200,

@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { isVisible } from './leads.ts';
 import { DAILY_CHECKS_PER_LINE, AVAILABLE_CACHE_HOURS, type UnverifiedReason } from '#domain/availability.ts';
 import { dayBounds } from '#domain/calendar.ts';
 import { newId } from '#domain/ids.ts';
+import { isVisible } from './leads.ts';
 import { advanceRotation, usableLines } from './lines.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';

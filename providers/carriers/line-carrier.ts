@@ -17,6 +17,14 @@ export function lineCarrier(
   };
 }
 
+/** Checks an address at the carrier of a line. */
+export const askCarrier =
+  (parts: Parameters<typeof lineCarrier>[0]) =>
+  async (line: Parameters<typeof lineCarrier>[1], address: string) => {
+    const { carrier, config } = lineCarrier(parts, line);
+    return (await carrier.checkAvailability(config, address)).status;
+  };
+
 /** The callback URL of a line. */
 export const callbackAddress = (publicUrl: string, carrier: Pick<Carrier, 'name'>, lineId: string): string =>
   `${publicUrl}/callbacks/carriers/${carrier.name}/${lineId}`;

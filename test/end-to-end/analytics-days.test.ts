@@ -40,6 +40,11 @@ const send = (workspaceId: string, first: number, last: number) =>
         select lpad(to_hex(n), 24, '0') from generate_series(${first}::int, ${last}::int) n))`),
   );
 
+const moveTo = (workspaceId: string, timeZone: string) =>
+  systemDb(app.pools).query(
+    sql.type(NoRows)`update workspaces set timezone = ${timeZone} where id = ${workspaceId}`,
+  );
+
 const countAll = async (workspaceId: string): Promise<void> => {
   while (await withTenant(app.pools, workspaceId, countSome));
 };
@@ -101,9 +106,7 @@ describe('metrics by the day', () => {
     await countAll(id);
     expect(await byDays(id, 'Asia/Tokyo')).not.toBeNull();
     expect(await byDays(id)).toBeNull();
-    await systemDb(app.pools).query(
-      sql.type(NoRows)`update workspaces set timezone = ${ZONE} where id = ${id}`,
-    );
+    await moveTo(id, ZONE);
     await countAll(id);
     expect(await byDays(id, 'Asia/Tokyo')).toBeNull();
     expect(await byDays(id)).toEqual(await expected(id));
@@ -118,13 +121,9 @@ describe('metrics by the day', () => {
     await systemDb(app.pools).query(sql.type(NoRows)`
       insert into analytics_days (workspace_id, subject_id, day, metric, previous_day, contacts, messages)
       select ${id}, ${id}, '2026-03-05', 'sent', date '1000-01-01' + n, 1, 1 from generate_series(1, 60000) n`);
-    const moveTo = (timeZone: string) =>
-      systemDb(app.pools).query(
-        sql.type(NoRows)`update workspaces set timezone = ${timeZone} where id = ${id}`,
-      );
-    await moveTo('Asia/Tokyo');
+    await moveTo(id, 'Asia/Tokyo');
     await withTenant(app.pools, id, countSome);
-    await moveTo(ZONE);
+    await moveTo(id, ZONE);
     await countAll(id);
     expect(await byDays(id)).toEqual(await expected(id));
   });
@@ -206,9 +205,7 @@ describe('metrics by the day', () => {
         select 1 n from analytics_changes where workspace_id = ${id}`);
     await eventually(async () => (await left()).length === 0);
     await handle.terminate();
-    await systemDb(app.pools).query(
-      sql.type(NoRows)`update workspaces set timezone = 'UTC' where id = ${other.id}`,
-    );
+    await moveTo(other.id, 'UTC');
     expect(await byDays(id)).toEqual(await expected(id));
   });
 

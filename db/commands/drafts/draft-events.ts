@@ -1,9 +1,9 @@
 import { sql } from 'slonik';
-import { shownReply } from '#domain/reply.ts';
 import { z } from 'zod';
 import { type ApprovalChannel } from '#domain/events/ai-draft.ts';
 import { crmEcho } from '#domain/events/base.ts';
 import { CrmIds } from '#domain/message.ts';
+import { shownReply } from '#domain/reply.ts';
 import { DraftRow } from './ai-drafts.ts';
 import { emitEvents, type NewEvent } from '#db/commands/outbox/events.ts';
 import type { MessageRow } from '#db/queries/messages.ts';

@@ -9,19 +9,18 @@ import { withTenant } from '#db/transactions.ts';
 export type AskCarrier = (line: LineRow, address: string) => Promise<AvailabilityStatus>;
 
 /**
- * Whether an address has iMessage: cached for a positive result, else by one of a line's daily checks. The carrier is
- * called outside of any transaction.
- * @param options.fresh ignore the cache.
+ * Whether an address has iMessage, by one of a line's daily checks. The carrier is called outside of any transaction.
+ * @param options.cached a positive result of the last 24 hours is enough, and takes no check.
  */
 export async function checkAddress(
   pools: Pools,
   workspace: { id: string; timezone: string },
   address: string,
   ask: AskCarrier,
-  { fresh = false, now = currentTime() }: { fresh?: boolean; now?: Date } = {},
+  { cached = false, now = currentTime() }: { cached?: boolean; now?: Date } = {},
 ): Promise<AvailabilityResult> {
   const taken = await withTenant(pools, workspace.id, async (db) => {
-    if (!fresh && (await isKnownAvailable(db, address))) return 'known';
+    if (cached && (await isKnownAvailable(db, address))) return 'known';
     const check = await reserveCheck(db, workspace.timezone, now);
     return typeof check === 'string' ? check : ((await findLine(db, check.lineId)) ?? 'no_healthy_line');
   });
