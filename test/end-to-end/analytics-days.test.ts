@@ -81,6 +81,8 @@ const expected = async (workspaceId: string) => [
 describe('metrics by the day', () => {
   it('count messages that are sent before, while and after they are counted for the first time', async () => {
     const { id } = await createWorkspace(app, { timezone: ZONE });
+    // It may be there from a first try.
+    await systemDb(app.pools).query(sql.type(NoRows)`delete from lines where id = ${LINE}`);
     await createLine(app, id, 'imessage', { id: LINE });
     await insertMessages(id, { count: 45_000, contacts: 9000 });
     await send(id, 1, 15_000);
@@ -245,6 +247,44 @@ describe('metrics by the day', () => {
       await own.stop();
     }
   });
+
+  it('are counted by index, also by a connection whose plans are of an empty database', async () => {
+    const own = await startTestApp({ worker: false });
+    try {
+      const system = systemDb(own.pools);
+      const count = async (workspaceId: string) => {
+        while (await withTenant(own.pools, workspaceId, countSome));
+      };
+      const insert = (workspaceId: string, messages: number) =>
+        system.query(sql.type(NoRows)`
+          insert into messages (workspace_id, id, channel, status, address, source, line_id, scheduled_at)
+          select ${workspaceId}, lpad(to_hex(n), 24, '0'), 'imessage', 'delivered', '+1415' || n % 2000, 'api', ${LINE}, now()
+          from generate_series(1, ${messages}::int) n`);
+      const small = await createWorkspace(own);
+      await insert(small.id, 5);
+      await connected(own.ownerUrl, (owner) => owner.query('vacuum analyze'));
+      // PostgreSQL may keep a plan after five executions.
+      for (let turn = 0; turn < 10; turn += 1) {
+        await system.query(sql.type(NoRows)`delete from analytics_progress`);
+        await system.query(sql.type(NoRows)`delete from analytics_days`);
+        await count(small.id);
+      }
+      const large = await createWorkspace(own);
+      await insert(large.id, 10_000);
+      const read = await withTenant(own.pools, large.id, async (db) => {
+        while (await countSome(db));
+        return db.one(sql.type(z.object({ messages: z.int(), changes: z.int() }))`
+          select max(seq_tup_read) filter (where relname = 'messages') messages,
+            max(seq_tup_read + idx_tup_fetch) filter (where relname = 'analytics_changes') changes
+          from pg_stat_xact_user_tables`);
+      });
+      // All of them a few times, but not for each of 2,000 contacts.
+      expect(read.messages).toBeLessThan(100_000);
+      expect(read.changes).toBeLessThan(500_000);
+    } finally {
+      await own.stop();
+    }
+  }, 60_000);
 
   it('have the same positive tags as the rules', async () => {
     const isPositive = (tag: string) =>

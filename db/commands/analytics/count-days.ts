@@ -35,9 +35,7 @@ type Progress = z.infer<typeof ProgressRow>;
  * @returns whether there is more to do.
  */
 export async function countSome(db: TenantDb): Promise<boolean> {
-  // Contacts with a long history take long to count.
-  await db.query(sql.type(NoRows)`select set_config('statement_timeout', '120s', true)`);
-  const progress = await lockProgress(db);
+  const progress = await begin(db);
   if (await addChanges(db, progress)) return true;
   if (progress.isOtherZone) {
     await startAnew(db);
@@ -53,7 +51,7 @@ export async function countSome(db: TenantDb): Promise<boolean> {
  * @returns whether there is more to do.
  */
 export async function addChangesOfErased(db: TenantDb, addresses: readonly string[]): Promise<boolean> {
-  const progress = await lockProgress(db);
+  const progress = await begin(db);
   if (await addChanges(db, progress)) return true;
   const before = (table: string) => sql.fragment`
     select max(address) address from ${sql.identifier([table])}
@@ -66,8 +64,13 @@ export async function addChangesOfErased(db: TenantDb, addresses: readonly strin
   return false;
 }
 
-async function lockProgress(db: TenantDb): Promise<Progress> {
+/** Locks the progress of the workspace for this transaction. */
+async function begin(db: TenantDb): Promise<Progress> {
   const { workspaceId } = db;
+  // Contacts with a long history take long to count. A plan that was kept since the tables were small would read all of
+  // `messages` for each contact.
+  await db.query(sql.type(NoRows)`
+    select set_config('statement_timeout', '120s', true), set_config('plan_cache_mode', 'force_custom_plan', true)`);
   await db.query(sql.type(NoRows)`
     insert into analytics_progress (workspace_id, time_zone) select id, timezone from workspaces where id = ${workspaceId}
     on conflict do nothing`);
@@ -85,8 +88,8 @@ async function addChanges(db: TenantDb, { timeZone, countedTo, isComplete }: Pro
   // Within the statement, the deleted changes can still be read.
   const added = await db.oneFirst(sql.type(CountRow)`
     with taken as (
-      delete from analytics_changes where workspace_id = ${workspaceId} and address in (
-        select distinct address from analytics_changes where workspace_id = ${workspaceId} order by address limit ${CONTACTS})
+      delete from analytics_changes where workspace_id = ${workspaceId} and address = any(array(
+        select distinct address from analytics_changes where workspace_id = ${workspaceId} order by address limit ${CONTACTS}))
       returning address
     ),
     ${recount({
