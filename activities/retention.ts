@@ -1,4 +1,5 @@
 import { keepPartitions, trimAged } from '#db/queries/retention.ts';
+import { noteWorkspaceSizes } from '#db/queries/workspace-sizes.ts';
 import { systemDb } from '#db/transactions.ts';
 import type { Dependencies } from './dependencies.ts';
 import { deleteEndedUploads } from './ended-uploads.ts';
@@ -11,7 +12,8 @@ export function createRetentionActivities(dependencies: Dependencies) {
   const db = systemDb(dependencies.pools);
   return {
     /**
-     * Deletes expired data: partitions of events, deliveries and carrier events, and rows of other tables.
+     * Deletes expired data: partitions of events, deliveries and carrier events, and rows of other tables. Records how large
+     * the workspaces are now.
      * @returns the number of deleted rows and uploads.
      */
     async trim(): Promise<number> {
@@ -19,11 +21,14 @@ export function createRetentionActivities(dependencies: Dependencies) {
         const end = Date.now() + BUDGET_MS;
         const mayContinue = () => !canceled.aborted && Date.now() < end;
         // A partition may be locked by a long read, such as a backup. The next run tries again.
-        const [partitions] = await Promise.allSettled([keepPartitions(db, dependencies.retention)]);
+        const first = await Promise.allSettled([
+          keepPartitions(db, dependencies.retention),
+          noteWorkspaceSizes(db),
+        ]);
         const trimmed =
           (await trimAged(db, dependencies.retention, mayContinue)) +
           (await deleteEndedUploads(dependencies, mayContinue));
-        if (partitions.status === 'rejected') throw partitions.reason;
+        for (const step of first) if (step.status === 'rejected') throw step.reason;
         return trimmed;
       });
     },

@@ -62,6 +62,7 @@ try {
   while (await tenant(countSome));
   console.log(`metrics by the day were counted in ${seconds(performance.now() - counting)} s`);
   await admin.query('vacuum (analyze) analytics_days, analytics_progress');
+  await admin.query('select note_workspace_sizes()');
   await sizes();
   const ask = async (name: string, filter: AnalyticsFilter): Promise<void> => {
     const { ours, plain } = await inTurn(

@@ -29,6 +29,7 @@ export async function loadContacts(db: pg.Client, workspaceId: string, leads: nu
   await db.query('set session_replication_role = origin');
   for (const table of ['lines', 'lead_lists', 'leads', 'list_addresses', 'campaigns', 'campaign_leads'])
     await db.query(`vacuum (analyze) ${table}`);
+  await db.query('select note_workspace_sizes()');
   return key;
 }
 

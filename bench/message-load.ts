@@ -55,6 +55,7 @@ export async function loadMessages(
   await db.query('set session_replication_role = origin');
   for (const table of ['messages', 'inbound_messages', 'conversations'])
     await db.query(`vacuum (analyze) ${table}`);
+  await db.query('select note_workspace_sizes()');
   process.stdout.write('\n');
   return { id, lineId: hexId('65', 9), campaignId: hexId('66', 25), userId: `user_${'1'.padStart(24, '0')}` };
 }

@@ -24,7 +24,7 @@ const { countDays } = proxyLocalActivities<Activities>({
 });
 const { trim } = proxyActivities<Activities>({
   taskQueue: HOUSEKEEPING_QUEUE,
-  summary: 'Delete expired data',
+  summary: 'Delete expired data, and record the sizes of workspaces for the planner',
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '30s',
   // The next run is the retry.

@@ -140,7 +140,8 @@ export async function listMessages(
       filter.lineId !== undefined && sql.fragment`line_id = ${filter.lineId}`,
       filter.campaignId !== undefined && sql.fragment`campaign_id = ${filter.campaignId}`,
       filter.correlationId !== undefined && sql.fragment`correlation_id = ${filter.correlationId}`,
-      status !== null && sql.fragment`status = ${status}`,
+      // A parameter would match no partial index.
+      status !== null && sql.fragment`status = ${sql.literalValue(status)}`,
       cursor !== undefined && sql.fragment`id < ${cursor}`,
     ])}
     order by id desc limit ${limit})`;

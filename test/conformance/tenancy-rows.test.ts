@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newWorkspaceId } from '#domain/ids.ts';
 import { connected, createTestDatabase, type TestDatabase } from '#test/setup/database.ts';
 
@@ -131,6 +131,17 @@ describe('of every tenant table', () => {
     const move = (table: Table) => `${change(table)} ${table.owner} = '${other}'`;
     expect(await wrongTables(mine, 'refused', move)).toEqual([]);
   });
+});
+
+test('no statistics of the workspaces of a table are collected but by note_workspace_sizes()', async () => {
+  const { rows } = await connected(database.ownerUrl, (client) =>
+    client.query(
+      `select c.relname "table" from pg_attribute a join pg_class c on c.oid = a.attrelid
+       where a.attname = 'workspace_id' and c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and not c.relispartition
+         and a.attstattarget is distinct from 0`,
+    ),
+  );
+  expect(rows).toEqual([]);
 });
 
 describe('of the tables of bulk intake', () => {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { conversationsOfDay } from '#db/queries/analytics-conversations.ts';
 import { countMessages } from '#db/queries/analytics.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
-import { connected } from '#test/setup/database.ts';
+import { analyze, connected } from '#test/setup/database.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createWorkspace } from '#test/support/factories.ts';
@@ -116,7 +116,10 @@ test('analytics of a window in a large workspace use indexes', async () => {
     select ${id}, lpad(to_hex(n), 24, '0'), ${LINE}, '+1415' || n, n::text, timestamptz '2026-01-01' + n * interval '6 minutes'
     from generate_series(1, 20000) n`),
   );
-  await connected(app.ownerUrl, (owner) => owner.query('vacuum analyze messages, inbound_messages'));
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query('vacuum messages, inbound_messages');
+    await analyze(owner, 'messages, inbound_messages');
+  });
   const explained: string[] = [];
   await withTenant(app.pools, id, async (db) => {
     const query = Object.assign(Object.create(db) as typeof db, {

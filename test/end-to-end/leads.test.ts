@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { analyze } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
@@ -233,7 +234,7 @@ describe('reading and changing leads', () => {
          from generate_series(1, 20000) n`,
         [home.id, listId],
       );
-      await owner.query('analyze leads');
+      await analyze(owner, 'leads');
       const scans = async (): Promise<number> => {
         const { rows } = await owner.query(
           `select idx_scan from pg_stat_user_indexes where indexrelname = 'leads_search'`,

@@ -1,17 +1,19 @@
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { withTenant } from '#db/transactions.ts';
+import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { workAside } from '#db/queries/queue.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
+import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
 import { insertCampaign } from '#db/queries/campaigns.ts';
 import { insertLeads } from '#db/queries/leads.ts';
 import { insertList, lockList } from '#db/queries/lists.ts';
+import { listMessages } from '#db/queries/messages.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
 import { normalizeLead } from '#domain/lead.ts';
-import { connected } from '#test/setup/database.ts';
+import { analyze, connected } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
 import { createLine, createWorkspace } from '#test/support/factories.ts';
@@ -21,6 +23,24 @@ beforeAll(async () => {
   app = await startTestApp({ worker: false });
 });
 afterAll(() => app.stop());
+
+const Count = z.object({ count: z.int() });
+
+/** @returns how many entries of the indexes of a table `work` reads. */
+const entriesRead = (
+  table: string,
+  workspaceId: string,
+  work: (db: TenantDb) => Promise<unknown>,
+): Promise<number> =>
+  withTenant(app.pools, workspaceId, async (db) => {
+    // Of the connection, which may have more to report than this transaction.
+    const entries = () =>
+      db.oneFirst(sql.type(Count)`
+        select sum(pg_stat_get_xact_tuples_returned(indexrelid))::int count from pg_index where indrelid = ${table}::regclass`);
+    const before = await entries();
+    await work(db);
+    return (await entries()) - before;
+  });
 
 test('messages of a status are found by its index even when none has it any more', async () => {
   const workspace = await createWorkspace(app);
@@ -38,13 +58,93 @@ test('messages of a status are found by its index even when none has it any more
       [workspace.id],
     );
     // From here on the planner considers `pending` common, and might scan the newest messages for it.
-    await owner.query('analyze messages');
+    await analyze(owner, 'messages');
     await owner.query(`update messages set status = 'canceled' where workspace_id = $1`, [workspace.id]);
     const before = await scans();
     const { status, body } = await apiClient(app.url, workspace.key)('GET', '/api/messages?status=pending');
     expect([status, body.messages]).toEqual([200, []]);
     await eventually(async () => (await scans()) > before);
   });
+});
+
+test('a workspace that is newer than the statistics finds its messages without reading the others', async () => {
+  const [first, { id: workspaceId }] = [await createWorkspace(app), await createWorkspace(app)];
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query('alter table messages set (autovacuum_enabled = off)');
+    const insert = (id: string, messages: number) =>
+      owner.query(
+        `insert into messages (workspace_id, id, channel, status, line_id, address, scheduled_at, source)
+         select $1, lpad(to_hex(n), 24, '0'), 'imessage', 'sending', lpad('1', 24, '0'), '+1' || (2000000000 + n), now(), 'api'
+         from generate_series(1, $2::int) n`,
+        [id, messages],
+      );
+    await owner.query('delete from messages');
+    await owner.query('vacuum messages');
+    await insert(first.id, 5);
+    await analyze(owner, 'messages');
+    await insert(workspaceId, 20_000);
+  });
+  const ids = sql.array(
+    ['1', '2', '3'].map((id) => id.padStart(24, '0')),
+    'text',
+  );
+  const lookups = [sql.fragment`id = any(${ids})`, sql.fragment`address = '+12000000001'`];
+  const read = await entriesRead('messages', workspaceId, async (db) => {
+    for (const lookup of lookups)
+      await db.oneFirst(sql.type(Count)`
+        select count(trace_id)::int "count" from messages where workspace_id = ${workspaceId} and ${lookup}`);
+  });
+  expect(read).toBe(4);
+});
+
+test('a list of a workspace that is newer than the statistics is deleted without reading it for each lead', async () => {
+  const [first, second] = [await createWorkspace(app), await createWorkspace(app)];
+  const listId = newId();
+  await connected(app.ownerUrl, async (owner) => {
+    const insert = async (id: string, leads: number) => {
+      await owner.query(`insert into lead_lists (workspace_id, id, name) values ($1, $2, 'Many')`, [
+        id,
+        listId,
+      ]);
+      await owner.query(
+        `insert into leads (workspace_id, id, list_id, phones)
+         select $1, lpad(to_hex(n), 24, '0'), $2, array['+1415' || (5000000 + n)] from generate_series(1, $3::int) n`,
+        [id, listId, leads],
+      );
+      await owner.query(
+        `insert into list_addresses (workspace_id, list_id, address, lead_id)
+         select workspace_id, list_id, phones[1], id from leads where workspace_id = $1`,
+        [id],
+      );
+    };
+    await owner.query('alter table leads set (autovacuum_enabled = off)');
+    await owner.query('alter table list_addresses set (autovacuum_enabled = off)');
+    await insert(first.id, 1000);
+    await analyze(owner, 'leads, list_addresses');
+    await insert(second.id, 5000);
+  });
+  const read = await entriesRead('list_addresses', second.id, (db) => deleteChunk(db, listId, new Date()));
+  expect(read).toBeLessThan(50_000);
+});
+
+test('the failed messages of a line or a campaign are found without reading the others', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  const [lineId, campaignId] = [newId(), newId()];
+  await connected(app.ownerUrl, async (owner) => {
+    await owner.query(
+      `insert into messages (workspace_id, id, channel, status, line_id, campaign_id, address, scheduled_at, source)
+       select $1, lpad(to_hex(n), 24, '0'), 'imessage', case when n <= 3 then 'failed' else 'delivered' end, $2, $3, '+14155550100', now(), 'api'
+       from generate_series(1, 20000) n`,
+      [workspaceId, lineId, campaignId],
+    );
+    await analyze(owner, 'messages');
+  });
+  for (const filter of [{ lineId }, { campaignId }]) {
+    const read = await entriesRead('messages', workspaceId, async (db) => {
+      expect(await listMessages(db, { ...filter, status: 'failed' }, { limit: 50 })).toHaveLength(3);
+    });
+    expect(read).toBe(3);
+  }
 });
 
 test('a line with many due messages finds those forced to SMS without reading the others', async () => {
@@ -57,7 +157,7 @@ test('a line with many due messages finds those forced to SMS without reading th
        union all select $1, $3, 'imessage', 'pending', $2, '+14155550100', now(), 'api', true`,
       [workspace.id, lineId, forced],
     );
-    await owner.query('analyze messages');
+    await analyze(owner, 'messages');
     const scans = async (): Promise<number> => {
       const { rows } = await owner.query(
         `select idx_tup_read from pg_stat_user_indexes where indexrelname = 'messages_forced'`,
@@ -129,7 +229,8 @@ test('a line with 50,000 due messages reads only those it may send, and a reache
        from generate_series(1, 50000) n`,
       [workspaceId, lineId, campaignId],
     );
-    await owner.query('vacuum analyze messages');
+    await owner.query('vacuum messages');
+    await analyze(owner, 'messages');
   });
   const Work = z.object({ messagesRead: z.int(), messagesWritten: z.int(), linesWritten: z.int() });
   const now = new Date('2026-06-10T12:30:00Z');
@@ -202,7 +303,7 @@ test.each(['zqx', 'zq'])('a search without results (%s) reads the newest leads o
        select $1, lpad(to_hex(n), 24, '0'), $2, 'Person ' || n from generate_series(1, 20000) n`,
       [workspace.id, body.list._id],
     );
-    await owner.query('analyze leads');
+    await analyze(owner, 'leads');
     const fetched = async (): Promise<number> => {
       const { rows } = await owner.query(
         `select idx_tup_fetch + seq_tup_read read from pg_stat_user_tables where relname = 'leads'`,

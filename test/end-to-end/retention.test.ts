@@ -51,6 +51,36 @@ const DAILY = [
 ];
 
 describe('retention', () => {
+  it('records how large the workspaces are', async () => {
+    const [large, small, newer] = [
+      await createWorkspace(app),
+      await createWorkspace(app),
+      await createWorkspace(app),
+    ];
+    await connected(app.ownerUrl, async (owner) => {
+      const insert = (workspaceId: string, conversations: number) =>
+        owner.query(
+          `insert into conversations (workspace_id, address) select $1, '+1' || (2000000000 + n) from generate_series(1, $2::int) n`,
+          [workspaceId, conversations],
+        );
+      await insert(large.id, 4000);
+      await insert(small.id, 1000);
+      await owner.query('analyze conversations');
+      await runRetention(app);
+      await insert(newer.id, 1000);
+      const estimated = async (workspaceId: string): Promise<number> => {
+        const { rows } = await owner.query(
+          `explain (format json) select from conversations where workspace_id = '${workspaceId}'`,
+        );
+        return rows[0]['QUERY PLAN'][0].Plan['Plan Rows'];
+      };
+      expect(await estimated(large.id)).toBeGreaterThan(3900);
+      expect(await estimated(small.id)).toBeGreaterThan(900);
+      expect(await estimated(small.id)).toBeLessThan(1300);
+      expect(await estimated(newer.id)).toBeGreaterThan(10);
+    });
+  });
+
   it('deletes all expired rows except those that are still needed', async () => {
     const { id: workspaceId } = await createWorkspace(app);
     const [waiting, left, young] = [newId(), newId(), newId()];

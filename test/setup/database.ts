@@ -47,6 +47,14 @@ export async function createTestDatabase(template = TEMPLATE_DATABASE): Promise<
 const administer = (statement: string): Promise<unknown> =>
   connected(inject('databaseUrl'), (client) => client.query(statement));
 
+/** Tells the planner what some tables have, as autovacuum and housekeeping do. @param owner a superuser's connection. */
+export async function analyze(owner: pg.Client, tables: string): Promise<void> {
+  await owner.query(`analyze ${tables}`);
+  await owner.query('select note_workspace_sizes()');
+  // What they have read is in the statistics of access when this returns.
+  await owner.query('select pg_stat_force_next_flush()');
+}
+
 /** Runs `work` with a connection. */
 export async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });

@@ -35,6 +35,7 @@ const TENANT_VIEWS = ['workspace_users'];
 /** Functions that run with the owner's rights, and why. */
 const OWNERS_FUNCTIONS: Record<string, string> = {
   keep_partitions: 'only the owner of a table can create and drop its partitions',
+  note_workspace_sizes: 'only the owner of a table can write its statistics',
 };
 
 /** Tables read by functions that show tenants more than their own rows, and the table in which one counts storage. */
