@@ -1,4 +1,5 @@
 import type { UpdateDefinition } from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
 import { sql } from 'slonik';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -19,8 +20,9 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 
 /** Gaps of 10 to 30 seconds: what comes before the end of one did not wait for it. */
 const GAP_SECONDS = 20;
-/** A worker that had to cancel its rounds would take ten seconds. */
-const STOPS_WITHIN_MS = 6000;
+/** A worker cancels its rounds after ten seconds. */
+const ROUND_ENDS_WITHIN_MS = 6000;
+const STARTED = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -138,9 +140,12 @@ describe('a line that keeps gaps', () => {
 
   it('keeps no worker from ending, and goes on with the next one', async () => {
     const { lineId, contacts } = await waitingLine(2);
-    const started = Date.now();
-    await app.stopWorker();
-    expect(Date.now() - started).toBeLessThan(STOPS_WITHIN_MS);
+    const stopped = app.stopWorker();
+    await eventually(async () => {
+      const { raw } = await pacer(lineId).describe();
+      return raw.pendingActivities?.every(({ state }) => state !== STARTED);
+    }, ROUND_ENDS_WITHIN_MS);
+    await stopped;
     await app.startWorker();
     await api('PATCH', `/api/lines/${lineId}`, { minGapSeconds: 0 });
     await eventually(async () => (await unsent(contacts)).length === 0);
