@@ -138,8 +138,9 @@ test('analytics of a window in a large workspace use indexes', async () => {
     await conversationsOfDay(query, { start: from, end: to }, { lineId: undefined, limit: 60 });
   });
   expect(explained).toHaveLength(3);
-  expect(explained[0]).toMatch(/Index Only Scan using messages_counted/);
-  expect(explained[1]).toMatch(/using inbound_messages_counted/);
+  // Whether an index answers alone depends on transactions that vacuum has to respect.
+  expect(explained[0]).toMatch(/Index .*Scan .* messages_counted/);
+  expect(explained[1]).toMatch(/Index .*Scan .* inbound_messages_counted/);
   expect(explained[2]).toMatch(/messages_sent[^]*inbound_messages_(newest|counted)/);
   expect(explained.join('\n')).not.toMatch(/Seq Scan on (messages|inbound_messages)/);
 });

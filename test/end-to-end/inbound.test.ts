@@ -75,7 +75,13 @@ test('a change of a conversation and its line do not block each other', async ()
     await withSystem(app.pools, (other) =>
       other.query(sql.unsafe`update messages set scheduled_at = now() where id = ${id}`),
     );
-    await app.temporal.workflow.getHandle(pacer).signal('messagesDue');
+    // The message may not have started its pacer yet.
+    await eventually(() =>
+      app.temporal.workflow
+        .getHandle(pacer)
+        .signal('messagesDue')
+        .then(() => true),
+    );
     // Rounds complete without waiting for this transaction, which wakes the pacer as a reply does.
     const first = await eventually(async () => {
       const at = await wakeAt();
