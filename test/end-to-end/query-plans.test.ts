@@ -5,6 +5,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { workAside } from '#db/queries/queue.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
+import { deferEvents, recordCarrierEvents, takeDeferredEvents } from '#db/commands/inbound/carrier-events.ts';
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
 import { insertCampaign } from '#db/queries/campaigns.ts';
 import { insertLeads } from '#db/queries/leads.ts';
@@ -26,7 +27,7 @@ afterAll(() => app.stop());
 
 const Count = z.object({ count: z.int() });
 
-/** @returns how many entries of the indexes of a table `work` reads. */
+/** @returns how many entries of the indexes of a table and its partitions `work` reads. */
 const entriesRead = (
   table: string,
   workspaceId: string,
@@ -36,7 +37,8 @@ const entriesRead = (
     // Of the connection, which may have more to report than this transaction.
     const entries = () =>
       db.oneFirst(sql.type(Count)`
-        select sum(pg_stat_get_xact_tuples_returned(indexrelid))::int count from pg_index where indrelid = ${table}::regclass`);
+        select sum(pg_stat_get_xact_tuples_returned(indexrelid))::int count from pg_index
+        where indrelid = ${table}::regclass or indrelid in (select relid from pg_partition_tree(${table}::regclass))`);
     const before = await entries();
     await work(db);
     return (await entries()) - before;
@@ -95,6 +97,40 @@ test('a workspace that is newer than the statistics finds its messages without r
         select count(trace_id)::int "count" from messages where workspace_id = ${workspaceId} and ${lookup}`);
   });
   expect(read).toBe(4);
+});
+
+test('early receipts of a workspace that is newer than the statistics are kept and taken without reading the others', async () => {
+  const [first, { id: workspaceId }] = [await createWorkspace(app), await createWorkspace(app)];
+  await connected(app.ownerUrl, async (owner) => {
+    const insert = (id: string, events: number) =>
+      owner.query(
+        `insert into carrier_events (workspace_id, line_id, event_id)
+         select $1, lpad((n % 100)::text, 24, '0'), 'event ' || n from generate_series(1, $2::int) n`,
+        [id, events],
+      );
+    await insert(first.id, 5);
+    await analyze(owner, 'carrier_events');
+    await insert(workspaceId, 5000);
+  });
+  const receipts = Array.from({ length: 16 }, (_, n) => ({
+    lineId: String(n).padStart(24, '0'),
+    carrierId: `carrier ${n}`,
+    event: {
+      kind: 'receipt' as const,
+      eventId: `early ${n}`,
+      carrierMessageId: `carrier ${n}`,
+      status: 'delivered' as const,
+      at: new Date(),
+    },
+  }));
+  const messages = receipts.map(({ lineId, carrierId }) => ({ lineId, carrierMessageId: carrierId }));
+  const read = await entriesRead('carrier_events', workspaceId, async (db) => {
+    await recordCarrierEvents(db, receipts);
+    await deferEvents(db, receipts);
+    expect(await takeDeferredEvents(db, messages)).toHaveLength(16);
+    expect(await takeDeferredEvents(db, messages)).toEqual([]);
+  });
+  expect(read).toBeLessThan(500);
 });
 
 test('a list of a workspace that is newer than the statistics is deleted without reading it for each lead', async () => {

@@ -156,6 +156,14 @@ const receivedSince = (since: Date) => {
   return sql.fragment`received_on between ${day(since.getTime() - DAY_MS)}::date and ${day(currentTime().getTime() + DAY_MS)}::date`;
 };
 
+/**
+ * Recorded events `e` of one line. An update that joins a list of events instead may read all events of the workspace
+ * for each: the planner takes a workspace for empty that is newer than the statistics of the partition.
+ */
+const recorded = (db: TenantDb, lineId: string, eventIds: readonly string[], since: Date) => sql.fragment`
+  e.workspace_id = ${db.workspaceId} and e.line_id = ${lineId} and e.event_id = any(${sql.array([...eventIds], 'text')})
+    and e.${receivedSince(since)}`;
+
 /** An event whose message or call is not known yet. */
 export interface DeferredEvent {
   lineId: string;
@@ -166,23 +174,26 @@ export interface DeferredEvent {
 
 /** Keeps recorded events until their messages or calls are known. */
 export async function deferEvents(db: TenantDb, events: readonly DeferredEvent[]): Promise<void> {
-  if (events.length === 0) return;
-  const rows = events.map(({ lineId, carrierId, event }) => [
-    lineId,
-    event.eventId,
-    carrierId,
-    JSON.stringify({ ...event, at: event.at.toISOString() }),
-  ]);
-  await db.query(sql.type(NoRows)`
-    update carrier_events e set carrier_message_id = r.carrier_id, waiting = r.waiting
-    from ${sql.unnest(rows, ['text', 'text', 'text', 'jsonb'])} as r (line_id, event_id, carrier_id, waiting)
-    where e.workspace_id = ${db.workspaceId} and e.line_id = r.line_id and e.event_id = r.event_id
-      and e.${receivedSince(currentTime())}`);
+  for (const [lineId, ofLine] of Map.groupBy(events, (deferred) => deferred.lineId)) {
+    const eventIds = ofLine.map(({ event }) => event.eventId);
+    const position = sql.fragment`array_position(${sql.array(eventIds, 'text')}, e.event_id)`;
+    const carrierIds = sql.array(
+      ofLine.map(({ carrierId }) => carrierId),
+      'text',
+    );
+    const waiting = sql.array(
+      ofLine.map(({ event }) => JSON.stringify({ ...event, at: event.at.toISOString() })),
+      'jsonb',
+    );
+    await db.query(sql.type(NoRows)`
+      update carrier_events e set carrier_message_id = (${carrierIds})[${position}], waiting = (${waiting})[${position}]
+      where ${recorded(db, lineId, eventIds, currentTime())}`);
+  }
 }
 
 export const deferEvent = (db: TenantDb, event: DeferredEvent): Promise<void> => deferEvents(db, [event]);
 
-const WaitingRow = z.object({ lineId: z.string(), event: CarrierEvent });
+const WaitingRow = z.object({ lineId: z.string(), eventId: z.string(), event: CarrierEvent });
 
 /**
  * Takes the kept events of messages or calls, in the order in which they happened.
@@ -193,19 +204,20 @@ export async function takeDeferredEvents(
   messages: readonly CarrierMessage[],
   since: Date = fromNow(-REPORTED_WITHIN_MS),
 ): Promise<readonly LineEvent[]> {
-  return db.any(sql.type(WaitingRow)`
-    with taken as (
-      update carrier_events c set waiting = null from (
-        select e.line_id, e.event_id, e.waiting from ${carrierMessages(messages)} join carrier_events e
-          on e.workspace_id = ${db.workspaceId} and e.line_id = r.line_id and e.carrier_message_id = r.carrier_message_id
-        where e.waiting is not null and e.${receivedSince(since)}
-        for update of e
-      ) w
-      where c.workspace_id = ${db.workspaceId} and c.line_id = w.line_id and c.event_id = w.event_id
-        and c.${receivedSince(since)}
-      returning w.line_id, w.waiting event
-    )
-    select line_id, event from taken order by event ->> 'at'`);
+  const found = await db.any(sql.type(WaitingRow)`
+    select r.line_id, e.event_id, e.waiting event from ${carrierMessages(messages)} cross join lateral (
+      select event_id, waiting from carrier_events e
+      where e.workspace_id = ${db.workspaceId} and e.line_id = r.line_id and e.carrier_message_id = r.carrier_message_id
+        and e.waiting is not null and e.${receivedSince(since)}
+      for update
+    ) e
+    order by e.waiting ->> 'at'`);
+  for (const [lineId, ofLine] of Map.groupBy(found, (taken) => taken.lineId)) {
+    const eventIds = ofLine.map(({ eventId }) => eventId);
+    await db.query(sql.type(NoRows)`
+      update carrier_events e set waiting = null where ${recorded(db, lineId, eventIds, since)}`);
+  }
+  return found;
 }
 
 /** Applies events that arrived before the response to the send. @param early from `takeDeferredEvents`. */
