@@ -126,8 +126,12 @@ async function stickyLines(db: TenantDb, drafts: readonly Choosable[]): Promise<
     ),
   );
   if (addresses.size === 0) return new Map();
+  // Each by itself, as in `answerTimes`.
   const rows = await db.any(sql.type(ContactLineRow)`
-    select address, line_id from conversations
-    where workspace_id = ${db.workspaceId} and address = any(${sql.array([...addresses], 'text')}) and line_id is not null`);
+    select a.address, c.line_id
+    from unnest(${sql.array([...addresses], 'text')}) as a (address) cross join lateral (
+      select line_id from conversations where workspace_id = ${db.workspaceId} and address = a.address offset 0
+    ) c
+    where c.line_id is not null`);
   return new Map(rows.map(({ address, lineId }) => [address, lineId]));
 }
