@@ -193,8 +193,15 @@ describe('reading takes linear time', () => {
   /** For eight times the input, quadratic work takes 64 times as long; linear work takes eight times plus noise. */
   async function expectLinear(work: (n: number) => unknown, n: number): Promise<void> {
     await work(n);
-    const [one, eight] = [await bestTime(() => work(n)), await bestTime(() => work(8 * n))];
-    expect(eight, `${n}: ${one} ms, ${8 * n}: ${eight} ms`).toBeLessThan(32 * Math.max(one, 1));
+    const measure = async () => ({
+      one: await bestTime(() => work(n)),
+      eight: await bestTime(() => work(8 * n)),
+    });
+    const isLinear = ({ one, eight }: Awaited<ReturnType<typeof measure>>) => eight < 32 * Math.max(one, 1);
+    let times = await measure();
+    // Other load may last longer than a measurement.
+    for (let again = 0; again < 4 && !isLinear(times); again += 1) times = await measure();
+    expect(isLinear(times), `${n}: ${times.one} ms, ${8 * n}: ${times.eight} ms`).toBe(true);
   }
 
   const posted = (fields: object) =>
