@@ -44,7 +44,8 @@ export function createSettle({ pools, logger }: Pick<Dependencies, 'pools' | 'lo
   /** Nearly all sends end here, so that those of a workspace that end at the same time share a commit. */
   const accepted = createBatches<AcceptedSend>(
     forMany(async (workspaceId, sends) => {
-      const late = await withTenant(pools, workspaceId, (db) => settleAccepted(db, sends, currentTime()));
+      const settle = (db: TenantDb) => settleAccepted(db, sends, currentTime());
+      const late = await withTenant(pools, workspaceId, settle, { genericPlans: true });
       for (const { send, settledAs } of late)
         noteLate(workspaceId, send.attempt, send.carrierMessageId, settledAs);
     }),

@@ -186,7 +186,7 @@ export async function withIntake<T>(
   workspaceIds: readonly string[],
   work: (db: SystemTransaction) => Promise<T>,
 ): Promise<T> {
-  const settings = sql.fragment`${BRIEF_LOCKS}, ${intakeOf(workspaceIds)}`;
+  const settings = sql.fragment`${BRIEF_LOCKS}, ${GENERIC_PLANS}, ${intakeOf(workspaceIds)}`;
   return systemTransaction(pools, pools.intake, settings, work);
 }
 
@@ -196,7 +196,7 @@ export async function withIntakeShare<T>(
   workspaceId: string,
   work: (db: SystemTransaction) => Promise<T>,
 ): Promise<T> {
-  const settings = sql.fragment`${LIMITED_LOCKS}, ${intakeOf([workspaceId])}`;
+  const settings = sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}, ${intakeOf([workspaceId])}`;
   return pools.systemQueue.run(workspaceId, () => systemTransaction(pools, pools.system, settings, work));
 }
 

@@ -5,7 +5,7 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { workAside } from '#db/queries/queue.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
-import { deferEvents, recordCarrierEvents, takeDeferredEvents } from '#db/commands/inbound/carrier-events.ts';
+import { deferEvent, receiveReceipts, takeDeferredEvents } from '#db/commands/inbound/carrier-events.ts';
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
 import { insertCampaign } from '#db/queries/campaigns.ts';
 import { insertLeads } from '#db/queries/leads.ts';
@@ -114,7 +114,6 @@ test('early receipts of a workspace that is newer than the statistics are kept a
   });
   const receipts = Array.from({ length: 16 }, (_, n) => ({
     lineId: String(n).padStart(24, '0'),
-    carrierId: `carrier ${n}`,
     event: {
       kind: 'receipt' as const,
       eventId: `early ${n}`,
@@ -123,10 +122,14 @@ test('early receipts of a workspace that is newer than the statistics are kept a
       at: new Date(),
     },
   }));
-  const messages = receipts.map(({ lineId, carrierId }) => ({ lineId, carrierMessageId: carrierId }));
+  const messages = receipts.map(({ lineId, event }) => ({
+    lineId,
+    carrierMessageId: event.carrierMessageId,
+  }));
   const read = await entriesRead('carrier_events', workspaceId, async (db) => {
-    await recordCarrierEvents(db, receipts);
-    await deferEvents(db, receipts);
+    await receiveReceipts(db, receipts);
+    expect(await takeDeferredEvents(db, messages)).toHaveLength(16);
+    for (const receipt of receipts) await deferEvent(db, receipt);
     expect(await takeDeferredEvents(db, messages)).toHaveLength(16);
     expect(await takeDeferredEvents(db, messages)).toEqual([]);
   });

@@ -6,7 +6,7 @@ import type { CallRecording, InboundCall } from '#domain/carrier-event.ts';
 import { isErased } from '#domain/erasure.ts';
 import { newId } from '#domain/ids.ts';
 import { attachmentFetcherId } from '#workflows/messages/wake.ts';
-import { deferEvent, lockCarrierMessage, takeDeferredEvents } from './carrier-events.ts';
+import { deferEvent, takeDeferredEvents } from './carrier-events.ts';
 import { contactAddress } from '#db/queries/contact-address.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -48,7 +48,6 @@ export async function applyCall(db: TenantDb, lineId: string, event: InboundCall
   const billedSec = event.billedSec ?? (status === 'billed' ? event.durationSec : undefined);
   const from = await contactAddress(db, event.from);
   const to = await contactAddress(db, event.to);
-  await lockCarrierMessage(db, lineId, callId);
   const isAdvance = sql.fragment`${progress('excluded')} > ${progress('calls')}`;
   const { id, fromNumber, toNumber } = await db.one(sql.type(PartiesRow)`
     insert into calls (workspace_id, id, line_id, carrier_call_id, from_number, to_number, surface, status, requested_at,
@@ -80,13 +79,12 @@ export async function applyRecording(
   event: CallRecording,
   now: Date,
 ): Promise<void> {
-  await lockCarrierMessage(db, lineId, event.callId);
   const call = await db.maybeOne(sql.type(PartiesRow)`
     select id, from_number, to_number from calls
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_call_id = ${event.callId}`);
   if (call && (isErased(call.fromNumber) || isErased(call.toNumber))) return;
   if (call) await recordRecording(db, call.id, event.recordingUrl, now);
-  else await deferEvent(db, { lineId, carrierId: event.callId, event });
+  else await deferEvent(db, { lineId, event });
 }
 
 const progress = (row: string) =>

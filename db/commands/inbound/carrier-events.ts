@@ -27,22 +27,36 @@ const EventKeyRow = z.object({ lineId: z.string(), eventId: z.string() });
 
 /**
  * Records events before they are applied in the same transaction.
+ * @param early those whose message is not known yet. They are kept until it is.
  * @returns those that were not recorded before. The others must be ignored.
  */
 export async function recordCarrierEvents<Reported extends LineEvent>(
   db: TenantDb,
   reported: readonly Reported[],
+  early: ReadonlySet<Reported> = new Set(),
 ): Promise<Reported[]> {
-  const rows = reported.map(({ lineId, event }) => [lineId, event.eventId]);
+  const rows = reported.map((one) => [
+    one.lineId,
+    one.event.eventId,
+    ...(early.has(one) ? [carrierIdOf(one.event), waitingOf(one.event)] : [null, null]),
+  ]);
   const recorded = await db.any(sql.type(EventKeyRow)`
-    insert into carrier_events (workspace_id, line_id, event_id)
-    select distinct ${db.workspaceId}, r.line_id, r.event_id
-    from ${sql.unnest(rows, ['text', 'text'])} as r (line_id, event_id) order by r.line_id, r.event_id
+    insert into carrier_events (workspace_id, line_id, event_id, carrier_message_id, waiting)
+    select distinct on (r.line_id, r.event_id) ${db.workspaceId}, r.*
+    from ${sql.unnest(rows, ['text', 'text', 'text', 'jsonb'])} as r (line_id, event_id, carrier_id, waiting)
+    order by r.line_id, r.event_id
     on conflict do nothing returning line_id, event_id`);
   const isNew = new Set(recorded.map(({ lineId, eventId }) => `${lineId} ${eventId}`));
   // Of repetitions in one batch, the first counts.
   return reported.filter(({ lineId, event }) => isNew.delete(`${lineId} ${event.eventId}`));
 }
+
+/** The carrier's id of the message or call that an event is about. */
+export const carrierIdOf = (event: CarrierEvent): string =>
+  event.kind === 'call' || event.kind === 'recording' ? event.callId : event.carrierMessageId;
+
+/** An event as it is kept. */
+const waitingOf = (event: CarrierEvent): string => JSON.stringify({ ...event, at: event.at.toISOString() });
 
 const SentAttemptRow = z.object({ messageId: z.string(), kind: z.string(), address: z.string() });
 
@@ -69,42 +83,70 @@ const sentMessage = ({ lineId, event }: LineEvent<MessageEvent>): CarrierMessage
 
 const keyOf = ({ lineId, carrierMessageId }: CarrierMessage): string => `${lineId} ${carrierMessageId}`;
 
+/** Records and applies receipts of many messages. Those that come before the response to their send are kept until then. */
+export async function receiveReceipts(
+  db: TenantDb,
+  receipts: readonly LineEvent<Delivered>[],
+): Promise<void> {
+  await lockCarrierMessages(db, receipts.map(sentMessage));
+  const attempts = await attemptsOf(db, receipts);
+  const early = new Set(receipts.filter((receipt) => !attempts.has(keyOf(sentMessage(receipt)))));
+  await markPrimary(db, await recordCarrierEvents(db, receipts, early), attempts);
+}
+
 /** Like `applyMessageEvent`, for receipts of many messages. */
-export async function applyDelivered(db: TenantDb, receipts: readonly LineEvent<Delivered>[]): Promise<void> {
+async function applyDelivered(db: TenantDb, receipts: readonly LineEvent<Delivered>[]): Promise<void> {
   if (receipts.length === 0) return;
-  const sent = receipts.map(sentMessage);
-  await lockCarrierMessages(db, sent);
-  const attempts = await db.any(sql.type(DeliveredAttemptRow)`
-    select a.line_id, a.carrier_message_id, a.message_id, a.kind
-    from ${carrierMessages(sent)} join attempts a
-      on a.workspace_id = ${db.workspaceId} and a.line_id = r.line_id and a.carrier_message_id = r.carrier_message_id`);
-  const known = new Map(attempts.map((attempt) => [keyOf(attempt), attempt]));
-  const early: DeferredEvent[] = [];
-  const delivered: { id: string; at: Date; happenedIn: Happening }[] = [];
+  const attempts = await attemptsOf(db, receipts);
   for (const receipt of receipts) {
-    const { lineId, event, happenedIn: links = happenedIn() } = receipt;
-    const attempt = known.get(keyOf(sentMessage(receipt)));
-    if (!attempt) early.push({ lineId, carrierId: event.carrierMessageId, event });
-    // A receipt for a fallback SMS does not change the message, whose status stays `fallback`.
-    else if (attempt.kind === 'primary')
-      delivered.push({ id: attempt.messageId, at: event.at, happenedIn: links });
+    if (!attempts.has(keyOf(sentMessage(receipt)))) await deferEvent(db, receipt);
   }
-  await deferEvents(db, early);
+  await markPrimary(db, receipts, attempts);
+}
+
+type DeliveredAttempt = z.infer<typeof DeliveredAttemptRow>;
+
+async function attemptsOf(
+  db: TenantDb,
+  receipts: readonly LineEvent<Delivered>[],
+): Promise<ReadonlyMap<string, DeliveredAttempt>> {
+  const attempts = await db.any(sql.type(DeliveredAttemptRow)`
+    select r.line_id, r.carrier_message_id, a.message_id, a.kind
+    from ${carrierMessages(receipts.map(sentMessage))} cross join lateral (
+      select message_id, kind from attempts
+      where workspace_id = ${db.workspaceId} and line_id = r.line_id and carrier_message_id = r.carrier_message_id offset 0
+    ) a`);
+  return new Map(attempts.map((attempt) => [keyOf(attempt), attempt]));
+}
+
+/** A receipt for a fallback SMS does not change the message, whose status stays `fallback`. */
+async function markPrimary(
+  db: TenantDb,
+  receipts: readonly LineEvent<Delivered>[],
+  attempts: ReadonlyMap<string, DeliveredAttempt>,
+): Promise<void> {
+  const delivered = receipts.flatMap((receipt) => {
+    const attempt = attempts.get(keyOf(sentMessage(receipt)));
+    if (attempt?.kind !== 'primary') return [];
+    return [{ id: attempt.messageId, at: receipt.event.at, happenedIn: receipt.happenedIn ?? happenedIn() }];
+  });
   await markDelivered(db, delivered);
 }
 
-/** Applies a receipt, a read or a reaction. An event that arrives before the response to its send is kept until then. */
+/**
+ * Applies a receipt, a read or a reaction. An event that arrives before the response to its send is kept until then.
+ * Requires the message's lock.
+ */
 export async function applyMessageEvent(
   db: TenantDb,
   lineId: string,
   event: MessageEvent,
   now: Date,
 ): Promise<void> {
-  await lockCarrierMessage(db, lineId, event.carrierMessageId);
   const attempt = await db.maybeOne(sql.type(SentAttemptRow)`
     select message_id, kind, address from attempts
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!attempt) return deferEvent(db, { lineId, carrierId: event.carrierMessageId, event });
+  if (!attempt) return deferEvent(db, { lineId, event });
   const { messageId, address } = attempt;
   if (event.kind === 'reaction') return applyReaction(db, messageId, event, now);
   if (endsContact(event)) {
@@ -134,7 +176,7 @@ const carrierMessages = (messages: readonly CarrierMessage[]) =>
     ['text', 'text'],
   )} as r (line_id, carrier_message_id)`;
 
-/** Serializes settling a send and applying its events, so that neither misses the other. */
+/** Serializes settling a send and receiving its events, so that neither misses the other. */
 export async function lockCarrierMessages(db: TenantDb, messages: readonly CarrierMessage[]): Promise<void> {
   await db.query(sql.type(NoRows)`
     select pg_advisory_xact_lock(key) from (
@@ -142,9 +184,6 @@ export async function lockCarrierMessages(db: TenantDb, messages: readonly Carri
       order by "key"
     ) keys`);
 }
-
-export const lockCarrierMessage = (db: TenantDb, lineId: string, carrierMessageId: string): Promise<void> =>
-  lockCarrierMessages(db, [{ lineId, carrierMessageId }]);
 
 const DAY_MS = 86_400_000;
 /** Carriers report everything about a reply or a call within this time. */
@@ -160,38 +199,21 @@ const receivedSince = (since: Date) => {
  * Recorded events `e` of one line. An update that joins a list of events instead may read all events of the workspace
  * for each: the planner takes a workspace for empty that is newer than the statistics of the partition.
  */
-const recorded = (db: TenantDb, lineId: string, eventIds: readonly string[], since: Date) => sql.fragment`
+const recordedEvents = (
+  db: TenantDb,
+  lineId: string,
+  eventIds: readonly string[],
+  since: Date,
+) => sql.fragment`
   e.workspace_id = ${db.workspaceId} and e.line_id = ${lineId} and e.event_id = any(${sql.array([...eventIds], 'text')})
     and e.${receivedSince(since)}`;
 
-/** An event whose message or call is not known yet. */
-export interface DeferredEvent {
-  lineId: string;
-  /** The carrier's id of the message or call. */
-  carrierId: string;
-  event: CarrierEvent;
+/** Keeps a recorded event until its message or call is known. */
+export async function deferEvent(db: TenantDb, { lineId, event }: LineEvent): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update carrier_events e set carrier_message_id = ${carrierIdOf(event)}, waiting = ${waitingOf(event)}::jsonb
+    where ${recordedEvents(db, lineId, [event.eventId], currentTime())}`);
 }
-
-/** Keeps recorded events until their messages or calls are known. */
-export async function deferEvents(db: TenantDb, events: readonly DeferredEvent[]): Promise<void> {
-  for (const [lineId, ofLine] of Map.groupBy(events, (deferred) => deferred.lineId)) {
-    const eventIds = ofLine.map(({ event }) => event.eventId);
-    const position = sql.fragment`array_position(${sql.array(eventIds, 'text')}, e.event_id)`;
-    const carrierIds = sql.array(
-      ofLine.map(({ carrierId }) => carrierId),
-      'text',
-    );
-    const waiting = sql.array(
-      ofLine.map(({ event }) => JSON.stringify({ ...event, at: event.at.toISOString() })),
-      'jsonb',
-    );
-    await db.query(sql.type(NoRows)`
-      update carrier_events e set carrier_message_id = (${carrierIds})[${position}], waiting = (${waiting})[${position}]
-      where ${recorded(db, lineId, eventIds, currentTime())}`);
-  }
-}
-
-export const deferEvent = (db: TenantDb, event: DeferredEvent): Promise<void> => deferEvents(db, [event]);
 
 const WaitingRow = z.object({ lineId: z.string(), eventId: z.string(), event: CarrierEvent });
 
@@ -215,7 +237,7 @@ export async function takeDeferredEvents(
   for (const [lineId, ofLine] of Map.groupBy(found, (taken) => taken.lineId)) {
     const eventIds = ofLine.map(({ eventId }) => eventId);
     await db.query(sql.type(NoRows)`
-      update carrier_events e set waiting = null where ${recorded(db, lineId, eventIds, since)}`);
+      update carrier_events e set waiting = null where ${recordedEvents(db, lineId, eventIds, since)}`);
   }
   return found;
 }

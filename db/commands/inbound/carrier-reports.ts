@@ -1,7 +1,7 @@
 import { currentTime } from '#domain/clock.ts';
 import type { FileLinks } from '#domain/attachment.ts';
 import type { CarrierEvent } from '#domain/carrier-event.ts';
-import { applyDelivered, type Delivered, type LineEvent, recordCarrierEvents } from './carrier-events.ts';
+import { type Delivered, type LineEvent, receiveReceipts } from './carrier-events.ts';
 import { receiveCarrierEvent } from './inbound.ts';
 import { recordUnreadable } from './unreadable.ts';
 import { formerOwner } from '#db/commands/lines/line-moves.ts';
@@ -59,11 +59,12 @@ export async function receiveDelivered(
   receipts: readonly LineEvent<Delivered>[],
 ): Promise<void> {
   const lineIds = new Set(receipts.map(({ lineId }) => lineId));
-  await withTenant(pools, workspaceId, async (db) => {
+  const receive = async (db: TenantDb): Promise<void> => {
     const kept = await lockLinesShared(db, [...lineIds]);
     if (kept.size < lineIds.size) throw new LineLeft();
-    await applyDelivered(db, await recordCarrierEvents(db, receipts));
-  });
+    await receiveReceipts(db, receipts);
+  };
+  await withTenant(pools, workspaceId, receive, { genericPlans: true });
 }
 
 /**

@@ -10,8 +10,9 @@ import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/attachments.ts';
 import {
   applyMessageEvent,
+  carrierIdOf,
   deferEvent,
-  lockCarrierMessage,
+  lockCarrierMessages,
   recordCarrierEvents,
   takeDeferredEvents,
 } from './carrier-events.ts';
@@ -43,6 +44,7 @@ export async function receiveCarrierEvent(
   event: CarrierEvent,
   context: InboundContext,
 ): Promise<void> {
+  await lockCarrierMessages(db, [{ lineId, carrierMessageId: carrierIdOf(event) }]);
   if ((await recordCarrierEvents(db, [{ lineId, event }])).length === 0) return;
   switch (event.kind) {
     case 'receipt':
@@ -71,7 +73,6 @@ async function receiveReply(
   { links, now }: InboundContext,
 ): Promise<void> {
   const address = await contactAddress(db, event.from);
-  await lockCarrierMessage(db, lineId, event.carrierMessageId);
   const isFirst = await recordInbound(db, lineId, address, event);
   const reply = await insertInbound(db, lineId, address, event, now);
   if (!reply) return;
@@ -116,11 +117,10 @@ async function receiveAttachments(
   event: MoreAttachments,
   now: Date,
 ): Promise<void> {
-  await lockCarrierMessage(db, lineId, event.carrierMessageId);
   const reply = await db.maybeOne(sql.type(ReplyRow)`
     select id, address from inbound_messages
     where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${event.carrierMessageId}`);
-  if (!reply) return deferEvent(db, { lineId, carrierId: event.carrierMessageId, event });
+  if (!reply) return deferEvent(db, { lineId, event });
   if (isErased(reply.address)) return;
   await insertInboundAttachments(db, reply.id, event, now);
   wake(db, attachmentFetcherId(db.workspaceId), now, 'filesDue');
