@@ -13,6 +13,7 @@ import { isDue, type Look, roundOf } from './round.ts';
 const BATCH = 500;
 /** Drips come in bursts: polling for a moment is cheaper than a signal for each. */
 const LINGER_MS = 3000;
+/** While drips keep coming, those of this time become messages in one transaction. */
 const POLL_MS = 250;
 /** A workspace with more work than this starts another round, behind the other workspaces. */
 const ROUND_MS = 20_000;
@@ -25,14 +26,20 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
         const end = Date.now() + ROUND_MS;
         let idleSince = Date.now();
         while (Date.now() < end && !canceled.aborted) {
-          const { taken, refused } = await withTenant(pools, workspaceId, async (db) => {
-            const drips = await takeDrips(db, BATCH);
-            return { taken: drips.length, refused: await acceptDrips(db, drips, currentTime()) };
-          });
+          const { taken, refused } = await withTenant(
+            pools,
+            workspaceId,
+            async (db) => {
+              const drips = await takeDrips(db, BATCH);
+              return { taken: drips.length, refused: await acceptDrips(db, drips, currentTime()) };
+            },
+            { genericPlans: true },
+          );
           for (const { messageId, reason } of refused)
             logger.error({ workspaceId, messageId, reason }, 'a drip became a failed message');
+          if (taken === BATCH) continue;
           if (taken > 0) idleSince = Date.now();
-          else if (Date.now() - idleSince < LINGER_MS) await pause(POLL_MS);
+          if (Date.now() - idleSince < LINGER_MS) await pause(POLL_MS);
           else {
             const look = await decideToRest(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
             if (!isDue(look)) return roundOf(look);

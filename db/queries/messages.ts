@@ -100,7 +100,10 @@ export async function insertMessages(
     )},
       c.last_inbound_at + interval '24 hours'
     from ${recordset('messages', rows)} m
-    left join conversations c on c.workspace_id = m.workspace_id and c.address = m.address
+    left join lateral (
+      -- Each by itself (offset 0): a plan made when there were few conversations would read all of them.
+      select last_inbound_at from conversations where workspace_id = ${db.workspaceId} and address = m.address offset 0
+    ) c on true
     order by m.arrival
     on conflict (workspace_id, id) do nothing
     returning *`);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { planSends } from '#activities/send-plan.ts';
 import { workAside } from '#db/queries/queue.ts';
+import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
 import { deferEvent, receiveReceipts, takeDeferredEvents } from '#db/commands/inbound/carrier-events.ts';
 import { deleteChunk } from '#db/commands/contacts/list-deletion.ts';
@@ -14,6 +15,7 @@ import { listMessages } from '#db/queries/messages.ts';
 import { CampaignInput } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
 import { normalizeLead } from '#domain/lead.ts';
+import { draftMessage, type IntakeContext } from '#domain/message-draft.ts';
 import { analyze, connected } from '#test/setup/database.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
@@ -247,6 +249,50 @@ test('leads enter a campaign without reading the conversations of other contacts
     });
     expect(after - before).toBeLessThan(2000);
   });
+});
+
+test('messages are accepted without reading the conversations of other contacts, with plans made when there were few', async () => {
+  const { id: workspaceId } = await createWorkspace(app);
+  const lineId = await createLine(app, workspaceId);
+  const now = new Date();
+  const context: IntakeContext = {
+    timezone: 'UTC',
+    country: 'US',
+    leads: new Map(),
+    lines: [{ id: lineId, channel: 'imessage', usable: true }],
+    fallbackConfigured: false,
+    ownAttachments: new Set(),
+  };
+  let contacts = 0;
+  const accept = (db: TenantDb) => {
+    const drafts = Array.from({ length: 50 }, () => {
+      const input = {
+        recipientPhone: `+1415555${String((contacts += 1)).padStart(4, '0')}`,
+        message: 'Hello',
+      };
+      return draftMessage(input, context, { now, source: 'api', schedule: now, userId: null });
+    });
+    return acceptMessages(db, drafts, now);
+  };
+  const read = await withTenant(
+    app.pools,
+    workspaceId,
+    async (db) => {
+      // Statements are prepared when they are repeated.
+      for (let times = 0; times < 3; times += 1) await accept(db);
+      await db.query(sql.type(z.unknown())`
+        insert into conversations (workspace_id, address) select ${workspaceId}, '+1212' || (2000000 + n) from generate_series(1, 20000) n`);
+      const reads = () =>
+        db.oneFirst(sql.type(Count)`
+          select (seq_tup_read + idx_tup_fetch)::int count from pg_stat_xact_user_tables where relname = 'conversations'`);
+      const before = await reads();
+      await accept(db);
+      return (await reads()) - before;
+    },
+    { genericPlans: true },
+  );
+  expect(read).toBeGreaterThan(0);
+  expect(read).toBeLessThan(500);
 });
 
 test('a line with 50,000 due messages reads only those it may send, and a reached cap writes one row', async () => {
