@@ -1,5 +1,5 @@
 import { NoRows } from '#db/rows.ts';
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { inboxHref } from '#domain/analytics-conversation.ts';
 import type { FileLinks } from '#domain/attachment.ts';
@@ -29,6 +29,16 @@ const ConversationRow = z.object({
   activeAt: z.date().nullable(),
 });
 export type ConversationRow = z.infer<typeof ConversationRow>;
+
+/**
+ * The conversation `c` with an address, to be joined to the rows that have it. Each is looked up by itself (`offset 0`): together,
+ * PostgreSQL would rather read up to 200,000 conversations than look up 500.
+ */
+export const conversationWith = (db: TenantDb, address: FragmentSqlToken) => sql.fragment`
+  lateral (
+    select line_id, last_inbound_at from conversations
+    where workspace_id = ${db.workspaceId} and address = ${address} offset 0
+  ) c`;
 
 /** With the last message. Scheduled messages do not count. */
 const CONVERSATIONS = sql.fragment`

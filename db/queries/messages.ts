@@ -5,6 +5,7 @@ import { CrmIds, type Message } from '#domain/message.ts';
 import { type MessageStatus, shownStatus, StoredStatus, storedStatuses } from '#domain/message-status.ts';
 import type { MessageDraft } from '#domain/message-draft.ts';
 import { shownReactions, StoredReaction } from '#domain/reaction.ts';
+import { conversationWith } from '#db/queries/conversations.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset, snakeCase } from '#db/recordset.ts';
 
@@ -100,10 +101,7 @@ export async function insertMessages(
     )},
       c.last_inbound_at + interval '24 hours'
     from ${recordset('messages', rows)} m
-    left join lateral (
-      -- Each by itself (offset 0): a plan made when there were few conversations would read all of them.
-      select last_inbound_at from conversations where workspace_id = ${db.workspaceId} and address = m.address offset 0
-    ) c on true
+    left join ${conversationWith(db, sql.fragment`m.address`)} on true
     order by m.arrival
     on conflict (workspace_id, id) do nothing
     returning *`);

@@ -4,6 +4,7 @@ import { planSteps, type PlannedStep } from '#domain/campaign-schedule.ts';
 import { newId } from '#domain/ids.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
+import { conversationWith } from '#db/queries/conversations.ts';
 import { LeadRow } from '#db/queries/leads.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
@@ -159,12 +160,10 @@ const AnswerRow = z.object({ address: z.string(), answersUntil: z.string() });
 
 /** Until when messages to these contacts are answers to their replies. */
 async function answerTimes(db: TenantDb, addresses: ReadonlySet<string>): Promise<Map<string, string>> {
-  // Each by itself (offset 0): together, PostgreSQL would rather read up to 200,000 conversations than look up 500.
   const rows = await db.any(sql.type(AnswerRow)`
     select a.address, (c.last_inbound_at + interval '24 hours')::text answers_until
-    from unnest(${sql.array([...addresses], 'text')}) as a (address) cross join lateral (
-      select last_inbound_at from conversations where workspace_id = ${db.workspaceId} and address = a.address offset 0
-    ) c
+    from unnest(${sql.array([...addresses], 'text')}) as a (address)
+    cross join ${conversationWith(db, sql.fragment`a.address`)}
     where c.last_inbound_at is not null`);
   return new Map(rows.map(({ address, answersUntil }) => [address, answersUntil]));
 }

@@ -38,7 +38,7 @@ export async function recordCarrierEvents<Reported extends LineEvent>(
   const rows = reported.map((one) => [
     one.lineId,
     one.event.eventId,
-    ...(early.has(one) ? [carrierIdOf(one.event), waitingOf(one.event)] : [null, null]),
+    ...(early.has(one) ? [carrierMessageOf(one).carrierMessageId, waitingOf(one.event)] : [null, null]),
   ]);
   const recorded = await db.any(sql.type(EventKeyRow)`
     insert into carrier_events (workspace_id, line_id, event_id, carrier_message_id, waiting)
@@ -51,9 +51,12 @@ export async function recordCarrierEvents<Reported extends LineEvent>(
   return reported.filter(({ lineId, event }) => isNew.delete(`${lineId} ${event.eventId}`));
 }
 
-/** The carrier's id of the message or call that an event is about. */
-export const carrierIdOf = (event: CarrierEvent): string =>
-  event.kind === 'call' || event.kind === 'recording' ? event.callId : event.carrierMessageId;
+/** The message or call that an event is about. */
+export const carrierMessageOf = ({ lineId, event }: LineEvent): CarrierMessage => ({
+  lineId,
+  carrierMessageId:
+    event.kind === 'call' || event.kind === 'recording' ? event.callId : event.carrierMessageId,
+});
 
 /** An event as it is kept. */
 const waitingOf = (event: CarrierEvent): string => JSON.stringify({ ...event, at: event.at.toISOString() });
@@ -76,11 +79,6 @@ const DeliveredAttemptRow = z.object({
 const isOfMessage = (one: LineEvent): one is LineEvent<MessageEvent> =>
   one.event.kind === 'receipt' || one.event.kind === 'read' || one.event.kind === 'reaction';
 
-const sentMessage = ({ lineId, event }: LineEvent<MessageEvent>): CarrierMessage => ({
-  lineId,
-  carrierMessageId: event.carrierMessageId,
-});
-
 const keyOf = ({ lineId, carrierMessageId }: CarrierMessage): string => `${lineId} ${carrierMessageId}`;
 
 /** Records and applies receipts of many messages. Those that come before the response to their send are kept until then. */
@@ -88,9 +86,9 @@ export async function receiveReceipts(
   db: TenantDb,
   receipts: readonly LineEvent<Delivered>[],
 ): Promise<void> {
-  await lockCarrierMessages(db, receipts.map(sentMessage));
+  await lockCarrierMessages(db, receipts.map(carrierMessageOf));
   const attempts = await attemptsOf(db, receipts);
-  const early = new Set(receipts.filter((receipt) => !attempts.has(keyOf(sentMessage(receipt)))));
+  const early = new Set(receipts.filter((receipt) => !attempts.has(keyOf(carrierMessageOf(receipt)))));
   await markPrimary(db, await recordCarrierEvents(db, receipts, early), attempts);
 }
 
@@ -99,7 +97,7 @@ async function applyDelivered(db: TenantDb, receipts: readonly LineEvent<Deliver
   if (receipts.length === 0) return;
   const attempts = await attemptsOf(db, receipts);
   for (const receipt of receipts) {
-    if (!attempts.has(keyOf(sentMessage(receipt)))) await deferEvent(db, receipt);
+    if (!attempts.has(keyOf(carrierMessageOf(receipt)))) await deferEvent(db, receipt);
   }
   await markPrimary(db, receipts, attempts);
 }
@@ -112,7 +110,7 @@ async function attemptsOf(
 ): Promise<ReadonlyMap<string, DeliveredAttempt>> {
   const attempts = await db.any(sql.type(DeliveredAttemptRow)`
     select r.line_id, r.carrier_message_id, a.message_id, a.kind
-    from ${carrierMessages(receipts.map(sentMessage))} cross join lateral (
+    from ${carrierMessages(receipts.map(carrierMessageOf))} cross join lateral (
       select message_id, kind from attempts
       where workspace_id = ${db.workspaceId} and line_id = r.line_id and carrier_message_id = r.carrier_message_id offset 0
     ) a`);
@@ -126,7 +124,7 @@ async function markPrimary(
   attempts: ReadonlyMap<string, DeliveredAttempt>,
 ): Promise<void> {
   const delivered = receipts.flatMap((receipt) => {
-    const attempt = attempts.get(keyOf(sentMessage(receipt)));
+    const attempt = attempts.get(keyOf(carrierMessageOf(receipt)));
     if (attempt?.kind !== 'primary') return [];
     return [{ id: attempt.messageId, at: receipt.event.at, happenedIn: receipt.happenedIn ?? happenedIn() }];
   });
@@ -163,7 +161,7 @@ export async function applyMessageEvent(
 export const endsContact = (event: CarrierEvent): boolean =>
   event.kind === 'receipt' && (event.optedOut === true || event.deadAddress === true);
 
-/** A message by the id that its carrier gave it. */
+/** A message or call by the id that its carrier gave it. */
 export interface CarrierMessage {
   lineId: string;
   carrierMessageId: string;
@@ -209,9 +207,10 @@ const recordedEvents = (
     and e.${receivedSince(since)}`;
 
 /** Keeps a recorded event until its message or call is known. */
-export async function deferEvent(db: TenantDb, { lineId, event }: LineEvent): Promise<void> {
+export async function deferEvent(db: TenantDb, early: LineEvent): Promise<void> {
+  const { lineId, event } = early;
   await db.query(sql.type(NoRows)`
-    update carrier_events e set carrier_message_id = ${carrierIdOf(event)}, waiting = ${waitingOf(event)}::jsonb
+    update carrier_events e set carrier_message_id = ${carrierMessageOf(early).carrierMessageId}, waiting = ${waitingOf(event)}::jsonb
     where ${recordedEvents(db, lineId, [event.eventId], currentTime())}`);
 }
 
@@ -246,7 +245,7 @@ export async function takeDeferredEvents(
 export async function applyEarlyEvents(db: TenantDb, early: readonly LineEvent[], now: Date): Promise<void> {
   const events = early.filter(isOfMessage);
   // What a carrier reports first about a message is applied first: a message that has failed does not arrive.
-  const firsts = new Map(events.toReversed().map((one) => [keyOf(sentMessage(one)), one]));
+  const firsts = new Map(events.toReversed().map((one) => [keyOf(carrierMessageOf(one)), one]));
   const delivered = [...firsts.values()].filter(isDelivered);
   await applyDelivered(db, delivered);
   for (const one of events) {

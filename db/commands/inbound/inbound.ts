@@ -10,7 +10,7 @@ import { draftForReply } from '#db/commands/drafts/ai-drafts.ts';
 import { insertInboundAttachments } from '#db/queries/attachments.ts';
 import {
   applyMessageEvent,
-  carrierIdOf,
+  carrierMessageOf,
   deferEvent,
   lockCarrierMessages,
   recordCarrierEvents,
@@ -44,7 +44,7 @@ export async function receiveCarrierEvent(
   event: CarrierEvent,
   context: InboundContext,
 ): Promise<void> {
-  await lockCarrierMessages(db, [{ lineId, carrierMessageId: carrierIdOf(event) }]);
+  await lockCarrierMessages(db, [carrierMessageOf({ lineId, event })]);
   if ((await recordCarrierEvents(db, [{ lineId, event }])).length === 0) return;
   switch (event.kind) {
     case 'receipt':

@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
+import { conversationWith } from '#db/queries/conversations.ts';
 import { lockLinesShared, existingLines, advanceRotation, usableLines } from '#db/queries/lines.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -126,12 +127,10 @@ async function stickyLines(db: TenantDb, drafts: readonly Choosable[]): Promise<
     ),
   );
   if (addresses.size === 0) return new Map();
-  // Each by itself, as in `answerTimes`.
   const rows = await db.any(sql.type(ContactLineRow)`
     select a.address, c.line_id
-    from unnest(${sql.array([...addresses], 'text')}) as a (address) cross join lateral (
-      select line_id from conversations where workspace_id = ${db.workspaceId} and address = a.address offset 0
-    ) c
+    from unnest(${sql.array([...addresses], 'text')}) as a (address)
+    cross join ${conversationWith(db, sql.fragment`a.address`)}
     where c.line_id is not null`);
   return new Map(rows.map(({ address, lineId }) => [address, lineId]));
 }
