@@ -24,8 +24,11 @@ export async function bundleWorkflows(codecKeys: string | null): Promise<Workflo
 }
 
 if (import.meta.main) {
+  const workflowsPath = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
   const bundle = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+    workflowsPath,
+    // Otherwise each run evaluates these modules anew and keeps its own copy. They hold constants only.
+    preloadModules: [workflowsPath],
     ...failureConverter(process.env['TEMPORAL_CODEC_KEYS'] || null),
     logger: new DefaultLogger('WARN'),
   });
