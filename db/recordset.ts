@@ -10,7 +10,8 @@ export function recordset(table: string, rows: readonly Record<string, unknown>[
 
 function named(row: Record<string, unknown>): Record<string, unknown> {
   const result: Record<string, unknown> = {};
-  for (const key in row) result[snakeCase(key)] = row[key];
+  // A key that is missing is null, too, and costs nothing to read.
+  for (const key in row) if (row[key] !== null) result[snakeCase(key)] = row[key];
   return result;
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { acceptMessage } from '#db/commands/sending/accept-messages.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { findLead } from '#db/queries/leads.ts';
@@ -60,9 +60,7 @@ export const fallbackSmsRoutes = [
       } catch (error) {
         throw toApiError(error);
       }
-      const [message] = await acceptMessages(db, [draft], now);
-      if (!message) throw new Error('the message was not inserted');
-      return { status: 201, body: presentMessage(message) };
+      return { status: 201, body: presentMessage(await acceptMessage(db, draft, now)) };
     },
   }),
 ];

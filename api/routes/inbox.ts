@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { acceptMessage } from '#db/commands/sending/accept-messages.ts';
 import { ensureLeads } from '#db/commands/sending/intake-leads.ts';
 import { lastInbound } from '#db/queries/conversations.ts';
 import { emitDraftAnswered, resolveByReply } from '#db/commands/drafts/draft-resolution.ts';
@@ -55,7 +55,7 @@ export const inboxRoutes = [
         throw toApiError(error);
       }
       // Before the conversation is locked, because the lock order is lists before conversations.
-      const drafts = await ensureLeads(db, [draft], now);
+      const [known = draft] = await ensureLeads(db, [draft], now);
       const resolved = await resolveByReply(
         db,
         {
@@ -66,8 +66,7 @@ export const inboxRoutes = [
         },
         now,
       );
-      const [message] = await acceptMessages(db, drafts, now);
-      if (!message) throw new Error('the message was not inserted');
+      const message = await acceptMessage(db, known, now);
       await emitDraftAnswered(db, resolved, now);
       if (resolved?.status === 'approved')
         await audit(db, [{ id: resolved.replyId, changes: { action: 'approve' } }]);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { followCampaign } from '#db/commands/campaigns/campaign-steps.ts';
-import { acceptMessages } from '#db/commands/sending/accept-messages.ts';
+import { acceptMessage } from '#db/commands/sending/accept-messages.ts';
 import { loadIntakeContext } from '#db/queries/intake.ts';
 import { cancelMessage, findMessage, presentMessage } from '#db/queries/messages.ts';
 import { listShownMessages, showMessages } from '#db/queries/shown-messages.ts';
@@ -42,9 +42,7 @@ export const messageRoutes = [
       } catch (error) {
         throw toApiError(error);
       }
-      const [message] = await acceptMessages(db, [draft], now);
-      if (!message) throw new Error('the message was not inserted');
-      return { status: 201, body: presentMessage(message) };
+      return { status: 201, body: presentMessage(await acceptMessage(db, draft, now)) };
     },
   }),
 

@@ -68,12 +68,12 @@ export type MessageRow = z.infer<typeof MessageRow>;
 /** `lineId` is null if no line of the workspace can send the message. */
 export type NewMessage = MessageDraft & { lineId: string | null };
 
-/** Inserts messages in order; messages that exist are skipped. */
+/** Inserts messages in order; messages that exist are skipped. @returns the ids of the others. */
 export async function insertMessages(
   db: TenantDb,
   messages: readonly NewMessage[],
   now: Date,
-): Promise<MessageRow[]> {
+): Promise<ReadonlySet<string>> {
   const rows = messages.map(({ window, pinnedLineId, ...message }, position) => ({
     ...message,
     workspaceId: db.workspaceId,
@@ -86,11 +86,11 @@ export async function insertMessages(
     arrival: position,
   }));
   const [first] = rows;
-  if (!first) return [];
+  if (!first) return new Set();
   const columns = Object.keys(first)
     .filter((key) => key !== 'arrival')
     .map(snakeCase);
-  const inserted = await db.any(sql.type(MessageRow)`
+  const inserted = await db.anyFirst(sql.type(MessageRow.pick({ id: true }))`
     insert into messages (${sql.join(
       columns.map((name) => sql.identifier([name])),
       sql.fragment`, `,
@@ -104,8 +104,8 @@ export async function insertMessages(
     left join ${conversationWith(db, sql.fragment`m.address`)} on true
     order by m.arrival
     on conflict (workspace_id, id) do nothing
-    returning *`);
-  return [...inserted];
+    returning id`);
+  return new Set(inserted);
 }
 
 export async function findMessage(db: TenantDb, id: string): Promise<MessageRow | null> {
