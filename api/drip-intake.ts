@@ -1,6 +1,6 @@
 import { currentTime } from '#domain/clock.ts';
 import { isLockTimeout, isOverload } from '#db/overload.ts';
-import { type ApiPools, INTAKE_CONNECTIONS } from '#db/pools.ts';
+import type { ApiPools } from '#db/pools.ts';
 import { forMany } from '#providers/log-context.ts';
 import { type SystemTransaction, withIntake, withIntakeShare } from '#db/transactions.ts';
 import type { LinkReader } from '#domain/attachment.ts';
@@ -29,15 +29,16 @@ export function createDripIntake(
 ): DripIntake {
   /** The waiting requests by workspace, in the order of their turns. */
   const queues = new Map<string, PendingRequest[]>();
-  let running = 0;
+  let isDraining = false;
 
+  /** One batch at a time: what comes meanwhile is the next, and larger batches cost less for each request. */
   const drain = forMany(async (): Promise<void> => {
     while (queues.size > 0) {
       const batch = takeFairly(queues, MAX_BATCH);
       metrics.intakeBatch.observe(batch.length);
       await commit(batch);
     }
-    running--;
+    isDraining = false;
   });
 
   const accept = (batch: readonly PendingRequest[]) => (db: SystemTransaction) =>
@@ -70,8 +71,8 @@ export function createDripIntake(
         const queue = queues.get(workspaceId);
         if (queue) queue.push(pending);
         else queues.set(workspaceId, [pending]);
-        if (running >= INTAKE_CONNECTIONS) return;
-        running++;
+        if (isDraining) return;
+        isDraining = true;
         // Requests that arrive in the same turn of the event loop join the first batch.
         setImmediate(() => void drain());
       }),
