@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
-import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
+import { createTemporalClient } from '#providers/temporal.ts';
 import { dripDrainerId, linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { heartbeatsSoFar } from './actions.ts';
@@ -121,7 +121,6 @@ async function wakeLine(workspaceId: string, lineId = ''): Promise<void> {
   await withTenant(pools, workspaceId, async (tenant) =>
     wake(tenant, linePacerId(lineId), new Date(), 'messagesDue'),
   );
-  await signalWorkflow(temporal, linePacerId(lineId), workspaceId, 'messagesDue');
 }
 
 /** The last message is delivered before its pacer has said that nothing is left. */

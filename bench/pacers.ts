@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
-import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
+import { createTemporalClient } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { startProduct } from './product.ts';
@@ -158,7 +158,6 @@ async function wakeAll(workspaceId: string, lineIds: readonly string[]): Promise
     await withTenant(pools, workspaceId, async (tenant) =>
       wake(tenant, linePacerId(lineId), new Date(), 'messagesDue'),
     );
-    await signalWorkflow(temporal, linePacerId(lineId), workspaceId, 'messagesDue');
   });
 }
 

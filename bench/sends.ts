@@ -8,7 +8,7 @@ import pg from 'pg';
 import { withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
-import { createTemporalClient, signalWorkflow } from '#providers/temporal.ts';
+import { createTemporalClient } from '#providers/temporal.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { billableActions } from '#test/support/actions.ts';
 import { installPeers, startRedis } from './peers.ts';
@@ -169,7 +169,6 @@ const subjects: Record<string, Subject> = {
         await withTenant(product.pools, workspaceId, async (db) =>
           wake(db, linePacerId(lineId), new Date(), 'messagesDue'),
         );
-        await signalWorkflow(temporal, linePacerId(lineId), workspaceId, 'messagesDue');
       }),
     count: async (column) =>
       (
