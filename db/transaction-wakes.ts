@@ -1,13 +1,16 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
+import { NO_CARRIER } from '#domain/line.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 import { isFact, type SignalName } from '#workflows/messages/signals.ts';
 import { NoRows } from './rows.ts';
 import { formatTimestamp, NEVER } from './timestamp.ts';
 
 /** Signals long-lived workflows. It returns at once and never throws. */
 export interface WakeSignals {
-  wake(workflowId: string, workspaceId: string, signal: SignalName): void;
+  /** @param carrier of the pacer's line; null: unknown, or of another workflow. */
+  wake(workflowId: string, workspaceId: string, signal: SignalName, carrier?: string | null): void;
 }
 
 /** The wakes of a workflow that were visible when its look began. Opaque. */
@@ -31,6 +34,7 @@ interface Signal {
   workflowId: string;
   workspaceId: string;
   signal: SignalName;
+  carrier: string | null;
 }
 
 interface Entry {
@@ -94,7 +98,7 @@ export class Wakes {
 
   /** Signals a workflow that has no row after the commit. If the signal is lost, the sweep finds its work otherwise. */
   signal(workflowId: string, ownerId: string, signal: SignalName): void {
-    this.#signals.push({ workflowId, workspaceId: ownerId, signal });
+    this.#signals.push({ workflowId, workspaceId: ownerId, signal, carrier: null });
   }
 
   /** @param tell tells of the change; it must not throw. */
@@ -126,12 +130,13 @@ export class Wakes {
     if (this.#entries.size === 0) return this.#signals;
     const signals = [...this.#signals];
     const removed = [...this.#removed];
-    for (const { workflowId, workspaceId, wakeAt, lowered: isLowered } of await this.#upsert(db)) {
+    for (const { workflowId, workspaceId, wakeAt, lowered: isLowered, carrier } of await this.#upsert(db)) {
       const entry = this.#entries.get(workflowId);
       const own = entry?.own?.wake;
       if (own) own.at = wakeAt;
       else if (entry && !this.#removed.has(workflowId))
-        for (const signal of toSend(entry, isLowered)) signals.push({ workflowId, workspaceId, signal });
+        for (const signal of toSend(entry, isLowered))
+          signals.push({ workflowId, workspaceId, signal, carrier });
       if (own?.ended && wakeAt >= NEVER) removed.push(workflowId);
     }
     if (removed.length > 0) {
@@ -175,7 +180,11 @@ export class Wakes {
         lowered_by = case when ${lowers} and not ${decides} then excluded.lowered_by else w.lowered_by end,
         signal = case when ${replaces} then null else coalesce(excluded.signal, w.signal) end,
         requested_by = case when ${decides} then w.requested_by else excluded.requested_by end
-      returning workspace_id, workflow_id, wake_at, lowered_by = requested_by lowered`),
+      returning workspace_id, workflow_id, wake_at, lowered_by = requested_by lowered, case
+        when starts_with(workflow_id, ${linePacerId('')}) then (
+          select nullif(l.carrier, ${NO_CARRIER}) from lines l
+          where l.workspace_id = w.workspace_id and l.id = split_part(w.workflow_id, ':', 2)
+        ) end carrier`),
     );
   }
 }
@@ -191,6 +200,8 @@ const StoredRow = z.object({
   workflowId: z.string(),
   wakeAt: z.date(),
   lowered: z.boolean(),
+  /** Spares a pacer that starts a lookup of its own. */
+  carrier: z.string().nullable(),
 });
 
 /** Longer than a healthy workflow takes to look at due work. */

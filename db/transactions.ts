@@ -112,7 +112,8 @@ async function transact<T>(
     return { result, signals: await wakes.write(db), wakes };
   });
   wakes.tell();
-  for (const { workflowId, workspaceId, signal } of signals) waker?.wake(workflowId, workspaceId, signal);
+  for (const { workflowId, workspaceId, signal, carrier } of signals)
+    waker?.wake(workflowId, workspaceId, signal, carrier);
   return result;
 }
 

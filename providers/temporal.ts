@@ -63,8 +63,11 @@ export function createTemporalClient(options: TemporalOptions): Client {
 
 /** Signals long-lived workflows that there is new work for them in the database. */
 export interface Waker {
-  /** Returns immediately. The signal is sent in the background and retried. Equal pending signals are merged. */
-  wake(workflowId: string, workspaceId: string, signal: SignalName): void;
+  /**
+   * Returns immediately. The signal is sent in the background and retried. Equal pending signals are merged.
+   * @param carrier of the workflow's line, if known.
+   */
+  wake(workflowId: string, workspaceId: string, signal: SignalName, carrier?: string | null): void;
   /** The number of pending signals. */
   readonly waiting: number;
   /** Tries the pending signals one last time. */
@@ -75,6 +78,7 @@ interface WaitingWake {
   workflowId: string;
   workspaceId: string;
   signal: SignalName;
+  carrier: string | null;
   failures: number;
   /** The timer until the next attempt; undefined while an attempt is due. */
   retry?: NodeJS.Timeout;
@@ -98,12 +102,12 @@ export function createWaker(client: Client, logger: Logger): Waker {
 
   async function attempt(key: string, wake: WaitingWake): Promise<void> {
     if (closed && failing) return;
-    const { workflowId, workspaceId, signal } = wake;
+    const { workflowId, workspaceId, signal, carrier } = wake;
     // Removed first, because a wake during this attempt requires another signal.
     waiting.delete(key);
     try {
       await client.withDeadline(Date.now() + ATTEMPT_MS, () =>
-        signalWorkflow(client, workflowId, workspaceId, signal),
+        signalWorkflow(client, workflowId, workspaceId, signal, carrier),
       );
       failing = false;
     } catch (error) {
@@ -132,10 +136,10 @@ export function createWaker(client: Client, logger: Logger): Waker {
   }
 
   return {
-    wake(workflowId, workspaceId, signal) {
+    wake(workflowId, workspaceId, signal, carrier = null) {
       const key = `${workflowId} ${signal}`;
       if (waiting.has(key)) return;
-      const wake: WaitingWake = { workflowId, workspaceId, signal, failures: 0 };
+      const wake: WaitingWake = { workflowId, workspaceId, signal, carrier, failures: 0 };
       waiting.set(key, wake);
       start(key, wake);
     },
@@ -178,7 +182,7 @@ export async function updateWorkflow<Verdict, O>(
   update: UpdateDefinition<Verdict, [O]>,
   order: O,
 ): Promise<Verdict> {
-  return withStart(client, workflowId, workspaceId, (type, options) =>
+  return withStart(client, { workflowId, workspaceId }, (type, options) =>
     client.workflow.executeUpdateWithStart(update, {
       args: [order],
       startWorkflowOperation: new WithStartWorkflowOperation(type, {
@@ -189,14 +193,18 @@ export async function updateWorkflow<Verdict, O>(
   );
 }
 
-/** Sends a signal to a workflow, and starts the workflow if it is not running. */
+/**
+ * Sends a signal to a workflow, and starts the workflow if it is not running.
+ * @param carrier of its line, if known.
+ */
 export async function signalWorkflow(
   client: Client,
   workflowId: string,
   workspaceId: string,
   signal: SignalName,
+  carrier: string | null = null,
 ): Promise<void> {
-  await withStart(client, workflowId, workspaceId, (type, options) =>
+  await withStart(client, { workflowId, workspaceId, carrier }, (type, options) =>
     client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] }),
   );
 }
@@ -212,14 +220,13 @@ const accepted = new WeakMap<Client, number>();
 /** Calls `send` with the options that start the workflow. */
 async function withStart<T>(
   client: Client,
-  workflowId: string,
-  workspaceId: string,
+  { workflowId, workspaceId, carrier }: { workflowId: string; workspaceId: string; carrier?: string | null },
   send: (
     type: string,
     options: Start & { workflowId: string; typedSearchAttributes: TypedSearchAttributes },
   ) => Promise<T>,
 ): Promise<T> {
-  const { type, attributes, ...start } = wakeStart(workflowId, workspaceId);
+  const { type, attributes, ...start } = wakeStart(workflowId, workspaceId, carrier);
   const last = attributes.length - 1;
   for (let position = accepted.get(client) ?? 0; ; position += 1) {
     try {

@@ -11,19 +11,13 @@ import { WORKSPACE_ID } from './messages/search-attributes.ts';
 import { lineQueue } from './messages/task-queues.ts';
 import type { WakeInput } from './messages/wake.ts';
 
-/** The input of a line's workflow when it continues as new. */
-export interface LineInput extends WakeInput {
-  /** The carrier of the line, to avoid another lookup; null: none. */
-  carrier?: string | null;
-}
-
 const { findCarrier } = proxyLocalActivities<Activities>({
   summary: 'Look up the carrier of the line',
   startToCloseTimeout: '10s',
 });
 
 /** The workspace and carrier of a line when its workflow starts. */
-export async function homeOf({ workspaceId, subjectId: lineId, carrier }: LineInput): Promise<LineHome> {
+export async function homeOf({ workspaceId, subjectId: lineId, carrier }: WakeInput): Promise<LineHome> {
   return {
     workspaceId,
     carrier: carrier === undefined ? await findCarrier({ workspaceId, lineId }) : carrier,

@@ -1,13 +1,14 @@
 import { continueAsNew, patched, proxyActivities, setHandler } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
-import { homeOf, type LineInput, roundAt } from './line-home.ts';
+import { homeOf, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineHome, LineRound } from './messages/round.ts';
 import { planQuery } from './messages/queries.ts';
 import { type Order, pauseLine, resumeLine, sendNow, skipMessage } from './messages/updates.ts';
 import { onOrder, OPERATOR } from './orders.ts';
 import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
+import type { WakeInput } from './messages/wake.ts';
 
 const sendingAt = (carrier: string | null) =>
   proxyActivities<Activities>({
@@ -28,7 +29,7 @@ const act = proxyActivities<Activities>({ ...OPERATOR, summary: "Carry out the o
  * One per line: sends what the line may send now, and waits until it may send again. Each round decides that in the
  * database, under the line's lock. The workflow has no state of its own, so it can be terminated at any time.
  */
-export async function linePacer(input: LineInput): Promise<string> {
+export async function linePacer(input: WakeInput): Promise<string> {
   const loop = createLoop('messagesDue', 'lineChanged', 'connected', 'overdue');
   const lineId = input.subjectId;
   let home: LineHome = { workspaceId: input.workspaceId, carrier: input.carrier ?? null };

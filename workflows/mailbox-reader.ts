@@ -1,10 +1,11 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { hasNamedSignals, legacyLoop } from './legacy-loop.ts';
-import { homeOf, type LineInput, roundAt } from './line-home.ts';
+import { homeOf, roundAt } from './line-home.ts';
 import { createLoop } from './work-loop.ts';
 import type { LineRound } from './messages/round.ts';
 import { CARRIER_QUEUE_TIMEOUT, lineQueue } from './messages/task-queues.ts';
+import type { WakeInput } from './messages/wake.ts';
 
 const readingAt = (carrier: string | null) =>
   proxyActivities<Activities>({
@@ -17,7 +18,7 @@ const readingAt = (carrier: string | null) =>
   });
 
 /** One per line whose inbox must be polled. Ends if the line has no inbox. */
-export async function mailboxReader(input: LineInput): Promise<string> {
+export async function mailboxReader(input: WakeInput): Promise<string> {
   const loop = createLoop('connected', 'overdue');
   const lineId = input.subjectId;
   const isNew = hasNamedSignals();

@@ -97,6 +97,17 @@ describe('the pacer of a line', () => {
     await eventually(async () => (await sentTo(app, to)).length === 1, 60_000);
   }, 90_000);
 
+  it('starts with its carrier, which it need not look up', async () => {
+    const lineId = await createLine(app, workspace.id, 'sms');
+    const to = await send(lineId);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+    const { events } = await pacer(lineId).fetchHistory();
+    const markers = (events ?? []).flatMap(
+      ({ markerRecordedEventAttributes: marker }) => marker?.markerName ?? [],
+    );
+    expect(markers).not.toContain('core_local_activity');
+  });
+
   it('continues as new before its history grows long', async () => {
     const lineId = await createLine(app, workspace.id, 'sms');
     await wake(lineId);

@@ -6,6 +6,8 @@ export interface WakeInput {
   workspaceId: string;
   /** The id after the kind in the workflow's id, for example of a pacer's line. */
   subjectId: string;
+  /** The carrier of a line, if known when its workflow started; null: it has none. */
+  carrier?: string | null;
 }
 
 /** The long-lived workflows, by the first part of their id. */
@@ -100,12 +102,15 @@ const startsAs = (kind: string): string =>
 /** A workflow id of an unknown kind. */
 export class UnknownWorkflow extends Error {}
 
-/** How to start a workflow, derived from its id alone, so that the sweep can wake it from its row in the database. */
-export function wakeStart(workflowId: string, workspaceId: string) {
+/**
+ * How to start a workflow, derived from its id alone, so that the sweep can wake it from its row in the database.
+ * @param carrier of its line, if known.
+ */
+export function wakeStart(workflowId: string, workspaceId: string, carrier: string | null = null) {
   const [kind = '', subjectId = ''] = workflowId.split(':');
   if (!(kind in WORKFLOWS)) throw new UnknownWorkflow(`unknown workflow id ${workflowId}`);
   const { type, summary } = WORKFLOWS[kind as keyof typeof WORKFLOWS];
-  const input: WakeInput = { workspaceId, subjectId };
+  const input: WakeInput = { workspaceId, subjectId, ...(carrier !== null && { carrier }) };
   return {
     type,
     args: [input] as [WakeInput],
