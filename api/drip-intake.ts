@@ -1,6 +1,6 @@
 import { currentTime } from '#domain/clock.ts';
 import { isLockTimeout, isOverload } from '#db/overload.ts';
-import type { ApiPools } from '#db/pools.ts';
+import { type ApiPools, INTAKE_CONNECTIONS } from '#db/pools.ts';
 import { forMany } from '#providers/log-context.ts';
 import { type SystemTransaction, withIntake, withIntakeShare } from '#db/transactions.ts';
 import type { LinkReader } from '#domain/attachment.ts';
@@ -21,6 +21,8 @@ interface PendingRequest extends DripRequest {
 
 /** Enough to saturate the database; larger batches would only delay the first request of each. */
 const MAX_BATCH = 200;
+/** While a batch commits, the next one begins only if it has enough requests to share the cost of its statements. */
+const MIN_SECOND_BATCH = 16;
 
 export function createDripIntake(
   pools: ApiPools,
@@ -29,16 +31,20 @@ export function createDripIntake(
 ): DripIntake {
   /** The waiting requests by workspace, in the order of their turns. */
   const queues = new Map<string, PendingRequest[]>();
-  let isDraining = false;
+  let waiting = 0;
+  let running = 0;
 
-  /** One batch at a time: what comes meanwhile is the next, and larger batches cost less for each request. */
+  const mayBegin = (others: number): boolean =>
+    others === 0 ? waiting > 0 : others < INTAKE_CONNECTIONS && waiting >= MIN_SECOND_BATCH;
+
   const drain = forMany(async (): Promise<void> => {
-    while (queues.size > 0) {
+    while (mayBegin(running - 1)) {
       const batch = takeFairly(queues, MAX_BATCH);
+      waiting -= batch.length;
       metrics.intakeBatch.observe(batch.length);
       await commit(batch);
     }
-    isDraining = false;
+    running--;
   });
 
   const accept = (batch: readonly PendingRequest[]) => (db: SystemTransaction) =>
@@ -71,8 +77,9 @@ export function createDripIntake(
         const queue = queues.get(workspaceId);
         if (queue) queue.push(pending);
         else queues.set(workspaceId, [pending]);
-        if (isDraining) return;
-        isDraining = true;
+        waiting++;
+        if (!mayBegin(running)) return;
+        running++;
         // Requests that arrive in the same turn of the event loop join the first batch.
         setImmediate(() => void drain());
       }),

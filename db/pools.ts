@@ -52,7 +52,7 @@ export interface ApiPools extends Pools {
   };
   /** For reads that may take long: analytics, searches and exports. At a replica they see the past. */
   readonly reads: TenantPool;
-  /** One connection for the batches of bulk intake, which cross workspaces. They wait for no other work. */
+  /** For the batches of bulk intake, which cross workspaces. They wait for no other work. */
   readonly intake: DatabasePool;
   /** Shares `system` fairly between requests. */
   readonly systemQueue: FairQueue;
@@ -88,6 +88,9 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
 /** The maximum wait of a request for a connection. */
 const CONNECTION_TIMEOUT_MS = 5000;
 const MAX_WAITING = 500;
+/** While one batch of bulk intake commits, the next one is prepared. */
+export const INTAKE_CONNECTIONS = 2;
+
 /**
  * The pools of an API process.
  * @param size connections for the work of workspaces; each of the other pools has half as many.
@@ -114,7 +117,7 @@ export async function createApiPools(
     openTenant(urls.replicaUrl ?? urls.tenantUrl, half),
     openSystem(half),
     openSystem(half),
-    openSystem(1),
+    openSystem(INTAKE_CONNECTIONS),
     openApart(urls),
   ]);
   return {
