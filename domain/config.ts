@@ -125,7 +125,7 @@ const Environment = z.object({
   WORKER_QUEUES: optional(Names),
   WORKER_SLOTS: Slots.default({}),
   WORKER_BUILD_ID: optional(z.string().min(1).max(100)),
-  MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(750),
+  MAX_CACHED_WORKFLOWS: z.coerce.number().int().min(10).default(600),
 });
 
 const TemporalVariables = z.object(TemporalServer);
