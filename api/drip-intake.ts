@@ -21,8 +21,10 @@ interface PendingRequest extends DripRequest {
 
 /** Enough to saturate the database; larger batches would only delay the first request of each. */
 const MAX_BATCH = 200;
-/** While a batch commits, the next one begins only if it has enough requests to share the cost of its statements. */
+/** Beside a running batch, a second one begins when so many requests wait that they share the cost of its statements. */
 const MIN_SECOND_BATCH = 16;
+/** It begins with fewer when they have waited this long, so that a slow batch does not hold them up. */
+const MAX_WAIT_MS = 50;
 
 export function createDripIntake(
   pools: ApiPools,
@@ -33,19 +35,34 @@ export function createDripIntake(
   const queues = new Map<string, PendingRequest[]>();
   let waiting = 0;
   let running = 0;
+  let timer: NodeJS.Timeout | undefined;
 
   const mayBegin = (others: number): boolean =>
     others === 0 ? waiting > 0 : others < INTAKE_CONNECTIONS && waiting >= MIN_SECOND_BATCH;
 
   const drain = forMany(async (): Promise<void> => {
-    while (mayBegin(running - 1)) {
+    do {
       const batch = takeFairly(queues, MAX_BATCH);
       waiting -= batch.length;
+      if (batch.length === 0) break;
       metrics.intakeBatch.observe(batch.length);
       await commit(batch);
-    }
+    } while (mayBegin(running - 1));
     running--;
   });
+
+  function begin(): void {
+    running++;
+    // Requests that arrive in the same turn of the event loop join the first batch.
+    setImmediate(() => void drain());
+  }
+
+  function beginLater(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      if (waiting > 0 && running < INTAKE_CONNECTIONS) begin();
+    }, MAX_WAIT_MS);
+  }
 
   const accept = (batch: readonly PendingRequest[]) => (db: SystemTransaction) =>
     acceptBatch(db, batch, links, currentTime());
@@ -78,10 +95,8 @@ export function createDripIntake(
         if (queue) queue.push(pending);
         else queues.set(workspaceId, [pending]);
         waiting++;
-        if (!mayBegin(running)) return;
-        running++;
-        // Requests that arrive in the same turn of the event loop join the first batch.
-        setImmediate(() => void drain());
+        if (mayBegin(running)) begin();
+        else beginLater();
       }),
   };
 }

@@ -88,7 +88,7 @@ export async function createPools(urls: DatabaseUrls, options: PoolOptions = {})
 /** The maximum wait of a request for a connection. */
 const CONNECTION_TIMEOUT_MS = 5000;
 const MAX_WAITING = 500;
-/** While one batch of bulk intake commits, the next one is prepared. */
+/** While one batch of bulk intake commits, a second one may begin (api/drip-intake.ts). */
 export const INTAKE_CONNECTIONS = 2;
 
 /**

@@ -1,0 +1,21 @@
+import { expect, test, vi } from 'vitest';
+import type { ApiPools } from '#db/pools.ts';
+import type { DripRequest } from './drip-batch.ts';
+import { createDripIntake } from './drip-intake.ts';
+
+test('a batch that does not end does not hold up a later request', async () => {
+  let batches = 0;
+  const connect = (): Promise<never> => {
+    batches += 1;
+    return new Promise(() => {});
+  };
+  const pools = { intake: { connect } } as unknown as ApiPools;
+  const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
+  const accept = (workspaceId: string): void =>
+    void intake.accept({ caller: { workspace: { id: workspaceId } } } as DripRequest);
+
+  accept('first');
+  await vi.waitFor(() => expect(batches).toBe(1));
+  accept('second');
+  await vi.waitFor(() => expect(batches).toBe(2));
+});
