@@ -66,7 +66,7 @@ async function manyLines(): Promise<void> {
     console.log(`${clock()} all woken after ${seconds().toFixed(0)} s`),
   );
   for (; delivered < messages; await pause(500)) {
-    // More often towards the end, which the throughput is measured at.
+    // More often towards the end, where the throughput is measured.
     const interval = messages - delivered < messages / 20 ? PROGRESS_MS / 10 : PROGRESS_MS;
     if (performance.now() - shown < interval) continue;
     const [last, since] = [delivered, shown];

@@ -10,7 +10,7 @@ export function recordset(table: string, rows: readonly Record<string, unknown>[
 
 function named(row: Record<string, unknown>): Record<string, unknown> {
   const result: Record<string, unknown> = {};
-  // A key that is missing is null, too, and costs nothing to read.
+  // A missing key is read as null, and costs nothing.
   for (const key in row) if (row[key] !== null) result[snakeCase(key)] = row[key];
   return result;
 }

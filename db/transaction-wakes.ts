@@ -9,7 +9,7 @@ import { formatTimestamp, NEVER } from './timestamp.ts';
 
 /** Signals long-lived workflows. It returns at once and never throws. */
 export interface WakeSignals {
-  /** @param carrier of the pacer's line; null: unknown, or of another workflow. */
+  /** @param carrier of the line of a pacer; null: unknown, or the workflow is not a pacer. */
   wake(workflowId: string, workspaceId: string, signal: SignalName, carrier?: string | null): void;
 }
 
@@ -181,7 +181,7 @@ export class Wakes {
         signal = case when ${replaces} then null else coalesce(excluded.signal, w.signal) end,
         requested_by = case when ${decides} then w.requested_by else excluded.requested_by end
       returning workspace_id, workflow_id, wake_at, lowered_by = requested_by lowered, case
-        when starts_with(workflow_id, ${linePacerId('')}) then (
+        when lowered_by = requested_by and starts_with(workflow_id, ${linePacerId('')}) then (
           select nullif(l.carrier, ${NO_CARRIER}) from lines l
           where l.workspace_id = w.workspace_id and l.id = split_part(w.workflow_id, ':', 2)
         ) end carrier`),
@@ -200,7 +200,7 @@ const StoredRow = z.object({
   workflowId: z.string(),
   wakeAt: z.date(),
   lowered: z.boolean(),
-  /** Spares a pacer that starts a lookup of its own. */
+  /** So that a pacer need not look it up when it starts. */
   carrier: z.string().nullable(),
 });
 

@@ -123,7 +123,8 @@ export function createWaker(client: Client, logger: Logger): Waker {
   }
 
   function retryLater(key: string, { failures, ...to }: WaitingWake, error: unknown): void {
-    const wake: WaitingWake = { ...to, failures: failures + 1 };
+    // By then the line may have another carrier.
+    const wake: WaitingWake = { ...to, carrier: null, failures: failures + 1 };
     waiting.set(key, wake);
     if (!failing) logger.warn({ error, waiting: waiting.size }, 'Temporal did not accept a signal; retrying');
     failing = true;
@@ -138,7 +139,11 @@ export function createWaker(client: Client, logger: Logger): Waker {
   return {
     wake(workflowId, workspaceId, signal, carrier = null) {
       const key = `${workflowId} ${signal}`;
-      if (waiting.has(key)) return;
+      const pending = waiting.get(key);
+      if (pending) {
+        if (pending.carrier !== carrier) pending.carrier = null;
+        return;
+      }
       const wake: WaitingWake = { workflowId, workspaceId, signal, carrier, failures: 0 };
       waiting.set(key, wake);
       start(key, wake);

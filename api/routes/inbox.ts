@@ -55,7 +55,7 @@ export const inboxRoutes = [
         throw toApiError(error);
       }
       // Before the conversation is locked, because the lock order is lists before conversations.
-      const [known = draft] = await ensureLeads(db, [draft], now);
+      const [draftWithLead = draft] = await ensureLeads(db, [draft], now);
       const resolved = await resolveByReply(
         db,
         {
@@ -66,7 +66,7 @@ export const inboxRoutes = [
         },
         now,
       );
-      const message = await acceptMessage(db, known, now);
+      const message = await acceptMessage(db, draftWithLead, now);
       await emitDraftAnswered(db, resolved, now);
       if (resolved?.status === 'approved')
         await audit(db, [{ id: resolved.replyId, changes: { action: 'approve' } }]);

@@ -1,12 +1,12 @@
 import { startAttributes } from './search-attributes.ts';
 import { MAIN_QUEUE } from './task-queues.ts';
 
-/** The input of a long-lived workflow. Ids only. */
+/** The input of a long-lived workflow. Ids, and the name of a carrier. */
 export interface WakeInput {
   workspaceId: string;
   /** The id after the kind in the workflow's id, for example of a pacer's line. */
   subjectId: string;
-  /** The carrier of a line, if known when its workflow started; null: it has none. */
+  /** The carrier of a line; null: it has none; undefined: unknown when the workflow started. */
   carrier?: string | null;
 }
 
@@ -103,8 +103,8 @@ const startsAs = (kind: string): string =>
 export class UnknownWorkflow extends Error {}
 
 /**
- * How to start a workflow, derived from its id alone, so that the sweep can wake it from its row in the database.
- * @param carrier of its line, if known.
+ * How to start a workflow. Its id and its workspace suffice, so that the sweep can wake it from its row in the database.
+ * @param carrier of its line; null: unknown.
  */
 export function wakeStart(workflowId: string, workspaceId: string, carrier: string | null = null) {
   const [kind = '', subjectId = ''] = workflowId.split(':');

@@ -27,7 +27,7 @@ export async function acceptMessages(
   await failOptedOut(db, [...new Set(messages.map(({ address }) => address))], now);
 }
 
-/** Like `acceptMessages`, for one draft. @returns the message. */
+/** Like `acceptMessages`, for one draft. @returns the message, which may have existed before. */
 export async function acceptMessage(db: TenantDb, draft: MessageDraft, now: Date): Promise<MessageRow> {
   await acceptMessages(db, [draft], now);
   const message = await findMessage(db, draft.id);
