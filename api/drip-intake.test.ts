@@ -19,3 +19,33 @@ test('a batch that does not end does not hold up a later request', async () => {
   accept('second');
   await vi.waitFor(() => expect(batches).toBe(2));
 });
+
+test('requests that both batches left waiting begin another one when the first ends', async () => {
+  const batches: PromiseWithResolvers<Map<object, object>>[] = [];
+  const connect = (): Promise<unknown> => {
+    const batch = Promise.withResolvers<Map<object, object>>();
+    batches.push(batch);
+    return batch.promise.then((result) => ({ result: { result, signals: [], wakes: { tell() {} } } }));
+  };
+  const pools = { intake: { connect } } as unknown as ApiPools;
+  const intake = createDripIntake(pools, {} as never, { intakeBatch: { observe() {} } } as never);
+  const accept = (workspaceId: string): void =>
+    void intake.accept({ caller: { workspace: { id: workspaceId } } } as DripRequest);
+
+  accept('first');
+  await vi.waitFor(() => expect(batches).toHaveLength(1));
+  accept('second');
+  await vi.waitFor(() => expect(batches).toHaveLength(2));
+  vi.useFakeTimers();
+  try {
+    accept('third');
+    // Both batches run, so the timer of the third request finds no connection.
+    await vi.advanceTimersByTimeAsync(100);
+    expect(batches).toHaveLength(2);
+    batches[0]?.resolve(new Map());
+    await vi.advanceTimersByTimeAsync(100);
+    expect(batches).toHaveLength(3);
+  } finally {
+    vi.useRealTimers();
+  }
+});

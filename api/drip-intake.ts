@@ -49,6 +49,7 @@ export function createDripIntake(
       await commit(batch);
     } while (mayBegin(running - 1));
     running--;
+    if (waiting > 0) beginLater();
   });
 
   function begin(): void {

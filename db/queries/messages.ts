@@ -8,6 +8,7 @@ import { shownReactions, StoredReaction } from '#domain/reaction.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { recordset, snakeCase } from '#db/recordset.ts';
+import { IdRow } from '#db/rows.ts';
 
 export const MessageRow = z.object({
   id: z.string(),
@@ -90,7 +91,7 @@ export async function insertMessages(
   const columns = Object.keys(first)
     .filter((key) => key !== 'arrival')
     .map(snakeCase);
-  const inserted = await db.anyFirst(sql.type(MessageRow.pick({ id: true }))`
+  const inserted = await db.anyFirst(sql.type(IdRow)`
     insert into messages (${sql.join(
       columns.map((name) => sql.identifier([name])),
       sql.fragment`, `,
