@@ -24,9 +24,18 @@ export const isCallingCode = (code: string): boolean => CALLING_CODES.has(code);
  */
 export function normalizePhone(text: string, country: string, callingCode?: string): string | null {
   if (NORTH_AMERICAN.test(text)) return text;
+  if (!mayBeNumber(text)) return null;
   const number = parsePhoneNumberFromString(text, homeOf(country, callingCode));
   return number?.isPossible() ? number.number : null;
 }
+
+/** More than a number with its extension and a word about it; the parser searches a longer text for one. */
+const MAX_LENGTH = 80;
+/** Of the shortest national numbers, in any script. */
+const FOUR_DIGITS = /(?:\p{Nd}\P{Nd}*){4}/u;
+
+/** Refuses what cannot be a number, at a hundredth of the cost of parsing it. */
+const mayBeNumber = (text: string): boolean => text.length <= MAX_LENGTH && FOUR_DIGITS.test(text);
 
 /** Undefined if no country has the calling code: numbers need one of their own then. */
 function homeOf(
