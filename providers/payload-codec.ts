@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
+import { mapInTurns } from '#domain/turns.ts';
 import { readKeyRing } from './key-ring.ts';
 
 /** A payload cannot be decrypted. The message may contain a key id, but never content. */
@@ -26,9 +27,10 @@ export function createPayloadCodec(keys: string): PayloadCodec {
   const ring = readKeyRing('TEMPORAL_CODEC_KEYS', encrypts(keys) ? keys : keys.slice(PLAIN.length + 1));
   const [current] = encrypts(keys) ? ring : [];
   return {
-    encode: async (payloads) => (current ? payloads.map((payload) => seal(payload, ...current)) : payloads),
-    decode: async (payloads) =>
-      payloads.map((payload) => (isSealed(payload) ? open(payload, ring) : payload)),
+    encode: async (payloads) =>
+      current ? mapInTurns(payloads, (payload) => seal(payload, ...current)) : payloads,
+    decode: (payloads) =>
+      mapInTurns(payloads, (payload) => (isSealed(payload) ? open(payload, ring) : payload)),
   };
 }
 

@@ -7,8 +7,9 @@ import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
 import { clientAddress, proxySettings } from './client-address.ts';
 import { ApiError } from './errors.ts';
+import { stringifyInTurns } from './parse.ts';
 import { requestSpan } from './request-span.ts';
-import { RateLimited } from './rate-limits.ts';
+import { furtherPoints, INTAKE, RateLimited } from './rate-limits.ts';
 import { respond } from './respond.ts';
 import type { PublicRoute, Route, TenantRoute } from './route.ts';
 
@@ -70,25 +71,30 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   const caller = await authenticate(route, request, services);
   context.state['caller'] = caller;
   const limit = route.limit === undefined ? DEFAULT_LIMIT : route.limit;
-  if (limit) {
-    const payer = caller.kind === 'workspace' ? caller.workspace.id : caller.agency.id;
-    context.set(await services.rateLimits.consume(route.id, payer, limit));
-  }
+  const payer = caller.kind === 'workspace' ? caller.workspace.id : caller.agency.id;
+  if (limit === INTAKE) await services.rateLimits.consumeIntake(payer);
+  else if (limit) context.set(await services.rateLimits.consume(route.id, payer, limit));
   if (caller.kind === 'workspace' && route.method !== 'GET' && !route.openWhenReadOnly) {
     if (caller.workspace.subscriptionStatus === 'past_due') {
       throw new ApiError('READ_ONLY', undefined, { reason: 'past_due' });
     }
   }
-  const body = route.body ? await readBody(context) : undefined;
+  const admit = async (size: number): Promise<void> => {
+    if (limit === INTAKE && furtherPoints(size) > 0)
+      await services.rateLimits.consumeIntake(payer, furtherPoints(size));
+  };
+  const body = route.body ? await readBody(context, { maxValues: route.maxValues, admit }) : undefined;
   const again = () => authenticate(route, request, services);
   const reply = await respond(route, caller, context, body, again, services).finally(() => {
     // The next request must see a change of a key or a workspace. Routes without a limit change neither.
-    if (limit && route.method !== 'GET')
+    if (limit && limit !== INTAKE && route.method !== 'GET')
       services.callers.forget(caller.kind === 'workspace' ? caller.workspace.id : undefined);
   });
   context.status = reply.status;
   context.set(reply.headers ?? {});
-  context.body = reply.body;
+  const text = route.produces === undefined ? await stringifyInTurns(reply.body) : undefined;
+  context.body = text ?? reply.body;
+  if (text !== undefined) context.type = 'json';
   if (route.produces !== undefined) context.type = route.produces;
 }
 

@@ -1,41 +1,97 @@
 import { HttpMethodEnum, koaBody } from 'koa-body';
 import type Koa from 'koa';
-import { ApiError } from './errors.ts';
+import { nextTurn } from '#domain/turns.ts';
+import { JsonTooComplex, parseUntrustedJson } from '#domain/untrusted-json.ts';
+import { ApiError, invalid } from './errors.ts';
 
 export const BODY_LIMIT = 1024 * 1024;
+/** For JSON without a credential, in bytes. */
+const ANONYMOUS_BODY_LIMIT = 4096;
+/** For forms of pages, which may hold a session token, in bytes. */
+const FORM_LIMIT = 16 * 1024;
+/** A text of this length is parsed and validated in turns of its own, in characters. */
+const LARGE = 32 * 1024;
 
-const parseJson = koaBody({
-  json: true,
-  jsonLimit: BODY_LIMIT,
-  // Accept scalars, which the route's schema refuses with a better message.
-  jsonStrict: false,
-  multipart: false,
-  urlencoded: false,
-  text: false,
-  parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
-});
+/** Reads a JSON body as text, because koa-body would parse it whatever its structure is. */
+const textReader = (limit: number) =>
+  koaBody({
+    text: true,
+    textTypes: ['json'],
+    textLimit: limit,
+    json: false,
+    multipart: false,
+    urlencoded: false,
+    parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
+  });
+const readText = textReader(BODY_LIMIT);
+const readAnonymousText = textReader(ANONYMOUS_BODY_LIMIT);
+
+export interface BodyBounds {
+  /** The most values that the JSON may contain; default: `MAX_VALUES`. */
+  maxValues?: number | undefined;
+  /** Called with the size of the text, in characters, before it is parsed. */
+  admit?: (size: number) => Promise<void>;
+}
 
 /**
  * Reads the JSON body of a request; `{}` if there is none.
- * @throws UNSUPPORTED_MEDIA_TYPE, INVALID_JSON, BODY_TOO_LARGE.
+ * @throws UNSUPPORTED_MEDIA_TYPE, INVALID_JSON, BODY_TOO_LARGE; VALIDATION_ERROR if it is too complex.
  */
-export async function readBody(context: Koa.Context): Promise<unknown> {
+export async function readBody(
+  context: Koa.Context,
+  { maxValues, admit }: BodyBounds = {},
+): Promise<unknown> {
+  const text = await readJsonText(context, readText);
+  await admit?.(text.length);
+  const isLarge = text.length > LARGE;
+  if (isLarge) await nextTurn();
+  const body = parseText(text, maxValues);
+  if (isLarge) await nextTurn();
+  return body;
+}
+
+/**
+ * Reads the JSON body of a request that anybody may send: 4 KB, not compressed.
+ * @throws as `readBody` does.
+ */
+export async function readAnonymousBody(context: Koa.Context): Promise<unknown> {
+  if (context.get('content-encoding') !== '')
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed');
+  return parseText(await readJsonText(context, readAnonymousText));
+}
+
+async function readJsonText(context: Koa.Context, read: Koa.Middleware): Promise<string> {
   const length = context.request.length;
   const hasBody = (length ?? 0) > 0 || context.get('transfer-encoding') !== '';
-  if (!hasBody) return {};
+  if (!hasBody) return '';
   if (!context.is('json')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
   try {
-    await parseJson(context, async () => {});
+    await read(context, async () => {});
   } catch (error) {
     throw refusedBody(error);
   }
-  return (context.request as { body?: unknown }).body;
+  return (context.request as { body?: string }).body ?? '';
 }
 
-/** Translates an error of the parser; defects of the parser itself are passed on. */
+function parseText(text: string, maxValues?: number): unknown {
+  if (text === '') return {};
+  try {
+    return parseUntrustedJson(text, maxValues);
+  } catch (error) {
+    if (error instanceof JsonTooComplex) throw invalid('', `the body ${error.message}`);
+    throw refusedBody(error);
+  }
+}
+
+/** Translates an error of reading; defects of the reader itself are passed on. */
 function refusedBody(error: unknown): unknown {
-  const { status, errno, type } = error as { status?: number; errno?: number; type?: string };
-  if (status === 413) return new ApiError('BODY_TOO_LARGE');
+  const { status, errno, type, limit } = error as {
+    status?: number;
+    errno?: number;
+    type?: string;
+    limit?: number;
+  };
+  if (status === 413) return tooLarge(limit ?? BODY_LIMIT);
   if (status === 415)
     return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The body is in an unknown Content-Encoding');
   // zlib errors, for a body that is not in the declared encoding, have an `errno` and no `status`.
@@ -44,6 +100,13 @@ function refusedBody(error: unknown): unknown {
   const unreadable = status === 400 || errno !== undefined || hungUp || error instanceof SyntaxError;
   return unreadable ? new ApiError('INVALID_JSON') : error;
 }
+
+/** @param limit in bytes. */
+const tooLarge = (limit: number): ApiError =>
+  new ApiError(
+    'BODY_TOO_LARGE',
+    limit < BODY_LIMIT ? `The body is larger than ${limit / 1024} KB` : undefined,
+  );
 
 /**
  * Reads the raw body, for verifying signatures.
@@ -55,7 +118,7 @@ export async function readRawBytes(context: Koa.Context, limit = BODY_LIMIT): Pr
   let size = 0;
   for await (const chunk of context.req as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > limit) throw new ApiError('BODY_TOO_LARGE');
+    if (size > limit) throw tooLarge(limit);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -64,4 +127,9 @@ export async function readRawBytes(context: Koa.Context, limit = BODY_LIMIT): Pr
 /** Like `readRawBytes`, decoded as UTF-8; invalid bytes are replaced. */
 export async function readRawBody(context: Koa.Context, limit?: number): Promise<string> {
   return (await readRawBytes(context, limit)).toString('utf8');
+}
+
+/** Reads the form of a page. @throws BODY_TOO_LARGE. */
+export async function readForm(context: Koa.Context): Promise<URLSearchParams> {
+  return new URLSearchParams(await readRawBody(context, FORM_LIMIT));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { unstorable } from './unstorable.ts';
+import { findUnstorable } from '#domain/untrusted-json.ts';
 
 /** The position of the last item in a list ordered by time and key. Opaque to callers. */
 export interface Position {
@@ -27,7 +27,7 @@ const Encoded = z.tuple([
     .int()
     .min(0)
     .max(Date.UTC(9999, 11, 31)),
-  z.string().refine((key) => unstorable(key) === null),
+  z.string().refine((key) => findUnstorable(key) === null),
 ]);
 
 function decode(cursor: string, context: z.RefinementCtx): Position {

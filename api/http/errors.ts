@@ -86,16 +86,21 @@ export class ApiError extends Error {
 /** A validation error of one field: `recipientPhone: must be …`. */
 export const invalid = (path: string, message: string): ApiError => invalidFields([{ path, message }]);
 
+/** The most issues that a response lists. Validation need not look for more. */
+export const MAX_ISSUES = 100;
+
 export function invalidFields(issues: Issue[]): ApiError {
   const [first] = issues;
   const text = first && (first.path === '' ? first.message : `${first.path}: ${first.message}`);
-  return new ApiError('VALIDATION_ERROR', text, { issues });
+  return new ApiError('VALIDATION_ERROR', text, { issues: issues.slice(0, MAX_ISSUES) });
 }
 
-export const fromZod = (error: z.ZodError): ApiError => invalidFields(error.issues.flatMap(issuesOf));
+export const fromZod = (error: z.ZodError): ApiError => invalidFields(issuesOf(error));
+
+export const issuesOf = (error: z.ZodError): Issue[] => error.issues.slice(0, MAX_ISSUES).flatMap(issuesFrom);
 
 /** One issue per field; unrecognized fields are reported by name, not as one issue of their object. */
-function issuesOf(issue: z.core.$ZodIssue): Issue[] {
+function issuesFrom(issue: z.core.$ZodIssue): Issue[] {
   const at = (...more: string[]): string => [...issue.path, ...more].join('.');
   if (issue.code !== 'unrecognized_keys') return [{ path: at(), message: issue.message }];
   return issue.keys.map((key) => ({ path: at(key), message: 'is not a recognized field' }));

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { claimAgencyIdempotencyKey, storeAgencyResponse } from '#db/queries/agency-idempotency.ts';
 import { claimIdempotencyKeys, storeResponses } from '#db/queries/idempotency.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import { mapInTurns } from '#domain/turns.ts';
 import { type SecretBox, secretContext } from '#providers/secret-box.ts';
 import { ApiError, invalid } from './errors.ts';
 import type { HandlerResult } from './route.ts';
@@ -10,18 +11,33 @@ import type { HandlerResult } from './route.ts';
 export const MAX_KEY_LENGTH = 255;
 
 /** A hash of a JSON value that does not depend on the order of its fields. */
-export function requestHash(body: unknown): string {
-  return createHash('sha256').update(canonical(body)).digest('hex');
+export async function requestHash(body: unknown): Promise<string> {
+  return createHash('sha256')
+    .update(await canonicalInTurns(body))
+    .digest('hex');
+}
+
+/** Like `canonical`, with long lists in turns of the event loop. */
+async function canonicalInTurns(value: unknown): Promise<string> {
+  if (Array.isArray(value)) return `[${(await mapInTurns(value, canonical)).join(',')}]`;
+  if (value === null || typeof value !== 'object') return canonical(value);
+  const fields: string[] = [];
+  for (const [name, field] of inOrder(value))
+    fields.push(`${JSON.stringify(name)}:${await canonicalInTurns(field)}`);
+  return `{${fields.join(',')}}`;
 }
 
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (value !== null && typeof value === 'object') {
-    const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
+    const fields = inOrder(value).map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`);
+    return `{${fields.join(',')}}`;
   }
   return JSON.stringify(value) ?? 'null';
 }
+
+const inOrder = (value: object): [string, unknown][] =>
+  Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 /**
  * Runs a handler once per `Idempotency-Key`. The key, the effect and the response are committed together. Error

@@ -15,6 +15,12 @@ export interface RateLimit {
   requests: number;
   seconds: number;
 }
+/** The backstop of bulk intake, instead of a limit of requests. */
+export const INTAKE = 'intake';
+const BYTES_PER_POINT = 4096;
+/** What a body costs beyond the point that its request has cost before it was read. */
+export const furtherPoints = (bytes: number): number => Math.ceil(bytes / BYTES_PER_POINT) - 1;
+
 export const perMinute = (requests: number): RateLimit => ({ requests, seconds: 60 });
 
 /** Rate limits, counted per endpoint and workspace. */
@@ -27,8 +33,11 @@ export interface RateLimits {
   consume(routeId: string, caller: string, limit: RateLimit): Promise<Record<string, string>>;
   /** Counts an invalid credential, link or signature. @throws RATE_LIMITED after too many from one client. */
   countFailure(client: string): Promise<void>;
-  /** The backstop of bulk intake: 1,000 per second sustained, 10,000 in a burst; counted per process. */
-  consumeIntake(caller: string): Promise<void>;
+  /**
+   * The backstop of bulk intake: 1,000 points per second sustained, 10,000 in a burst; counted per process. A request
+   * costs a point for each 4 KB begun.
+   */
+  consumeIntake(caller: string, points?: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -85,8 +94,8 @@ export function createRateLimits(systemUrl: string, failuresPerMinute: number, l
     async countFailure(client) {
       await consume('failed-attempt', client, perMinute(failuresPerMinute));
     },
-    async consumeIntake(caller) {
-      await intake.consume(caller).catch((refusal: unknown) => {
+    async consumeIntake(caller, points = 1) {
+      await intake.consume(caller, points).catch((refusal: unknown) => {
         throw refused(refusal, {});
       });
     },

@@ -10,11 +10,11 @@ import {
 } from '#db/transactions.ts';
 import type { Caller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
-import { ApiError, fromZod, invalidFields } from './errors.ts';
+import { ApiError } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';
 import { withIdempotencyKey, withAgencyIdempotencyKey, requestHash } from './idempotency.ts';
+import { parse, parseAnswerInTurns, parseInTurns } from './parse.ts';
 import type { HandlerResult, TenantRoute } from './route.ts';
-import { unstorable } from './unstorable.ts';
 
 /** Validates a request, runs its handler in the caller's transaction, and validates the response. */
 export async function respond(
@@ -26,9 +26,9 @@ export async function respond(
   services: Services,
 ): Promise<HandlerResult> {
   const parsed = {
-    params: parse(route.params, koa['params'], () => new ApiError('NOT_FOUND')),
-    query: parse(route.query, { ...koa.query }),
-    body: parse(route.body, body),
+    params: route.params && parse(route.params, koa['params'], () => new ApiError('NOT_FOUND')),
+    query: route.query && parse(route.query, parameters(koa)),
+    body: route.body && (await parseInTurns(route.body, body)),
   };
   const audit = auditRecorder(route.audit, caller, parsed.body);
   const request = {
@@ -52,9 +52,9 @@ export async function respond(
   // The same key for another resource is another request: the same lead may be added to each campaign once.
   const target = [route.id, ...Object.values(koa['params'] as Record<string, string>)].join(' ');
   const key = route.idempotent ? koa.get('idempotency-key') : '';
-  const keyed = { route: target, key, hash: key === '' ? '' : requestHash(body) };
+  const keyed = { route: target, key, hash: key === '' ? '' : await requestHash(body) };
   const answer = await inTransaction(route, caller, keyed, services, handle);
-  return { ...answer, body: parseAnswer(route, answer) };
+  return { ...answer, body: await parseAnswer(route, answer) };
 }
 
 /** A handler without the types of its route's schemas. */
@@ -81,19 +81,15 @@ async function inTransaction(
   );
 }
 
-/** @throws VALIDATION_ERROR, or what `refusal` makes. */
-export function parse(schema: z.ZodType | undefined, value: unknown, refusal?: () => ApiError): unknown {
-  if (!schema) return undefined;
-  const problem = unstorable(value);
-  if (problem) throw refusal?.() ?? invalidFields([problem]);
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw refusal?.() ?? fromZod(parsed.error);
+/** Without a parameter that would be refused although no route declares it. */
+function parameters({ query }: KoaContext): Record<string, unknown> {
+  const { ['__proto__']: _, ...others } = query;
+  return others;
 }
 
 /** Drops undeclared fields. An undeclared status is a bug. */
-function parseAnswer(route: TenantRoute, { status, body }: HandlerResult): unknown {
+async function parseAnswer(route: TenantRoute, { status, body }: HandlerResult): Promise<unknown> {
   const schema = (route.responses as Record<number, z.ZodType | undefined>)[status];
   if (!schema) throw new Error(`${route.id} responded ${status}, which it does not declare`);
-  return schema.parse(body);
+  return parseAnswerInTurns(schema, body);
 }

@@ -7,7 +7,7 @@ import type { AgencyCaller, WorkspaceCaller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import type { Audit, RecordAudit } from './audit.ts';
 import type { ErrorCode } from './errors.ts';
-import type { RateLimit } from './rate-limits.ts';
+import type { INTAKE, RateLimit } from './rate-limits.ts';
 
 type Schema = z.ZodType;
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -38,8 +38,10 @@ interface Declaration<
   responses: R;
   /** In addition to the errors that `errorCodes` derives from the other fields. */
   errors?: readonly ErrorCode[];
-  /** Default: 120 per minute; null: none. */
-  limit?: RateLimit | null;
+  /** Default: 120 per minute; null: none; `INTAKE`: the backstop of bulk intake, weighted by size. */
+  limit?: RateLimit | typeof INTAKE | null;
+  /** The most values of a body, if it is a list of more than `MAX_VALUES`. */
+  maxValues?: number;
   /** Allowed while the workspace is read-only. Reads always are. */
   openWhenReadOnly?: boolean;
   /** Accepts an `Idempotency-Key`. */

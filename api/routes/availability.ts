@@ -127,7 +127,7 @@ export const availabilityRoutes = [
       const request = {
         route: 'checkAvailability',
         key: header('idempotency-key'),
-        hash: requestHash(body),
+        hash: await requestHash(body),
       };
       const answer = await withTenant(pools, caller.workspace.id, (db) =>
         withIdempotencyKey(db, request, secrets, async () => {

@@ -1,4 +1,5 @@
 import type { JWK } from 'jose';
+import type { Context } from 'koa';
 import { z } from 'zod';
 import { useConsoleCode } from '#db/queries/console-codes.ts';
 import { withSystemShare } from '#db/transactions.ts';
@@ -6,10 +7,10 @@ import type { Config } from '#domain/config.ts';
 import { hashConsoleCode } from '#domain/console-code.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { signLocalSession } from '../auth/session-token.ts';
-import { readBody } from '../http/body.ts';
+import { readAnonymousBody } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
-import { parse } from '../http/respond.ts';
+import { parse } from '../http/parse.ts';
 import { publicRoute } from '../http/route.ts';
 
 const SESSION_HOURS = 12;
@@ -37,12 +38,15 @@ export const consoleSessionRoutes = [
     schemas: { 200: ConsoleSession },
     errors: ['UNAUTHORIZED'],
     async respond(context, { config, pools, rateLimits }) {
-      const { code } = parse(ConsoleCode, await readBody(context)) as z.output<typeof ConsoleCode>;
-      const client = clientAddress(context);
       const key = signingKey(config);
-      const found =
-        key && (await withSystemShare(pools, client, (db) => useConsoleCode(db, hashConsoleCode(code))));
-      if (!key || !found) {
+      if (!key) throw new ApiError('UNAUTHORIZED');
+      const client = clientAddress(context);
+      const code = await readCode(context).catch(async (error: unknown) => {
+        await rateLimits.countFailure(client);
+        throw error;
+      });
+      const found = await withSystemShare(pools, client, (db) => useConsoleCode(db, hashConsoleCode(code)));
+      if (!found) {
         await rateLimits.countFailure(client);
         throw new ApiError('UNAUTHORIZED');
       }
@@ -59,6 +63,11 @@ export const consoleSessionRoutes = [
     },
   }),
 ];
+
+async function readCode(context: Context): Promise<string> {
+  const { code } = parse(ConsoleCode, await readAnonymousBody(context)) as z.output<typeof ConsoleCode>;
+  return code;
+}
 
 /** The key of the local issuer; null where an identity provider signs people in, and in production. */
 function signingKey({ production, auth }: Config): JWK | null {

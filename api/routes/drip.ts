@@ -3,6 +3,7 @@ import { DripAcknowledgement } from '#domain/drip.ts';
 import { DripInput } from '#domain/message.ts';
 import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
+import { INTAKE } from '../http/rate-limits.ts';
 import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -15,8 +16,8 @@ export const dripRoutes = [
     transaction: false,
     summary: 'Bulk intake: queue a message, to be sent when its line permits',
     description:
-      'Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
-    limit: null,
+      'Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
+    limit: INTAKE,
     body: DripInput,
     responses: { 202: DripAcknowledgement, 200: DripAcknowledgement },
     errors: [
@@ -26,8 +27,7 @@ export const dripRoutes = [
       'IDEMPOTENCY_KEY_REUSED',
       'RATE_LIMITED',
     ],
-    async handler({ caller, body, header, intake, rateLimits }) {
-      await rateLimits.consumeIntake(caller.workspace.id);
+    async handler({ caller, body, header, intake }) {
       const idempotencyKey = header('idempotency-key');
       if (idempotencyKey.length > MAX_KEY_LENGTH) {
         throw invalid('Idempotency-Key', `must be at most ${MAX_KEY_LENGTH} characters`);
@@ -39,7 +39,7 @@ export const dripRoutes = [
           input: body,
           correlationId,
           idempotencyKey,
-          requestHash: idempotencyKey === '' ? '' : requestHash(body),
+          requestHash: idempotencyKey === '' ? '' : await requestHash(body),
         });
         return replayed
           ? { status: 200, body: acknowledgement, headers: { 'Idempotent-Replayed': 'true' } }

@@ -11,7 +11,7 @@ import {
 import { html } from '#providers/mail/html.ts';
 import { verifySession } from '../auth/authenticate.ts';
 import type { Session } from '../auth/session-token.ts';
-import { readRawBody } from '../http/body.ts';
+import { readForm } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
@@ -134,7 +134,7 @@ async function sessionOf(context: Context, services: Services): Promise<Session 
 
 async function sessionTokenOf(context: Context): Promise<string> {
   const [, bearer] = /^bearer +(\S+)$/i.exec(context.get('authorization').trim()) ?? [];
-  return bearer ?? new URLSearchParams(await readRawBody(context)).get('sessionToken') ?? '';
+  return bearer ?? (await readForm(context)).get('sessionToken') ?? '';
 }
 
 const tokenHashOf = (context: Context): string =>

@@ -50,36 +50,32 @@ export const lineRequestRoutes = [
       if (!carrier && body.lineType !== 'byo')
         throw new ApiError('UNAVAILABLE', 'No carrier provisions lines for this channel');
 
+      const keyed = { route: CREATE, key, hash: await requestHash(body) };
       // Committed before the provider is called: after a crash in between, the request's workflow continues.
       const answer = await withTenant(pools, workspaceId, (db) =>
-        withIdempotencyKey(
-          db,
-          { route: CREATE, key, hash: requestHash(body) },
-          secrets,
-          async (): Promise<HandlerResult> => {
-            const request = await insertLineRequest(db, {
-              ...body,
-              country: body.country ?? caller.workspace.country,
-              id: newId(),
-              carrier: carrier?.name ?? NO_CARRIER,
-              source: caller.via === 'key' ? 'api' : 'dashboard',
-              grant: await grantLine(db, body.channelType),
-            });
-            await audit(db, [{ id: request.id }]);
-            return { status: 201, body: presentLineRequest(request) };
-          },
-        ),
+        withIdempotencyKey(db, keyed, secrets, async (): Promise<HandlerResult> => {
+          const request = await insertLineRequest(db, {
+            ...body,
+            country: body.country ?? caller.workspace.country,
+            id: newId(),
+            carrier: carrier?.name ?? NO_CARRIER,
+            source: caller.via === 'key' ? 'api' : 'dashboard',
+            grant: await grantLine(db, body.channelType),
+          });
+          await audit(db, [{ id: request.id }]);
+          return { status: 201, body: presentLineRequest(request) };
+        }),
       ).catch(throwApiError);
-      const request = LineRequest.parse(answer.body);
-      if (!request.paymentRequired) return { ...answer, status: 201, body: request };
+      const created = LineRequest.parse(answer.body);
+      if (!created.paymentRequired) return { ...answer, status: 201, body: created };
 
-      const ref = { workspaceId, lineId: request.line._id };
+      const ref = { workspaceId, lineId: created.line._id };
       const paymentUrl = await openFirstInvoice(services, ref, (db) =>
         releaseIdempotencyKey(db, CREATE, key),
       ).catch(throwApiError);
       if (paymentUrl === null)
         throw new ApiError('UNAVAILABLE', 'The payment provider is unavailable; nothing was requested');
-      return { ...answer, status: 201, body: { ...request, paymentUrl } };
+      return { ...answer, status: 201, body: { ...created, paymentUrl } };
     },
   }),
 

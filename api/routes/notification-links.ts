@@ -4,7 +4,7 @@ import { withTenant } from '#db/transactions.ts';
 import type { NotificationKind } from '#domain/notification.ts';
 import { html } from '#providers/mail/html.ts';
 import { createTurnOffLinks } from '#providers/turn-off-link.ts';
-import { readRawBody } from '../http/body.ts';
+import { readForm } from '../http/body.ts';
 import { publicRoute } from '../http/route.ts';
 import { PAGE_RESPONSES, refuseLink, showPage } from '../http/small-page.ts';
 import type { Services } from '../services.ts';
@@ -48,7 +48,7 @@ export const notificationLinkRoutes = [
       const target = targetOf(context, services);
       if (!target) return refuseLink(context, services);
       const { workspaceId, userId, kind } = target;
-      const muted = new URLSearchParams(await readRawBody(context)).get('state') !== 'on';
+      const muted = (await readForm(context)).get('state') !== 'on';
       await withTenant(services.pools, workspaceId, (db) => setMuted(db, userId, kind, muted));
       showState(context, kind, muted);
     },

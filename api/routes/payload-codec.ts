@@ -1,13 +1,18 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import type { Context } from 'koa';
 import { z } from 'zod';
+import { mapInTurns } from '#domain/turns.ts';
 import { PayloadCodecError } from '#providers/payload-codec.ts';
 import { verifySession } from '../auth/authenticate.ts';
 import { readBody } from '../http/body.ts';
 import { clientAddress } from '../http/client-address.ts';
-import { ApiError, fromZod, invalid } from '../http/errors.ts';
+import { ApiError, invalid } from '../http/errors.ts';
+import { parseInTurns } from '../http/parse.ts';
 import { publicRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
+
+/** A payload has some metadata. */
+const MAX_VALUES = 60_000;
 
 /** Payloads as protobuf's JSON has them: bytes in Base64, empty lists left out. */
 const Payloads = z.object({
@@ -37,9 +42,11 @@ export const payloadCodecRoutes = (['decode', 'encode'] as const).flatMap((actio
       async respond(context, services) {
         allowOrigin(context, services);
         const { codec, userId } = await operator(context, services);
-        const parsed = Payloads.safeParse(await readBody(context));
-        if (!parsed.success) throw fromZod(parsed.error);
-        const payloads = parsed.data.payloads.map(fromJson);
+        const body = (await parseInTurns(
+          Payloads,
+          await readBody(context, { maxValues: MAX_VALUES }),
+        )) as Payloads;
+        const payloads = await mapInTurns(body.payloads, fromJson);
         const changed = await codec[action](payloads).catch((error: unknown) => {
           throw error instanceof PayloadCodecError ? invalid('payloads', error.message) : error;
         });

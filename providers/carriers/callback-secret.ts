@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { JsonTooComplex, parseUntrustedJson } from '#domain/untrusted-json.ts';
 import { Unreadable } from '../untrusted/processes.ts';
 import { BadSignature, type CallbackHead } from './carrier.ts';
 
@@ -17,8 +18,8 @@ export function checkSecret(secret: string | undefined, { url }: CallbackHead): 
 /** @throws Unreadable */
 export function readJsonBody(rawBody: string): unknown {
   try {
-    return JSON.parse(rawBody);
-  } catch {
-    throw new Unreadable('it is not valid JSON');
+    return parseUntrustedJson(rawBody);
+  } catch (error) {
+    throw new Unreadable(error instanceof JsonTooComplex ? `it ${error.message}` : 'it is not valid JSON');
   }
 }

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { mapInTurns } from '#domain/turns.ts';
+import { findUnstorable } from '#domain/untrusted-json.ts';
+import { type ApiError, invalidFields, type Issue, issuesOf, MAX_ISSUES } from './errors.ts';
+
+/** Longer lists are processed element by element, in turns of the event loop. */
+const LONG = 20;
+
+type Parsed = { data: unknown } | { issues: Issue[] };
+
+/** @throws VALIDATION_ERROR, or what `refusal` makes. */
+export function parse(schema: z.ZodType, value: unknown, refusal?: () => ApiError): unknown {
+  return accepted(parsePart(schema, value), refusal);
+}
+
+/**
+ * Like `parse`, for bodies of up to 1 MB: the elements of long lists are parsed in turns, so that no list holds the
+ * event loop. The checks of such a list and of its object see the elements as they came.
+ * @throws VALIDATION_ERROR
+ */
+export async function parseInTurns(schema: z.ZodType, value: unknown): Promise<unknown> {
+  const { lists, outline } = longLists(schema, value);
+  if (lists.length === 0) return parse(schema, value);
+  const emptied = Object.fromEntries(lists.map(({ name }) => [name, []]));
+  refuseUnstorable({ ...(value as object), ...emptied });
+  const data = accepted(parsedBy(outline, value)) as Record<string, unknown>;
+  for (const { name, items, element } of lists) data[name] = await parseElements(name, items, element);
+  return data;
+}
+
+/** Like `schema.parse`, for responses with long lists. @throws ZodError, which is a bug. */
+export async function parseAnswerInTurns(schema: z.ZodType, value: unknown): Promise<unknown> {
+  const { lists, outline } = longLists(schema, value);
+  const data = outline.parse(value) as Record<string, unknown>;
+  for (const { name, items, element } of lists)
+    data[name] = await mapInTurns(items, (item) => element.parse(item));
+  return data;
+}
+
+/** Like `JSON.stringify`, with the elements of long lists in turns; undefined if there are none. */
+export async function stringifyInTurns(value: unknown): Promise<string | undefined> {
+  if (value === null || typeof value !== 'object') return undefined;
+  const fields = Object.entries(value);
+  if (!fields.some(([, field]) => isLong(field))) return undefined;
+  const parts: string[] = [];
+  for (const [name, field] of fields) {
+    const text = isLong(field)
+      ? `[${(await mapInTurns(field, (item) => JSON.stringify(item) ?? 'null')).join(',')}]`
+      : JSON.stringify(field);
+    if (text !== undefined) parts.push(`${JSON.stringify(name)}:${text}`);
+  }
+  return `{${parts.join(',')}}`;
+}
+
+const isLong = (value: unknown): value is unknown[] => Array.isArray(value) && value.length > LONG;
+
+async function parseElements(name: string, items: unknown[], element: z.ZodType): Promise<unknown[]> {
+  const issues: Issue[] = [];
+  const parsed = await mapInTurns(items, (item, index) => {
+    if (issues.length >= MAX_ISSUES) return undefined;
+    const part = parsePart(element, item);
+    if ('data' in part) return part.data;
+    for (const { path, message } of part.issues)
+      issues.push({ path: [name, index, ...(path === '' ? [] : [path])].join('.'), message });
+    return undefined;
+  });
+  if (issues.length > 0) throw invalidFields(issues);
+  return parsed;
+}
+
+function parsePart(schema: z.ZodType, value: unknown): Parsed {
+  const problem = unstorableIn(value);
+  return problem ? { issues: [problem] } : parsedBy(schema, value);
+}
+
+function parsedBy(schema: z.ZodType, value: unknown): Parsed {
+  const parsed = schema.safeParse(value);
+  return parsed.success ? { data: parsed.data } : { issues: issuesOf(parsed.error) };
+}
+
+function accepted(parsed: Parsed, refusal?: () => ApiError): unknown {
+  if ('data' in parsed) return parsed.data;
+  throw refusal?.() ?? invalidFields(parsed.issues);
+}
+
+function unstorableIn(value: unknown): Issue | null {
+  const problem = findUnstorable(value);
+  return problem && { path: problem.path.join('.'), message: problem.message };
+}
+
+function refuseUnstorable(value: unknown): void {
+  const problem = unstorableIn(value);
+  if (problem) throw invalidFields([problem]);
+}
+
+interface LongList {
+  name: string;
+  items: unknown[];
+  element: z.ZodType;
+}
+
+/** @returns the long lists of an object, and a schema for the object that leaves their elements as they are. */
+function longLists(schema: z.ZodType, value: unknown): { lists: LongList[]; outline: z.ZodType } {
+  if (!(schema instanceof z.ZodObject) || value === null || typeof value !== 'object')
+    return { lists: [], outline: schema };
+  const shape: Record<string, z.core.$ZodType> = { ...schema.shape };
+  const lists = Object.entries(value).flatMap(([name, items]) => {
+    const list = isLong(items) && Object.hasOwn(shape, name) && listOf(shape[name]);
+    if (!list) return [];
+    // Keeps the bounds of the list.
+    shape[name] = z.core.clone(list, { ...list._zod.def, element: z.unknown() });
+    return [{ name, items, element: list.element as z.ZodType }];
+  });
+  if (lists.length === 0) return { lists, outline: schema };
+  return { lists, outline: z.core.clone(schema, { ...schema._zod.def, shape }) };
+}
+
+/** The list that a field holds, be it optional or have a default. */
+function listOf(field: unknown): z.ZodArray | null {
+  if (field instanceof z.ZodArray) return field;
+  if (field instanceof z.ZodOptional || field instanceof z.ZodNullable || field instanceof z.ZodDefault)
+    return listOf(field.unwrap());
+  return null;
+}
