@@ -13,6 +13,9 @@ const Text = z
   .refine(...SINGLE_LINE);
 const Addresses = z.array(z.string().max(320)).max(20);
 
+/** Of all custom fields of a lead, in characters: lists return hundreds of leads at once. */
+const MAX_CUSTOM_TEXT = 50_000;
+
 /** Fields that a tenant defines: string keys and values. */
 export const CustomFields = z
   .record(
@@ -26,7 +29,11 @@ export const CustomFields = z
       .max(5000)
       .refine(...LINES),
   )
-  .refine((fields) => Object.keys(fields).length <= 100, 'must have at most 100 fields');
+  .refine((fields) => Object.keys(fields).length <= 100, 'must have at most 100 fields')
+  .refine(
+    (fields) => Object.values(fields).reduce((length, text) => length + text.length, 0) <= MAX_CUSTOM_TEXT,
+    `must have at most ${MAX_CUSTOM_TEXT} characters in all`,
+  );
 
 /** A lead in a request; further addresses go in `emails` and `phones`. */
 export const LeadInput = z

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { eraseContact } from '#db/commands/contacts/contact-erasure.ts';
 import { deleteLead } from '#db/commands/contacts/delete-lead.ts';
-import { findLead, insertLeads, listLeads, presentLead, updateLead } from '#db/queries/leads.ts';
+import {
+  findLead,
+  insertLeads,
+  listLeads,
+  presentLead,
+  type SavedLead,
+  updateLead,
+} from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { Id } from '#domain/ids.ts';
@@ -11,14 +18,16 @@ import {
   LeadInput,
   LeadPatch,
   type NormalizedLead,
+  type PhoneDefaults,
   normalizeLead,
   patchLead,
 } from '#domain/lead.ts';
-import { ApiError, invalidFields, type Issue } from '../http/errors.ts';
+import { ApiError, invalidFields, type Issue, MAX_ISSUES } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
 import { listNotFound } from './lists.ts';
 import { SINGLE_LINE } from '#domain/text.ts';
+import { mapInTurns } from '#domain/turns.ts';
 
 const LeadParams = z.object({ id: Id });
 
@@ -28,7 +37,10 @@ const OneLead = z.object({ success: z.literal(true), lead: Lead });
 
 export const leadNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Lead not found');
 
-const MAX_ISSUES = 100;
+/** The most values of a body, for 10,000 leads with a dozen fields each. */
+const MAX_VALUES = 150_000;
+/** Leads inserted by one statement: preparing it and reading its rows hold the event loop. */
+const PART = 500;
 
 const LeadsInput = z
   .object({
@@ -56,6 +68,7 @@ export const leadRoutes = [
       'A lead that shares an email or phone with another lead of the list is a duplicate and is skipped. If any lead is invalid, none is created.',
     idempotent: true,
     body: LeadsInput,
+    maxValues: MAX_VALUES,
     responses: {
       201: z.object({
         message: z.string(),
@@ -70,14 +83,10 @@ export const leadRoutes = [
     },
     errors: ['NOT_FOUND'],
     async handler({ db, caller, body, now }) {
-      const phoneDefaults = { country: caller.workspace.country, callingCode: body.defaultCountryCode };
-      const issues: Issue[] = [];
-      const leads = body.leads.map((input, index) => {
-        const { lead, problems } = normalizeLead(input, phoneDefaults);
-        for (const { field, message } of problems) issues.push({ path: `leads.${index}.${field}`, message });
-        return lead;
+      const leads = await normalizeLeads(body.leads, {
+        country: caller.workspace.country,
+        callingCode: body.defaultCountryCode,
       });
-      if (issues.length > 0) throw invalidFields(issues.slice(0, MAX_ISSUES));
       const ownerOf = await contactOwners(
         db,
         leads.map(({ contactOwnerEmail }) => contactOwnerEmail),
@@ -88,7 +97,14 @@ export const leadRoutes = [
         ...lead,
         contactOwnerEmail: ownerOf(lead.contactOwnerEmail),
       }));
-      const results = await insertLeads(db, listId, owned, { source: body.source ?? 'api', now });
+      const results: SavedLead[] = [];
+      for (let start = 0; start < owned.length; start += PART)
+        results.push(
+          ...(await insertLeads(db, listId, owned.slice(start, start + PART), {
+            source: body.source ?? 'api',
+            now,
+          })),
+        );
       const savedCount = results.filter(({ isNew }) => isNew).length;
       const duplicateCount = results.length - savedCount;
       return {
@@ -201,3 +217,19 @@ export const leadRoutes = [
     },
   }),
 ];
+
+/** @throws VALIDATION_ERROR with the first problems. */
+async function normalizeLeads(
+  inputs: readonly LeadInput[],
+  phoneDefaults: PhoneDefaults,
+): Promise<NormalizedLead[]> {
+  const issues: Issue[] = [];
+  const leads = await mapInTurns(inputs, (input, index) => {
+    const { lead, problems } = normalizeLead(input, phoneDefaults);
+    for (const { field, message } of problems) issues.push({ path: `leads.${index}.${field}`, message });
+    if (issues.length >= MAX_ISSUES) throw invalidFields(issues);
+    return lead;
+  });
+  if (issues.length > 0) throw invalidFields(issues);
+  return leads;
+}
