@@ -22,6 +22,7 @@ import type { FileLinks } from '#domain/attachment.ts';
 import type { Contact } from '#domain/contact.ts';
 import { ContactExport } from '#domain/contact-export.ts';
 import { Id } from '#domain/ids.ts';
+import { takingTurns } from '#domain/turns.ts';
 import { ResponseStream, workspaceRoute } from '../http/route.ts';
 import { leadNotFound } from './leads.ts';
 
@@ -106,7 +107,7 @@ async function* document(read: Read, contact: Contact, links: FileLinks, now: Da
     for (let after: string | null = ''; after !== null;) {
       const from: string = after;
       const { items, next } = await read((db) => page(db, from));
-      for (const item of items) {
+      for await (const item of takingTurns(items)) {
         yield separator + JSON.stringify(item);
         separator = ',';
       }
