@@ -1,0 +1,234 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Route } from '#api/http/route.ts';
+import { routes } from '#api/routes.ts';
+import { newId, newUserId } from '#domain/ids.ts';
+import { BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
+import { SmtpConfig } from '#providers/carriers/smtp.ts';
+import { TwilioConfig } from '#providers/carriers/twilio.ts';
+import { type OwnApp, startTestApp } from '#test/support/app.ts';
+import type { ApiClient, ApiResponse } from '#test/support/client.ts';
+import { longestTurn } from '#test/support/event-loop.ts';
+import { createAgency, createLineAt, createWorkspace } from '#test/support/factories.ts';
+import { signIn } from '#test/support/sessions.ts';
+import { type Body, worstBodies } from './worst-bodies.ts';
+
+/** No request may hold the event loop longer, whatever its body of 1 MB is. */
+const LIMIT_MS = 50;
+/** Compiling and collecting garbage add to the time of some attempts. The shortest one counts. */
+const ATTEMPTS = 5;
+const SECRET = 'a-secret-of-a-callback';
+
+const OPERATOR = newUserId();
+
+let app: OwnApp;
+let operator: string;
+beforeAll(async () => {
+  const environment = {
+    FAILED_ATTEMPTS_PER_MINUTE: '100000',
+    TEMPORAL_CODEC_OPERATORS: OPERATOR,
+    TEMPORAL_CODEC_KEYS: `1:${randomBytes(32).toString('base64')}`,
+  };
+  app = await startTestApp({ worker: false, environment });
+  operator = await signIn(app, { userId: OPERATOR });
+});
+afterAll(() => app.stop());
+
+/** Who asks, and the lines whose callbacks are sent. New for each attempt, so that no rate limit is reached. */
+async function newCallers() {
+  const [workspace, agency] = await Promise.all([createWorkspace(app), createAgency(app)]);
+  const { id: organizationId, ownerId: userId } = workspace;
+  const [admin, owner] = await Promise.all([
+    signIn(app, { userId, organizationId, role: 'org:admin' }),
+    signIn(app, { userId: agency.ownerId }),
+  ]);
+  const lineAt = (channel: 'imessage' | 'email' | 'sms', name: string, schema: object, settings: object) =>
+    createLineAt(app, organizationId, channel, {
+      name,
+      schema: schema as typeof BlueBubblesConfig,
+      settings,
+    });
+  const url = 'http://127.0.0.1:9';
+  const bluebubbles = { url, password: 'x', callbackSecret: SECRET };
+  const smtp = { host: '127.0.0.1', port: 9, inboundSecret: SECRET };
+  const twilio = { accountSid: 'AC1', authToken: 'token' };
+  return {
+    credential: ({ caller, ...route }: Route): string => {
+      if (caller === 'anyone') return operator;
+      const isSession = 'credential' in route && route.credential === 'session';
+      if (isSession || ('role' in route && route.role)) return caller === 'agency' ? owner : admin;
+      return caller === 'agency' ? agency.key : workspace.key;
+    },
+    lines: {
+      bluebubbles: await lineAt('imessage', 'bluebubbles', BlueBubblesConfig, bluebubbles),
+      smtp: await lineAt('email', 'smtp', SmtpConfig, smtp),
+      twilio: await lineAt('sms', 'twilio', TwilioConfig, twilio),
+    },
+  };
+}
+type Callers = Awaited<ReturnType<typeof newCallers>>;
+
+/** The addresses of a route: one for each carrier whose callbacks it takes. */
+function pathsOf({ path, id }: Route, { lines }: Callers): string[] {
+  if (id === 'carrierCallback')
+    return Object.entries(lines).map(
+      ([carrier, line]) => `/callbacks/carriers/${carrier}/${line}?secret=${SECRET}`,
+    );
+  return [path.replaceAll(/\{\*?\w+\}/g, () => newId())];
+}
+
+async function post(route: Route, path: string, { content, headers }: Body, callers: Callers) {
+  const response = await fetch(app.url + path, {
+    method: route.method,
+    body: content,
+    headers: {
+      authorization: `Bearer ${callers.credential(route)}`,
+      'idempotency-key': newId(),
+      'x-twilio-signature': 'forged',
+      'stripe-signature': 't=1,v1=00',
+      ...headers,
+    },
+  });
+  await response.arrayBuffer();
+  expect(response.status, `${route.id} ${path}`).not.toBe(429);
+}
+
+/** The routes that may read a body: all but reads, and those that pass it on to a simulated provider. */
+const reading = routes.filter(
+  ({ method, id }) => !['GET', 'OPTIONS'].includes(method) && !id.startsWith('simulated'),
+);
+
+interface Worst {
+  route: string;
+  shape: string;
+  ms: number;
+}
+
+describe('the event loop', () => {
+  it(`stands still for at most ${LIMIT_MS} ms, whatever body of 1 MB is sent to a route`, async () => {
+    let waiting = reading.flatMap((route) =>
+      Object.entries(worstBodies(route)).map(([shape, body]) => ({ route, shape, body, ms: Infinity })),
+    );
+    const done: Worst[] = [];
+    for (let attempt = 0; attempt < ATTEMPTS && waiting.length > 0; attempt += 1) {
+      const callersOf = new Map<string, Callers>();
+      for (const tried of waiting) {
+        const { route, shape, body } = tried;
+        const callers = callersOf.get(shape) ?? (await newCallers());
+        callersOf.set(shape, callers);
+        for (const path of pathsOf(route, callers)) {
+          const ms = await longestTurn(() => post(route, path, body, callers));
+          tried.ms = Math.min(tried.ms, ms);
+        }
+      }
+      done.push(
+        ...waiting
+          .filter(({ ms }) => ms <= LIMIT_MS)
+          .map(({ route, shape, ms }) => ({ route: route.id, shape, ms })),
+      );
+      waiting = waiting.filter(({ ms }) => ms > LIMIT_MS);
+    }
+    const tooLong = waiting.map(({ route, shape, ms }) => ({ route: route.id, shape, ms }));
+    show([...done, ...tooLong]);
+    expect(tooLong).toEqual([]);
+  }, 300_000);
+});
+
+describe('the event loop stands still no longer', () => {
+  /** The shortest of some attempts, each with a workspace of its own. */
+  async function heldBy(
+    prepare: (api: ApiClient, workspaceId: string) => Promise<() => Promise<ApiResponse>>,
+  ) {
+    let shortest = Infinity;
+    for (let attempt = 0; attempt < ATTEMPTS && shortest > LIMIT_MS; attempt += 1) {
+      const { api, id } = await createWorkspace(app);
+      const ask = await prepare(api, id);
+      const ms = await longestTurn(async () => {
+        const { status, body } = await ask();
+        expect(status, JSON.stringify(body).slice(0, 500)).toBeLessThan(300);
+      });
+      shortest = Math.min(shortest, ms);
+    }
+    return shortest;
+  }
+
+  const leads = (count: number, fields: (index: number) => object) => ({
+    leads: Array.from({ length: count }, (_, index) => fields(index)),
+  });
+  const german = (index: number) => ({
+    firstName: 'Ada',
+    phone: `0151 ${10_000_000 + index}`,
+    email: `a${index}@example.com`,
+  });
+  const wide = (index: number) => ({
+    email: `wide${index}@example.com`,
+    customFields: Object.fromEntries(
+      Array.from({ length: 100 }, (_, field) => [`field ${field}`, 'x'.repeat(400)]),
+    ),
+  });
+
+  it.each<[string, string, object]>([
+    ['10,000 leads', '/api/leads', { ...leads(10_000, german), defaultCountryCode: '+49' }],
+    ['leads with many numbers', '/api/leads', manyNumbers()],
+    [
+      'a campaign of long texts',
+      '/api/campaigns',
+      {
+        name: 'Long',
+        steps: Array.from({ length: 50 }, () => ({
+          message: `{{ firstName }} ${'x'.repeat(9000)}`,
+          delay: {},
+        })),
+      },
+    ],
+  ])('for %s', async (_, path, body) => {
+    const text = JSON.stringify(body);
+    expect(text.length).toBeGreaterThan(400_000);
+    expect(text.length).toBeLessThan(1024 * 1024);
+    const headers = { 'idempotency-key': newId() };
+    expect(await heldBy(async (api) => () => api('POST', path, text, headers))).toBeLessThan(LIMIT_MS);
+  });
+
+  it('for the largest pages of leads, and for their export', async () => {
+    const fill = async (api: ApiClient) => {
+      const { listId } = (await api('POST', '/api/leads', leads(20, wide))).body;
+      for (let part = 1; part < 10; part += 1)
+        await api(
+          'POST',
+          '/api/leads',
+          leads(20, (index) => wide(part * 20 + index)),
+        );
+      return listId as string;
+    };
+    expect(
+      await heldBy(async (api) => {
+        await fill(api);
+        return () => api('GET', '/api/leads?limit=200');
+      }),
+    ).toBeLessThan(LIMIT_MS);
+    expect(
+      await heldBy(async (api) => {
+        const listId = await fill(api);
+        return () => api('GET', `/api/lists/${listId}/export`);
+      }),
+    ).toBeLessThan(LIMIT_MS);
+  });
+});
+
+function manyNumbers() {
+  const lead = (index: number) => ({
+    phones: Array.from({ length: 20 }, (_, phone) => `+4930${1_000_000 + index * 20 + phone}`),
+  });
+  return { leads: Array.from({ length: 2500 }, (_, index) => lead(index)) };
+}
+
+/** Prints the worst shape of each route, the slowest first. `npm test -- test/conformance/event-loop.test.ts` shows it. */
+function show(measured: readonly Worst[]): void {
+  const worst = [...Map.groupBy(measured, ({ route }) => route).values()].map((shapes) =>
+    shapes.reduce((a, b) => (b.ms > a.ms ? b : a)),
+  );
+  const lines = worst
+    .toSorted((a, b) => b.ms - a.ms)
+    .map(({ route, shape, ms }) => `${ms.toFixed(0).padStart(5)} ms  ${route.padEnd(28)} ${shape}`);
+  console.log(lines.join('\n'));
+}

@@ -1,0 +1,170 @@
+import { gzipSync } from 'node:zlib';
+import { z } from 'zod';
+import type { Route } from '#api/http/route.ts';
+
+/** A body, and the headers that say what it is. */
+export interface Body {
+  content: Buffer;
+  headers: Record<string, string>;
+}
+
+const LIMIT = 1_040_000;
+const JSON_TYPE = { 'content-type': 'application/json' };
+const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
+
+const json = (text: string): Body => ({ content: Buffer.from(text), headers: JSON_TYPE });
+const gzip = ({ content, headers }: Body): Body => ({
+  content: gzipSync(content),
+  headers: { ...headers, 'content-encoding': 'gzip' },
+});
+const list = (item: string, size = LIMIT): string =>
+  `[${`${item},`.repeat(Math.floor(size / (item.length + 1)) - 1)}${item}]`;
+const nested = (depth: number, [open, close]: readonly [string, string], inside: string): string =>
+  open.repeat(depth) + inside + close.repeat(depth);
+const manyFields = (value: string): string =>
+  `{${Array.from({ length: Math.floor(LIMIT / (12 + value.length)) }, (_, index) => `"k${index}":${value}`).join(',')}}`;
+
+/** Bodies of 1 MB that are expensive whatever a route expects. Built once. */
+const ANY: Record<string, Body> = {
+  'a list of zeros': json(`{"x":${list('0')}}`),
+  'a list of empty lists': json(`{"x":${list('[]')}}`),
+  'a list of empty objects': json(list('{}')),
+  'a long list, 95 lists deep': json(`{"x":${nested(95, ['[', ']'], list('0', LIMIT - 1000).slice(1, -1))}}`),
+  'lists nested as deep as the body is long': json(nested(LIMIT / 2, ['[', ']'], '')),
+  'objects nested 97 deep, again and again': json(list(nested(97, ['{"a":', '}'], '0'))),
+  'many fields': json(manyFields('0')),
+  'a long text': json(`{"x":"${'a'.repeat(LIMIT)}"}`),
+  'a text of escapes': json(`{"x":"${'\\u0001'.repeat(LIMIT / 6)}"}`),
+  'not JSON': json('['.repeat(3) + 'x'.repeat(LIMIT)),
+  'a list of zeros, 95 lists deep, compressed': gzip(
+    json(`{"x":${nested(95, ['[', ']'], list('0', LIMIT - 1000).slice(1, -1))}}`),
+  ),
+  'many fields, compressed': gzip(json(manyFields('""'))),
+  'a form of many fields': { content: Buffer.from('a=1&'.repeat(LIMIT / 4)), headers: FORM_TYPE },
+};
+
+/** What the texts of a route's body are filled with. */
+const TEXTS: Record<string, string> = {
+  'short numbers': '01234',
+  'long numbers': '+49 (30) 901820-0000 ext. 12345',
+  'email addresses': 'someone@example.com',
+  templates: '{% for a in (1..300) %}{{ a | append: a }}{% endfor %}',
+  'opening brackets': `${'<'.repeat(200)}@`,
+};
+
+/** Forms of many small parts, and of one part with long headers. */
+const FORMS: Record<string, Body> = {
+  'a form of many parts': multipart(
+    '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(LIMIT / 60),
+  ),
+  'a form of many files': multipart(
+    '--b\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n\r\n\r\n'.repeat(LIMIT / 80),
+  ),
+  'a form of a long header': multipart(
+    `--b\r\ncontent-disposition: form-data; name="file"; filename="${'a'.repeat(LIMIT)}.png"\r\n\r\n\r\n`,
+  ),
+};
+
+function multipart(parts: string): Body {
+  return {
+    content: Buffer.from(`${parts}--b--\r\n`),
+    headers: { 'content-type': 'multipart/form-data; boundary=b' },
+  };
+}
+
+/** The most expensive bodies of 1 MB for a route: of any shape, and of the shape that it declares. */
+export function worstBodies({
+  body,
+  ...route
+}: Pick<Route, 'id'> & { body?: unknown; consumes?: unknown }): Record<string, Body> {
+  if (route.consumes !== undefined)
+    return { ...FORMS, 'CSV of short lines': csv('a,b\n'), 'CSV of one long line': csv('"a""') };
+  if (!(body instanceof z.ZodType)) return ANY;
+  const schema = z.toJSONSchema(body, { io: 'input', unrepresentable: 'any' }) as Schema;
+  const filled = Object.entries(TEXTS).flatMap(([name, text]) =>
+    [false, true].map((isLong) => [
+      `its own fields, with ${isLong ? 'many' : 'single'} ${name}`,
+      json(JSON.stringify(fill(schema, { text, isLong }, LIMIT))),
+    ]),
+  );
+  return { ...ANY, ...Object.fromEntries(filled) };
+}
+
+const csv = (line: string): Body => ({
+  content: Buffer.from(`email,phone\n${line.repeat(LIMIT / line.length)}`),
+  headers: { 'content-type': 'text/csv' },
+});
+
+interface Schema {
+  type?: string;
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  items?: Schema;
+  maxItems?: number;
+  maxLength?: number;
+  enum?: unknown[];
+  const?: unknown;
+  pattern?: string;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+}
+
+/** What a value is filled with: one text each, or as much of it as fits. */
+interface Filling {
+  text: string;
+  isLong: boolean;
+}
+
+/** A value of a schema, with as many elements and fields as fit into `size` characters. */
+function fill(schema: Schema, filling: Filling, size: number): unknown {
+  const [choice] = schema.anyOf ?? schema.oneOf ?? [];
+  if (choice) return fill(choice, filling, size);
+  if (schema.const !== undefined) return schema.const;
+  if (schema.enum) return schema.enum[0];
+  switch (schema.type ?? 'string') {
+    case 'object':
+      return schema.properties
+        ? fillObject(schema.properties, filling, size)
+        : fillRecord(schema.additionalProperties, filling, size);
+    case 'array': {
+      const item = fill(schema.items ?? {}, filling, Math.min(size, ITEM));
+      const fits = Math.floor(size / (JSON.stringify(item).length + 1));
+      return Array.from({ length: Math.max(1, Math.min(schema.maxItems ?? Infinity, fits)) }, () => item);
+    }
+    case 'integer':
+    case 'number':
+      return 1;
+    case 'boolean':
+      return true;
+    default:
+      return schema.pattern?.includes('{24}') ? '0'.repeat(24) : fillText(schema, filling, size);
+  }
+}
+
+/** Of an element of a list, in characters. */
+const ITEM = 20_000;
+
+function fillText({ maxLength = 10_000 }: Schema, { text, isLong }: Filling, size: number): string {
+  if (!isLong) return text.slice(0, maxLength);
+  return text.repeat(Math.max(1, Math.floor(Math.min(maxLength, size) / text.length)));
+}
+
+function fillRecord(values: Schema | boolean | undefined, filling: Filling, size: number): object {
+  const value = fill(typeof values === 'object' ? values : {}, filling, 100);
+  const count = Math.min(100, Math.floor(size / (JSON.stringify(value).length + 10)));
+  return Object.fromEntries(Array.from({ length: Math.max(1, count) }, (_, index) => [`f${index}`, value]));
+}
+
+function fillObject(properties: Record<string, Schema>, filling: Filling, size: number): object {
+  const result: Record<string, unknown> = {};
+  let left = size;
+  // Lists last: they take what the others have left.
+  const fields = Object.entries(properties).toSorted(
+    ([, a], [, b]) => Number(a.type === 'array') - Number(b.type === 'array'),
+  );
+  for (const [index, [name, field]] of fields.entries()) {
+    result[name] = fill(field, filling, Math.max(0, left / (fields.length - index) - name.length - 4));
+    left -= JSON.stringify(result[name]).length + name.length + 4;
+  }
+  return result;
+}
