@@ -1,3 +1,4 @@
+import Bourne from '@hapi/bourne';
 import { textProblem } from './text.ts';
 
 /** Deeper than any field of the API or of a carrier. */
@@ -10,31 +11,53 @@ export const MAX_VALUES = 12_000;
 /** A JSON text that would take too long to process: nested too deeply, or with too many values. */
 export class JsonTooComplex extends Error {
   override readonly name = 'JsonTooComplex';
+  /** The outermost field or element that it is about; '' if it is the whole. */
+  readonly path: string;
+
+  constructor(message: string, path = '') {
+    super(message);
+    this.path = path;
+  }
 }
 
 /**
  * Parses a JSON text of bounded complexity. Its structure is counted first, at a tenth of the cost of parsing it.
- * @throws JsonTooComplex, SyntaxError
+ * @throws JsonTooComplex; SyntaxError, also for fields named `__proto__`.
  */
 export function parseUntrustedJson(text: string, maxValues = MAX_VALUES): unknown {
-  const problem = structureProblem(text, maxValues);
-  if (problem !== null) throw new JsonTooComplex(problem);
-  return JSON.parse(text);
+  refuseComplexity(text, maxValues);
+  return Bourne.parse(text);
 }
 
-/** Counts brackets and commas outside of strings. A text that is not valid JSON may pass. */
-function structureProblem(text: string, maxValues: number): string | null {
+/**
+ * Counts brackets and commas outside of strings. A text that is not valid JSON may pass.
+ * @throws JsonTooComplex
+ */
+function refuseComplexity(text: string, maxValues: number): void {
   let values = 1;
   let depth = 0;
+  /** By depth: the commas so far, and whether it is an object. */
+  const commas = new Uint32Array(MAX_DEPTH + 1);
+  const isObject = new Uint8Array(MAX_DEPTH + 1);
+  let fields = 0;
+  let lastText = [0, 0];
+  const place = (): string => (isObject[1] ? nameAt(text, lastText) : String(commas[1]));
   for (let index = 0; index < text.length; index += 1) {
-    switch (text.charCodeAt(index)) {
-      case QUOTE:
-        index = endOfString(text, index);
+    const unit = text.charCodeAt(index);
+    switch (unit) {
+      case QUOTE: {
+        const end = endOfString(text, index);
+        if (depth === 1) lastText = [index, end];
+        index = end;
         break;
+      }
       case OPEN_LIST:
       case OPEN_OBJECT:
         depth += 1;
         values += 1;
+        if (depth > MAX_DEPTH) throw new JsonTooComplex('is nested too deeply', place());
+        commas[depth] = 0;
+        isObject[depth] = unit === OPEN_OBJECT ? 1 : 0;
         break;
       case CLOSE_LIST:
       case CLOSE_OBJECT:
@@ -42,11 +65,13 @@ function structureProblem(text: string, maxValues: number): string | null {
         break;
       case COMMA:
         values += 1;
+        fields = (commas[depth] ?? 0) + 1;
+        commas[depth] = fields;
+        if (isObject[depth] && fields >= MAX_FIELDS)
+          throw new JsonTooComplex(`must have at most ${MAX_FIELDS} fields`, depth > 1 ? place() : '');
     }
-    if (depth > MAX_DEPTH) return 'is nested too deeply';
-    if (values > maxValues) return `must have at most ${maxValues} values`;
+    if (values > maxValues) throw new JsonTooComplex(`must have at most ${maxValues} values`);
   }
-  return null;
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
@@ -62,6 +87,15 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
+/** @returns the name that the string from `start` to `end` spells; '' if it is not valid. */
+function nameAt(text: string, [start = 0, end = 0]: readonly number[]): string {
+  try {
+    return String(JSON.parse(text.slice(start, end + 1)));
+  } catch {
+    return '';
+  }
+}
+
 /** What cannot be accepted, and the names that lead to it from the outside in. */
 export interface JsonProblem {
   path: string[];
@@ -69,8 +103,7 @@ export interface JsonProblem {
 }
 
 /**
- * Finds what PostgreSQL cannot store (NUL, lone surrogates) and what could be mistaken for a prototype, in names and
- * values. The path is built only when something is found.
+ * Finds what PostgreSQL cannot store (NUL, lone surrogates), in names and values. The path is built only when something is found.
  */
 export function findUnstorable(value: unknown, depth = 0): JsonProblem | null {
   if (typeof value === 'string') return problemOf(textProblem(value));
@@ -87,7 +120,7 @@ export function findUnstorable(value: unknown, depth = 0): JsonProblem | null {
   const names = Object.keys(value);
   if (names.length > MAX_FIELDS) return problemOf(`must have at most ${MAX_FIELDS} fields`);
   for (const name of names) {
-    const message = name === '__proto__' ? 'must not have a field __proto__' : textProblem(name);
+    const message = textProblem(name);
     if (message !== null) return problemOf(message);
     const found = findUnstorable((value as Record<string, unknown>)[name], depth + 1);
     if (found !== null) return within(name, found);

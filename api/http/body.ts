@@ -78,7 +78,8 @@ function parseText(text: string, maxValues?: number): unknown {
   try {
     return parseUntrustedJson(text, maxValues);
   } catch (error) {
-    if (error instanceof JsonTooComplex) throw invalid('', `the body ${error.message}`);
+    if (error instanceof JsonTooComplex)
+      throw invalid(error.path, error.path === '' ? `the body ${error.message}` : error.message);
     throw refusedBody(error);
   }
 }
