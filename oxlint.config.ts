@@ -91,6 +91,7 @@ const LAYERS: OxlintOverride[] = [
         'csv-parse',
         'libphonenumber-js',
         'standardwebhooks',
+        '@hapi/bourne',
         'temporal-polyfill',
         'node:crypto',
       ],

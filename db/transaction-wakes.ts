@@ -149,6 +149,11 @@ export class Wakes {
   /**
    * A wake always stores its transaction's id, even if the workflow looks early enough. A workflow that writes its
    * decision finds the id of a transaction that its look did not see, and then only lowers the time.
+   *
+   * `unlessDue` is for work that an earlier statement of this transaction wrote. Then the transaction had its id before
+   * this statement took its snapshot. A workflow that decides to rest waits for all transactions with an id
+   * (`decideToRest`): either this statement sees that decision, or the workflow's second look sees the work. Neither is
+   * so if the check and the insert of the work are one statement, or in the other order: the wake is lost.
    */
   #upsert(db: CommonQueryMethods) {
     const rows = [...this.#entries].map(([workflowId, { workspaceId, at, signals, unlessDue, own }]) => [
@@ -165,12 +170,13 @@ export class Wakes {
     const lowers = sql.fragment`excluded.wake_at < w.wake_at`;
     return retryIfMoved(
       db.any(sql.type(StoredRow)`
+      with mine as materialized (select pg_current_xact_id_if_assigned() is not null has_written)
       insert into workflow_wakes as w (workspace_id, workflow_id, wake_at, sweep_at, requested_by, lowered_by, signal)
       select r.workspace_id, r.workflow_id, r.at, case when r.unconfirmed then least(r.at, now()) else r.at end + ${GRACE},
         coalesce(r.seen, pg_current_xact_id()), case when r.seen is null then pg_current_xact_id() else '0' end, r.signal
       from ${sql.unnest(rows, ['text', 'text', 'timestamptz', 'xid8', 'text', 'bool', 'bool'])}
-        as r (workspace_id, workflow_id, at, seen, signal, unless_due, unconfirmed)
-      where not r.unless_due or not exists (
+        as r (workspace_id, workflow_id, at, seen, signal, unless_due, unconfirmed), mine
+      where not (r.unless_due and mine.has_written) or not exists (
         select from workflow_wakes due where due.workflow_id = r.workflow_id and due.wake_at <= r.at)
       order by r.workflow_id
       on conflict (workflow_id) do update set

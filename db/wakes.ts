@@ -18,6 +18,9 @@ export function wake(db: TenantDb, workflowId: string, at: Date, signal: SignalN
  * Like `wake`, for a workflow that many concurrent transactions wake, so that none waits for another. If the workflow
  * looks by then anyway, nothing is written and no row is locked. Only for workflows that use `decideToRest`, which finds
  * what such a transaction adds.
+ *
+ * The work must be written by an earlier statement of the same transaction, never by the statement that checks
+ * whether the workflow is due, and at the isolation level read committed: see `Wakes`.
  */
 export function wakeUnlessDue(db: TenantDb, workflowId: string, at: Date, signal: SignalName): void {
   db.wakes.requestUnlessDue(db.workspaceId, workflowId, at, signal);
