@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { apiKeyKind, hashApiKey, newApiKey } from './api-key.ts';
+import { apiKeyKind, hashApiKey, isPossibleApiKey, newApiKey } from './api-key.ts';
 
 test.each([
-  ['workspace', /^svc_sk_[A-Za-z0-9_-]{43}$/, 'svc_sk_'],
-  ['agency', /^svcagency_[A-Za-z0-9_-]{43}$/, 'svcagency_'],
+  ['workspace', /^svc_sk_[A-Za-z0-9_-]{49}$/, 'svc_sk_'],
+  ['agency', /^svcagency_[A-Za-z0-9_-]{49}$/, 'svcagency_'],
 ] as const)('a new %s key has the documented form', (kind, form, prefix) => {
   const made = newApiKey(kind);
   expect(made.key).toMatch(form);
@@ -27,4 +27,24 @@ test.each([
   ['', null],
 ])('the kind of the key %j is %s', (token, kind) => {
   expect(apiKeyKind(token)).toBe(kind);
+});
+
+test.each(['workspace', 'agency'] as const)('a mistyped %s key is recognized', (kind) => {
+  const { key, prefix } = newApiKey(kind);
+  const older = key.slice(0, -6);
+  expect([key, older].map(isPossibleApiKey)).toEqual([true, true]);
+  for (let index = prefix.length; index < key.length; index += 1) {
+    const other = key[index] === 'a' ? 'b' : 'a';
+    expect(isPossibleApiKey(key.slice(0, index) + other + key.slice(index + 1))).toBe(false);
+  }
+  for (const token of [
+    `${key}a`,
+    key.slice(0, -1),
+    older.slice(0, -1),
+    ` ${key}`,
+    `${key}\n`,
+    prefix,
+    'svc_x',
+  ])
+    expect(isPossibleApiKey(token), token).toBe(false);
 });

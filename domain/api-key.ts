@@ -13,10 +13,11 @@ export interface NewApiKey {
   last4: string;
 }
 
-/** A new key: the prefix of its kind and 32 random bytes as 43 base64url characters. */
+/** A new key: the prefix of its kind, 32 random bytes as 43 base64url characters, and a checksum of 6. */
 export function newApiKey(kind: ApiKeyKind): NewApiKey {
   const prefix = PREFIXES[kind];
-  const key = prefix + randomBytes(32).toString('base64url');
+  const secret = prefix + randomBytes(32).toString('base64url');
+  const key = secret + checksum(secret);
   return { key, hash: hashApiKey(key), prefix, last4: key.slice(-4) };
 }
 
@@ -36,3 +37,13 @@ export function apiKeyKind(token: string): ApiKeyKind | null {
   if (token.startsWith(PREFIXES.agency)) return 'agency';
   return token.startsWith('svc_') ? 'workspace' : null;
 }
+
+const KEY = /^(?<secret>(?:svc_sk_|svcagency_)[\w-]{43})(?<checksum>[\w-]{6})?$/;
+
+/** Whether a token can be a key, so that a mistyped one is refused without a lookup. Older keys have no checksum. */
+export function isPossibleApiKey(token: string): boolean {
+  const { secret, checksum: given } = KEY.exec(token)?.groups ?? {};
+  return secret !== undefined && (given === undefined || given === checksum(secret));
+}
+
+const checksum = (secret: string): string => hash('sha256', secret, 'base64url').slice(0, 6);

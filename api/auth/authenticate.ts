@@ -6,7 +6,7 @@ import {
   workspaceByKey,
 } from '#db/queries/credentials.ts';
 import { withAuth } from '#db/transactions.ts';
-import { apiKeyKind, hashApiKey } from '#domain/api-key.ts';
+import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, WorkspaceCaller } from '#domain/caller.ts';
 import { ApiError } from '../http/errors.ts';
 import type { TenantRoute } from '../http/route.ts';
@@ -92,7 +92,7 @@ async function withAgencyKey(
   const { pools } = services;
   const hash = hashApiKey(token);
   const caller =
-    scheme === 'bearer'
+    scheme === 'bearer' && isPossibleApiKey(token)
       ? await withAuth(pools, client(), `agency key ${hash}`, (db) => agencyByKey(db, hash))
       : null;
   if (!caller) return unauthorized(client(), services);
@@ -111,6 +111,7 @@ async function withWorkspaceKey(
   services: Services,
 ): Promise<WorkspaceCaller> {
   const { pools, callers } = services;
+  if (!isPossibleApiKey(token)) return unauthorized(client(), services);
   const hash = hashApiKey(token);
   const caller = await callers.find(hash, () =>
     withAuth(pools, client(), `workspace key ${hash}`, (db) => workspaceByKey(db, hash)),

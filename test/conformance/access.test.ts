@@ -22,6 +22,7 @@ type Rules = Record<Kind, ErrorCode | null>;
 const RULES: Record<string, Rules> = {
   'no credential': all('UNAUTHORIZED'),
   'an unknown workspace key': all('UNAUTHORIZED'),
+  'a mistyped workspace key': all('UNAUTHORIZED'),
   'an unknown agency key': all('UNAUTHORIZED'),
   'an unknown session token': all('UNAUTHORIZED'),
   'a session token with a changed signature': all('UNAUTHORIZED'),
@@ -119,6 +120,9 @@ beforeAll(async () => {
   credentials = {
     'no credential': null,
     'an unknown workspace key': bearer(`svc_sk_${'x'.repeat(43)}`),
+    'a mistyped workspace key': bearer(
+      `${workspace.key.slice(0, -1)}${workspace.key.endsWith('a') ? 'b' : 'a'}`,
+    ),
     'an unknown agency key': bearer(`svcagency_${'x'.repeat(43)}`),
     'an unknown session token': bearer('not.a.token'),
     'a session token with a changed signature': `${signed.slice(0, -10)}${signed.slice(-10) === 'AAAAAAAAAA' ? 'BBBBBBBBBB' : 'AAAAAAAAAA'}`,

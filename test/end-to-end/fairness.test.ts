@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
@@ -25,6 +26,21 @@ const times = (count: number, ask: () => Promise<ApiResponse>): Promise<ApiRespo
 const statuses = async (responses: Promise<ApiResponse>[]): Promise<number[]> => [
   ...new Set((await Promise.all(responses)).map(({ status }) => status)),
 ];
+
+test('a mistyped key is refused without a query', async () => {
+  const { key } = await createWorkspace(app);
+  const owner = new pg.Client({ connectionString: app.ownerUrl });
+  await owner.connect();
+  await owner.query('begin; lock table workspace_keys');
+  const lookup = apiClient(app.url, key)('GET', '/api/lists');
+  await waitingForLocks(app, 1);
+  const mistyped = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
+  for (const wrong of [mistyped, key.slice(0, -1), 'svc_sk_x'])
+    expect((await apiClient(app.url, wrong)('GET', '/api/lists')).status).toBe(401);
+  await owner.query('commit');
+  await owner.end();
+  expect((await lookup).status).toBe(200);
+});
 
 describe('requests that wait for a lock', () => {
   it('of one workspace delay neither other workspaces nor authentication, and are all served', async () => {
