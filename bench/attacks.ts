@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { withSystem } from '#db/transactions.ts';
@@ -15,6 +16,8 @@ import { createBenchWorkspace } from './workspace.ts';
 /**
  * Measures what one tenant can do to the others: how long `/healthz` and another tenant's read of one row take while it
  * attacks with its own key and lines.
+ *
+ *   npm run bench:attacks -- JSON exports     only the attacks whose names contain one of these
  */
 const SECRET = 'a secret for callbacks';
 /** Concurrent requests of an attack. */
@@ -30,6 +33,8 @@ interface Target {
   attacker: { id: string; key: string };
   emailLine: string;
   smsLine: string;
+  /** A list of leads with custom fields of 45 KB, and of others with 20,000 distinct ones if that is accepted. */
+  wideList: string;
   agencyKey: string;
   phoneLines: string[];
   workspaceIds: string[];
@@ -58,6 +63,34 @@ const SMALL_ARRAYS = `[${'[],'.repeat(3_300_000)}1]`;
 const TEN_MEGABYTES = Buffer.alloc(10_000_000, 'x');
 const FIELDS = Array.from({ length: 100_000 }, (_, index) => `f${index}=`).join('&');
 const FILES = Array.from({ length: 100_000 }, () => ({ Name: 'x', Content: '' }));
+
+const nested = (depth: number, width: number): string =>
+  `{"message":[${Array.from({ length: width }, () => '['.repeat(depth) + ']'.repeat(depth)).join(',')}]}`;
+/** 1 MB that is sent as a few kilobytes. */
+const DEEP = gzipSync(nested(95, 5400));
+const WIDE = `{"message":{${Array.from({ length: 75_000 }, (_, index) => `"f${index}":0`).join(',')}}}`;
+const SHORT_NUMBERS = {
+  leads: Array.from({ length: 5000 }, () => ({
+    phones: Array.from({ length: 20 }, (_, index) => `0${index}${index}`),
+  })),
+};
+const wideLead = (index: number) => ({
+  phone: `+1415555${String(index).padStart(4, '0')}`,
+  customFields: Object.fromEntries(
+    Array.from({ length: 45 }, (_, field) => [`field ${field}`, 'x'.repeat(1000)]),
+  ),
+});
+
+const postText = (url: string, body: string | Buffer<ArrayBuffer>, key = ''): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(Buffer.isBuffer(body) && { 'content-encoding': 'gzip' }),
+      ...(key !== '' && { authorization: `Bearer ${key}` }),
+    },
+    body,
+  });
 
 const loop = '{% for a in (1..300) %}{% for b in (1..300) %}{{ a }}{% endfor %}{% endfor %}';
 
@@ -105,6 +138,13 @@ const ATTACKS: Record<string, Attack> = {
       },
       attacker.key,
     ),
+  'nested JSON of nobody, compressed': ({ url }) => postText(`${url}/api/console/session`, DEEP),
+  'nested JSON in drips, compressed': ({ url, attacker }) => postText(`${url}/api/drip`, DEEP, attacker.key),
+  'drips of 75,000 fields': ({ url, attacker }) => postText(`${url}/api/drip`, WIDE, attacker.key),
+  'leads of 100,000 short numbers': ({ url, attacker }) =>
+    post(`${url}/api/leads`, SHORT_NUMBERS, attacker.key),
+  'exports of wide leads': ({ url, attacker, wideList }) =>
+    fetch(`${url}/api/lists/${wideList}/export`, { headers: { authorization: `Bearer ${attacker.key}` } }),
   'wrong keys': ({ url }) => fetch(`${url}/api/lists`, { headers: { authorization: `Bearer ${newId()}` } }),
   'line transfers': ({ url, agencyKey, phoneLines, workspaceIds }, turn) =>
     post(
@@ -151,9 +191,12 @@ async function prepare(product: Product): Promise<Target> {
     await run(sql.type(z.unknown())`
       update workspaces set agency_id = ${agencyId} where id = any(${sql.array([attacker.id, other.id], 'text')})`);
   });
+  const url = product.urls[0] ?? '';
+  const wideList = await createWideList(url, attacker.key);
   return {
     product,
-    url: product.urls[0] ?? '',
+    url,
+    wideList,
     attacker,
     emailLine,
     smsLine,
@@ -161,6 +204,24 @@ async function prepare(product: Product): Promise<Target> {
     phoneLines: attacker.lineIds,
     workspaceIds: [other.id, attacker.id],
   };
+}
+
+async function createWideList(url: string, key: string): Promise<string> {
+  const created = await post(`${url}/api/lists`, { name: newId() }, key);
+  const { list } = z.object({ list: z.object({ _id: z.string() }) }).parse(await created.json());
+  for (let part = 0; part < 10; part += 1) {
+    const leads = Array.from({ length: 20 }, (_, index) => wideLead(part * 20 + index));
+    const { status } = await post(`${url}/api/leads`, { listId: list._id, leads }, key);
+    if (status !== 200 && status !== 201) throw new Error(`leads were answered with ${status}`);
+  }
+  const leads = Array.from({ length: 200 }, (_, index) => ({
+    phone: `+1415556${String(index).padStart(4, '0')}`,
+    customFields: Object.fromEntries(
+      Array.from({ length: 100 }, (_, field) => [`own ${index} ${field}`, 'x']),
+    ),
+  }));
+  await post(`${url}/api/leads`, { listId: list._id, leads }, key);
+  return list._id;
 }
 
 /** Sends requests one after another until `signal`. @returns the time of each response in milliseconds. */
@@ -197,7 +258,9 @@ try {
   console.log(
     'attack                          requests  statuses            /healthz ms p50 p99 max   a row ms p50 p99 max',
   );
+  const chosen = process.argv.slice(2);
   for (const [name, attack] of Object.entries(ATTACKS)) {
+    if (chosen.length > 0 && !chosen.some((part) => name.includes(part))) continue;
     const over = new AbortController();
     const health = probe(() => fetch(`${target.url}/healthz`), over.signal);
     const read = probe(readRow, over.signal);
