@@ -13,6 +13,7 @@ export const HOLD_REASONS = {
   idle: 'Nothing is waiting.',
   scheduled: 'Its scheduled time has not come, or it is next in turn.',
   subscription_past_due: 'The subscription is past due; messages keep their place until it is paid.',
+  line_not_connected: 'The line is not connected to a carrier; its messages keep their place until it is.',
   line_down: 'The line is down; its messages keep their place until it recovers.',
   carrier_pause: 'The carrier currently accepts no messages; one is tried after a growing pause.',
   line_paused: 'An operator has paused the line; its messages keep their place until it is resumed.',
@@ -39,6 +40,8 @@ export interface UsedUp {
 export interface PacedLine extends LimitedLine {
   active: boolean;
   down: boolean;
+  /** It has no carrier. */
+  unconnected?: boolean;
   /** An operator has paused it. */
   paused?: boolean;
   /** The workspace's subscription is past due. */
@@ -281,8 +284,10 @@ export function movedBy(
 export const canSend = (line: PacedLine, now: Date): boolean => standstillOf(line, now) === null;
 
 /** The first reason why the line sends nothing at all; null if there is none. */
-function standstillOf({ pastDue, paused, active, down, circuit }: PacedLine, now: Date): NextLook | null {
+function standstillOf(line: PacedLine, now: Date): NextLook | null {
+  const { pastDue, unconnected, paused, active, down, circuit } = line;
   if (pastDue) return { at: null, reason: 'subscription_past_due' };
+  if (unconnected) return { at: null, reason: 'line_not_connected' };
   if (paused) return { at: null, reason: 'line_paused' };
   if (!active) return { at: null, reason: 'line_inactive' };
   if (down) return { at: null, reason: 'line_down' };

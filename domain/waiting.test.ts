@@ -101,7 +101,7 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     null,
     'The line could not be set up. The message is sent once the line is requested again and is active.',
   ],
-  line_unconnected: [
+  line_not_connected: [
     { line: { connected: false } },
     null,
     'The line is not connected to a carrier yet. The message is sent once it is connected.',

@@ -69,7 +69,6 @@ export type WaitReason =
   | 'line_changing'
   | 'line_failed'
   | 'line_provisioning'
-  | 'line_unconnected'
   | 'no_line'
   | 'payment_missing'
   | 'personalization'
@@ -138,7 +137,7 @@ function lineUnusable({ line }: WaitFacts): Wait | null {
   const { provisioning } = line;
   if (provisioning === 'awaiting_payment') return { reason: 'payment_missing' };
   if (provisioning === 'failed' || provisioning === 'canceled') return { reason: 'line_failed' };
-  if (!line.connected) return { reason: 'line_unconnected' };
+  if (!line.connected) return { reason: 'line_not_connected' };
   if (provisioning === 'provisioning') return { reason: 'line_provisioning' };
   if (line.paused) return { reason: 'line_paused' };
   return line.switchedOn ? null : { reason: 'line_inactive' };
@@ -197,7 +196,7 @@ const TEXTS: Record<WaitReason, Text> = {
     'The line has not been paid for yet. The message is sent once the line is paid and set up.',
   line_failed: () =>
     'The line could not be set up. The message is sent once the line is requested again and is active.',
-  line_unconnected: () =>
+  line_not_connected: () =>
     'The line is not connected to a carrier yet. The message is sent once it is connected.',
   line_provisioning: () => 'The line is still being set up. The message is sent once the line is active.',
   line_paused: () =>

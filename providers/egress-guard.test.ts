@@ -36,3 +36,23 @@ test('nothing is sent to a mail server whose name now resolves to a private addr
   await carrier.close();
   await world.stop();
 });
+
+test('servers of carriers are on the ports of their protocols, except in development', async () => {
+  const options = { httpsOnly: false, resolve: at('203.0.114.1') };
+  const guard = createGuard({ ...options, allowPrivate: false });
+  const [web, mail] = [
+    [80, 443],
+    [25, 587],
+  ];
+  for (const url of ['https://carrier.example', 'http://carrier.example', 'https://carrier.example:443/x'])
+    await guard.checkUrl(url, web);
+  await guard.checkUrl('https://carrier.example:8443');
+  await guard.checkHost('mail.example', 587, mail);
+  for (const refused of [
+    () => guard.checkUrl('https://carrier.example:22', web),
+    () => guard.checkUrl('http://carrier.example:6379', web),
+    () => guard.checkHost('mail.example', 22, mail),
+  ])
+    await expect(refused()).rejects.toThrow(/^the port must be one of /);
+  await createGuard({ ...options, allowPrivate: true }).checkHost('mail.example', 2525, mail);
+});

@@ -25,10 +25,11 @@ export interface Guard {
   /**
    * Check a URL, or the host name of a mail server, when it is registered. A name that does not resolve is accepted,
    * because every connection is checked again.
+   * @param ports the allowed ones; default: all. With `WEBHOOK_ALLOW_PRIVATE` all are allowed.
    * @throws UrlNotAllowed
    */
-  checkUrl(url: string): Promise<void>;
-  checkHost(hostname: string): Promise<void>;
+  checkUrl(url: string, ports?: readonly number[]): Promise<void>;
+  checkHost(hostname: string, port: number, ports: readonly number[]): Promise<void>;
   /** Checks a URL without resolving its name. @throws UrlNotAllowed */
   parseUrl(url: string): URL;
   /** For an undici dispatcher. */
@@ -42,12 +43,18 @@ export interface Guard {
 /** Registration does not wait longer for DNS, because every connection is checked again. */
 const REGISTRATION_DNS_MS = 2_000;
 const CONNECT_MS = 5_000;
+const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443 };
 
 export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }: GuardOptions): Guard {
   function checkAddress(address: string): void {
     const kind = addressKind(address);
     if (kind === 'public' || (kind === 'loopback' && allowPrivate)) return;
     throw new UrlNotAllowed('the address is loopback, private or reserved');
+  }
+
+  function checkPort(port: number | undefined, allowed: readonly number[]): void {
+    if (allowPrivate || (port !== undefined && allowed.includes(port))) return;
+    throw new UrlNotAllowed(`the port must be one of ${allowed.join(', ')}`);
   }
 
   function checkName(hostname: string): void {
@@ -108,9 +115,15 @@ export function createGuard({ allowPrivate, httpsOnly, resolve = resolveByDns }:
 
   return {
     parseUrl,
-    checkUrl: async (text) => checkHostname(parseUrl(text).hostname),
 
-    async checkHost(text) {
+    async checkUrl(text, ports) {
+      const { protocol, port, hostname } = parseUrl(text);
+      if (ports) checkPort(port === '' ? DEFAULT_PORTS[protocol] : Number(port), ports);
+      await checkHostname(hostname);
+    },
+
+    async checkHost(text, port, ports) {
+      checkPort(port, ports);
       const bracketed = isIP(text) === 6 ? `[${text}]` : text;
       const url = URL.canParse(`http://${bracketed}`) ? new URL(`http://${bracketed}`) : null;
       if (

@@ -7,9 +7,6 @@ import { findLineOwner } from '#db/queries/workspaces.ts';
 import type { AgencyCaller } from '#domain/caller.ts';
 import { Id, isId, WorkspaceId } from '#domain/ids.ts';
 import { Line } from '#domain/line.ts';
-import { secretContext } from '#providers/secret-box.ts';
-import { lineCarrier } from '#providers/carriers/line-carrier.ts';
-import { sealConfig } from '#providers/carriers/secret-config.ts';
 import type { RecordAudit } from '../http/audit.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
@@ -59,7 +56,7 @@ export const agencyLineRoutes = [
     transaction: false,
     summary: "Transfer a line between the agency's workspaces, or delete it",
     description:
-      "The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. `delete` is not allowed with an API key.",
+      "The line keeps today's usage and its contacts. Its unsent messages stay in their workspace and are sent through another line. It forgets the carrier settings that its workspace entered: messages wait (`line_not_connected`) until the target workspace connects the line. Lines that were provisioned keep sending. `delete` is not allowed with an API key.",
     body: LineAction,
     responses: { 200: z.union([Transferred, Deleted]) },
     errors: [
@@ -121,12 +118,14 @@ async function transfer(
         const line = await lockLine(from, lineId);
         if (line.provisioningStatus !== 'active')
           throw new ApiError('CONFLICT', 'Only a line that is set up can be moved');
-        await moveLine(db, { line, from, to, carrierConfig: resealConfig(line, target.id, services) });
-        const changes = { fromWorkspaceId: home.id, toWorkspaceId: target.id };
-        await audit(
-          db,
-          [home, target].map((client) => ({ id: lineId, workspaceId: client.id, changes })),
-        );
+        const keepsCarrier = isProvisioned(line, services);
+        await moveLine(db, { line, from, to, keepsCarrier });
+        // Neither log names the other workspace.
+        const changes = { provider: line.carrier, isConnected: keepsCarrier };
+        await audit(db, [
+          { id: lineId, workspaceId: home.id, changes: { direction: 'out', ...changes } },
+          { id: lineId, workspaceId: target.id, changes: { direction: 'in', ...changes } },
+        ]);
       }
       const moved = await findLineWithUsage(to, lineId, target.timezone, now);
       if (!moved) throw lineNotFound();
@@ -186,14 +185,6 @@ async function lockLine(db: TenantDb, lineId: string): Promise<LineRow> {
   return line;
 }
 
-/** Encrypts the line's secrets for another workspace: they are bound to the one they were encrypted for. */
-function resealConfig(
-  line: LineRow,
-  targetId: string,
-  services: Pick<Services, 'carriers' | 'secrets'>,
-): Record<string, unknown> {
-  const { carrier, config } = lineCarrier(services, line);
-  return sealConfig(carrier.config, config as Record<string, unknown>, (plain) =>
-    services.secrets.seal(plain, secretContext('line', targetId, line.id)),
-  );
-}
+/** The operator's own account at a carrier provisions lines. Settings of other carriers were entered by the workspace. */
+const isProvisioned = ({ carrier }: LineRow, { carriers }: Services): boolean =>
+  carriers.names.includes(carrier) && carriers.get(carrier).provisioning !== undefined;

@@ -7,6 +7,7 @@ import { withTenant } from '#db/transactions.ts';
 import { normalizeAddress } from '#domain/address.ts';
 import { Channel, isPhoneChannel } from '#domain/channel.ts';
 import { Id } from '#domain/ids.ts';
+import { truncate } from '#domain/text.ts';
 import type { Carrier } from '#providers/carriers/carrier.ts';
 import { callbackAddress, lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { MASK, maskConfig, sealConfig, secretFields } from '#providers/carriers/secret-config.ts';
@@ -124,8 +125,10 @@ export const lineCarrierRoutes = [
       const servers = Object.entries(carrier.servers?.(settings) ?? {});
       await Promise.all(
         servers.map(([name, server]) => {
-          const isUrl = /^https?:/i.test(server);
-          const checked = isUrl ? egress.guard.checkUrl(server) : egress.guard.checkHost(server);
+          const checked =
+            'url' in server
+              ? egress.guard.checkUrl(server.url, server.ports)
+              : egress.guard.checkHost(server.host, server.port, server.ports);
           return allowedAddress(`config.${name}`, checked);
         }),
       );
@@ -235,12 +238,15 @@ async function testConnection<T>(test: () => Promise<T>): Promise<T> {
   try {
     return await Promise.race([test(), timeout]);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'unknown error';
+    const reason = error instanceof Error ? firstLine(error.message) : 'unknown error';
     throw new ApiError('CARRIER_NOT_USABLE', `The carrier does not work with these settings: ${reason}`);
   } finally {
     clearTimeout(timer);
   }
 }
+
+/** Of what a server says, as much as explains a refusal. */
+const firstLine = (text: string): string => truncate(text.split(/\p{Cc}/u, 1)[0] ?? '', 200);
 
 function present(line: LineRow, services: Services): z.input<typeof LineConnection> {
   const { carriers, config } = services;

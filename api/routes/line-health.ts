@@ -7,6 +7,7 @@ import { HealthStatus } from '#domain/line.ts';
 import { Id } from '#domain/ids.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
+import { NO_CARRIER } from '#domain/line.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -38,6 +39,7 @@ export const lineHealthRoutes = [
       if (!line) throw new ApiError('NOT_FOUND', 'Line not found');
       if (!line.isActive || line.provisioningStatus !== 'active')
         throw invalid('id', 'the line is not active');
+      if (line.carrier === NO_CARRIER) throw invalid('id', 'the line is not connected to a carrier');
       const settings = openSettings(() => lineCarrier(services, line));
       let notified = false;
       const probed = await probeLine(

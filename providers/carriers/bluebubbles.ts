@@ -16,6 +16,7 @@ import {
   TIMED_OUT,
 } from './bluebubbles-protocol.ts';
 import { checkSecret } from './callback-secret.ts';
+import { HTTP_PORTS } from './carrier.ts';
 import type {
   AttemptReference,
   Availability,
@@ -36,6 +37,9 @@ export interface BlueBubblesCarrierOptions {
   recheckMs?: number;
   clock?: () => Date;
 }
+
+/** 1234 is the server's own default (https://docs.bluebubbles.app/server). */
+const PORTS = [...HTTP_PORTS, 1234];
 
 /** The BlueBubbles server on the line's Mac. */
 export const BlueBubblesConfig = z.object({
@@ -214,7 +218,7 @@ export function blueBubblesCarrier(options: BlueBubblesCarrierOptions = {}): Car
     channels: ['imessage', 'sms'],
     config: BlueBubblesConfig,
     callbackSecret: 'callbackSecret',
-    servers: ({ url }) => ({ url }),
+    servers: ({ url }) => ({ url: { url, ports: PORTS } }),
     timeoutMs,
 
     async checkAvailability(config, address) {

@@ -23,10 +23,10 @@ export interface Carrier<Config = unknown> {
   /** The setting that is sent as `secret` in the callback URL, for providers that do not sign callbacks. */
   readonly callbackSecret?: string;
   /**
-   * The servers in the settings, by setting: URLs, or host names of mail servers. Tenants set them, so they are
-   * checked before they are stored, and connections to them must use the guard.
+   * The servers in the settings, by setting. Tenants set them, so they are checked before they are stored, and
+   * connections to them must use the guard.
    */
-  servers?(config: Config): Record<string, string>;
+  servers?(config: Config): Record<string, CarrierServer>;
 
   /** Provisions new lines; absent if lines are set up by hand. */
   readonly provisioning?: LineProvisioning<Config>;
@@ -70,6 +70,10 @@ export interface Carrier<Config = unknown> {
   /** Closes idle connections. */
   close(): Promise<void>;
 }
+
+/** A server that speaks HTTP or another protocol, and the ports that it may have: others could be probed through us. */
+export type CarrierServer = { ports: readonly number[] } & ({ url: string } | { host: string; port: number });
+export const HTTP_PORTS = [80, 443] as const;
 
 export interface LineProvisioning<Config = unknown> {
   /**

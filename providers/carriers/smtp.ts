@@ -52,6 +52,10 @@ const FILE = 'data:;base64,';
 const CONNECT_MS = 10_000;
 /** The second connection prevents a slow message from delaying the next one. */
 const CONNECTIONS_PER_LINE = 2;
+/** Of submission and relaying; providers add 2525 where 25 is blocked. */
+const SMTP_PORTS = [25, 465, 587, 2525];
+const IMAP_PORTS = [143, 993];
+
 /** Mail servers with open connections; the least recently used is closed first. */
 const MAX_POOLS = 500;
 
@@ -103,8 +107,8 @@ export function smtpCarrier({
     config: SmtpConfig,
     callbackSecret: 'inboundSecret',
     servers: (config) => ({
-      [config.url === undefined ? 'host' : 'url']: serverOf(config).host,
-      ...(config.imapUrl !== undefined && { imapUrl: mailboxOf(config.imapUrl).host }),
+      [config.url === undefined ? 'host' : 'url']: { ...serverOf(config), ports: SMTP_PORTS },
+      ...(config.imapUrl !== undefined && { imapUrl: { ...mailboxOf(config.imapUrl), ports: IMAP_PORTS } }),
     }),
     timeoutMs,
 

@@ -7,6 +7,7 @@ import type { Guard } from '../egress-guard.ts';
 import {
   type AttemptReference,
   BadSignature,
+  HTTP_PORTS,
   type Carrier,
   type OutboundMessage,
   type ReconcileOutcome,
@@ -105,7 +106,7 @@ export function twilioCarrier(options: TwilioCarrierOptions = {}): Carrier<Twili
     name: 'twilio',
     channels: ['sms'],
     config: TwilioConfig,
-    servers: ({ baseUrl }) => (baseUrl === undefined ? {} : { baseUrl }),
+    servers: ({ baseUrl }) => (baseUrl === undefined ? {} : { baseUrl: { url: baseUrl, ports: HTTP_PORTS } }),
     timeoutMs,
     // Twilio logs any other response as an error; an empty document sends no reply.
     callbackAnswer: { contentType: 'text/xml', body: '<Response/>' },

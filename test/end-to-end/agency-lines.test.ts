@@ -1,14 +1,14 @@
 import { sql } from 'slonik';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { newId } from '#domain/ids.ts';
-import { secretContext, createSecretBox } from '#providers/secret-box.ts';
+import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
 import { transferLine } from '#test/support/agency-lines.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
-import type { ApiClient } from '#test/support/client.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
 import {
   createAgency,
   createAgencyWithTwoWorkspaces,
@@ -152,26 +152,6 @@ describe('a line that is transferred', () => {
     expect(await sentTo(app, slow)).toHaveLength(1);
   });
 
-  it('keeps its secrets, sealed for the target workspace', async () => {
-    const box = createSecretBox(app.config.encryptionKeys);
-    const lineId = newId();
-    const password = box.seal('hunter2', secretContext('line', a.id, lineId));
-    const config = JSON.stringify({ host: 'mail.example', user: 'ada', password });
-    await createLine(app, a.id, 'email', { id: lineId, carrier: 'smtp' });
-    const store = (db: Parameters<Parameters<typeof withSystem>[1]>[0]) =>
-      db.query(
-        sql.type(z.unknown())`update lines set carrier_config = ${config}::jsonb where id = ${lineId}`,
-      );
-    await withSystem(app.pools, store);
-    expect((await transfer(lineId, b)).status).toBe(200);
-    const moved = await withSystem(app.pools, (db) =>
-      db.oneFirst(sql.type(z.object({ carrierConfig: z.record(z.string(), z.unknown()) }))`
-      select carrier_config from lines where id = ${lineId}`),
-    );
-    expect(moved).toMatchObject({ host: 'mail.example', user: 'ada' });
-    expect(box.open(String(moved['password']), secretContext('line', b.id, lineId))).toBe('hunter2');
-  });
-
   it('does not prevent a fallback SMS that is due when it leaves', async () => {
     await insertRow(app, 'fallback_configs', {
       workspace_id: a.id,
@@ -275,6 +255,102 @@ describe('a line that is transferred', () => {
     expect(new Set(accepted.map(({ status }) => status))).toEqual(new Set([201]));
     for (const { id, index } of accepted) await reaches(index % 2 === 0 ? a : b, id, 'delivered');
     for (const { index } of accepted) expect(await sentTo(app, numbers[index] ?? '')).toHaveLength(1);
+  });
+});
+
+describe('a line whose carrier its workspace has connected, once it is transferred', () => {
+  const PASSWORD = 'the password of the Mac';
+  const SECRET = 'a secret that the former workspace knows';
+  let mac: BlueBubblesStandIn;
+  beforeAll(async () => {
+    mac = await startBlueBubbles(PASSWORD);
+  });
+  afterAll(() => mac.stop());
+
+  const connect = async (workspace: TestWorkspace, lineId: string, config: object = {}): Promise<string> => {
+    const body = { provider: 'bluebubbles', config: { url: mac.url, password: PASSWORD, ...config } };
+    const response = await workspace.api('PUT', `/api/lines/${lineId}/carrier`, body);
+    expect(response.status).toBe(200);
+    return response.body.connection.callbackUrl;
+  };
+  /** A reply from a contact, as a server that knows the callback URL reports it. */
+  const forge = async (callbackUrl: string, text: string): Promise<number> => {
+    const { pathname, search } = new URL(callbackUrl);
+    const reply = {
+      type: 'new-message',
+      data: { guid: newId(), text, isFromMe: false, dateCreated: Date.now(), handle: { address: phone() } },
+    };
+    return (await apiClient(app.url, '')('POST', pathname + search, reply)).status;
+  };
+  const repliesOf = async (workspace: TestWorkspace) =>
+    JSON.stringify((await workspace.api('GET', '/api/replies')).body);
+  const connectionOf = async (workspace: TestWorkspace, lineId: string) =>
+    (await workspace.api('GET', `/api/lines/${lineId}/carrier`)).body.connection;
+
+  it('obeys the former workspace no more, and sends once the new one has connected it', async () => {
+    const lineId = await createLine(app, a.id);
+    const former = await connect(a, lineId, { callbackSecret: SECRET });
+    expect(await forge(former, 'before')).toBe(200);
+    expect((await transfer(lineId, b)).status).toBe(200);
+    expect(await forge(former, 'wire the money')).toBe(404);
+    expect(await connectionOf(b, lineId)).toMatchObject({ provider: 'none', config: {} });
+
+    const to = phone();
+    const id = await send(b, { recipientPhone: to, fromLineId: lineId });
+    await eventually(async () => (await message(b, id)).holdReason === 'line_not_connected');
+    const current = await connect(b, lineId);
+    expect(current).not.toBe(former);
+    await reaches(b, id, 'delivered');
+    expect(await forge(former, 'wire the money')).toBe(401);
+    expect(await forge(current, 'welcome')).toBe(200);
+    expect(await repliesOf(b)).toContain('welcome');
+    expect(await repliesOf(b)).not.toContain('wire the money');
+    expect(await repliesOf(a)).not.toContain('welcome');
+  });
+
+  it('is not connected to a stranger when it comes back', async () => {
+    const lineId = await createLine(app, a.id);
+    await connect(a, lineId);
+    await transfer(lineId, b);
+    const stranger = await connect(b, lineId, { callbackSecret: SECRET });
+    await transfer(lineId, a);
+    expect(await forge(stranger, 'wire the money')).toBe(404);
+    expect(await connectionOf(a, lineId)).toMatchObject({ provider: 'none', config: {} });
+    expect(new URL(await connect(a, lineId)).searchParams.get('secret')).not.toBe(SECRET);
+    expect(await forge(stranger, 'wire the money')).toBe(401);
+  });
+
+  it('is not probed before it is connected', async () => {
+    const lineId = await createLine(app, a.id, 'imessage', { health_status: 'down' });
+    await connect(a, lineId);
+    await transfer(lineId, b);
+    expect((await linesOf(b))[0].healthCheck).toBeUndefined();
+    expect(await b.api('GET', `/api/lines/check-availability?id=${lineId}`)).toMatchObject({
+      status: 400,
+      body: { issues: [{ path: 'id' }] },
+    });
+  });
+
+  it('is in the audit log of both workspaces, with its connection and without the other workspace', async () => {
+    const lineId = await createLine(app, a.id);
+    await connect(a, lineId);
+    await transfer(lineId, b);
+    await connect(b, lineId);
+    const logOf = async ({ id, ownerId }: TestWorkspace) => {
+      const owner = await sessionClient(app, { userId: ownerId, organizationId: id, role: 'org:admin' });
+      return (await owner('GET', '/api/audit-log')).body.entries as { action: string; changes: object }[];
+    };
+    const [logOfA, logOfB] = [await logOf(a), await logOf(b)];
+    const brief = (entries: typeof logOfA) =>
+      entries
+        .filter(({ action }) => action.startsWith('line.'))
+        .map(({ action, changes }) => [action, changes]);
+    const transferred = { provider: 'bluebubbles', isConnected: false };
+    const connected = ['line.connected', expect.objectContaining({ provider: 'bluebubbles' })];
+    expect(brief(logOfA)).toEqual([['line.transferred', { direction: 'out', ...transferred }], connected]);
+    expect(brief(logOfB)).toEqual([connected, ['line.transferred', { direction: 'in', ...transferred }]]);
+    expect(JSON.stringify(logOfA)).not.toContain(b.id);
+    expect(JSON.stringify(logOfB)).not.toContain(a.id);
   });
 });
 

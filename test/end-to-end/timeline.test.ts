@@ -204,7 +204,7 @@ describe('what a message waits for', () => {
       payment_missing: { provisioning_status: 'awaiting_payment' },
       line_provisioning: { provisioning_status: 'provisioning' },
       line_failed: { provisioning_status: 'failed' },
-      line_unconnected: { carrier: 'none' },
+      line_not_connected: { carrier: 'none' },
     };
     for (const [reason, fields] of Object.entries(states)) {
       const lineId = await createLine(app, of.id, 'imessage', fields);

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { NO_CARRIER } from '#domain/line.ts';
 import { afterProbe } from '#domain/line-health.ts';
 import { HealthStatus } from '#domain/line.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
@@ -61,7 +62,7 @@ export async function recordHealthy(db: TenantDb, lineIds: readonly string[], no
 }
 
 const toProbe = (seconds: number) => sql.fragment`
-  is_active and provisioning_status = 'active'
+  is_active and provisioning_status = 'active' and carrier <> ${NO_CARRIER}
   and (health_checked_at is null or health_checked_at < now() - make_interval(secs => ${seconds}))`;
 
 const CarrierRow = z.object({ carrier: z.string() });

@@ -3,6 +3,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import { newId } from '#domain/ids.ts';
+import { NO_CARRIER } from '#domain/line.ts';
 import { linePacerId, lineRequestId, mailboxReaderId } from '#workflows/messages/wake.ts';
 import { abandonLine, rehomeMessages } from './line-rehoming.ts';
 import { LineRow } from '#db/queries/lines.ts';
@@ -69,20 +70,20 @@ async function isSending(db: TenantDb, lineId: string): Promise<boolean> {
  * Moves a line to another workspace. Requires `lockHeldLine`. Its recent usage and its known contacts are copied, so that
  * its caps hold across the move. Sent messages stay with the former workspace; unsent ones are assigned to other lines
  * there. Requires `lockAgency`, because it locks rows of two workspaces.
- * @param carrierConfig the line's configuration, with its secrets encrypted for the new workspace.
+ *
+ * What the former workspace entered stays behind: settings of its carrier with their secrets, and the position in its
+ * inbox. Whoever knows them could otherwise read and forge messages of the new workspace.
+ * @param keepsCarrier whether the line belongs to the operator's own account at the carrier, of which workspaces know no
+ *   secrets. Otherwise the line is not connected until the new workspace connects it.
  */
 export async function moveLine(
   db: SystemDb,
-  {
-    line,
-    from,
-    to,
-    carrierConfig,
-  }: { line: LineRow; from: TenantDb; to: TenantDb; carrierConfig: Record<string, unknown> },
+  { line, from, to, keepsCarrier }: { line: LineRow; from: TenantDb; to: TenantDb; keepsCarrier: boolean },
 ): Promise<void> {
   const [a, b, lineId] = [from.workspaceId, to.workspaceId, line.id];
   await db.query(sql.type(NoRows)`
-    update lines set workspace_id = ${b}, carrier_config = ${sql.jsonb(carrierConfig as never)}, held_until = null, send_now = '{}', updated_at = now()
+    update lines set workspace_id = ${b}, carrier_config = '{}', held_until = null, send_now = '{}', updated_at = now()
+      ${keepsCarrier ? sql.fragment`` : DISCONNECTED}
     where workspace_id = ${a} and id = ${lineId}`);
   // The new workspace may have some of them from an earlier stay of the line.
   await db.query(sql.type(NoRows)`
@@ -93,7 +94,7 @@ export async function moveLine(
     select ${b}, ${lineId}, address, since from known
     on conflict (workspace_id, line_id, address) do update set since = least(c.since, excluded.since)`);
   await db.query(sql.type(NoRows)`
-    update line_inboxes set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
+    delete from line_inboxes where workspace_id = ${a} and line_id = ${lineId}`);
   await db.query(sql.type(NoRows)`
     update line_invoices set workspace_id = ${b} where workspace_id = ${a} and line_id = ${lineId}`);
   // Copies keep their ids, so that none counts twice when the line comes back. They have no carrier message id,
@@ -121,6 +122,9 @@ export async function moveLine(
   // The pacer sleeps until a time computed from the queue of the former workspace.
   wake(to, linePacerId(lineId), currentTime(), 'lineChanged');
 }
+
+const DISCONNECTED = sql.fragment`
+  , carrier = ${NO_CARRIER}, health_status = 'unknown', failed_probes = 0, health_checked_at = null`;
 
 const workflowsOf = (lineId: string): string[] => [
   linePacerId(lineId),
