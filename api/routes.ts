@@ -43,6 +43,7 @@ import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
 import { systemRoutes } from './routes/system.ts';
+import { teamMemberRoutes } from './routes/team-members.ts';
 import { teamRoutes } from './routes/team.ts';
 import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
@@ -91,6 +92,7 @@ export const routes: readonly Route[] = [
   ...under('/api/analytics', analyticsRoutes),
   ...under('/api/email-preferences', emailPreferenceRoutes),
   ...under('/api/team', teamRoutes),
+  ...under('/api/team', teamMemberRoutes),
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
   ...under('/api/audit-log', auditLogRoutes),

@@ -81,6 +81,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     streams: createEventStreams({ pools, logger, openStreams: metrics.openStreams }),
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
+  services.callers.onChange(() => services.streams.checkSoon());
   // With METRICS_PORT, metrics are not served on the public port.
   const published = config.metricsPort === null ? routes : routes.filter(({ id }) => id !== 'metrics');
   const { host } = config;

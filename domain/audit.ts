@@ -35,6 +35,8 @@ export const AUDIT_ACTIONS = [
   'line_request.payment_checked',
   'line_request.updated',
   'member.joined',
+  'member.removed',
+  'member.updated',
   'message.sent_now',
   'message.skipped',
   'payment_method.page_opened',

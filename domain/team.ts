@@ -5,10 +5,19 @@ import { Id } from './ids.ts';
 export const Role = z.enum(['org:admin', 'org:member']);
 export type Role = z.infer<typeof Role>;
 
+/**
+ * The role of a session: the lower of the role in its token, which may be one of the identity provider's own, and that
+ * of the member.
+ */
+export const lowerRole = (token: string | null, member: Role): string | null =>
+  member === 'org:admin' || token === null ? token : 'org:member';
+
 export const TeamMember = z
   .object({
     userId: z.string(),
-    email: z.string(),
+    email: z
+      .string()
+      .meta({ description: "'' if it is not known: the member has signed in without an invitation." }),
     name: z.string(),
     role: Role,
     isOwner: z.boolean(),

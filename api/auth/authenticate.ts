@@ -1,13 +1,17 @@
+import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import {
   agencyByKey,
   agencyOfUser,
+  type Membership,
   touchKey,
   workspaceOfSession,
   workspaceByKey,
 } from '#db/queries/credentials.ts';
-import { withAuth } from '#db/transactions.ts';
+import { joinByFirstSession } from '#db/queries/members.ts';
+import { withAuth, withSystemShare } from '#db/transactions.ts';
 import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, WorkspaceCaller } from '#domain/caller.ts';
+import { lowerRole } from '#domain/team.ts';
 import { ApiError } from '../http/errors.ts';
 import type { TenantRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
@@ -145,9 +149,25 @@ async function withSession(route: Guarded, attempt: Attempt, services: Services)
   return isClient ? clientCaller(attempt, session, lookup) : ownCaller(route, session, lookup);
 }
 
+const joinedBySession = (userId: string) =>
+  ({
+    actor: { type: 'user', id: userId, name: null },
+    channel: 'session',
+    action: 'member.joined',
+    target: { type: 'member', id: userId },
+    changes: { role: 'org:admin' },
+  }) as const;
+
 type SessionLookup = ReturnType<typeof sessionLookup>;
 
 const sessionLookup = ({ client, agencyId }: Attempt, userId: string, { pools }: Services) => ({
+  /** The first session of an organization's owner or admin. @returns false if they were removed from the workspace. */
+  join: async (workspaceId: string): Promise<boolean> =>
+    withSystemShare(pools, client(), async (db) => {
+      const outcome = await joinByFirstSession(db, workspaceId, userId);
+      if (outcome === 'joined') await insertAuditEntry({ db, workspaceId }, joinedBySession(userId));
+      return outcome !== 'removed';
+    }),
   workspace: (id: string) =>
     withAuth(pools, client(), `workspace ${id} of ${userId}`, (db) => workspaceOfSession(db, id, userId)),
   agency: () =>
@@ -181,18 +201,32 @@ async function clientCaller(
   return { kind: 'workspace', via: 'session', actor: caller.actor, workspace, userId, role: null };
 }
 
-/** A user in the workspace that the session names. */
+/** A member of the workspace that the session names, or a user of its agency. */
 async function ownCaller(
   route: Guarded,
-  { organizationId, role, userId }: Session,
+  { organizationId, role: tokenRole, userId }: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {
   const found = organizationId === null ? null : await lookup.workspace(organizationId);
   // The token is valid, so this does not count as a failed attempt.
   if (!found) throw new ApiError('UNAUTHORIZED');
+  if (route.role === 'admin' && tokenRole !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
+  const role = await roleIn(found, tokenRole, lookup);
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   const actor = { type: 'user', id: userId, name: found.userName } as const;
   return { kind: 'workspace', via: 'session', actor, workspace: found.workspace, userId, role };
+}
+
+/** @throws UNAUTHORIZED if the user is not a member. */
+async function roleIn(
+  { workspace, memberRole, isOfAgency }: Membership,
+  tokenRole: string | null,
+  lookup: SessionLookup,
+): Promise<string | null> {
+  if (memberRole !== null) return lowerRole(tokenRole, memberRole);
+  if (isOfAgency) return tokenRole;
+  if (tokenRole === 'org:admin' && (await lookup.join(workspace.id))) return tokenRole;
+  throw new ApiError('UNAUTHORIZED');
 }
 
 /**

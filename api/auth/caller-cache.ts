@@ -11,6 +11,8 @@ export interface CallerCache {
   find(hash: string, lookUp: () => Promise<WorkspaceCaller | null>): Promise<WorkspaceCaller | null>;
   /** Drops the callers of a workspace, or all. Call it before the response to the request that changed them. */
   forget(workspaceId?: string): void;
+  /** Calls `listener` after credentials, members or their workspaces have changed in the database. */
+  onChange(listener: () => void): void;
   close(): Promise<void>;
 }
 
@@ -28,7 +30,11 @@ export function createCallerCache(databaseUrl: string): CallerCache {
     else
       for (const [hash, { caller }] of callers) if (caller.workspace.id === workspaceId) callers.delete(hash);
   };
-  const listener = listen(databaseUrl, 'credentials', () => forget());
+  const listeners: (() => void)[] = [];
+  const listener = listen(databaseUrl, 'credentials', () => {
+    forget();
+    for (const tell of listeners) tell();
+  });
 
   return {
     async find(hash, lookUp) {
@@ -44,6 +50,7 @@ export function createCallerCache(databaseUrl: string): CallerCache {
       return caller;
     },
     forget,
+    onChange: (tell) => void listeners.push(tell),
     close: () => listener.close(),
   };
 }

@@ -32,12 +32,16 @@ export interface EventStreams {
    * @throws RATE_LIMITED when the holder has as many streams as it may.
    */
   open(request: StreamRequest): Promise<{ stream: EventStream; after: string | null }>;
+  /** Checks the credentials of all streams now. Call it after some have changed. */
+  checkSoon(): void;
   /** Ends all streams. */
   close(): Promise<void>;
 }
 
-/** How often credentials are checked and open streams are recorded as alive. */
+/** How often credentials are checked at least, and open streams are recorded as alive. */
 const CHECK_EVERY_MS = 10_000;
+/** Changes that follow each other are checked together. */
+const CHANGES_MS = 200;
 /** Sent with 429. The streams of a crashed process count for this long. */
 const RETRY_AFTER_SECONDS = 30;
 
@@ -105,10 +109,16 @@ export function createEventStreams({
     }
   }
 
+  let changed = new AbortController();
+
   async function run(): Promise<void> {
     const { signal } = closing;
     while (!signal.aborted) {
-      await pause(CHECK_EVERY_MS, undefined, { signal }).catch(() => {});
+      await pause(CHECK_EVERY_MS, undefined, { signal: AbortSignal.any([signal, changed.signal]) }).catch(
+        () => {},
+      );
+      if (changed.signal.aborted) await pause(CHANGES_MS, undefined, { signal }).catch(() => {});
+      changed = new AbortController();
       if (open.size === 0 || signal.aborted) continue;
       const ids = [...open].map(([id, { holder }]) => ({ id, holder }));
       await keepStreams(db, ids).catch((error: unknown) => {
@@ -155,6 +165,7 @@ export function createEventStreams({
         throw error;
       }
     },
+    checkSoon: () => changed.abort(),
     async close() {
       closing.abort();
       const ids = [...open.keys()];

@@ -50,7 +50,8 @@ export const invitationRoutes = [
       if (team) {
         if (team.acceptedAt !== null)
           return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
-        return showPage(context, 200, html`Join ${team.workspaceName}?`, ACCEPT);
+        const form = needsSession(services) ? SIGN_IN_AND_ACCEPT : ACCEPT;
+        return showPage(context, 200, html`Join ${team.workspaceName}?`, form);
       }
       if (!agency) return refuseLink(context, services, NOT_VALID);
       if (agency.acceptedAt !== null) return showPage(context, 200, html`This invitation was accepted`);
@@ -64,34 +65,49 @@ export const invitationRoutes = [
     path: '/invitations/{token}',
     tag: 'Team',
     summary:
-      "Accept an invitation. An agency's invitation also requires the invited user's session token, as `Authorization: Bearer` or in the form field `sessionToken`",
+      "Accept an invitation with the session token of the invited user, as `Authorization: Bearer` or in the form field `sessionToken`. Without an identity provider, a workspace's invitation needs none",
     contentTypes: { ...PAGE_RESPONSES, 401: 'text/html', 403: 'text/html' },
     errors: ['BODY_TOO_LARGE'],
     async respond(context, services) {
       const [tokenHash, now] = [tokenHashOf(context), currentTime()];
-      const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => {
-        const offer = await findInvitationByToken(db, tokenHash, now);
-        const joined = offer && (await acceptInvitation(db, offer, now));
-        if (joined) {
-          await insertAuditEntry(
-            { db, workspaceId: offer.workspaceId },
-            {
-              actor: { type: 'user', ...joined },
-              channel: 'session',
-              action: 'member.joined',
-              target: { type: 'member', id: joined.id },
-              changes: { role: offer.role },
-            },
-          );
-        }
-        return { team: offer, agency: await findAgencyInvitationByToken(db, tokenHash, now) };
-      });
-      if (team) return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
+      const { team, agency } = await withSystemShare(services.pools, clientAddress(context), async (db) => ({
+        team: await findInvitationByToken(db, tokenHash, now),
+        agency: await findAgencyInvitationByToken(db, tokenHash, now),
+      }));
+      if (team) return acceptTeam(context, services, tokenHash, now);
       if (!agency) return refuseLink(context, services, NOT_VALID);
       await acceptSignedIn(context, services, tokenHash, now);
     },
   }),
 ];
+
+/** An identity provider knows people by its own ids, so the member is whoever is signed in. */
+async function acceptTeam(context: Context, services: Services, tokenHash: string, now: Date): Promise<void> {
+  const session = await sessionOf(context, services);
+  if (!session && needsSession(services))
+    return showPage(context, 401, html`Sign in to accept`, SIGN_IN_AND_ACCEPT);
+  const offer = await withSystemShare(services.pools, clientAddress(context), async (db) => {
+    const found = await findInvitationByToken(db, tokenHash, now);
+    const joined = found && (await acceptInvitation(db, found, session?.userId ?? null, now));
+    if (joined) {
+      await insertAuditEntry(
+        { db, workspaceId: found.workspaceId },
+        {
+          actor: { type: 'user', ...joined },
+          channel: 'session',
+          action: 'member.joined',
+          target: { type: 'member', id: joined.id },
+          changes: { role: found.role },
+        },
+      );
+    }
+    return found;
+  });
+  if (!offer) return showPage(context, 404, NOT_VALID);
+  showPage(context, 200, html`You are a member of ${offer.workspaceName}`);
+}
+
+const needsSession = ({ config }: Services): boolean => config.auth.jwksUrl !== null;
 
 /** Requires the session of the invited user, so that a leaked link is not enough to become a co-admin. */
 async function acceptSignedIn(

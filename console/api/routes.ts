@@ -31,6 +31,7 @@ import type { listRoutes } from '#api/routes/lists.ts';
 import type { messageRoutes } from '#api/routes/messages.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
+import type { teamMemberRoutes } from '#api/routes/team-members.ts';
 import type { teamRoutes } from '#api/routes/team.ts';
 import type { webhookDeliveryRoutes } from '#api/routes/webhook-deliveries.ts';
 import type { webhookRoutes } from '#api/routes/webhooks.ts';
@@ -75,6 +76,7 @@ type Declared = (
   | typeof messageRoutes
   | typeof optOutRoutes
   | typeof replyRoutes
+  | typeof teamMemberRoutes
   | typeof teamRoutes
   | typeof webhookDeliveryRoutes
   | typeof webhookRoutes

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
+import { Role } from '#domain/team.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
 
@@ -58,19 +59,39 @@ export async function agencyByKey(db: SystemDb, hash: string): Promise<AgencyCal
   return { kind: 'agency', via: 'key', actor, agency, userId, role: null };
 }
 
-const WorkspaceWithUserRow = WorkspaceRow.extend(UserRow.shape);
+const MembershipRow = WorkspaceRow.extend({
+  ...UserRow.shape,
+  /** null: they are not a member. */
+  memberRole: Role.nullable(),
+  /** They belong to the agency of the workspace. */
+  isOfAgency: z.boolean(),
+});
 
-/** A workspace, and the name of the user who is signed in to it. */
+/** A signed-in user in a workspace. */
+export interface Membership {
+  workspace: CallerWorkspace;
+  userName: string | null;
+  memberRole: Role | null;
+  isOfAgency: boolean;
+}
+
+/** A workspace, and what the user who is signed in to it is there; null if it does not exist. */
 export async function workspaceOfSession(
   db: SystemDb,
   id: string,
   userId: string,
-): Promise<{ workspace: CallerWorkspace; userName: string | null } | null> {
-  const row = await db.maybeOne(sql.type(WorkspaceWithUserRow)`
-    select ${WORKSPACE}, ${USER_NAME} from workspaces w left join users u on u.id = ${userId} where w.id = ${id}`);
+): Promise<Membership | null> {
+  const row = await db.maybeOne(sql.type(MembershipRow)`
+    select ${WORKSPACE}, ${USER_NAME}, m.role member_role, exists (
+      select from agency_members am join agencies a on a.id = am.agency_id
+      where am.agency_id = w.agency_id and am.user_id = ${userId} and a.is_active
+    ) is_of_agency
+    from workspaces w left join users u on u.id = ${userId}
+    left join workspace_members m on m.workspace_id = w.id and m.user_id = ${userId}
+    where w.id = ${id}`);
   if (!row) return null;
-  const { userName, ...workspace } = row;
-  return { workspace, userName };
+  const { userName, memberRole, isOfAgency, ...workspace } = row;
+  return { workspace, userName, memberRole, isOfAgency };
 }
 
 const AgencyMemberRow = AgencyRow.extend({ role: z.enum(['owner', 'co_admin']), ...UserRow.shape });

@@ -117,22 +117,31 @@ export async function findInvitationByToken(
 const NamedRow = z.object({ id: z.string(), name: z.string() });
 
 /**
- * Makes the invited person a member; a user of that address is that person. Accepting twice changes nothing.
+ * Makes the invited person a member. Accepting twice changes nothing.
+ * @param userId who is signed in and has the link; null: the user of the invited address, who is created if there is none.
  * @returns the user who has become a member, or null.
  */
 export async function acceptInvitation(
   db: SystemDb,
   { workspaceId, id, email, role, acceptedAt }: OpenInvitation,
+  userId: string | null,
   now: Date,
 ): Promise<{ id: string; name: string } | null> {
   if (acceptedAt !== null) return null;
+  // The link proves access to the mailbox, but another user may have its address already.
   await db.query(sql.type(NoRows)`
-    insert into users (id, email) values (${newUserId()}, ${email}) on conflict (lower(email)) do nothing`);
+    insert into users (id, email) values (${userId ?? newUserId()}, ${email}) on conflict do nothing`);
+  if (userId !== null)
+    await db.query(sql.type(NoRows)`
+      insert into users (id, email) values (${userId}, ${userId}) on conflict do nothing`);
   const user = await db.one(sql.type(NamedRow)`
-    select id, coalesce(nullif(name, ''), email) name from users where lower(email) = lower(${email})`);
+    select id, coalesce(nullif(name, ''), email) name from users
+    where ${userId === null ? sql.fragment`lower(email) = lower(${email})` : sql.fragment`id = ${userId}`}`);
   await db.query(sql.type(NoRows)`
     insert into workspace_members (workspace_id, user_id, role) values (${workspaceId}, ${user.id}, ${role})
     on conflict (workspace_id, user_id) do nothing`);
+  await db.query(sql.type(NoRows)`
+    delete from former_members where workspace_id = ${workspaceId} and user_id = ${user.id}`);
   await db.query(sql.type(NoRows)`
     update invitations set accepted_at = ${sql.timestamp(now)} where workspace_id = ${workspaceId} and id = ${id}`);
   return user;

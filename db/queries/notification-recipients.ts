@@ -20,6 +20,7 @@ export async function notificationRecipients(
     select u.id user_id, u.email, u.role = 'org:admin' or u.is_owner is_admin, n.user_id is not null muted
     from workspace_users u
     left join notification_mutes n on n.workspace_id = ${db.workspaceId} and n.user_id = u.id and n.kind = ${kind}
+    where position('@' in u.email) > 0
     order by u.joined_at, u.id`);
   const admins = users.filter(({ isAdmin }) => isAdmin);
   return (ownerEmail) => {

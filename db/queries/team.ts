@@ -16,7 +16,12 @@ const MemberRow = z.object({
 export async function listTeam(db: TenantDb): Promise<TeamMember[]> {
   const rows = await db.any(sql.type(MemberRow)`
     select * from current_team() order by is_owner desc, joined_at, user_id`);
-  return rows.map((row) => ({ ...row, joinedAt: row.joinedAt.toISOString() }));
+  return rows.map(({ email, joinedAt, ...row }) => ({
+    ...row,
+    // An id stands in for an address that is not known.
+    email: email.includes('@') ? email : '',
+    joinedAt: joinedAt.toISOString(),
+  }));
 }
 
 const NameRow = z.object({ name: z.string() });

@@ -16,6 +16,7 @@ export async function contactOwners(
   const users = await db.any(sql.type(WorkspaceUserRow)`
     select email, is_first from (
       select email, row_number() over (order by joined_at, id) = 1 is_first from workspace_users
+      where position('@' in email) > 0
     ) u
     where is_first or lower(email) = any(${sql.array(wanted, 'text')})`);
   const known = new Map(users.map(({ email }) => [email.toLowerCase(), email]));

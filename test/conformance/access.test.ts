@@ -62,6 +62,12 @@ const RULES: Record<string, Rules> = {
     agency: 'NOT_AN_AGENCY',
     'owner-session': 'NOT_AN_AGENCY',
   },
+  'a session of somebody else': {
+    workspace: 'UNAUTHORIZED',
+    'admin-session': 'ADMIN_REQUIRED',
+    agency: 'NOT_AN_AGENCY',
+    'owner-session': 'NOT_AN_AGENCY',
+  },
   'the session of the owner of a deactivated agency': {
     workspace: null,
     'admin-session': null,
@@ -95,7 +101,11 @@ function workspaceKey(): Rules {
 }
 
 /** The credentials of users who are not admins of their workspace. */
-const MEMBERS = ['the session of a member', 'the session of a co-admin who is a member'];
+const MEMBERS = [
+  'the session of a member',
+  'the session of a co-admin who is a member',
+  'a session of somebody else',
+];
 
 const REFUSALS = new Set(Object.values(RULES).flatMap((rule) => Object.values(rule)));
 
@@ -108,6 +118,12 @@ beforeAll(async () => {
   const [agency, former] = await Promise.all([createAgency(app), createAgency(app, { is_active: false })]);
   const [coAdmin, member] = [`user_${newId()}`, `user_${newId()}`];
   for (const id of [coAdmin, member]) await insertRow(app, 'users', { id, email: `${id}@example.test` });
+  for (const id of [coAdmin, member])
+    await insertRow(app, 'workspace_members', {
+      workspace_id: workspace.id,
+      user_id: id,
+      role: 'org:member',
+    });
   await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: coAdmin, role: 'co_admin' });
   const past = new Date(Date.now() - 1000);
   const session = async (
@@ -143,6 +159,7 @@ beforeAll(async () => {
     'the session of the owner': signed,
     'the session of a co-admin who is a member': await session(coAdmin, 'org:member'),
     'the session of a member': await session(member, 'org:member'),
+    'a session of somebody else': await session(`user_${newId()}`, 'org:member'),
     'the session of the owner of a deactivated agency': await session(former.ownerId, 'org:admin'),
     'a session without a workspace': await session(member, null, null),
     'a session of an unknown workspace': await session(member, 'org:admin', `org_${newId()}`),
@@ -216,8 +233,10 @@ test('only admins may change webhooks, carriers, the SMS fallback and the team',
     'deleteWebhook',
     'getLineCarrier',
     'inviteToTeam',
+    'removeTeamMember',
     'rotateWebhookSecret',
     'updateFallbackConfig',
+    'updateTeamMember',
     'updateWebhook',
   ]);
 });

@@ -80,6 +80,7 @@ function tomorrow(): string {
 
 /** Bodies that pass validation, so that the route looks up its resource. */
 const BODIES: Record<string, object> = {
+  updateTeamMember: { role: 'org:admin' },
   sendMessage: { message: 'Hi', recipientPhone: phone(), scheduledDate: tomorrow() },
   drip: { message: 'Hi', recipientPhone: phone() },
   sendReply: { message: 'Hi', phone: phone() },

@@ -119,6 +119,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/agency/keys/': ownersKey,
       '/api/agency/webhooks/': webhook,
       '/api/agency/admins/': coAdmin,
+      '/api/team/': member,
       '/api/agency/invitations/': agencyInvitation,
     },
     fields: {

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { newUserId } from '#domain/ids.ts';
 import { eventually } from '#test/support/app.ts';
 import { apiClient } from '#test/support/client.ts';
-import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 
@@ -39,6 +40,25 @@ describe('the settings', () => {
     await page.getByRole('button', { name: 'Invite' }).click();
     await page.getByRole('button', { name: 'Revoke the invitation of noor@example.test' }).waitFor();
     expect(await inaccessible(page)).toEqual([]);
+  });
+
+  it('change the role of a member, and remove them', async () => {
+    const { page } = tab;
+    const userId = newUserId();
+    await insertRow(tab.app, 'users', { id: userId, email: `${userId}@example.test`, name: 'Lena' });
+    const member = { workspace_id: workspace.id, user_id: userId, role: 'org:member' };
+    await insertRow(tab.app, 'workspace_members', member);
+    const roleOfLena = async () =>
+      (await workspace.api('GET', '/api/team')).body.members.find(
+        ({ name }: { name: string }) => name === 'Lena',
+      )?.role;
+    await page.reload();
+    await page.getByLabel('Role of Lena').selectOption('Admin');
+    await eventually(async () => (await roleOfLena()) === 'org:admin');
+    await page.getByRole('button', { name: 'Remove Lena' }).click();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Remove the member' }).click();
+    await eventually(async () => (await roleOfLena()) === undefined);
   });
 
   it('change what the copilot knows, with an undo', async () => {

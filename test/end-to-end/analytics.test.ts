@@ -3,7 +3,7 @@ import { newId } from '#domain/ids.ts';
 import { EXPLAINER } from '#domain/metrics.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createAgency, createWorkspace } from '#test/support/factories.ts';
+import { createAgency, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import {
   ADA,
   AUTHOR,
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 describe('GET /api/analytics', () => {
-  let workspace: { id: string; key: string };
+  let workspace: TestWorkspace;
   let api: ApiClient;
   const metrics = async (query = '') => (await api('GET', `/api/analytics${query}`)).body.metrics;
 
@@ -188,7 +188,8 @@ describe('GET /api/analytics', () => {
       status: 401,
       body: { error: 'Unauthorized' },
     });
-    const token = await signIn(app, { userId: AUTHOR, organizationId: workspace.id, role: 'org:member' });
+    const { id: organizationId, ownerId: userId } = workspace;
+    const token = await signIn(app, { userId, organizationId, role: 'org:member' });
     expect((await apiClient(app.url, token)('GET', '/api/analytics')).body.metrics.sent).toBe(4);
   });
 });

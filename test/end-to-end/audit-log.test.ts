@@ -101,6 +101,15 @@ async function changeEverything(of: World): Promise<void> {
   );
   const { invitation } = await bodyOf(api('POST', '/api/team/invite', { email: 'secret@example.com' }));
   await bodyOf(api('DELETE', `/api/team/invitations/${invitation._id}`));
+  const member = newUserId();
+  await insertRow(app, 'users', { id: member, email: 'secret-member@example.com' });
+  await insertRow(app, 'workspace_members', {
+    workspace_id: workspace.id,
+    user_id: member,
+    role: 'org:member',
+  });
+  await bodyOf(api('PATCH', `/api/team/${member}`, { role: 'org:admin' }));
+  await bodyOf(api('DELETE', `/api/team/${member}`));
 
   const lineId = await createLine(app, workspace.id);
   await bodyOf(api('PATCH', `/api/lines/${lineId}`, { firstName: 'Secret', dailyTotalMessagesLimit: 80 }));

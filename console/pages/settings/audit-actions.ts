@@ -37,6 +37,8 @@ export const ACTIONS: Record<Action, string> = {
   'line_request.payment_checked': 'Checked the payment of a line',
   'line_request.updated': 'Changed a line request',
   'member.joined': 'Joined the workspace',
+  'member.removed': 'Removed a member',
+  'member.updated': 'Changed the role of a member',
   'message.sent_now': 'Sent a message now',
   'message.skipped': 'Skipped a message',
   'payment_method.page_opened': 'Opened the payment page',

@@ -2,7 +2,6 @@ import { useState } from 'react';
 import { useRead, useWrite } from '#console/api/queries.ts';
 import type { ResponseOf } from '#console/api/routes.ts';
 import { useTimeZone } from '#console/api/workspace.ts';
-import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
 import { issueOf, SelectField } from '#console/components/field.tsx';
@@ -12,17 +11,16 @@ import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states
 import { toast, toastError } from '#console/components/toast.tsx';
 import { dateOf } from '#console/lib/format.ts';
 import { useIsAdmin } from './access.tsx';
+import { type Role, ROLES, TeamMember } from './team-member.tsx';
 
-type Role = ResponseOf<'GET /api/team/members'>['members'][number]['role'];
 type Invitation = ResponseOf<'GET /api/team/invitations'>['invitations'][number];
 
-const ROLES: Record<Role, string> = { 'org:admin': 'Admin', 'org:member': 'Member' };
 const ROLE_OPTIONS = Object.entries(ROLES).map(([value, label]) => ({ value, label }));
 
 /** Who belongs to the workspace, and who is invited. */
 export function Team() {
   const isAdmin = useIsAdmin();
-  const members = useRead('GET /api/team/members', {});
+  const members = useRead('GET /api/team', {});
   const invitations = useRead('GET /api/team/invitations', {});
   const open = invitations.data?.invitations.filter(({ acceptedAt }) => acceptedAt === null);
   return (
@@ -35,7 +33,7 @@ export function Team() {
         ) : (
           <ul aria-label="Members" className="divide-y divide-line">
             {members.data.members.map((member) => (
-              <Member key={member.userId} member={member} />
+              <TeamMember key={member.userId} member={member} canChange={isAdmin} />
             ))}
           </ul>
         )}
@@ -76,25 +74,6 @@ function Invite() {
         />
       }
     />
-  );
-}
-
-function Member({
-  member: { name, email, role, isOwner, joinedAt },
-}: {
-  member: ResponseOf<'GET /api/team/members'>['members'][number];
-}) {
-  const zone = useTimeZone();
-  return (
-    <li className="flex items-center gap-3 px-4 py-3">
-      <div className="min-w-0 flex-1">
-        <p className="truncate font-medium">{name || email}</p>
-        <p className="truncate text-xs text-muted">
-          {email} · joined {dateOf(joinedAt, zone)}
-        </p>
-      </div>
-      <Badge tone={isOwner ? 'accent' : 'neutral'}>{isOwner ? 'Owner' : ROLES[role]}</Badge>
-    </li>
   );
 }
 

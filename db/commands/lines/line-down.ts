@@ -23,7 +23,7 @@ export async function notifyLineDown(
     select name from workspaces where id = ${db.workspaceId}`);
   const recipients = await db.anyFirst(sql.type(EmailRow)`
     select u.email from workspace_users u join workspace_members m on m.workspace_id = ${db.workspaceId} and m.user_id = u.id
-    where m.role = 'org:admin' or m.is_owner order by m.joined_at, u.id`);
+    where (m.role = 'org:admin' or m.is_owner) and position('@' in u.email) > 0 order by m.joined_at, u.id`);
   const lineName = [`${line.firstName} ${line.lastName}`.trim(), line.phone ?? line.email ?? '']
     .filter(Boolean)
     .join(', ');

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import {
+  countOtherAdmins,
+  lockMember,
+  type Member,
+  removeMember,
+  revokeKeysOf,
+  setMemberRole,
+} from '#db/queries/members.ts';
+import { listTeam } from '#db/queries/team.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { Role, TeamMember } from '#domain/team.ts';
+import { ApiError } from '../http/errors.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+const params = z.object({ userId: z.string().min(1).max(200) });
+const Members = z.object({ success: z.literal(true), members: z.array(TeamMember) });
+
+export const teamMemberRoutes = [
+  workspaceRoute({
+    id: 'getTeam',
+    method: 'GET',
+    path: '/api/team',
+    tag: 'Team',
+    summary: 'List the members of the workspace, the owner first',
+    responses: { 200: Members },
+    async handler({ db }) {
+      return { status: 200, body: { success: true, members: await listTeam(db) } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'updateTeamMember',
+    method: 'PATCH',
+    path: '/api/team/{userId}',
+    tag: 'Team',
+    role: 'admin',
+    summary: "Change a member's role",
+    description:
+      'A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin.',
+    params,
+    body: z.object({ role: Role }).meta({ id: 'TeamMemberInput' }),
+    responses: { 200: z.object({ success: z.literal(true), member: TeamMember }) },
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    audit: {
+      action: 'member.updated',
+      target: 'member',
+      targets: ({ params }) => [{ id: params.userId }],
+      changes: ['role'],
+    },
+    async handler({ db, params: { userId }, body: { role } }) {
+      const member = await memberOf(db, userId);
+      if (role !== 'org:admin') await refuseLastAdmin(db, userId, member);
+      await setMemberRole(db, userId, role);
+      const changed = (await listTeam(db)).find((other) => other.userId === userId);
+      if (!changed) throw memberNotFound();
+      return { status: 200, body: { success: true, member: changed } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'removeTeamMember',
+    method: 'DELETE',
+    path: '/api/team/{userId}',
+    tag: 'Team',
+    role: 'admin',
+    summary: 'Remove a member from the workspace',
+    description:
+      'Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only.',
+    params,
+    query: z.object({
+      revokeKeys: z
+        .enum(['true', 'false'])
+        .default('false')
+        .meta({ description: 'Whether the API keys that they created are revoked, too.' }),
+    }),
+    responses: { 200: z.object({ success: z.literal(true), revokedKeys: z.int() }) },
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    audit: {
+      action: 'member.removed',
+      target: 'member',
+      targets: ({ params, answer }) => [{ id: params.userId, changes: { revokedKeys: answer.revokedKeys } }],
+    },
+    async handler({ db, params: { userId }, query }) {
+      await refuseLastAdmin(db, userId, await memberOf(db, userId));
+      await removeMember(db, userId);
+      const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysOf(db, userId) : 0;
+      return { status: 200, body: { success: true, revokedKeys } };
+    },
+  }),
+];
+
+const memberNotFound = (): ApiError => new ApiError('NOT_FOUND', 'Member not found');
+
+async function memberOf(db: TenantDb, userId: string): Promise<Member> {
+  const member = await lockMember(db, userId);
+  if (!member) throw memberNotFound();
+  return member;
+}
+
+/** @throws INVALID_STATE for the owner, and if nobody else could manage the workspace. */
+async function refuseLastAdmin(db: TenantDb, userId: string, { role, isOwner }: Member): Promise<void> {
+  if (isOwner) throw new ApiError('INVALID_STATE', 'The owner remains an admin of the workspace');
+  if (role === 'org:admin' && (await countOtherAdmins(db, userId)) === 0)
+    throw new ApiError('INVALID_STATE', 'The last admin remains an admin of the workspace');
+}

@@ -1,0 +1,107 @@
+import { useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import type { ResponseOf } from '#console/api/routes.ts';
+import { useTimeZone } from '#console/api/workspace.ts';
+import { Badge } from '#console/components/badge.tsx';
+import { Button } from '#console/components/button.tsx';
+import { ConfirmDialog } from '#console/components/confirm.tsx';
+import { toast, toastError } from '#console/components/toast.tsx';
+import { dateOf } from '#console/lib/format.ts';
+
+export type Member = ResponseOf<'GET /api/team'>['members'][number];
+export type Role = Member['role'];
+
+export const ROLES: Record<Role, string> = { 'org:admin': 'Admin', 'org:member': 'Member' };
+
+/** A member, whose role an admin may change, and whom an admin may remove. */
+export function TeamMember({ member, canChange }: { member: Member; canChange: boolean }) {
+  const { userId, name, email, role, isOwner, joinedAt } = member;
+  const zone = useTimeZone();
+  const shown = name || email || userId;
+  const [isRemoving, setIsRemoving] = useState(false);
+  const update = useWrite('PATCH /api/team/{userId}', { refresh: ['GET /api/team'] });
+  return (
+    <li className="flex items-center gap-3 px-4 py-3">
+      <div className="min-w-0 flex-1">
+        <p className="truncate font-medium">{shown}</p>
+        <p className="truncate text-xs text-muted">
+          {email && `${email} · `}joined {dateOf(joinedAt, zone)}
+        </p>
+      </div>
+      {isOwner || !canChange ? (
+        <Badge tone={isOwner ? 'accent' : 'neutral'}>{isOwner ? 'Owner' : ROLES[role]}</Badge>
+      ) : (
+        <>
+          <select
+            aria-label={`Role of ${shown}`}
+            className="rounded-md border border-line bg-surface px-2 py-1 text-sm"
+            value={role}
+            disabled={update.isPending}
+            onChange={({ target }) =>
+              update.mutate(
+                { params: { userId }, body: { role: target.value as Role } },
+                { onSuccess: () => toast(`${shown} has another role now`), onError: toastError },
+              )
+            }
+          >
+            {Object.entries(ROLES).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+          <Button small kind="danger" aria-label={`Remove ${shown}`} onClick={() => setIsRemoving(true)}>
+            Remove
+          </Button>
+          <RemoveMember userId={userId} shown={shown} open={isRemoving} close={() => setIsRemoving(false)} />
+        </>
+      )}
+    </li>
+  );
+}
+
+function RemoveMember({
+  userId,
+  shown,
+  open,
+  close,
+}: {
+  userId: string;
+  shown: string;
+  open: boolean;
+  close: () => void;
+}) {
+  const [revokesKeys, setRevokesKeys] = useState(true);
+  const remove = useWrite('DELETE /api/team/{userId}', { refresh: ['GET /api/team', 'GET /api/keys'] });
+  const confirm = (): void =>
+    remove.mutate(
+      { params: { userId }, query: { revokeKeys: revokesKeys ? 'true' : 'false' } },
+      {
+        onSuccess: () => {
+          toast(`${shown} was removed`);
+          close();
+        },
+        onError: toastError,
+      },
+    );
+  return (
+    <ConfirmDialog
+      open={open}
+      title={`Remove ${shown}?`}
+      confirm="Remove the member"
+      busy={remove.isPending}
+      onConfirm={confirm}
+      close={close}
+    >
+      <p>They can no longer sign in to this workspace. You can invite them again.</p>
+      <label className="mt-3 flex items-center gap-2">
+        <input
+          type="checkbox"
+          checked={revokesKeys}
+          onChange={({ target }) => setRevokesKeys(target.checked)}
+        />
+        Revoke the API keys that they created
+      </label>
+    </ConfirmDialog>
+  );
+}
