@@ -13,6 +13,8 @@ import {
 } from '#db/queries/lead-imports.ts';
 import { erasingAmong } from '#db/queries/erasures.ts';
 import { insertLeads } from '#db/queries/leads.ts';
+import { recordCustomFields } from '#db/queries/limits.ts';
+import { LimitReached } from '#domain/limits.ts';
 import { lockList } from '#db/queries/lists.ts';
 import { decide } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
@@ -34,8 +36,8 @@ const ROWS_PER_TURN = 50;
 /** A longer row means a quote that was never closed. */
 const MAX_ROW_BYTES = 200_000;
 
-/** A row as it is saved. */
-type ReadRow = { lead: NormalizedLead } | { rejected: RejectedRow };
+/** A row of the file. `rowNumber` is as a spreadsheet counts: the header is row 1. */
+type ReadRow = { lead: NormalizedLead; rowNumber: number; cells: string[] } | { rejected: RejectedRow };
 
 interface Batch {
   columns: ColumnMap;
@@ -189,7 +191,6 @@ function records(file: Readable, delimiter: string): AsyncIterable<string[]> {
 /** The column of a field: `emails.1` of a lead is `email` of a row. */
 const column = (field: string): string => field.replace(/s\.\d+$/, '');
 
-/** @param rowNumber as a spreadsheet counts: the header is row 1. */
 function readLead(rowNumber: number, cells: string[], columns: ColumnMap, home: Home): ReadRow {
   const input = readRow(cells, columns);
   const { lead, problems } = 'reason' in input ? { lead: null, problems: [] } : normalizeLead(input, home);
@@ -197,7 +198,20 @@ function readLead(rowNumber: number, cells: string[], columns: ColumnMap, home: 
     'reason' in input
       ? input.reason
       : problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; ');
-  return lead && reason === '' ? { lead } : { rejected: { rowNumber, reason, fields: cells } };
+  return lead && reason === ''
+    ? { lead, rowNumber, cells }
+    : { rejected: { rowNumber, reason, fields: cells } };
+}
+
+const customFieldsOf = (rows: readonly ReadRow[]): Set<string> =>
+  new Set(rows.flatMap((read) => ('lead' in read ? Object.keys(read.lead.customFields) : [])));
+
+/** Rejects a row with custom fields for which the workspace has no room. */
+function withoutNewFields(read: ReadRow, tooMany: ReadonlySet<string>): ReadRow {
+  const name = 'lead' in read && Object.keys(read.lead.customFields).find((field) => tooMany.has(field));
+  if (!('lead' in read) || name === false || name === undefined) return read;
+  const reason = `${name}: ${new LimitReached('customFields').message}`;
+  return { rejected: { rowNumber: read.rowNumber, reason, fields: read.cells } };
 }
 
 async function saveBatch(
@@ -206,11 +220,14 @@ async function saveBatch(
   processed: number,
   { columns, rows }: Batch,
 ): Promise<void> {
+  // Before the list is locked, as everywhere.
+  const tooMany = await recordCustomFields(db, customFieldsOf(rows));
   await lockList(db, row.listId);
   if (!(await lockImport(db, row.id, processed)))
     throw new Error('another worker has taken over this import');
-  const leads = rows.flatMap((read) => ('lead' in read ? [read.lead] : []));
-  const rejected = rows.flatMap((read) => ('rejected' in read ? [read.rejected] : []));
+  const admitted = tooMany.size === 0 ? rows : rows.map((read) => withoutNewFields(read, tooMany));
+  const leads = admitted.flatMap((read) => ('lead' in read ? [read.lead] : []));
+  const rejected = admitted.flatMap((read) => ('rejected' in read ? [read.rejected] : []));
   const addressesOf = ({ emails, phones }: NormalizedLead): string[] => [...emails, ...phones];
   const erasing = await erasingAmong(db, leads.flatMap(addressesOf), row.id);
   const isErasing = (lead: NormalizedLead): boolean =>

@@ -43,6 +43,7 @@ import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
 import { systemRoutes } from './routes/system.ts';
+import { limitRoutes } from './routes/limits.ts';
 import { teamMemberRoutes } from './routes/team-members.ts';
 import { teamRoutes } from './routes/team.ts';
 import { unsubscribeRoutes } from './routes/unsubscribe.ts';
@@ -87,6 +88,7 @@ export const routes: readonly Route[] = [
   ...under('/api/webhooks', webhookDeliveryRoutes),
   ...under('/api/events', eventStreamRoutes),
   ...under('/api/workspace', workspaceRoutes),
+  ...under('/api/workspace/limits', limitRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
   ...under('/api/fallback-sms', fallbackSmsRoutes),
   ...under('/api/analytics', analyticsRoutes),

@@ -18,10 +18,13 @@ import { createTemporalClient, createWaker } from '#providers/temporal.ts';
 import { announceReady, exitWithParent } from '#providers/lifecycle.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { createUntrustedWork } from '#providers/untrusted/processes.ts';
+import { withTenantReads } from '#db/transactions.ts';
 import { createCallerCache } from './auth/caller-cache.ts';
 import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
 import { createReceipts } from './receipts.ts';
+import { countUsed } from '#db/queries/limits.ts';
+import { createWaitingMessages } from './waiting-messages.ts';
 import { createEventStreams } from './event-stream/event-streams.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
@@ -65,6 +68,11 @@ export async function startApi(config: Config): Promise<RunningApi> {
     payloadCodec: codecKeys === null ? null : createPayloadCodec(codecKeys),
     sessions: createSessionVerifier(sessionOptions(config)),
     callers: createCallerCache(config.database.listenUrl),
+    waitingMessages: createWaitingMessages(
+      (workspaceId) =>
+        withTenantReads(pools, workspaceId, (db) => countUsed(db, workspaceId, 'waitingMessages')),
+      logger,
+    ),
     secrets,
     signer,
     storage: await createStorage(config.storage),

@@ -13,6 +13,7 @@ import type { TaskQueues } from '#providers/task-queues.ts';
 import type { Waker } from '#providers/temporal.ts';
 import type { Client } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
+import type { WaitingMessages } from './waiting-messages.ts';
 import type { CallerCache } from './auth/caller-cache.ts';
 import type { SessionVerifier } from './auth/session-token.ts';
 import type { DripIntake } from './drip-intake.ts';
@@ -33,6 +34,7 @@ export interface Services {
   readonly payloadCodec: PayloadCodec | null;
   readonly sessions: SessionVerifier;
   readonly callers: CallerCache;
+  readonly waitingMessages: WaitingMessages;
   readonly secrets: SecretBox;
   readonly signer: Signer;
   readonly storage: Storage;

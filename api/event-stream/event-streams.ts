@@ -8,6 +8,7 @@ import { lastEventUntil, type Place, positionOf } from '#db/queries/published-ev
 import { systemDb, withSystem, withTenant } from '#db/transactions.ts';
 import { COMMENT, formatReset, RESUMABLE_MS, STREAMS_PER_HOLDER } from '#domain/event-stream.ts';
 import { isId, newId } from '#domain/ids.ts';
+import { LimitReached, WORKSPACE_LIMITS } from '#domain/limits.ts';
 import { ApiError } from '../http/errors.ts';
 import { RateLimited } from '../http/rate-limits.ts';
 import { EventStream } from './event-stream.ts';
@@ -29,7 +30,7 @@ export interface EventStreams {
   /**
    * Opens a stream, which ends when its credential is no longer accepted.
    * @returns `after`: the last event before the first one that the stream will send; null if there is none.
-   * @throws RATE_LIMITED when the holder has as many streams as it may.
+   * @throws RATE_LIMITED when the holder has as many streams as it may; LimitReached when the workspace has.
    */
   open(request: StreamRequest): Promise<{ stream: EventStream; after: string | null }>;
   /** Checks the credentials of all streams now. Call it after some have changed. */
@@ -120,7 +121,7 @@ export function createEventStreams({
       if (changed.signal.aborted) await pause(CHANGES_MS, undefined, { signal }).catch(() => {});
       changed = new AbortController();
       if (open.size === 0 || signal.aborted) continue;
-      const ids = [...open].map(([id, { holder }]) => ({ id, holder }));
+      const ids = [...open].map(([id, { holder, workspaceId }]) => ({ id, holder, workspaceId }));
       await keepStreams(db, ids).catch((error: unknown) => {
         logger.warn({ error }, 'open streams were not recorded');
       });
@@ -136,10 +137,13 @@ export function createEventStreams({
       if (closing.signal.aborted) throw new ApiError('UNAVAILABLE');
       const { workspaceId, holder } = request;
       const id = newId();
-      const isOpen = await withSystem(pools, (system) =>
-        openStream(system, { id, holder, most: STREAMS_PER_HOLDER }),
+      const most = { ofHolder: STREAMS_PER_HOLDER, ofWorkspace: WORKSPACE_LIMITS.eventStreams.max };
+      const opened = await withSystem(pools, (system) =>
+        openStream(system, { id, holder, workspaceId }, most),
       );
-      if (!isOpen) throw new RateLimited({ 'Retry-After': String(RETRY_AFTER_SECONDS) });
+      if (opened === 'too many of the holder')
+        throw new RateLimited({ 'Retry-After': String(RETRY_AFTER_SECONDS) });
+      if (opened === 'too many of the workspace') throw new LimitReached('eventStreams', RETRY_AFTER_SECONDS);
       let stream: EventStream | undefined;
       // Before the position is read, so that no publication in between is missed.
       let heard = 0;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
+import { LimitReached } from '#domain/limits.ts';
 import { isOverload } from '#db/overload.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
@@ -79,6 +80,9 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
       throw new ApiError('READ_ONLY', undefined, { reason: 'past_due' });
     }
   }
+  if (route.needsSubscription && caller.kind === 'workspace') {
+    if (caller.workspace.subscriptionStatus === 'none') throw new ApiError('SUBSCRIPTION_REQUIRED');
+  }
   const admit = async (size: number): Promise<void> => {
     if (limit === INTAKE && furtherPoints(size) > 0)
       await services.rateLimits.consumeIntake(payer, furtherPoints(size));
@@ -145,18 +149,27 @@ const errorBody = (error: ApiError, context: Koa.Context): Record<string, unknow
 /** Sent with 503. */
 const RETRY_AFTER_SECONDS = 5;
 
+function translated(error: unknown): unknown {
+  if (isOverload(error)) return new ApiError('UNAVAILABLE');
+  if (!(error instanceof LimitReached)) return error;
+  const { message, limit, max } = error;
+  return new ApiError('LIMIT_REACHED', message, { limit, max });
+}
+
 function errors({ logger }: Services): Koa.Middleware {
   return async (context, next) => {
     try {
       await next();
     } catch (thrown) {
-      const error = isOverload(thrown) ? new ApiError('UNAVAILABLE') : thrown;
-      if (error !== thrown)
+      const error = translated(thrown);
+      if (isOverload(thrown))
         logger.warn(
           { route: (context.state['route'] as Route | undefined)?.id, error: thrown },
           'overloaded',
         );
       if (error instanceof RateLimited) context.set(error.headers);
+      if (thrown instanceof LimitReached && thrown.retryAfter !== null)
+        context.set('Retry-After', String(thrown.retryAfter));
       // The unread rest of a request body would block the next request on the connection.
       if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
       if (error instanceof ApiError) {

@@ -44,6 +44,7 @@ export const ERRORS = {
   MESSAGE_NOT_CANCELABLE: [409, 'Only a pending or scheduled message can be canceled'],
   DRAFT_ALREADY_RESOLVED: [409, 'The draft was already resolved'],
   WEBHOOK_INACTIVE: [409, 'The webhook is inactive: set isActive to true first'],
+  LIMIT_REACHED: [409, 'There are as many as there may be'],
   IDEMPOTENCY_KEY_REUSED: [409, 'This Idempotency-Key was used with another body'],
   CONTACT_ERASED: [410, 'The contact that this request was about has been erased'],
   BODY_TOO_LARGE: [413, 'The body is larger than 1 MB'],

@@ -33,6 +33,7 @@ const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     paymentUrl: z.string().nullish(),
   },
   READ_ONLY: { reason: z.literal('past_due').optional() },
+  LIMIT_REACHED: { limit: z.string().optional(), max: z.int().optional() },
 };
 
 /** Generates the OpenAPI 3.1 document from the declarations of routes and events. */
@@ -208,6 +209,8 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   if (route.idempotent) codes.add('IDEMPOTENCY_KEY_REUSED').add('CONTACT_ERASED');
   if (route.caller === 'workspace' && route.method !== 'GET' && !route.openWhenReadOnly)
     codes.add('READ_ONLY');
+  if (route.needsSubscription) codes.add('SUBSCRIPTION_REQUIRED');
+  if (route.adds) codes.add('LIMIT_REACHED');
   return [...codes];
 }
 

@@ -8,6 +8,7 @@ import {
   withTenant,
   withTenantReads,
 } from '#db/transactions.ts';
+import { requireRoom } from '#db/queries/limits.ts';
 import type { Caller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import { ApiError } from './errors.ts';
@@ -42,6 +43,7 @@ export async function respond(
     authenticate,
   };
   const handle = async (db?: TenantDb | SystemTransaction): Promise<HandlerResult> => {
+    if (route.adds && db) await requireRoom(db as TenantDb, route.adds);
     const answer = await (route.handler as unknown as Handler)({ ...request, db });
     if (route.audit && db)
       await audit(db, auditedTargets(route.audit, caller, { ...parsed, answer: answer.body }));

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { Context as KoaContext } from 'koa';
 import { z } from 'zod';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
+import type { WorkspaceLimit } from '#domain/limits.ts';
 import type { AgencyCaller, WorkspaceCaller } from '#domain/caller.ts';
 import type { Services } from '../services.ts';
 import type { Audit, RecordAudit } from './audit.ts';
@@ -44,6 +45,10 @@ interface Declaration<
   maxValues?: number;
   /** Allowed while the workspace is read-only. Reads always are. */
   openWhenReadOnly?: boolean;
+  /** Sends or uploads, which a workspace that never had a subscription cannot. */
+  needsSubscription?: boolean;
+  /** Adds one of these, of which a workspace may have so many. */
+  adds?: Exclude<WorkspaceLimit, 'eventStreams'>;
   /** Accepts an `Idempotency-Key`. */
   idempotent?: boolean;
   /** A slow read, which runs on a separate connection pool. */

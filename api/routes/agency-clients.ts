@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { inWorkspace, insertSubAccount, listClients, listSubAccounts } from '#db/queries/agency.ts';
 import { insertApiKey } from '#db/queries/api-keys.ts';
+import { requireAgencyRoom } from '#db/queries/limits.ts';
 import { changeEmailPreferences, findEmailPreferences } from '#db/queries/email-preferences.ts';
 import { SubAccount, SubAccountInput } from '#domain/agency.ts';
 import { newApiKey } from '#domain/api-key.ts';
@@ -46,6 +47,7 @@ export const agencyClientRoutes = [
         workspaceApiKey: z.string().meta({ description: 'A key of the new workspace, returned only here.' }),
       }),
     },
+    errors: ['LIMIT_REACHED'],
     audit: {
       action: 'workspace.created',
       target: 'workspace',
@@ -53,6 +55,8 @@ export const agencyClientRoutes = [
       changes: ['name', 'timezone', 'country'],
     },
     async handler({ db, caller, body }) {
+      await requireAgencyRoom(db, caller.agency.id, 'workspaces');
+      await requireAgencyRoom(db, caller.agency.id, 'newWorkspaces');
       const { workspaceId, ownerId } = await insertSubAccount(db, caller.agency.id, body);
       const { key, ...stored } = newApiKey('workspace');
       const store = { db: inWorkspace(db, { id: workspaceId }), workspaceId };

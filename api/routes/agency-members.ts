@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agencyOutbox, insertMail } from '#db/commands/outbox/mails.ts';
-import { agencyNames, listAgencyMembers, removeCoAdmin } from '#db/queries/agency.ts';
+import { agencyNames, listAgencyMembers, mayMail, removeCoAdmin } from '#db/queries/agency.ts';
 import { deleteInvitation, listAgencyInvitations, upsertInvitation } from '#db/queries/invitations.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { BillingMode } from '#domain/agency.ts';
@@ -10,7 +10,7 @@ import { mailSeal } from '#providers/mail/seal.ts';
 import { agencyMailSenderId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
-import { INVITATION_LIMIT, invitationMailAt, newToken } from './team.ts';
+import { INVITATION_LIMIT, limitAgencyInvitations, invitationMailAt, newToken } from './team.ts';
 
 const Member = z
   .object({ userId: z.string(), email: z.string(), name: z.string(), role: z.enum(['owner', 'co_admin']) })
@@ -62,6 +62,8 @@ export const agencyMemberRoutes = [
     limit: INVITATION_LIMIT,
     body: z.object({ email: z.string().max(320) }),
     responses: { 202: z.object({ success: z.literal(true) }) },
+    errors: ['LIMIT_REACHED'],
+    check: ({ caller, rateLimits }) => limitAgencyInvitations(caller.agency.id, rateLimits),
     audit: { action: 'agency_admin.invited', target: 'agency' },
     async handler({ db, caller, body, config, secrets, now }) {
       const agencyId = caller.agency.id;
@@ -73,7 +75,7 @@ export const agencyMemberRoutes = [
         { db, agencyId },
         { email, role: null, tokenHash, userId, now },
       );
-      if (isNewLink) {
+      if (isNewLink && (await mayMail(db, agencyId, email))) {
         const outbox = agencyOutbox(db, agencyId);
         const data = {
           ...(await agencyNames(db, agencyId, userId)),

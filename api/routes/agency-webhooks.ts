@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Client, findClient, inWorkspace, listClients, workspaceOfWebhook } from '#db/queries/agency.ts';
+import { requireRoom } from '#db/queries/limits.ts';
 import { deleteWebhook, listWebhooks, presentWebhook } from '#db/queries/webhooks.ts';
 import { Id, WorkspaceId } from '#domain/ids.ts';
 import { Webhook, WebhookInput } from '#domain/webhook.ts';
@@ -50,7 +51,7 @@ export const agencyWebhookRoutes = [
     responses: {
       201: z.object({ success: z.literal(true), webhooks: z.array(Webhook.extend({ secret: z.string() })) }),
     },
-    errors: ['WORKSPACE_NOT_FOUND', 'URL_NOT_ALLOWED'],
+    errors: ['WORKSPACE_NOT_FOUND', 'URL_NOT_ALLOWED', 'LIMIT_REACHED'],
     check: ({ body, egress }) => checkWebhookUrl(body.url, { egress }),
     audit: {
       action: 'webhook.created',
@@ -70,8 +71,10 @@ export const agencyWebhookRoutes = [
         clients = [client];
       }
       const webhooks = [];
-      for (const client of clients)
+      for (const client of clients) {
+        await requireRoom(inWorkspace(db, client), 'webhooks');
         webhooks.push(await registerWebhook(inWorkspace(db, client), input, { secrets }));
+      }
       return { status: 201, body: { success: true, webhooks } };
     },
   }),

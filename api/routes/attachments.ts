@@ -32,6 +32,7 @@ export const attachmentRoutes = [
     method: 'POST',
     path: '/api/attachments/upload',
     tag: 'Attachments',
+    needsSubscription: true,
     transaction: false,
     summary: 'Upload a file of up to 25 MB for use in attachmentUrls',
     description: `Allowed types: ${ALLOWED_EXTENSIONS.join(', ')}. Audio in a message with \`voiceNote: true\` is converted to a voice note.`,

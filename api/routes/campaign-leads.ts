@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { enterLeads, planEntry } from '#db/commands/campaigns/campaign-entry.ts';
 import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns.ts';
+import { requireCustomFields } from '#db/queries/limits.ts';
 import { findLead, insertLeads, addLeadToList, type LeadRow, presentLead } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { dryRun, type TenantDb } from '#db/transactions.ts';
@@ -61,6 +62,7 @@ export const campaignLeadRoutes = [
     method: 'POST',
     path: '/api/campaigns/{id}/leads',
     tag: 'Campaigns',
+    needsSubscription: true,
     summary: "Add a lead to a campaign and to the campaign's list, and schedule the messages of all steps",
     description:
       'If the lead has already entered, `messageCount` is 0. Until the campaign is started, and while it is paused, its messages wait.',
@@ -69,8 +71,9 @@ export const campaignLeadRoutes = [
     params: CampaignParams,
     body: CampaignLeadInput,
     responses: { 200: CampaignLeadResult, 201: CampaignLeadResult },
-    errors: ['NOT_FOUND', 'INVALID_STATE', 'NO_ACTIVE_LINE'],
-    async handler({ db, caller, params, body, now }) {
+    errors: ['NOT_FOUND', 'INVALID_STATE', 'NO_ACTIVE_LINE', 'LIMIT_REACHED'],
+    async handler({ db, caller, params, body, now, waitingMessages }) {
+      waitingMessages.admit(caller.workspace.id);
       const stored = await lockCampaign(db, params.id);
       if (!stored) throw campaignNotFound();
       if (stored.status === 'archived') throw new ApiError('INVALID_STATE', 'The campaign is archived');
@@ -139,16 +142,19 @@ async function leadOf(
   country: string,
   now: Date,
 ): Promise<LeadRow> {
+  const { lead, problems } = normalizeLead(input ?? {}, { country, callingCode: defaultCountryCode });
+  if (leadId === undefined) {
+    if (problems.length > 0)
+      throw invalidFields(problems.map(({ field, message }) => ({ path: `lead.${field}`, message })));
+    await requireCustomFields(db, [lead.customFields]);
+  }
   const isListed = listId !== null && (await lockList(db, listId));
   if (leadId !== undefined) {
-    const lead = await findLead(db, leadId);
-    if (!lead) throw leadNotFound();
-    if (isListed) await addLeadToList(db, lead, listId);
-    return lead;
+    const known = await findLead(db, leadId);
+    if (!known) throw leadNotFound();
+    if (isListed) await addLeadToList(db, known, listId);
+    return known;
   }
-  const { lead, problems } = normalizeLead(input ?? {}, { country, callingCode: defaultCountryCode });
-  if (problems.length > 0)
-    throw invalidFields(problems.map(({ field, message }) => ({ path: `lead.${field}`, message })));
   const target = isListed ? listId : await quickSendsList(db);
   if (!isListed) await lockList(db, target);
   const ownerOf = await contactOwners(db, [lead.contactOwnerEmail]);

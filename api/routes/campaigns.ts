@@ -55,11 +55,17 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
     path: `/api/campaigns/{id}/${action}`,
     tag: 'Campaigns',
     summary,
+    needsSubscription: action === 'start' || action === 'resume',
     params: CampaignParams,
     responses: { 200: OneCampaign },
-    errors: ['NOT_FOUND', 'INVALID_STATE', ...(action === 'start' ? (['NO_ACTIVE_LINE'] as const) : [])],
+    errors: [
+      'NOT_FOUND',
+      'INVALID_STATE',
+      ...(action === 'start' ? (['NO_ACTIVE_LINE', 'LIMIT_REACHED'] as const) : []),
+    ],
     audit: { action: recorded, target: 'campaign' },
-    async handler({ db, params, now }) {
+    async handler({ db, caller, params, now, waitingMessages }) {
+      if (action === 'start') waitingMessages.admit(caller.workspace.id);
       const row: CampaignRow | null = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
       if (!canTake(action, row.status))
@@ -82,9 +88,10 @@ export const campaignRoutes = [
       "A step's `delay` counts from the previous step, that of the first step from entering the campaign. Steps are Liquid templates, rendered when they are sent.",
     limit: perMinute(200),
     idempotent: true,
+    adds: 'campaigns',
     body: CampaignInput,
     responses: { 201: OneCampaign },
-    errors: ['NOT_FOUND', 'NO_ACTIVE_LINE'],
+    errors: ['NOT_FOUND', 'NO_ACTIVE_LINE', 'SUBSCRIPTION_REQUIRED'],
     audit: {
       action: 'campaign.created',
       target: 'campaign',
@@ -92,6 +99,8 @@ export const campaignRoutes = [
       changes: ['name', 'start'],
     },
     async handler({ db, caller, body, now, links }) {
+      if (body.start && caller.workspace.subscriptionStatus === 'none')
+        throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
       const made = await insertCampaign(db, body, caller.userId, now);
       if (!body.start) return { status: 201, body: { success: true, campaign: presentCampaign(made) } };

@@ -13,6 +13,7 @@ export const dripRoutes = [
     method: 'POST',
     path: '/api/drip',
     tag: 'Messages',
+    needsSubscription: true,
     transaction: false,
     summary: 'Bulk intake: queue a message, to be sent when its line permits',
     description:
@@ -26,8 +27,10 @@ export const dripRoutes = [
       'NOT_FOUND',
       'IDEMPOTENCY_KEY_REUSED',
       'RATE_LIMITED',
+      'LIMIT_REACHED',
     ],
-    async handler({ caller, body, header, intake }) {
+    async handler({ caller, body, header, intake, waitingMessages }) {
+      waitingMessages.admit(caller.workspace.id);
       const idempotencyKey = header('idempotency-key');
       if (idempotencyKey.length > MAX_KEY_LENGTH) {
         throw invalid('Idempotency-Key', `must be at most ${MAX_KEY_LENGTH} characters`);

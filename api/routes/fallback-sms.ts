@@ -18,6 +18,7 @@ export const fallbackSmsRoutes = [
     method: 'POST',
     path: '/api/fallback-sms',
     tag: 'Messages',
+    needsSubscription: true,
     summary: "Send an SMS to a message's recipient through the workspace's fallback account",
     description:
       "The text is `message`, else the original message's fallback text, else the workspace's default, else the original message's text. Creates a separate message, whose status is `fallback` with `fallbackSmsDispatched` once the SMS is accepted.",

@@ -51,6 +51,7 @@ export const importRoutes = [
     method: 'POST',
     path: '/api/lists/{id}/import',
     tag: 'Contacts',
+    needsSubscription: true,
     transaction: false,
     summary: 'Import leads from a CSV file of up to 100 MB, in the background',
     description:

@@ -36,6 +36,7 @@ export const inboxRoutes = [
     method: 'POST',
     path: '/api/inbox/send-reply',
     tag: 'Conversations',
+    needsSubscription: true,
     summary: 'Reply to a contact from the line they wrote to',
     description:
       "Identifies the contact by `leadId`, `phone` or `email`. For a lead, the reply goes to the address that wrote last. Without `fromLineId` it is sent from the line that received the contact's last message, or, if that line can no longer send, from the line assigned to the contact. An open draft of the conversation is resolved as approved.",

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { insertApiKey, type KeyStore, listApiKeys, revokeApiKey } from '#db/queries/api-keys.ts';
+import { requireAgencyRoom } from '#db/queries/limits.ts';
 import { ApiKeyInput, ApiKeyRecord } from '#domain/api-key-record.ts';
 import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
 import { Id } from '#domain/ids.ts';
@@ -58,6 +59,7 @@ export const workspaceKeyRoutes = [
     credential: 'session',
     role: 'admin',
     idempotent: true,
+    adds: 'apiKeys',
     body: ApiKeyInput,
     responses: { 201: CreatedKey },
     audit: {
@@ -112,14 +114,17 @@ export const agencyKeyRoutes = [
     idempotent: true,
     body: ApiKeyInput,
     responses: { 201: CreatedKey },
+    errors: ['LIMIT_REACHED'],
     audit: {
       action: 'key.created',
       target: 'key',
       targets: ({ answer }) => [{ id: answer._id }],
       changes: ['name', 'expiresAt'],
     },
-    handler: ({ db, caller, body }) =>
-      create({ db, agencyId: caller.agency.id }, 'agency', body, caller.userId),
+    async handler({ db, caller, body }) {
+      await requireAgencyRoom(db, caller.agency.id, 'agencyKeys');
+      return create({ db, agencyId: caller.agency.id }, 'agency', body, caller.userId);
+    },
   }),
   agencyRoute({
     id: 'revokeAgencyKey',

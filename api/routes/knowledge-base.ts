@@ -66,6 +66,7 @@ export const knowledgeBaseRoutes = [
     method: 'POST',
     path: '/api/knowledge-base/auto-replies',
     tag: 'AI drafts',
+    needsSubscription: true,
     summary: 'Approve, reject or claim a draft; the first action wins',
     description:
       '`approve` sends the draft, or `message` instead of it, from the line the contact wrote to. `mark_sent` claims it: nothing is sent and no event is emitted. A `409` contains the status after the first action and its `approvalChannel`.',

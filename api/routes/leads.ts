@@ -27,6 +27,7 @@ import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
 import { listNotFound } from './lists.ts';
 import { SINGLE_LINE } from '#domain/text.ts';
+import { requireCustomFields } from '#db/queries/limits.ts';
 import { mapInTurns } from '#domain/turns.ts';
 
 const LeadParams = z.object({ id: Id });
@@ -81,12 +82,16 @@ export const leadRoutes = [
         }),
       }),
     },
-    errors: ['NOT_FOUND'],
+    errors: ['NOT_FOUND', 'LIMIT_REACHED'],
     async handler({ db, caller, body, now }) {
       const leads = await normalizeLeads(body.leads, {
         country: caller.workspace.country,
         callingCode: body.defaultCountryCode,
       });
+      await requireCustomFields(
+        db,
+        leads.map(({ customFields }) => customFields),
+      );
       const ownerOf = await contactOwners(
         db,
         leads.map(({ contactOwnerEmail }) => contactOwnerEmail),
@@ -169,7 +174,7 @@ export const leadRoutes = [
     params: LeadParams,
     body: LeadPatch,
     responses: { 200: OneLead },
-    errors: ['NOT_FOUND', 'DUPLICATE_LEAD'],
+    errors: ['NOT_FOUND', 'DUPLICATE_LEAD', 'LIMIT_REACHED'],
     async handler({ db, caller, params, body }) {
       const lead = await findLead(db, params.id);
       if (!lead) throw leadNotFound();
@@ -184,6 +189,7 @@ export const leadRoutes = [
           changed.contactOwnerEmail,
         );
       }
+      await requireCustomFields(db, [changed.customFields]);
       const result = await updateLead(db, lead, changed);
       if ('taken' in result)
         throw new ApiError('DUPLICATE_LEAD', `Another lead of the list has ${result.taken}`);

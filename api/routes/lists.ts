@@ -36,6 +36,7 @@ export const listRoutes = [
     tag: 'Contacts',
     summary: 'Create a lead list',
     idempotent: true,
+    adds: 'lists',
     body: LeadListInput,
     responses: { 201: OneList },
     async handler({ db, caller, body }) {

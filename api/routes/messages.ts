@@ -25,6 +25,7 @@ export const messageRoutes = [
     method: 'POST',
     path: '/api/messages',
     tag: 'Messages',
+    needsSubscription: true,
     summary: 'Send or schedule one message',
     description:
       'Responds `201` once the message is stored. It is sent when its line permits: limits, windows and gaps are never an error, but show in `status`, `scheduledDate` and `holdReason`.',
@@ -32,8 +33,9 @@ export const messageRoutes = [
     idempotent: true,
     body: MessageInput,
     responses: { 201: Message },
-    errors: ['NO_ACTIVE_LINE', 'FALLBACK_NOT_CONFIGURED', 'NOT_FOUND'],
-    async handler({ db, caller, body, now, links }) {
+    errors: ['NO_ACTIVE_LINE', 'FALLBACK_NOT_CONFIGURED', 'NOT_FOUND', 'LIMIT_REACHED'],
+    async handler({ db, caller, body, now, links, waitingMessages }) {
+      waitingMessages.admit(caller.workspace.id);
       const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
       let draft;
       try {

@@ -13,8 +13,10 @@ import {
   Role,
   TeamMember,
 } from '#domain/team.ts';
+import { AGENCY_LIMITS, LimitReached } from '#domain/limits.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
 import { ApiError, invalid } from '../http/errors.ts';
+import { RateLimited, type RateLimits } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 /** Only the hash is stored; the token itself is only in the email. */
@@ -27,6 +29,21 @@ export function newToken(): { token: string; tokenHash: string } {
 
 /** Stricter than the default, because invitations send email to arbitrary addresses. */
 export const INVITATION_LIMIT = { requests: INVITATIONS_PER_HOUR, seconds: 3600 };
+
+const { max: INVITATIONS_OF_AGENCY } = AGENCY_LIMITS.invitations;
+
+/** Over all workspaces of an agency, which would otherwise multiply the limit of each. @throws LimitReached */
+export async function limitAgencyInvitations(
+  agencyId: string | null,
+  rateLimits: Pick<RateLimits, 'consume'>,
+): Promise<void> {
+  if (agencyId === null) return;
+  const limit = { requests: INVITATIONS_OF_AGENCY, seconds: 3600 };
+  await rateLimits.consume('invitationsOfAgency', agencyId, limit).catch((error: unknown) => {
+    if (!(error instanceof RateLimited)) throw error;
+    throw new LimitReached('invitations', Number(error.headers['Retry-After']));
+  });
+}
 
 /** When to email an invitation: at once, unless an earlier one, since revoked, was emailed within the hour. */
 export async function invitationMailAt(
@@ -45,6 +62,7 @@ export const teamRoutes = [
     method: 'POST',
     path: '/api/team/invite',
     tag: 'Team',
+    needsSubscription: true,
     role: 'admin',
     summary: 'Invite somebody to the workspace by email',
     description: `The invitation is valid for ${INVITATION_DAYS} days. Inviting the same address again sends a new link, which replaces the old one. Within an hour of the last email, only the role changes and no email is sent. Limit: ${INVITATIONS_PER_HOUR} invitations per hour.`,
@@ -54,7 +72,8 @@ export const teamRoutes = [
       .object({ email: z.string().max(320), role: Role.default('org:member') })
       .meta({ id: 'InvitationInput' }),
     responses: { 201: z.object({ success: z.literal(true), invitation: Invitation }) },
-    errors: ['CONFLICT'],
+    errors: ['CONFLICT', 'LIMIT_REACHED'],
+    check: ({ caller, rateLimits }) => limitAgencyInvitations(caller.workspace.agencyId, rateLimits),
     audit: {
       action: 'invitation.created',
       target: 'invitation',

@@ -50,6 +50,7 @@ export const webhookRoutes = [
     description:
       'The signing secret is returned only here. Deliveries follow the Standard Webhooks specification.',
     idempotent: true,
+    adds: 'webhooks',
     body: WebhookInput,
     responses: {
       201: z.object({

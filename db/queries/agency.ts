@@ -2,6 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { SubAccount, type SubAccountInput } from '#domain/agency.ts';
 import { newWorkspaceId } from '#domain/ids.ts';
+import { UNSUBSCRIBED_MAILS_PER_DAY } from '#domain/limits.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, SystemTransaction, TenantDb } from '#db/transactions.ts';
 
@@ -136,4 +137,21 @@ export async function agencyNames(
   return db.one(sql.type(InviterRow)`
     select name agency_name, (select nullif(name, '') from users where id = ${userId}) invited_by
     from agencies where id = ${agencyId}`);
+}
+
+const UnansweredRow = z.object({ isSubscribed: z.boolean(), mails: z.int() });
+
+/**
+ * Whether an agency may email an address that it has chosen: without a client that has, or had, a subscription, it shares
+ * a few emails a day to that address with all others that have none.
+ */
+export async function mayMail(db: SystemDb, agencyId: string, recipient: string): Promise<boolean> {
+  const { isSubscribed, mails } = await db.one(sql.type(UnansweredRow)`
+    select exists (
+      select from workspaces where agency_id = ${agencyId} and subscription_status <> 'none'
+    ) is_subscribed, (
+      select count(*)::int from agency_mails
+      where recipient = ${recipient} and created_at > now() - interval '1 day'
+    ) mails`);
+  return isSubscribed || mails < UNSUBSCRIBED_MAILS_PER_DAY;
 }

@@ -1,40 +1,50 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { STREAM_ALIVE } from './limits.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, SystemTransaction } from '#db/transactions.ts';
 
-/** A stream that was not recorded as alive for this long no longer counts. */
-const ALIVE = sql.fragment`interval '30 seconds'`;
+const CountRow = z.object({ holders: z.int(), workspaces: z.int() });
 
-const CountRow = z.object({ count: z.int() });
+/** A stream that is open: of a workspace, and of the key or user whose streams are counted, in all processes. */
+export interface OpenStream {
+  id: string;
+  holder: string;
+  workspaceId: string;
+}
 
 /**
  * Records that a stream is open.
- * @param stream.holder the key or user whose streams are counted, in all processes.
- * @returns false if the holder has `most` streams already; nothing is recorded then.
+ * @param most how many the holder and the workspace may have.
+ * @returns who has as many already; nothing is recorded then.
  */
 export async function openStream(
   db: SystemTransaction,
-  { id, holder, most }: { id: string; holder: string; most: number },
-): Promise<boolean> {
-  await db.query(sql.type(NoRows)`select pg_advisory_xact_lock(hashtextextended(${`stream ${holder}`}, 0))`);
-  const open = await db.oneFirst(sql.type(CountRow)`
-    select count(*) from event_streams where holder = ${holder} and seen_at > now() - ${ALIVE}`);
-  if (open >= most) return false;
-  await db.query(sql.type(NoRows)`insert into event_streams (id, holder) values (${id}, ${holder})`);
-  return true;
+  { id, holder, workspaceId }: OpenStream,
+  most: { ofHolder: number; ofWorkspace: number },
+): Promise<'opened' | 'too many of the holder' | 'too many of the workspace'> {
+  await db.query(
+    sql.type(NoRows)`select pg_advisory_xact_lock(hashtextextended(${`stream ${workspaceId}`}, 0))`,
+  );
+  const { holders, workspaces } = await db.one(sql.type(CountRow)`
+    select count(*) filter (where holder = ${holder}) holders,
+      count(*) filter (where workspace_id = ${workspaceId}) workspaces
+    from event_streams
+    where (holder = ${holder} or workspace_id = ${workspaceId}) and seen_at > now() - ${STREAM_ALIVE}`);
+  if (holders >= most.ofHolder) return 'too many of the holder';
+  if (workspaces >= most.ofWorkspace) return 'too many of the workspace';
+  await db.query(sql.type(NoRows)`
+    insert into event_streams (id, holder, workspace_id) values (${id}, ${holder}, ${workspaceId})`);
+  return 'opened';
 }
 
 /** Records that streams are alive, and deletes those that crashed processes left. */
-export async function keepStreams(
-  db: SystemDb,
-  streams: readonly { id: string; holder: string }[],
-): Promise<void> {
-  const rows = streams.map(({ id, holder }) => [id, holder]);
+export async function keepStreams(db: SystemDb, streams: readonly OpenStream[]): Promise<void> {
+  const rows = streams.map(({ id, holder, workspaceId }) => [id, holder, workspaceId]);
   await db.query(sql.type(NoRows)`
     with over as (delete from event_streams where seen_at < now() - interval '10 minutes')
-    insert into event_streams (id, holder)
-    select id, holder from ${sql.unnest(rows, ['text', 'text'])} as s (id, holder)
+    insert into event_streams (id, holder, workspace_id)
+    select id, holder, workspace_id from ${sql.unnest(rows, ['text', 'text', 'text'])} as s (id, holder, workspace_id)
     on conflict (id) do update set seen_at = excluded.seen_at`);
 }
 

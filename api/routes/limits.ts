@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { countUsed } from '#db/queries/limits.ts';
+import { systemDb } from '#db/transactions.ts';
+import { WORKSPACE_LIMITS, type WorkspaceLimit } from '#domain/limits.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+const NAMES = Object.keys(WORKSPACE_LIMITS) as [WorkspaceLimit, ...WorkspaceLimit[]];
+
+const UsedLimit = z
+  .object({
+    limit: z.enum(NAMES),
+    max: z.int(),
+    used: z.int(),
+    text: z.string().meta({ description: 'What is counted.' }),
+  })
+  .meta({ id: 'UsedLimit' });
+
+export const limitRoutes = [
+  workspaceRoute({
+    id: 'listLimits',
+    method: 'GET',
+    path: '/api/workspace/limits',
+    tag: 'Workspace',
+    transaction: false,
+    summary: 'List how many of each the workspace may have, and how many it has',
+    responses: { 200: z.object({ success: z.literal(true), limits: z.array(UsedLimit) }) },
+    async handler({ caller, pools }) {
+      const limits = await Promise.all(
+        NAMES.map(async (limit) => ({
+          limit,
+          ...WORKSPACE_LIMITS[limit],
+          used: await countUsed(systemDb(pools), caller.workspace.id, limit),
+        })),
+      );
+      return { status: 200, body: { success: true, limits } };
+    },
+  }),
+];

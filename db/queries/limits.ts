@@ -1,0 +1,124 @@
+import { type CommonQueryMethods, type FragmentSqlToken, sql } from 'slonik';
+import { z } from 'zod';
+import {
+  AGENCY_LIMITS,
+  type AgencyLimit,
+  LimitReached,
+  WORKSPACE_LIMITS,
+  type WorkspaceLimit,
+} from '#domain/limits.ts';
+import { NoRows } from '#db/rows.ts';
+import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
+
+const CountRow = z.object({ count: z.int() });
+const NameRow = z.object({ name: z.string() });
+
+const LIVE = sql.fragment`revoked_at is null and (expires_at is null or expires_at > now())`;
+/** A stream that was not recorded as alive for this long no longer counts. */
+export const STREAM_ALIVE = sql.fragment`interval '30 seconds'`;
+
+/** The rows that count, by limit. */
+const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken> = {
+  webhooks: (id) => sql.fragment`webhooks where workspace_id = ${id}`,
+  apiKeys: (id) => sql.fragment`workspace_keys where workspace_id = ${id} and ${LIVE}`,
+  lists: (id) => sql.fragment`lead_lists where workspace_id = ${id} and not is_quick_sends`,
+  campaigns: (id) => sql.fragment`campaigns where workspace_id = ${id} and status <> 'archived'`,
+  customFields: (id) => sql.fragment`custom_field_names where workspace_id = ${id}`,
+  waitingMessages: (id) =>
+    sql.fragment`messages where workspace_id = ${id} and status in ('pending', 'scheduled')`,
+  eventStreams: (id) =>
+    sql.fragment`event_streams where workspace_id = ${id} and seen_at > now() - ${STREAM_ALIVE}`,
+};
+
+/** How many a workspace has, up to one more than it may have. */
+export async function countUsed(
+  db: CommonQueryMethods,
+  workspaceId: string,
+  limit: WorkspaceLimit,
+): Promise<number> {
+  return db.oneFirst(sql.type(CountRow)`
+    select count(*)::int count from (
+      select from ${COUNTED[limit](workspaceId)} limit ${WORKSPACE_LIMITS[limit].max + 1}
+    ) counted`);
+}
+
+/**
+ * Requires room for `added` more. Of concurrent transactions the second waits for the first to end, so that together
+ * they do not exceed the limit. Call it before anything else is locked.
+ * @throws LimitReached
+ */
+export async function requireRoom(
+  db: TenantDb,
+  limit: Exclude<WorkspaceLimit, 'eventStreams'>,
+  added = 1,
+): Promise<void> {
+  await lockLimit(db, `${limit} of ${db.workspaceId}`);
+  const used = await countUsed(db, db.workspaceId, limit);
+  if (used + added > WORKSPACE_LIMITS[limit].max) throw new LimitReached(limit);
+}
+
+/** Like `requireRoom`, for what an agency has. */
+export async function requireAgencyRoom(
+  db: SystemTransaction,
+  agencyId: string,
+  limit: Exclude<AgencyLimit, 'invitations'>,
+): Promise<void> {
+  await lockLimit(db, `${limit} of ${agencyId}`);
+  const counted = {
+    agencyKeys: sql.fragment`agency_keys where agency_id = ${agencyId} and ${LIVE}`,
+    workspaces: sql.fragment`workspaces where agency_id = ${agencyId}`,
+    newWorkspaces: sql.fragment`workspaces where agency_id = ${agencyId} and created_at > now() - interval '1 hour'`,
+  }[limit];
+  const used = await db.oneFirst(sql.type(CountRow)`select count(*)::int count from ${counted}`);
+  if (used >= AGENCY_LIMITS[limit].max)
+    throw new LimitReached(limit, limit === 'newWorkspaces' ? 3600 : null);
+}
+
+const lockLimit = (db: TenantDb | SystemTransaction, name: string): Promise<unknown> =>
+  db.query(sql.type(NoRows)`select pg_advisory_xact_lock(hashtextextended(${`limit ${name}`}, 0))`);
+
+/**
+ * Records the names of custom fields that leads are about to have, as far as there is room.
+ * @returns those for which there is none.
+ */
+export async function recordCustomFields(
+  db: TenantDb,
+  names: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  if (names.size === 0) return names;
+  const wanted = [...names].toSorted();
+  const known = new Set(
+    await db.anyFirst(sql.type(NameRow)`
+      select name from custom_field_names
+      where workspace_id = ${db.workspaceId} and name = any(${sql.array(wanted, 'text')})`),
+  );
+  const added = wanted.filter((name) => !known.has(name));
+  if (added.length === 0) return new Set();
+  await lockLimit(db, `customFields of ${db.workspaceId}`);
+  const used = await countUsed(db, db.workspaceId, 'customFields');
+  const room = Math.max(0, WORKSPACE_LIMITS.customFields.max - used);
+  // Some of them may have been recorded while this transaction waited; then there is more room next time.
+  await db.query(sql.type(NoRows)`
+    insert into custom_field_names (workspace_id, name)
+    select ${db.workspaceId}, name from ${sql.unnest(
+      added.slice(0, room).map((name) => [name]),
+      ['text'],
+    )} as added (name)
+    on conflict do nothing`);
+  return new Set(added.slice(room));
+}
+
+/**
+ * Records the names of the custom fields of leads that are about to be saved.
+ * @throws LimitReached
+ */
+export async function requireCustomFields(
+  db: TenantDb,
+  customFields: readonly Readonly<Record<string, string>>[],
+): Promise<void> {
+  const tooMany = await recordCustomFields(
+    db,
+    new Set(customFields.flatMap((fields) => Object.keys(fields))),
+  );
+  if (tooMany.size > 0) throw new LimitReached('customFields');
+}

@@ -1,0 +1,53 @@
+/** A cap on a number of things, so that no tenant can slow down or fill the installation for the others. */
+export interface Limit {
+  max: number;
+  /** What is counted: it completes "A workspace may have 50 …". */
+  text: string;
+}
+
+/** What a workspace may have. The names are part of the API: `409 LIMIT_REACHED {limit, max}`. */
+export const WORKSPACE_LIMITS = {
+  webhooks: { max: 50, text: 'webhooks' },
+  apiKeys: { max: 100, text: 'API keys that are neither revoked nor expired' },
+  lists: { max: 1000, text: 'lists, besides Quick Sends' },
+  campaigns: { max: 1000, text: 'campaigns that are not archived' },
+  customFields: { max: 500, text: 'distinct names of custom fields' },
+  waitingMessages: { max: 1_000_000, text: 'messages that wait to be sent' },
+  eventStreams: { max: 200, text: 'open event streams' },
+} as const satisfies Record<string, Limit>;
+export type WorkspaceLimit = keyof typeof WORKSPACE_LIMITS;
+
+/** What an agency may have. */
+export const AGENCY_LIMITS = {
+  agencyKeys: { max: 100, text: 'API keys that are neither revoked nor expired' },
+  workspaces: { max: 500, text: 'workspaces' },
+  newWorkspaces: { max: 20, text: 'workspaces created within an hour' },
+  invitations: { max: 100, text: 'invitations within an hour, over all its workspaces' },
+} as const satisfies Record<string, Limit>;
+export type AgencyLimit = keyof typeof AGENCY_LIMITS;
+
+/** Emails of the product to one address and day, from agencies without a client that has, or had, a subscription. */
+export const UNSUBSCRIBED_MAILS_PER_DAY = 3;
+
+/** From this share of a limit on, the console tells of it. */
+export const NEAR = 0.8;
+
+const ALL: Record<WorkspaceLimit | AgencyLimit, Limit> = { ...WORKSPACE_LIMITS, ...AGENCY_LIMITS };
+
+/** Nothing was added, because there are as many as there may be. */
+export class LimitReached extends Error {
+  override readonly name = 'LimitReached';
+  readonly limit: WorkspaceLimit | AgencyLimit;
+  readonly max: number;
+  /** When the oldest of an hourly limit no longer counts, at the latest. In seconds; null: when some are deleted. */
+  readonly retryAfter: number | null;
+
+  constructor(limit: WorkspaceLimit | AgencyLimit, retryAfter: number | null = null) {
+    const { max, text } = ALL[limit];
+    const owner = limit in WORKSPACE_LIMITS ? 'A workspace' : 'An agency';
+    super(`${owner} may have ${max.toLocaleString('en-US')} ${text}`);
+    this.limit = limit;
+    this.max = max;
+    this.retryAfter = retryAfter;
+  }
+}
