@@ -142,6 +142,20 @@ describe('a line that is transferred', () => {
     expect((await linesOf(a))[0].usage).toMatchObject({ totalMessages: 4, newMessages: 2 });
   });
 
+  it('keeps its availability checks of the day', async () => {
+    const lineId = await createLine(app, a.id);
+    const check = (workspace: TestWorkspace) =>
+      workspace.api('POST', '/api/check-availability-rr', { address: phone() });
+    expect((await check(a)).body.lineId).toBe(lineId);
+    const used = { workspace_id: a.id, line_id: lineId, checked_at: new Date() };
+    for (let count = 1; count < 70; count += 1)
+      await insertRow(app, 'availability_checks', { ...used, id: newId() });
+    await transfer(lineId, b);
+    expect((await check(b)).body.reason).toBe('daily_quota_exhausted');
+    await transfer(lineId, a);
+    expect((await check(a)).body.reason).toBe('daily_quota_exhausted');
+  });
+
   it('moves only after the send in flight has finished', async () => {
     const lineId = await createLine(app, a.id);
     const slow = phone('0009');
