@@ -7,6 +7,7 @@ import { findLineOwner } from '#db/queries/workspaces.ts';
 import type { AgencyCaller } from '#domain/caller.ts';
 import { Id, isId, WorkspaceId } from '#domain/ids.ts';
 import { Line } from '#domain/line.ts';
+import { usesOperatorAccount } from '#providers/carriers/carrier.ts';
 import type { RecordAudit } from '../http/audit.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
@@ -185,6 +186,5 @@ async function lockLine(db: TenantDb, lineId: string): Promise<LineRow> {
   return line;
 }
 
-/** The operator's own account at a carrier provisions lines. Settings of other carriers were entered by the workspace. */
 const isProvisioned = ({ carrier }: LineRow, { carriers }: Services): boolean =>
-  carriers.names.includes(carrier) && carriers.get(carrier).provisioning !== undefined;
+  carriers.names.includes(carrier) && usesOperatorAccount(carriers.get(carrier));

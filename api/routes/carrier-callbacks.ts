@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { isDelivered } from '#db/commands/inbound/carrier-events.ts';
-import { LineLeft, receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
+import {
+  type CrossesTransfers,
+  LineLeft,
+  receiveCarrierEvents,
+} from '#db/commands/inbound/carrier-reports.ts';
 import { type CallbackLine, findCallbackLine } from '#db/queries/callback-lines.ts';
 import { happenedIn } from '#db/message-traces.ts';
 import { systemDb, withAuth } from '#db/transactions.ts';
@@ -8,7 +12,12 @@ import { findLineOwner } from '#db/queries/workspaces.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { createFairQueue } from '#domain/fair-queue.ts';
 import { isId } from '#domain/ids.ts';
-import { BadSignature, type CallbackRequest, type Carrier } from '#providers/carriers/carrier.ts';
+import {
+  BadSignature,
+  type CallbackRequest,
+  type Carrier,
+  usesOperatorAccount,
+} from '#providers/carriers/carrier.ts';
 import { fallbackConfig } from '#providers/carriers/fallback-account.ts';
 import { lineCarrier } from '#providers/carriers/line-carrier.ts';
 import { Unreadable } from '#providers/untrusted/processes.ts';
@@ -57,17 +66,21 @@ export const carrierCallbackRoutes = [
       const events = await (isLarge ? largeBodies.run(workspaceId, read) : read());
       if (!events) return refuse('UNAUTHORIZED', client, services);
       // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
-      for (const event of events) await takeIn(event, about, services);
+      const crossesTransfers = usesOperatorAccount(carrier);
+      for (const event of events) await takeIn(event, { ...about, crossesTransfers }, services);
       context.body = carrier.callbackAnswer?.body ?? { success: true };
       if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
     },
   }),
 ];
 
-/** If the line is transferred in the meantime, the event is received again in its new workspace. */
+/**
+ * If the line is transferred in the meantime, an event of the operator's account is received again in its new workspace.
+ * Any other is refused: it was verified with a secret of the former workspace.
+ */
 async function takeIn(
   event: CarrierEvent,
-  { line: { id: lineId, workspaceId }, hasMoved }: CallbackLine,
+  { line: { id: lineId, workspaceId }, hasMoved, crossesTransfers }: CallbackLine & CrossesTransfers,
   { receipts, pools, links }: Pick<Services, 'receipts' | 'pools' | 'links'>,
 ): Promise<void> {
   const report = { lineId, event, happenedIn: happenedIn() };
@@ -77,7 +90,9 @@ async function takeIn(
   }
   let home: string | undefined = workspaceId;
   while (home !== undefined) {
-    if (await receiveCarrierEvents({ pools, links }, { workspaceId: home, lineId }, [event])) return;
+    const line = { workspaceId: home, lineId, crossesTransfers };
+    if (await receiveCarrierEvents({ pools, links }, line, [event])) return;
+    if (!crossesTransfers) break;
     home = (await findLineOwner(systemDb(pools), lineId))?.workspaceId;
   }
   throw new ApiError('NOT_FOUND');

@@ -30,7 +30,9 @@ export async function reserveCheck(
   timezone: string,
   now: Date,
 ): Promise<{ lineId: string } | UnverifiedReason> {
-  const healthy = (await usableLines(db)).filter(({ channel, down }) => channel === 'imessage' && !down);
+  const healthy = (await usableLines(db)).filter(
+    ({ channel, down, unconnected }) => channel === 'imessage' && !down && !unconnected,
+  );
   if (healthy.length === 0) return 'no_healthy_line';
   const first = await advanceRotation(db, 1);
   // Held until the commit, so that two requests cannot both take the last check.

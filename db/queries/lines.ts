@@ -151,13 +151,16 @@ export async function findLineWithUsage(
   return row && presentLine(row, localDate(timezone, now));
 }
 
-const ChoosableLine = LineRow.pick({ id: true, channel: true }).extend({ down: z.boolean() });
+const ChoosableLine = LineRow.pick({ id: true, channel: true }).extend({
+  down: z.boolean(),
+  unconnected: z.boolean(),
+});
 type ChoosableLine = z.infer<typeof ChoosableLine>;
 
 /** The lines that messages may be assigned to, oldest first, which is the order of the round-robin. */
 export async function usableLines(db: TenantDb): Promise<ChoosableLine[]> {
   const lines = await db.any(sql.type(ChoosableLine)`
-    select l.id, l.channel, l.health_status = 'down' down from lines l
+    select l.id, l.channel, l.health_status = 'down' down, l.carrier = ${NO_CARRIER} unconnected from lines l
     where l.workspace_id = ${db.workspaceId} and ${USABLE} order by l.id`);
   return [...lines];
 }

@@ -71,6 +71,13 @@ export interface Carrier<Config = unknown> {
   close(): Promise<void>;
 }
 
+/**
+ * Whether lines of a carrier use the operator's own account: it provisions them. Workspaces know none of its secrets.
+ * Settings of other carriers were entered by a workspace, which controls what they report.
+ */
+export const usesOperatorAccount = ({ provisioning }: Pick<Carrier, 'provisioning'>): boolean =>
+  provisioning !== undefined;
+
 /** A server that speaks HTTP or another protocol, and the ports that it may have: others could be probed through us. */
 export type CarrierServer = { ports: readonly number[] } & ({ url: string } | { host: string; port: number });
 export const HTTP_PORTS = [80, 443] as const;

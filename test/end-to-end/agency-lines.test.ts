@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -140,6 +142,20 @@ describe('a line that is transferred', () => {
     expect((await linesOf(a))[0].usage).toMatchObject({ totalMessages: 4, newMessages: 2 });
   });
 
+  it('keeps its availability checks of the day', async () => {
+    const lineId = await createLine(app, a.id);
+    const check = (workspace: TestWorkspace) =>
+      workspace.api('POST', '/api/check-availability-rr', { address: phone() });
+    expect((await check(a)).body.lineId).toBe(lineId);
+    const used = { workspace_id: a.id, line_id: lineId, checked_at: new Date() };
+    for (let count = 1; count < 70; count += 1)
+      await insertRow(app, 'availability_checks', { ...used, id: newId() });
+    await transfer(lineId, b);
+    expect((await check(b)).body.reason).toBe('daily_quota_exhausted');
+    await transfer(lineId, a);
+    expect((await check(a)).body.reason).toBe('daily_quota_exhausted');
+  });
+
   it('moves only after the send in flight has finished', async () => {
     const lineId = await createLine(app, a.id);
     const slow = phone('0009');
@@ -273,14 +289,14 @@ describe('a line whose carrier its workspace has connected, once it is transferr
     expect(response.status).toBe(200);
     return response.body.connection.callbackUrl;
   };
+  const replyFrom = (address: string, text: string) => ({
+    type: 'new-message',
+    data: { guid: newId(), text, isFromMe: false, dateCreated: Date.now(), handle: { address } },
+  });
   /** A reply from a contact, as a server that knows the callback URL reports it. */
   const forge = async (callbackUrl: string, text: string): Promise<number> => {
     const { pathname, search } = new URL(callbackUrl);
-    const reply = {
-      type: 'new-message',
-      data: { guid: newId(), text, isFromMe: false, dateCreated: Date.now(), handle: { address: phone() } },
-    };
-    return (await apiClient(app.url, '')('POST', pathname + search, reply)).status;
+    return (await apiClient(app.url, '')('POST', pathname + search, replyFrom(phone(), text))).status;
   };
   const repliesOf = async (workspace: TestWorkspace) =>
     JSON.stringify((await workspace.api('GET', '/api/replies')).body);
@@ -318,6 +334,51 @@ describe('a line whose carrier its workspace has connected, once it is transferr
     expect(await connectionOf(a, lineId)).toMatchObject({ provider: 'none', config: {} });
     expect(new URL(await connect(a, lineId)).searchParams.get('secret')).not.toBe(SECRET);
     expect(await forge(stranger, 'wire the money')).toBe(401);
+  });
+
+  it('does not take a callback that its former workspace began to send before the transfer', async () => {
+    const lineId = await createLine(app, a.id);
+    const callbackUrl = new URL(await connect(a, lineId));
+    const began = request(app.url + callbackUrl.pathname + callbackUrl.search, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    let response: IncomingMessage | null = null;
+    const answered = once(began, 'response').then(([answer]) => (response = answer as IncomingMessage));
+    const body = JSON.stringify(replyFrom(phone(), 'wire the money'));
+    began.write(body.slice(0, 10));
+    // A response before the end of the body would refuse the secret, which is still valid.
+    expect((await transfer(lineId, b)).status).toBe(200);
+    expect(response).toBeNull();
+    began.end(body.slice(10));
+    expect((await answered).resume().statusCode).toBe(404);
+    expect((await b.api('GET', '/api/replies')).body.replies).toEqual([]);
+    expect((await a.api('GET', '/api/replies')).body.replies).toEqual([]);
+  });
+
+  it('reports nothing about messages of its former workspace', async () => {
+    const lineId = await createLine(app, a.id);
+    await connect(a, lineId);
+    const to = phone();
+    const id = await send(a, { recipientPhone: to, fromLineId: lineId });
+    await reaches(a, id, 'delivered');
+    const guid = mac.messages.find((sent) => sent.to === to)?.guid;
+    await transfer(lineId, b);
+    const { pathname, search } = new URL(await connect(b, lineId));
+    const read = { guid, isFromMe: true, handle: { address: to }, dateRead: Date.now() };
+    const report = { type: 'updated-message', data: read };
+    expect((await apiClient(app.url, '')('POST', pathname + search, report)).status).toBe(200);
+    expect(await message(a, id)).toMatchObject({ status: 'delivered', readAt: null });
+  });
+
+  it('checks no address before it is connected', async () => {
+    const lineId = await createLine(app, a.id);
+    await connect(a, lineId);
+    await transfer(lineId, b);
+    const check = () => b.api('POST', '/api/check-availability-rr', { address: phone() });
+    expect((await check()).body.lineId).toBeNull();
+    await connect(b, lineId);
+    expect((await check()).body).toMatchObject({ lineId, available: true });
   });
 
   it('is not probed before it is connected', async () => {

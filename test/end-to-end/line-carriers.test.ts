@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { newId } from '#domain/ids.ts';
 import { MASK } from '#providers/carriers/secret-config.ts';
 import { type BlueBubblesStandIn, startBlueBubbles } from '#simulator/bluebubbles.ts';
@@ -276,4 +276,28 @@ describe('without a carrier that provisions lines', () => {
     await settled(await send(lineId, { recipientPhone: to, messageType: 'sms' }, call), 'delivered', call);
     expect(twilio.sent.filter((message) => message.to === to)).toHaveLength(1);
   });
+});
+
+test('servers of a connection are on the ports of their protocols', async () => {
+  const strict = await startTestApp({ worker: false, environment: { WEBHOOK_ALLOW_PRIVATE: '0' } });
+  const customer = await createWorkspace(strict);
+  const call = apiClient(strict.url, customer.key);
+  const mail = { host: '1.1.1.1', port: 587 };
+  const refused = [
+    ['sms', 'twilio', { ...twilioConfig(), baseUrl: 'https://1.1.1.1:8443' }, 'baseUrl', '80, 443'],
+    ['imessage', 'bluebubbles', { url: 'http://1.1.1.1:6379', password: 'x' }, 'url', '80, 443, 1234'],
+    ['email', 'smtp', { ...mail, port: 22 }, 'host', '25, 465, 587, 2525'],
+    ['email', 'smtp', { ...mail, imapUrl: 'imaps://dana:x@1.1.1.1:5432' }, 'imapUrl', '143, 993'],
+  ] as const;
+  for (const [channel, provider, config, setting, ports] of refused) {
+    const lineId = await createLine(strict, customer.id, channel);
+    expect(await connect(lineId, { provider, config }, call)).toMatchObject({
+      status: 400,
+      body: {
+        code: 'URL_NOT_ALLOWED',
+        issues: [{ path: `config.${setting}`, message: `the port must be one of ${ports}` }],
+      },
+    });
+  }
+  await strict.stop();
 });

@@ -21,6 +21,14 @@ interface OwnedLine {
   lineId: string;
 }
 
+export interface CrossesTransfers {
+  /**
+   * Whether the carrier may report about messages of the line's former workspaces. Only the operator's own account may:
+   * any other is controlled by the workspace that connected it.
+   */
+  crossesTransfers: boolean;
+}
+
 /** What was read from an inbox between two positions. */
 export interface InboxRead {
   from: string;
@@ -35,10 +43,10 @@ export interface InboxRead {
  */
 export async function receiveCarrierEvents(
   { pools, links }: Reception,
-  line: OwnedLine,
+  line: OwnedLine & CrossesTransfers,
   events: readonly CarrierEvent[],
 ): Promise<boolean> {
-  const own = await receiveForFormerOwners({ pools, links }, line, events);
+  const own = line.crossesTransfers ? await receiveForFormerOwners({ pools, links }, line, events) : events;
   return withTenant(pools, line.workspaceId, async (db) => {
     if (!(await lockOwnLine(db, line))) return false;
     await receiveAll(db, line, own, links);
@@ -69,6 +77,7 @@ export async function receiveDelivered(
 
 /**
  * Stores what was read from an inbox and advances its position in one commit, so that nothing is lost or stored twice.
+ * Workspaces enter the settings of inboxes, so what is read concerns no other workspace.
  * @returns false if the line has left the workspace or another reader was faster. Nothing is stored then.
  */
 export async function receiveInboxRead(
@@ -76,11 +85,10 @@ export async function receiveInboxRead(
   line: OwnedLine,
   { from, to, events, unreadable }: InboxRead,
 ): Promise<boolean> {
-  const own = await receiveForFormerOwners({ pools, links }, line, events);
   return withTenant(pools, line.workspaceId, async (db) => {
     if (!(await lockOwnLine(db, line))) return false;
     if (!(await advanceInboxPosition(db, line.lineId, { from, to }))) return false;
-    await receiveAll(db, line, own, links);
+    await receiveAll(db, line, events, links);
     if (unreadable) await recordUnreadable(db, line.lineId, unreadable);
     return true;
   });

@@ -108,6 +108,11 @@ export async function moveLine(
     where workspace_id = ${a} and line_id = ${lineId} and kind = 'primary' and started_at > now() - ${USAGE_MEMORY}
     on conflict do nothing`);
   await db.query(sql.type(NoRows)`
+    insert into availability_checks (workspace_id, line_id, id, checked_at)
+    select ${b}, line_id, id, checked_at from availability_checks
+    where workspace_id = ${a} and line_id = ${lineId} and checked_at > now() - ${USAGE_MEMORY}
+    on conflict do nothing`);
+  await db.query(sql.type(NoRows)`
     insert into carrier_events (workspace_id, line_id, event_id, received_at, received_on)
     select ${b}, line_id, event_id, received_at, received_on from carrier_events
     where workspace_id = ${a} and line_id = ${lineId} and received_at > now() - ${EVENT_MEMORY}
