@@ -34,7 +34,6 @@ function contentSecurityPolicy(publicUrl: string): string {
 export async function sendConsole(context: Context, publicUrl: string): Promise<void> {
   context.set({
     'Content-Security-Policy': contentSecurityPolicy(publicUrl),
-    'Referrer-Policy': 'no-referrer',
     Vary: 'Accept-Encoding',
   });
   if (!existsSync(join(DIST, 'index.html'))) {

@@ -90,8 +90,9 @@ export async function startApi(config: Config): Promise<RunningApi> {
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
   services.callers.onChange(() => services.streams.checkSoon());
-  // With METRICS_PORT, metrics are not served on the public port.
-  const published = config.metricsPort === null ? routes : routes.filter(({ id }) => id !== 'metrics');
+  // With METRICS_PORT, and in production, metrics are not served on the public port.
+  const isPublic = config.metricsPort === null && !config.production;
+  const published = isPublic ? routes : routes.filter(({ id }) => id !== 'metrics');
   const { host } = config;
   const server = await listen(createApp(published, services), { host, port: config.port });
   const metricsServer =

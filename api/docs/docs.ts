@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * For `/docs` and its assets: connections to this server only. Swagger UI requires inline styles and `data:` images,
- * but no inline scripts.
+ * For `/docs` and its assets: connections to this server only. Swagger UI requires `data:` images, but neither inline
+ * scripts nor inline styles.
  */
 export const DOCS_CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
+  "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",

@@ -12,6 +12,7 @@ import { stringifyInTurns } from './parse.ts';
 import { requestSpan } from './request-span.ts';
 import { furtherPoints, INTAKE, RateLimited } from './rate-limits.ts';
 import { respond } from './respond.ts';
+import { securityHeaders } from './security-headers.ts';
 import type { PublicRoute, Route, TenantRoute } from './route.ts';
 
 /** The HTTP application: all declared routes behind the same middleware. */
@@ -32,6 +33,7 @@ export function createApp(routes: readonly Route[], services: Services): Koa {
     const path = route.path.replace('{*path}', '*path').replaceAll(/\{(\w+)\}/g, ':$1');
     router.register(path, [route.method], [handle]);
   }
+  app.use(securityHeaders(services.config.publicUrl));
   app.use(requestId);
   app.use(requestSpan);
   app.use(accessLog(services));
@@ -116,7 +118,7 @@ async function requestId(context: Koa.Context, next: Koa.Next): Promise<void> {
   // Any visible ASCII, because some callers use base64 or paths as ids.
   const id = /^[!-~]{1,200}$/.test(given) ? given : randomUUID();
   context.state['requestId'] = id;
-  context.set({ 'X-Request-Id': id, 'X-Content-Type-Options': 'nosniff' });
+  context.set('X-Request-Id', id);
   await next();
 }
 

@@ -5,15 +5,24 @@ import { readBody } from './body.ts';
 import { listen, type Listening } from './listen.ts';
 
 let server: Listening;
+/** More than the buffers of a connection hold. */
+const SIZE = 50_000_000;
+/** Told when a response ends, and whether it was sent as a whole. */
+const ends: ((isWhole: boolean) => void)[] = [];
 
 beforeAll(async () => {
   const app = new Koa();
   // These tests close connections while a body is read, which Koa would log.
   app.silent = true;
+  app.use(async (context, next) => {
+    if (context.path !== '/large') return next();
+    context.res.once('close', () => ends.shift()?.(context.res.writableFinished));
+    context.body = Buffer.alloc(SIZE);
+  });
   app.use(async (context) => {
     context.body = { body: await readBody(context) };
   });
-  const timeouts = { headersMs: 100, requestMs: 200, checkEveryMs: 20 };
+  const timeouts = { headersMs: 100, requestMs: 200, idleMs: 500, checkEveryMs: 20 };
   server = await listen(app, { host: '127.0.0.1', port: 0 }, timeouts);
 });
 afterAll(() => server.close());
@@ -54,5 +63,36 @@ describe('a client that stalls', () => {
     });
     expect(await answer.json()).toEqual({ body: { a: 1 } });
     await stalled;
+  });
+});
+
+describe('a large response', () => {
+  const ask = () => {
+    const socket = connect(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n');
+    const { promise: isWhole, resolve } = Promise.withResolvers<boolean>();
+    ends.push(resolve);
+    return { socket, isWhole };
+  };
+
+  it('ends when the client does not read it', async () => {
+    const { socket, isWhole } = ask();
+    expect(await isWhole).toBe(false);
+    socket.destroy();
+  });
+
+  it('goes on as long as the client reads, however slowly', async () => {
+    const { socket, isWhole } = ask();
+    let received = 0;
+    socket.on('data', (data) => {
+      received += data.length;
+      // The first megabytes take longer than an idle client is waited for.
+      if (received > SIZE / 5) return;
+      socket.pause();
+      setTimeout(() => socket.resume(), 5);
+    });
+    expect(await isWhole).toBe(true);
+    socket.destroy();
   });
 });

@@ -13,17 +13,26 @@ export interface RequestTimeouts {
   headersMs: number;
   /** For the whole request: the largest one, an import of 100 MB, requires 3 Mbit/s. */
   requestMs: number;
+  /** Without progress of a request or a response: a client that does not read is disconnected. */
+  idleMs: number;
   /** The interval at which timeouts are checked. */
   checkEveryMs: number;
 }
 
-const TIMEOUTS: RequestTimeouts = { headersMs: 20_000, requestMs: 300_000, checkEveryMs: 5000 };
+const TIMEOUTS: RequestTimeouts = {
+  headersMs: 20_000,
+  requestMs: 300_000,
+  idleMs: 60_000,
+  checkEveryMs: 5000,
+};
 const CLOSE_MS = 5000;
+/** Of a process. Each costs memory, and further ones are closed at once. */
+const MAX_CONNECTIONS = 20_000;
 
 export async function listen(
   app: Koa,
   { host, port }: { host: string; port: number },
-  { headersMs, requestMs, checkEveryMs }: RequestTimeouts = TIMEOUTS,
+  { headersMs, requestMs, idleMs, checkEveryMs }: RequestTimeouts = TIMEOUTS,
 ): Promise<Listening> {
   const server = createServer(
     {
@@ -35,6 +44,8 @@ export async function listen(
     },
     app.callback(),
   );
+  server.timeout = idleMs;
+  server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);

@@ -3,15 +3,26 @@ import type Koa from 'koa';
 import { inLogContext } from '#providers/log-context.ts';
 import type { Route } from './route.ts';
 
-/** Names the request in its log lines and, where traces are recorded, in a span that continues the caller's trace. */
+/**
+ * Names the request in its log lines and, where traces are recorded, in a span that continues the caller's trace, or is
+ * linked to it.
+ */
 export async function requestSpan(koa: Koa.Context, next: Koa.Next): Promise<void> {
   const { requestId } = koa.state as { requestId: string };
   await inLogContext({ requestId }, async () => {
-    const parent = propagation.extract(context.active(), koa.headers);
+    const given = propagation.extract(context.active(), koa.headers);
+    // Anybody could add spans to a trace of others, so a request without a credential begins its own.
+    const isAnonymous = koa.get('authorization') === '';
+    const parent = isAnonymous ? context.active() : given;
+    const linked = isAnonymous ? trace.getSpanContext(given) : undefined;
     const attributes = { 'http.request.method': koa.method, 'linepace.request_id': requestId };
     const span = trace
       .getTracer('linepace')
-      .startSpan('request', { kind: SpanKind.SERVER, attributes }, parent);
+      .startSpan(
+        'request',
+        { kind: SpanKind.SERVER, attributes, ...(linked && { links: [{ context: linked }] }) },
+        parent,
+      );
     try {
       await context.with(trace.setSpan(parent, span), next);
     } finally {

@@ -111,6 +111,8 @@ export const attachmentRoutes = [
         'Cache-Control': `private, max-age=${Math.min(seconds, CACHED_SECONDS)}, immutable`,
         'Accept-Ranges': 'bytes',
         'Content-Security-Policy': "default-src 'none'; sandbox",
+        // Signed links are embedded in emails and in other applications.
+        'Cross-Origin-Resource-Policy': 'cross-origin',
       });
       context.status = 200;
       if (context.fresh) {

@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
+import type { Context } from 'koa';
 import { request } from 'undici';
 import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
@@ -17,9 +19,13 @@ export const simulatedRoutes = (['GET', 'POST'] as const).map((method) =>
     hidden: true,
     async respond(context, { config }) {
       if (!config.simulator) throw new ApiError('NOT_FOUND');
-      if (config.stripe && /^\/simulated\/pay(ments)?\//.test(context.path)) throw new ApiError('NOT_FOUND');
+      if (!isOwnPage(context, config.publicUrl)) throw new ApiError('NOT_FOUND');
+      const target = new URL(context.url, config.simulator.url);
+      if (!target.pathname.startsWith('/simulated/')) throw new ApiError('NOT_FOUND');
+      if (config.stripe && /^\/simulated\/pay(ments)?\//.test(target.pathname))
+        throw new ApiError('NOT_FOUND');
       const contentType = context.get('content-type');
-      const answer = await request(config.simulator.url + context.url, {
+      const answer = await request(target, {
         method,
         headers: {
           accept: context.get('accept'),
@@ -37,3 +43,17 @@ export const simulatedRoutes = (['GET', 'POST'] as const).map((method) =>
     },
   }),
 );
+
+/**
+ * Whether a request cannot come from a page of another site that a developer visits: such a page could pay invoices, or
+ * read emails by pointing its own name at this machine.
+ */
+function isOwnPage(context: Context, publicUrl: string): boolean {
+  const isOwn = (host: string): boolean => {
+    const name = host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+    return name === 'localhost' || isIP(name) !== 0 || name === new URL(publicUrl).hostname;
+  };
+  const origin = context.get('origin');
+  const isOwnOrigin = origin === '' || (URL.canParse(origin) && new URL(origin).host === context.host);
+  return isOwn(context.get('host')) && isOwnOrigin && context.get('sec-fetch-site') !== 'cross-site';
+}

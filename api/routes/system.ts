@@ -1,8 +1,24 @@
 import { newestMigration } from '#db/migrate.ts';
 import { hasMigration, ping } from '#db/queries/readiness.ts';
 import { systemDb } from '#db/transactions.ts';
-import { checkReadiness, checkTemporal } from '#providers/readiness.ts';
+import { checkReadiness, checkTemporal, type Readiness } from '#providers/readiness.ts';
 import { publicRoute } from '../http/route.ts';
+
+/** What the files say does not change while the process runs. */
+const newest = newestMigration();
+newest.catch(() => {});
+
+/** Anybody may ask, so those who ask within a second get the same answer. */
+const KEPT_MS = 1000;
+const answers = new WeakMap<object, { readiness: Promise<Readiness>; at: number }>();
+
+function readiness({ pools, check }: { pools: object; check: () => Promise<Readiness> }): Promise<Readiness> {
+  const last = answers.get(pools);
+  if (last && performance.now() - last.at < KEPT_MS) return last.readiness;
+  const asked = check();
+  answers.set(pools, { readiness: asked, at: performance.now() });
+  return asked;
+}
 
 export const systemRoutes = [
   publicRoute({
@@ -25,15 +41,21 @@ export const systemRoutes = [
     summary: 'Check that PostgreSQL and Temporal respond and that the schema is current',
     contentTypes: { 200: 'application/json', 503: 'application/json' },
     async respond(context, { pools, temporal, logger }) {
-      const checks = {
-        postgresql: () => ping(systemDb(pools)),
-        migrations: async () => {
-          if (!(await hasMigration(systemDb(pools), await newestMigration())))
-            throw new Error('the schema lacks a migration');
-        },
-        temporal: () => checkTemporal(temporal),
-      };
-      const { ready, body } = await checkReadiness(checks, logger);
+      const { ready, body } = await readiness({
+        pools,
+        check: () =>
+          checkReadiness(
+            {
+              postgresql: () => ping(systemDb(pools)),
+              migrations: async () => {
+                if (!(await hasMigration(systemDb(pools), await newest)))
+                  throw new Error('the schema lacks a migration');
+              },
+              temporal: () => checkTemporal(temporal),
+            },
+            logger,
+          ),
+      });
       context.status = ready ? 200 : 503;
       context.body = body;
     },

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { realpathSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,10 +43,19 @@ export interface UntrustedWorkOptions {
   idleMs?: number;
 }
 
-const PROCESSES = 4;
+/** With `MEGABYTES` they have to fit into the memory of a process that starts them (`deploy/kubernetes`). */
+export const PROCESSES = 2;
+/** Of V8's heap of a process. */
+export const MEGABYTES = 128;
 /** Jobs of one tenant. */
 const MAX_WAITING = 200;
 const START_MS = 30_000;
+
+/** When memory runs out, Linux ends this process rather than the one that it works for. */
+function preferToKill({ pid }: ChildProcess): void {
+  if (process.platform !== 'linux' || pid === undefined) return;
+  writeFile(`/proc/${pid}/oom_score_adj`, '1000').catch(() => {});
+}
 
 /** The scratch folder: besides our code, the only files that a job may read. */
 export const SCRATCH_PREFIX = join(tmpdir(), 'linepace-audio-');
@@ -56,7 +66,7 @@ export const SCRATCH_PREFIX = join(tmpdir(), 'linepace-audio-');
  */
 export function createUntrustedWork({
   deadlineMs = 10_000,
-  memoryMegabytes = 256,
+  memoryMegabytes = MEGABYTES,
   idleMs = 30_000,
 }: UntrustedWorkOptions = {}): UntrustedWork {
   const processes = new Set<ChildProcess>();
@@ -72,6 +82,7 @@ export function createUntrustedWork({
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     processes.add(child);
+    preferToKill(child);
     child.once('exit', () => {
       processes.delete(child);
       forget(child);

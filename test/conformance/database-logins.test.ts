@@ -189,6 +189,22 @@ describe('an owner who is no superuser', () => {
     });
   });
 
+  it('keeps temporary tables away from functions with the rights of their owner', async () => {
+    await connected(url(), async (client) => {
+      const { rows } = await client.query(`
+        select proname as name from pg_proc
+        where prosecdef and pronamespace = 'public'::regnamespace
+          and not coalesce(proconfig, '{}') && array['search_path=public, pg_temp']`);
+      expect(rows).toEqual([]);
+    });
+    const tenant = Object.assign(new URL(database.tenantUrl), { pathname: `/${owner}` }).href;
+    await connected(tenant, async (client) => {
+      await expect(client.query('create temporary table workspace_members (role text)')).rejects.toThrow(
+        'permission denied to create temporary tables',
+      );
+    });
+  });
+
   it('leaves tenants the access that they have beyond their rows', async () => {
     const as = (login: string): string => Object.assign(new URL(login), { pathname: `/${owner}` }).href;
     const pools = await createPools({ tenantUrl: as(database.tenantUrl), systemUrl: as(database.systemUrl) });

@@ -66,6 +66,15 @@ const unlessRefused = (status: number, code: ErrorCode) => (answer: ApiResponse)
 const raw = (route: TenantRoute, body: string, headers: Record<string, string> = {}): Promise<ApiResponse> =>
   apiClient(app.url, '')(route.method, pathOf(route), body, { authorization: keyOf(route), ...headers });
 
+/** Of every response. Without `https` browsers ignore `Strict-Transport-Security`. */
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+};
+
 describe('every endpoint with a body', () => {
   it('refuses malformed JSON', async () => {
     expect(withBody.length).toBeGreaterThan(20);
@@ -275,19 +284,23 @@ describe('every endpoint', () => {
     expect(await problemsOf(tenantRoutes.slice(0, 3), ask('not fit: <script>'), made)).toEqual([]);
   });
 
-  it('forbids caching and content sniffing', async () => {
+  it('forbids caching, and what browsers need not do with it', async () => {
     const cached = ({ headers }: ApiResponse, { produces }: TenantRoute) => {
       const wanted = produces === 'text/event-stream' ? 'no-cache, no-transform' : 'no-store';
       return headers.get('cache-control') !== wanted && `Cache-Control: ${headers.get('cache-control')}`;
     };
     const sniffed = ({ headers }: ApiResponse) =>
-      headers.get('x-content-type-options') !== 'nosniff' && 'without nosniff';
+      Object.entries(SECURITY_HEADERS)
+        .filter(([name, value]) => headers.get(name) !== value)
+        .map(([name]) => `${name}: ${headers.get(name)}`)
+        .join();
     const ask = (route: TenantRoute) => call(app.url, route, keyOf(route));
     const problem = (answer: ApiResponse, route: TenantRoute) => cached(answer, route) || sniffed(answer);
     expect(await problemsOf(tenantRoutes, ask, problem)).toEqual([]);
     for (const path of ['/healthz', '/openapi.json', '/docs', '/metrics', '/invitations/x', '/nothing']) {
-      const { headers } = await apiClient(app.url, '')('GET', path);
-      expect(headers.get('x-content-type-options'), path).toBe('nosniff');
+      const response = await apiClient(app.url, '')('GET', path);
+      expect(sniffed(response), path).toBe('');
+      expect(response.headers.get('content-security-policy') ?? '', path).not.toContain('unsafe');
     }
   });
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { messageTraceId, recordMessageTraces } from '#db/message-traces.ts';
 import { startTracing } from '#providers/tracing.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
@@ -13,6 +13,7 @@ import {
 import { linePacerId } from '#workflows/messages/wake.ts';
 
 const CALLER = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
+const ANYBODY = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) };
 const REQUEST_ID = 'the-request-of-the-test';
 const TEXT = 'A text that nobody else reads';
 
@@ -38,6 +39,9 @@ beforeAll(async () => {
     { traceparent: `00-${CALLER.traceId}-${CALLER.spanId}-01`, 'x-request-id': REQUEST_ID },
   );
   messageId = body._id;
+  await apiClient(app.url, '')('GET', '/healthz', undefined, {
+    traceparent: `00-${ANYBODY.traceId}-${ANYBODY.spanId}-01`,
+  });
   await eventually(async () => (await call('GET', `/api/messages/${messageId}`)).body.status === 'delivered');
   await app.stop();
   await stopTracing();
@@ -59,6 +63,12 @@ const linked = (name: string): ReceivedSpan => {
   if (!span) throw new Error(`${name} is not linked to a span`);
   return span;
 };
+
+test('a request without a credential begins a trace of its own, which is linked to the given one', () => {
+  expect(receiver.spans.filter(({ traceId }) => traceId === ANYBODY.traceId)).toEqual([]);
+  const span = receiver.spans.find(({ name }) => name === 'GET /healthz');
+  expect(span?.links).toMatchObject([{ traceId: ANYBODY.traceId, spanId: ANYBODY.spanId }]);
+});
 
 describe('the trace of a message', () => {
   it('goes from its request through its activity and its carrier to its receipt', () => {
