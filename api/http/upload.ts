@@ -14,6 +14,8 @@ export interface IncomingFile {
 
 /** How long a caller whose file was refused may keep sending before the connection is closed. */
 const DRAIN_MS = 10_000;
+/** Of a form. The rest is not read, because a form of many parts takes long. */
+const MAX_PARTS = 30;
 
 /**
  * Passes the file of a request to `store`: the body if it is of `bodyType`, or the part `file` of a form.
@@ -69,6 +71,7 @@ function readForm<T>(raw: IncomingMessage, store: (file: IncomingFile) => Promis
       stored = store({ content, name, contentType });
       stored.catch(fail);
     });
+    form.on('partsLimit', () => fail(invalid('', `the form has more than ${MAX_PARTS} parts`)));
     form.on('error', (error) => fail(invalid('', `the form cannot be read: ${String(error)}`)));
     form.on('finish', () =>
       stored ? stored.then(resolve, reject) : fail(invalid('file', 'no file was provided')),
@@ -84,7 +87,7 @@ function parser(raw: IncomingMessage) {
   try {
     return new Busboy({
       headers: raw.headers as BusboyHeaders,
-      limits: { fields: 20, fieldSize: 10_000, files: 10 },
+      limits: { fields: 20, fieldSize: 10_000, files: 10, parts: MAX_PARTS },
     });
   } catch (error) {
     throw invalid('', `the form cannot be read: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { agencyOutbox, insertMail } from '#db/commands/outbox/mails.ts';
 import { agencyNames, listAgencyMembers, mayMail, removeCoAdmin } from '#db/queries/agency.ts';
+import { revokeKeysInAgency } from '#db/queries/api-keys.ts';
 import { deleteInvitation, listAgencyInvitations, upsertInvitation } from '#db/queries/invitations.ts';
 import { normalizeEmail } from '#domain/address.ts';
 import { BillingMode } from '#domain/agency.ts';
@@ -9,6 +10,7 @@ import { AgencyInvitation, INVITATION_DAYS, INVITATIONS_PER_HOUR } from '#domain
 import { mailSeal } from '#providers/mail/seal.ts';
 import { agencyMailSenderId } from '#workflows/messages/wake.ts';
 import { ApiError, invalid } from '../http/errors.ts';
+import { Removed, RevokeKeys } from './team-members.ts';
 import { agencyRoute } from '../http/route.ts';
 import { INVITATION_LIMIT, limitAgencyInvitations, invitationMailAt, newToken } from './team.ts';
 
@@ -136,16 +138,18 @@ export const agencyMemberRoutes = [
     credential: 'session',
     role: 'owner',
     params: z.object({ userId: UserId }),
-    responses: { 200: z.object({ success: z.literal(true) }) },
+    query: RevokeKeys,
+    responses: { 200: Removed },
     audit: {
       action: 'agency_admin.removed',
       target: 'agency_admin',
-      targets: ({ params }) => [{ id: params.userId }],
+      targets: ({ params, answer }) => [{ id: params.userId, changes: { revokedKeys: answer.revokedKeys } }],
     },
-    async handler({ db, caller, params }) {
-      if (!(await removeCoAdmin(db, caller.agency.id, params.userId)))
+    async handler({ db, caller: { agency }, params: { userId }, query }) {
+      if (!(await removeCoAdmin(db, agency.id, userId)))
         throw new ApiError('NOT_FOUND', 'Co-admin not found');
-      return { status: 200, body: { success: true } };
+      const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysInAgency(db, agency.id, userId) : 0;
+      return { status: 200, body: { success: true, revokedKeys } };
     },
   }),
 

@@ -4,9 +4,9 @@ import {
   lockMember,
   type Member,
   removeMember,
-  revokeKeysOf,
   setMemberRole,
 } from '#db/queries/members.ts';
+import { revokeKeysOf } from '#db/queries/api-keys.ts';
 import { listTeam } from '#db/queries/team.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { Role, TeamMember } from '#domain/team.ts';
@@ -14,6 +14,15 @@ import { ApiError } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const params = z.object({ userId: z.string().min(1).max(200) });
+/** Of removing somebody. */
+export const RevokeKeys = z.object({
+  revokeKeys: z
+    .enum(['true', 'false'])
+    .default('false')
+    .meta({ description: 'Whether the API keys that they created are revoked, too.' }),
+});
+export const Removed = z.object({ success: z.literal(true), revokedKeys: z.int() });
+
 const Members = z.object({ success: z.literal(true), members: z.array(TeamMember) });
 
 export const teamMemberRoutes = [
@@ -68,13 +77,8 @@ export const teamMemberRoutes = [
     description:
       'Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only.',
     params,
-    query: z.object({
-      revokeKeys: z
-        .enum(['true', 'false'])
-        .default('false')
-        .meta({ description: 'Whether the API keys that they created are revoked, too.' }),
-    }),
-    responses: { 200: z.object({ success: z.literal(true), revokedKeys: z.int() }) },
+    query: RevokeKeys,
+    responses: { 200: Removed },
     errors: ['NOT_FOUND', 'INVALID_STATE'],
     audit: {
       action: 'member.removed',
@@ -84,7 +88,8 @@ export const teamMemberRoutes = [
     async handler({ db, params: { userId }, query }) {
       await refuseLastAdmin(db, userId, await memberOf(db, userId));
       await removeMember(db, userId);
-      const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysOf(db, userId) : 0;
+      const revokedKeys =
+        query.revokeKeys === 'true' ? await revokeKeysOf({ db, workspaceId: db.workspaceId }, userId) : 0;
       return { status: 200, body: { success: true, revokedKeys } };
     },
   }),

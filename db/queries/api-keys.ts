@@ -53,6 +53,24 @@ export async function revokeApiKey(store: KeyStore, id: string): Promise<boolean
   return rowCount > 0;
 }
 
+/** Revokes the keys that a user created. @returns how many. */
+export async function revokeKeysOf(store: KeyStore, userId: string): Promise<number> {
+  const { rowCount } = await store.db.query(sql.type(NoRows)`
+    update ${table(store)} set revoked_at = now()
+    where ${owner(store)} = ${ownerId(store)} and created_by_user_id = ${userId} and revoked_at is null`);
+  return rowCount;
+}
+
+/** Revokes the keys that a user created for an agency and for its clients. @returns how many. */
+export async function revokeKeysInAgency(db: SystemDb, agencyId: string, userId: string): Promise<number> {
+  const own = await revokeKeysOf({ db, agencyId }, userId);
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update workspace_keys k set revoked_at = now() from workspaces w
+    where w.id = k.workspace_id and w.agency_id = ${agencyId} and k.created_by_user_id = ${userId}
+      and k.revoked_at is null`);
+  return own + rowCount;
+}
+
 const present = (row: z.infer<typeof KeyRow>): ApiKeyRecord => ({
   _id: row.id,
   name: row.name,

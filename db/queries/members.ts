@@ -64,11 +64,3 @@ export async function joinByFirstSession(
     on conflict (workspace_id, user_id) do nothing`);
   return rowCount > 0 ? 'joined' : 'known';
 }
-
-/** Revokes the keys that a user has created. @returns how many. */
-export async function revokeKeysOf(db: TenantDb, userId: string): Promise<number> {
-  const { rowCount } = await db.query(sql.type(NoRows)`
-    update workspace_keys set revoked_at = now()
-    where workspace_id = ${db.workspaceId} and created_by_user_id = ${userId} and revoked_at is null`);
-  return rowCount;
-}

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { beforeAll, expect, it, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 
 let app: TestApp;
@@ -21,10 +21,13 @@ async function ask(path: string, headers: Record<string, string> = {}, method = 
 
 const MAILS = '/simulated/mail';
 
-it.each(['127.0.0.1', 'localhost', '[::1]', '192.168.1.20'])('the simulators answer at %s', async (name) => {
-  const { port } = new URL(app.url);
-  expect(await ask(MAILS, { host: `${name}:${port}` })).toBe(200);
-});
+test.each(['127.0.0.1', 'localhost', '[::1]', '192.168.1.20'])(
+  'the simulators answer at %s',
+  async (name) => {
+    const { port } = new URL(app.url);
+    expect(await ask(MAILS, { host: `${name}:${port}` })).toBe(200);
+  },
+);
 
 test('a web page of another site reaches no simulator', async () => {
   const { host } = new URL(app.url);
@@ -37,9 +40,10 @@ test('a web page of another site reaches no simulator', async () => {
   expect(await ask(pay, { origin: `http://${host}` }, 'POST')).not.toBe(404);
 });
 
-it.each(['/simulated/../carrier/lines', '/simulated/%2e%2e/carrier/lines', '/simulated/./../carrier/lines'])(
-  'no path leaves the simulators: %s',
-  async (path) => {
-    expect(await ask(path)).toBe(404);
-  },
-);
+test.each([
+  '/simulated/../carrier/lines',
+  '/simulated/%2e%2e/carrier/lines',
+  '/simulated/./../carrier/lines',
+])('no path leaves the simulators: %s', async (path) => {
+  expect(await ask(path)).toBe(404);
+});

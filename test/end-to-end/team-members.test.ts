@@ -4,7 +4,7 @@ import { startApi } from '#api/server.ts';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
+import { createAgency, createWorkspace, insertRow, type TestWorkspace } from '#test/support/factories.ts';
 import { firstMailTo } from '#test/support/mails.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 
@@ -179,5 +179,29 @@ describe('an invitation', () => {
     expect(accepted.status).toBe(200);
     expect(await eventually(() => rolesOf())).toContainEqual([userId, 'org:member']);
     expect(await statusOf(apiClient(app.url, token))).toBe(200);
+  });
+});
+
+describe('a removed co-admin', () => {
+  it('loses the keys they created for clients of the agency, if that is asked for', async () => {
+    const agency = await createAgency(app);
+    const [client, foreign] = [
+      await createWorkspace(app, { agency_id: agency.id }),
+      await createWorkspace(app),
+    ];
+    const userId = newUserId();
+    await insertRow(app, 'users', { id: userId, email: `${userId}@example.test` });
+    await insertRow(app, 'agency_members', { agency_id: agency.id, user_id: userId, role: 'co_admin' });
+    const keyIn = async ({ id: organizationId }: TestWorkspace): Promise<string> => {
+      const session = await sessionClient(app, { userId, organizationId, role: 'org:admin' });
+      return (await session('POST', '/api/keys', { name: 'Theirs' })).body.key;
+    };
+    const keys = [await keyIn(client), await keyIn(foreign)];
+    const statuses = () => Promise.all(keys.map((key) => statusOf(apiClient(app.url, key))));
+    expect(await statuses()).toEqual([200, 200]);
+    const agencyOwner = await sessionClient(app, { userId: agency.ownerId });
+    const removed = await agencyOwner('DELETE', `/api/agency/admins/${userId}?revokeKeys=true`);
+    expect(removed.body).toEqual({ success: true, revokedKeys: 1 });
+    expect(await statuses()).toEqual([401, 200]);
   });
 });
