@@ -1,6 +1,6 @@
 import type { TenantRoute } from '#api/http/route.ts';
 import { routes } from '#api/routes.ts';
-import { newId } from '#domain/ids.ts';
+import { newId, newUserId } from '#domain/ids.ts';
 import { type ApiResponse, apiClient } from '#test/support/client.ts';
 
 /** Every endpoint that requires a credential. */
@@ -8,7 +8,9 @@ export const tenantRoutes = routes.filter((route): route is TenantRoute => route
 
 /** The path of a route with its parameters filled in; missing ones become ids that do not exist. */
 export const pathOf = (route: Pick<TenantRoute, 'path'>, params: Record<string, string> = {}): string =>
-  route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? newId()));
+  route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(params[name] ?? (name === 'userId' ? newUserId() : newId())),
+  );
 
 /** Sends one request to a route, by default with an empty object if the route takes a body. */
 export async function call(
