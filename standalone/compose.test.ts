@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { WORKER_FLAGS } from '#workers/node-flags.ts';
 
 const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
@@ -44,4 +45,28 @@ test('workers have the same flags however they are started', () => {
   expect(service('worker')).toContain(`command: [${command.map((part) => `'${part}'`).join(', ')}]`);
   expect(read('deploy/kubernetes/worker.yaml')).toContain(`command: [${command.join(', ')}]`);
   expect(JSON.parse(read('package.json'))).toMatchObject({ scripts: { worker: command.join(' ') } });
+});
+
+test('docker-compose.yml takes privileges away, and lets only those that need Temporal and PostgreSQL reach them', () => {
+  const { services, networks } = parse(compose, { merge: true }) as {
+    services: Record<
+      string,
+      { networks: string[]; security_opt: string[]; cap_drop?: string[]; read_only?: boolean }
+    >;
+    networks: Record<string, { internal?: boolean } | null>;
+  };
+  for (const [name, { security_opt, cap_drop }] of Object.entries(services)) {
+    expect(security_opt, name).toEqual(['no-new-privileges:true']);
+    // It starts as root, to take over its folder.
+    if (name !== 'postgres') expect(cap_drop, name).toEqual(['ALL']);
+  }
+  for (const name of ['api', 'worker', 'migrate']) expect(services[name]?.read_only, name).toBe(true);
+  const on = (network: string): string[] =>
+    Object.keys(services)
+      .filter((name) => services[name]?.networks.includes(network))
+      .toSorted();
+  expect(on('temporal')).toEqual(['api', 'temporal', 'temporal-namespace', 'temporal-ui', 'worker']);
+  expect(on('database')).toEqual(['api', 'migrate', 'postgres', 'temporal', 'temporal-schema', 'worker']);
+  expect(on('outside')).toEqual(['api', 'temporal-ui', 'worker']);
+  expect(networks).toEqual({ database: { internal: true }, temporal: { internal: true }, outside: null });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { routes } from '#api/routes.ts';
 import { readConfig } from '#domain/config.ts';
+import { MEGABYTES, PROCESSES } from '#providers/untrusted/processes.ts';
 
 /** deploy/kubernetes agrees with the code. Its README says how to validate it as a cluster does. */
 const ROOT = new URL('../', import.meta.url);
@@ -23,6 +24,7 @@ interface Container {
   livenessProbe?: Probe;
   lifecycle?: { preStop: { sleep: { seconds: number } } };
   securityContext: object;
+  resources?: { limits: { memory: string } };
 }
 interface Manifest {
   apiVersion: string;
@@ -30,15 +32,24 @@ interface Manifest {
   metadata: { name: string; labels?: { app?: string } };
   data?: Record<string, string>;
   spec: {
+    podSelector?: { matchLabels?: { app?: string } };
     selector?: { app?: string; matchLabels?: { app: string } };
     ports?: { name: string; targetPort: string }[];
     endpoints?: { port: string; path: string }[];
     template?: {
       metadata?: { labels: { app: string } };
-      spec: { containers: Container[]; terminationGracePeriodSeconds?: number };
+      spec: {
+        containers: Container[];
+        terminationGracePeriodSeconds?: number;
+        automountServiceAccountToken?: boolean;
+        securityContext?: object;
+      };
     };
   };
 }
+
+/** Of an API process at work (`npm run bench:memory`). */
+const BASE_MEGABYTES = 400;
 
 const manifests = readdirSync(FOLDER)
   .filter((name) => name.endsWith('.yaml'))
@@ -92,9 +103,39 @@ describe('deploy/kubernetes', () => {
     for (const { image, command, securityContext } of containers) {
       expect(image).toBe(`linepace:${version}`);
       expect(existsSync(new URL(command.at(-1) ?? '', ROOT))).toBe(true);
-      expect(securityContext).toMatchObject({ runAsNonRoot: true, allowPrivilegeEscalation: false });
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
     }
     expect(read('Dockerfile')).toContain('USER node');
+  });
+
+  it('satisfies the Pod Security Standard that its namespace enforces', () => {
+    for (const { spec } of workloads)
+      expect(spec.template?.spec).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+  });
+
+  it('lets nobody connect to a pod but those who need it', () => {
+    const policies = ofKind('NetworkPolicy').map(({ metadata }) => metadata.name);
+    expect(policies).toEqual(expect.arrayContaining(workloads.map(({ metadata }) => metadata.name)));
+    const selected = ofKind('NetworkPolicy').flatMap(({ spec }) => spec.podSelector?.matchLabels?.app ?? []);
+    expect(selected.toSorted()).toEqual(
+      workloads.map(({ spec }) => spec.template?.metadata?.labels.app).toSorted(),
+    );
+  });
+
+  it('has room for the processes that read untrusted content', () => {
+    const megabytes = (memory = ''): number => Number.parseInt(memory) * (memory.endsWith('Gi') ? 1024 : 1);
+    for (const deployment of ofKind('Deployment')) {
+      const { limits } = containerOf(deployment).resources ?? {};
+      // Each has half as much again outside of V8's heap.
+      expect(megabytes(limits?.memory)).toBeGreaterThan(BASE_MEGABYTES + PROCESSES * MEGABYTES * 1.5);
+    }
   });
 
   it('probes paths that the processes serve, at ports that they open', () => {
