@@ -119,7 +119,7 @@ export const routes: readonly Route[] = [
   ...under('/callbacks/payments', paymentCallbackRoutes),
   ...under('/simulated', simulatedRoutes),
 
-  ...under(['/healthz', '/readyz', '/metrics'], systemRoutes),
+  ...under(['/healthz', '/readyz', '/metrics', '/.well-known'], systemRoutes),
   ...under('/codec', payloadCodecRoutes),
   ...under(
     ['/openapi.json', '/docs'],

@@ -85,6 +85,7 @@ const Environment = z.object({
   PORT: Port.default(3000),
   PUBLIC_URL: optional(HttpUrl),
   TRUSTED_PROXIES: z.coerce.number().int().min(0).max(10).default(0),
+  SECURITY_CONTACT: optional(z.url({ protocol: /^(https|mailto)$/ })),
   FAILED_ATTEMPTS_PER_MINUTE: z.coerce.number().int().min(1).default(60),
   METRICS_PORT: optional(Port),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(HttpUrl),
@@ -159,6 +160,7 @@ const configOf = (env: Variables) => ({
   port: env.PORT,
   publicUrl: (env.PUBLIC_URL ?? `http://localhost:${env.PORT}`).replace(/\/$/, ''),
   metricsPort: env.METRICS_PORT,
+  securityContact: env.SECURITY_CONTACT,
   /** The number of proxies in front of the API; entries of `X-Forwarded-For` beyond them can be forged. */
   trustedProxies: env.NODE_ENV === 'production' ? env.TRUSTED_PROXIES : 0,
   failedAttemptsPerMinute: env.FAILED_ATTEMPTS_PER_MINUTE,

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashConsoleCode, newConsoleCode } from '#domain/console-code.ts';
 import { isBuilt } from '#console/sources.ts';
@@ -122,6 +122,8 @@ export function createLauncher(
   /** Takes over the data folder: stops the processes that a killed launcher left running. */
   async function takeDataFolder(): Promise<void> {
     mkdirSync(dataDir, { recursive: true });
+    // For root, PostgreSQL runs as another user, whose files may be in there.
+    if (process.getuid?.() !== 0) chmodSync(dataDir, 0o700);
     await waitForLauncher();
     const wasKilled = existsSync(pidFile(dataDir, 'launcher'));
     writePidFile(pidFile(dataDir, 'launcher'), process.pid);

@@ -30,6 +30,8 @@ async function stopWithin(launcher: Launcher): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  // What the product stores is for this user only.
+  process.umask(0o077);
   const startedAt = performance.now();
   const settings = readSettings(process.env);
   const launcher = createLauncher(settings, process.env, progress);

@@ -106,7 +106,9 @@ export function reachableFolder(wanted: string, account: Account | null): string
   if (existsSync(wanted)) return wanted;
   mkdirSync(dirname(wanted), { recursive: true });
   if (account === null || canAccess(dirname(wanted), account)) {
-    mkdirSync(wanted, { mode: 0o755 });
+    mkdirSync(wanted);
+    // Whatever the umask is: the account enters it.
+    if (account !== null) chmodSync(wanted, 0o755);
     return wanted;
   }
   const folder = mkdtempSync(`${makeStore()}/data-`);
@@ -120,7 +122,8 @@ const canAccess = (folder: string, account: Account): boolean =>
   0;
 
 function makeStore(): string {
-  mkdirSync(ROOT_STORE, { recursive: true, mode: 0o755 });
+  mkdirSync(ROOT_STORE, { recursive: true });
+  chmodSync(ROOT_STORE, 0o755);
   return ROOT_STORE;
 }
 

@@ -38,6 +38,11 @@ export interface RateLimits {
    * costs a point for each 4 KB begun.
    */
   consumeIntake(caller: string, points?: number): Promise<void>;
+  /**
+   * Counts a callback of a line's carrier whose secret is right: 100 per second sustained, 1,000 in a burst, which no line
+   * causes; counted per process. Carriers repeat what is refused. @throws RATE_LIMITED
+   */
+  consumeCallback(lineId: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -79,6 +84,10 @@ export function createRateLimits(systemUrl: string, failuresPerMinute: number, l
     new RateLimiterMemory({ points: 1000, duration: 1 }),
     new RateLimiterMemory({ points: 10_000, duration: 60 }),
   );
+  const callbacks = new BurstyRateLimiter(
+    new RateLimiterMemory({ points: 100, duration: 1 }),
+    new RateLimiterMemory({ points: 1000, duration: 60 }),
+  );
 
   async function consume(routeId: string, caller: string, limit: RateLimit): Promise<Record<string, string>> {
     try {
@@ -96,6 +105,11 @@ export function createRateLimits(systemUrl: string, failuresPerMinute: number, l
     },
     async consumeIntake(caller, points = 1) {
       await intake.consume(caller, points).catch((refusal: unknown) => {
+        throw refused(refusal, {});
+      });
+    },
+    async consumeCallback(lineId) {
+      await callbacks.consume(lineId).catch((refusal: unknown) => {
         throw refused(refusal, {});
       });
     },

@@ -65,9 +65,11 @@ export const carrierCallbackRoutes = [
       const isLarge = carrier.callbackLimit !== undefined;
       const events = await (isLarge ? largeBodies.run(workspaceId, read) : read());
       if (!events) return refuse('UNAUTHORIZED', client, services);
+      const isOperators = usesOperatorAccount(carrier);
+      // Only of what is authenticated, so that nobody else uses up the limit.
+      if (!isOperators) await services.rateLimits.consumeCallback(lineId);
       // One commit per event: if one fails, the carrier repeats all of them, and those committed before change nothing.
-      const crossesTransfers = usesOperatorAccount(carrier);
-      for (const event of events) await takeIn(event, { ...about, crossesTransfers }, services);
+      for (const event of events) await takeIn(event, { ...about, crossesTransfers: isOperators }, services);
       context.body = carrier.callbackAnswer?.body ?? { success: true };
       if (carrier.callbackAnswer) context.type = carrier.callbackAnswer.contentType;
     },

@@ -2,11 +2,16 @@ import { newestMigration } from '#db/migrate.ts';
 import { hasMigration, ping } from '#db/queries/readiness.ts';
 import { systemDb } from '#db/transactions.ts';
 import { checkReadiness, checkTemporal, type Readiness } from '#providers/readiness.ts';
+import { currentTime } from '#domain/clock.ts';
+import { ApiError } from '../http/errors.ts';
 import { publicRoute } from '../http/route.ts';
 
 /** What the files say does not change while the process runs. */
 const newest = newestMigration();
 newest.catch(() => {});
+
+/** RFC 9116 recommends less than a year. */
+const SECURITY_TXT_DAYS = 180;
 
 /** Anybody may ask, so those who ask within a second get the same answer. */
 const KEPT_MS = 1000;
@@ -58,6 +63,27 @@ export const systemRoutes = [
       });
       context.status = ready ? 200 : 503;
       context.body = body;
+    },
+  }),
+
+  publicRoute({
+    id: 'securityTxt',
+    method: 'GET',
+    path: '/.well-known/security.txt',
+    tag: 'System',
+    summary: 'Where to report a vulnerability (RFC 9116); 404 unless `SECURITY_CONTACT` is set',
+    contentTypes: { 200: 'text/plain' },
+    errors: ['NOT_FOUND'],
+    async respond(context, { config }) {
+      if (config.securityContact === null) throw new ApiError('NOT_FOUND');
+      const expires = new Date(currentTime().getTime() + SECURITY_TXT_DAYS * 86_400_000);
+      context.type = 'text/plain';
+      context.body = [
+        `Contact: ${config.securityContact}`,
+        `Expires: ${expires.toISOString()}`,
+        `Canonical: ${config.publicUrl}/.well-known/security.txt`,
+        '',
+      ].join('\n');
     },
   }),
 

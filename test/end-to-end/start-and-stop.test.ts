@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -148,6 +148,16 @@ describe('npm start', () => {
     });
     expect(lines.status).toBe(200);
   }, 150_000);
+
+  it('keeps what it stores from other users', () => {
+    const open = readdirSync(folder, { withFileTypes: true, recursive: true })
+      // The folder of PostgreSQL may be elsewhere, and belongs to the user that it runs as.
+      .filter((entry) => !entry.isSymbolicLink() && !join(entry.parentPath, entry.name).includes('postgres'))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => existsSync(path) && (statSync(path).mode & 0o077) !== 0);
+    expect(open).toEqual([]);
+    expect(statSync(join(folder, 'temporal.db')).mode & 0o777).toBe(0o600);
+  });
 
   it('listens on the loopback address only', async () => {
     await ensureStarted();
