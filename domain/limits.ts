@@ -29,9 +29,6 @@ export type AgencyLimit = keyof typeof AGENCY_LIMITS;
 /** Emails of the product to one address and day, from agencies without a client that has, or had, a subscription. */
 export const UNSUBSCRIBED_MAILS_PER_DAY = 3;
 
-/** From this share of a limit on, the console tells of it. */
-export const NEAR = 0.8;
-
 const ALL: Record<WorkspaceLimit | AgencyLimit, Limit> = { ...WORKSPACE_LIMITS, ...AGENCY_LIMITS };
 
 /** Nothing was added, because there are as many as there may be. */

@@ -31,6 +31,7 @@ import type { listRoutes } from '#api/routes/lists.ts';
 import type { messageRoutes } from '#api/routes/messages.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
+import type { limitRoutes } from '#api/routes/limits.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
 import type { teamRoutes } from '#api/routes/team.ts';
 import type { webhookDeliveryRoutes } from '#api/routes/webhook-deliveries.ts';
@@ -76,6 +77,7 @@ type Declared = (
   | typeof messageRoutes
   | typeof optOutRoutes
   | typeof replyRoutes
+  | typeof limitRoutes
   | typeof teamMemberRoutes
   | typeof teamRoutes
   | typeof webhookDeliveryRoutes

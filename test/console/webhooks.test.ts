@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { newId } from '#domain/ids.ts';
+import { WORKSPACE_LIMITS } from '#domain/limits.ts';
 import { startTestEndpoint } from '#test/support/endpoint.ts';
-import { createWorkspace } from '#test/support/factories.ts';
+import { createWorkspace, insertRow } from '#test/support/factories.ts';
 import { inaccessible } from './browser.ts';
 import { openConsole } from './console-tab.ts';
 
@@ -33,4 +35,19 @@ test('webhooks are added with a secret that is shown once, tested, and deliver a
   await drawer.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete the webhook' }).click();
   await page.getByText('No webhooks yet').waitFor();
+});
+
+test('a limit that is near is shown where it will be reached', async () => {
+  const { page, app } = tab;
+  const { id, key } = await createWorkspace(app);
+  const { max } = WORKSPACE_LIMITS.webhooks;
+  const columns = { workspace_id: id, name: '', url: 'https://hooks.example/', secret_sealed: 'sealed' };
+  for (let count = 0; count < max * 0.9; count += 1)
+    await insertRow(app, 'webhooks', { ...columns, id: newId(), events: ['message.sent'] });
+  await tab.signIn(key, '/webhooks');
+  await page.getByText(`45 of at most ${max} webhooks.`).waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.goto(page.url().replace('/webhooks', '/campaigns'));
+  await page.getByRole('heading', { name: 'Campaigns' }).waitFor();
+  expect(await page.getByText('at most').count()).toBe(0);
 });

@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react';
 import { useRead, useReadPages } from '#console/api/queries.ts';
 import { Status } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
+import { NearLimit } from '#console/components/near-limit.tsx';
 import { Page } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { ShortTime } from '#console/components/short-time.tsx';
@@ -61,6 +62,7 @@ export default function Campaigns() {
   );
   return (
     <Page title="Campaigns" description="Sequences of messages to the leads of a list" actions={create} fill>
+      <NearLimit limit="campaigns" />
       <div role="group" aria-label="Status" className="flex shrink-0 gap-1 overflow-x-auto px-4 pb-2">
         {['', ...STATUSES].map((value) => (
           <button

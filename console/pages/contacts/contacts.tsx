@@ -2,6 +2,7 @@ import { Plus, Upload } from 'lucide-react';
 import { useState } from 'react';
 import { useRead } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
+import { NearLimit } from '#console/components/near-limit.tsx';
 import { Page } from '#console/components/page.tsx';
 import { SearchBox } from '#console/components/search-box.tsx';
 import { ErrorState, SkeletonRows } from '#console/components/states.tsx';
@@ -53,6 +54,8 @@ export default function Contacts() {
       actions={actions}
       fill
     >
+      <NearLimit limit="lists" />
+      <NearLimit limit="customFields" />
       <div role="group" aria-label="Show" className="flex shrink-0 gap-1 px-4 pb-2">
         {TABS.map(({ value, label }) => (
           <button

@@ -6,6 +6,7 @@ import { useTimeZone } from '#console/api/workspace.ts';
 import { Badge } from '#console/components/badge.tsx';
 import { Button } from '#console/components/button.tsx';
 import { ConfirmDialog } from '#console/components/confirm.tsx';
+import { NearLimit } from '#console/components/near-limit.tsx';
 import { Card } from '#console/components/page.tsx';
 import { EmptyState, ErrorState, SkeletonRows } from '#console/components/states.tsx';
 import { toast, toastError } from '#console/components/toast.tsx';
@@ -45,6 +46,7 @@ export function KeyList({ owner }: { owner: KeyOwner }) {
   );
   return (
     <Card title="API keys" actions={create}>
+      {owner === 'workspace' && <NearLimit limit="apiKeys" />}
       {keys.error ? (
         <ErrorState error={keys.error} retry={() => void keys.refetch()} />
       ) : !keys.data ? (

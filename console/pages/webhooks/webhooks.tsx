@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react';
 import { useLiveInterval } from '#console/api/live.ts';
 import { useReadPages } from '#console/api/queries.ts';
 import { Button } from '#console/components/button.tsx';
+import { NearLimit } from '#console/components/near-limit.tsx';
 import { Page } from '#console/components/page.tsx';
 import { ReadTable } from '#console/components/read-table.tsx';
 import { EmptyState } from '#console/components/states.tsx';
@@ -32,6 +33,7 @@ export default function Webhooks() {
   );
   return (
     <Page title="Webhooks" description="URLs that receive the events of this workspace" actions={create} fill>
+      <NearLimit limit="webhooks" />
       <div className="min-h-0 flex-1 border-t border-line bg-surface">
         <ReadTable
           label="Webhooks"
