@@ -35,6 +35,8 @@ export const simulatedRoutes = (['GET', 'POST'] as const).map((method) =>
         // Redirects of the simulated payment page are left to the browser.
       });
       context.status = answer.statusCode;
+      // With `no-referrer`, the forms of its pages would be sent with an `Origin` of `null`.
+      context.set('Referrer-Policy', 'same-origin');
       for (const name of ['content-type', 'location']) {
         const value = answer.headers[name];
         if (value !== undefined) context.set(name, value);
@@ -53,7 +55,9 @@ function isOwnPage(context: Context, publicUrl: string): boolean {
     const name = host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
     return name === 'localhost' || isIP(name) !== 0 || name === new URL(publicUrl).hostname;
   };
+  if (!isOwn(context.get('host'))) return false;
+  const site = context.get('sec-fetch-site');
+  if (site !== '') return site !== 'cross-site';
   const origin = context.get('origin');
-  const isOwnOrigin = origin === '' || (URL.canParse(origin) && new URL(origin).host === context.host);
-  return isOwn(context.get('host')) && isOwnOrigin && context.get('sec-fetch-site') !== 'cross-site';
+  return origin === '' || (URL.canParse(origin) && new URL(origin).host === context.host);
 }

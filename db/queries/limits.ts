@@ -43,18 +43,17 @@ export async function countUsed(
 }
 
 /**
- * Requires room for `added` more. Of concurrent transactions the second waits for the first to end, so that together
+ * Requires room for one more. Of concurrent transactions the second waits for the first to end, so that together
  * they do not exceed the limit. Call it before anything else is locked.
  * @throws LimitReached
  */
 export async function requireRoom(
   db: TenantDb,
   limit: Exclude<WorkspaceLimit, 'eventStreams'>,
-  added = 1,
 ): Promise<void> {
   await lockLimit(db, `${limit} of ${db.workspaceId}`);
   const used = await countUsed(db, db.workspaceId, limit);
-  if (used + added > WORKSPACE_LIMITS[limit].max) throw new LimitReached(limit);
+  if (used >= WORKSPACE_LIMITS[limit].max) throw new LimitReached(limit);
 }
 
 /** Like `requireRoom`, for what an agency has. */
@@ -86,18 +85,11 @@ export async function recordCustomFields(
   names: ReadonlySet<string>,
 ): Promise<ReadonlySet<string>> {
   if (names.size === 0) return names;
-  const wanted = [...names].toSorted();
-  const known = new Set(
-    await db.anyFirst(sql.type(NameRow)`
-      select name from custom_field_names
-      where workspace_id = ${db.workspaceId} and name = any(${sql.array(wanted, 'text')})`),
-  );
-  const added = wanted.filter((name) => !known.has(name));
-  if (added.length === 0) return new Set();
+  if ((await newCustomFields(db, names)).length === 0) return new Set();
   await lockLimit(db, `customFields of ${db.workspaceId}`);
+  const added = await newCustomFields(db, names);
   const used = await countUsed(db, db.workspaceId, 'customFields');
   const room = Math.max(0, WORKSPACE_LIMITS.customFields.max - used);
-  // Some of them may have been recorded while this transaction waited; then there is more room next time.
   await db.query(sql.type(NoRows)`
     insert into custom_field_names (workspace_id, name)
     select ${db.workspaceId}, name from ${sql.unnest(
@@ -106,6 +98,17 @@ export async function recordCustomFields(
     )} as added (name)
     on conflict do nothing`);
   return new Set(added.slice(room));
+}
+
+/** The names that are not recorded yet, in their order. */
+async function newCustomFields(db: TenantDb, names: ReadonlySet<string>): Promise<string[]> {
+  const wanted = [...names].toSorted();
+  const known = new Set(
+    await db.anyFirst(sql.type(NameRow)`
+      select name from custom_field_names
+      where workspace_id = ${db.workspaceId} and name = any(${sql.array(wanted, 'text')})`),
+  );
+  return wanted.filter((name) => !known.has(name));
 }
 
 /**
