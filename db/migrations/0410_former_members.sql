@@ -9,9 +9,11 @@ create table former_members (
 call tenant_table('former_members');
 
 -- Ends the open event streams of those who were removed, or whose role was lowered.
+-- old processes: hear of it, and look credentials up again
 create trigger credentials_changed
   after delete or update of role on workspace_members
   for each statement execute function notify_credentials();
+-- old processes: hear of it, and look credentials up again
 create trigger credentials_changed
   after delete on agency_members
   for each statement execute function notify_credentials();

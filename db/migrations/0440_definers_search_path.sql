@@ -5,6 +5,7 @@ set local role linepace_definer;
 alter function current_team() set search_path = public, pg_temp;
 alter function current_billing_mode() set search_path = public, pg_temp;
 reset role;
+-- old processes: have another login than the owner, who loses this right again
 revoke linepace_definer from current_user;
 
 do $$ begin

@@ -171,6 +171,7 @@ export const RESPONSES: { [E in ReadEndpoint]?: ResponseOf<E> } = {
     caller: { type: 'user', id: 'user_6a0000000000000000000002', name: 'Ruth Ames', role: 'org:admin' },
     agency: null,
   },
+  'GET /api/workspace/limits': { success: true, limits: [] },
   'GET /api/lines/by-user': { lines: LINES },
   'GET /api/conversations': { ...none, conversations: CONVERSATIONS },
   'GET /api/conversations/{address}': {
