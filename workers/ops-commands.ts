@@ -26,6 +26,7 @@ import {
   skipMessage,
 } from '#workflows/messages/updates.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
+import { SWEEP_TIMEOUT } from './schedules.ts';
 import { aiDraftId, campaignWorkflowId, linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
 
 /** What a command works with. */
@@ -141,8 +142,12 @@ export const COMMANDS: Record<string, Command> = {
     argument: null,
     summary: 'wakes every workflow that is overdue, as the schedule does every two minutes',
     async run({ client }) {
-      const options = { taskQueue: MAIN_QUEUE, workflowIdConflictPolicy: 'USE_EXISTING' } as const;
-      await client.workflow.start('sweep', { ...options, workflowId: 'sweep-by-operator' });
+      await client.workflow.start('sweep', {
+        taskQueue: MAIN_QUEUE,
+        workflowId: 'sweep-by-operator',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        workflowRunTimeout: SWEEP_TIMEOUT,
+      });
       return { triggered: 'sweep' };
     },
   },
