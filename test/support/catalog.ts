@@ -16,6 +16,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   line_moves: 'concern two workspaces',
   migrations: 'the record of the schema itself',
   rate_limits: 'count callers before a tenant is known',
+  recorded_runs: 'belong to the whole installation',
   users: 'a person may belong to many workspaces',
 };
 
