@@ -8,7 +8,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
-import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
+import { CARRIER_QUEUE_TIMEOUT, carrierQueue, HOUSEKEEPING_QUEUE, PRIORITY } from './messages/task-queues.ts';
 
 // Local activities: all of them cost one action if there is nothing to do.
 const local = (summary: string) =>
@@ -31,6 +31,7 @@ const trimming = (runMs: number) =>
     heartbeatTimeout: '30s',
     // The next run is the retry.
     retry: { maximumAttempts: 1 },
+    priority: { priorityKey: PRIORITY.housekeeping },
   });
 const probing = (carrier: string) =>
   proxyActivities<Activities>({

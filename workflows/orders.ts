@@ -1,6 +1,7 @@
 import { ActivityFailure, ApplicationFailure, setHandler } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
 import type { WorkLoop } from './work-loop.ts';
+import { PRIORITY } from './messages/task-queues.ts';
 import type { Order } from './messages/updates.ts';
 
 /** Activity options for operators' updates. Short, because somebody waits for the verdict. */
@@ -8,6 +9,7 @@ export const OPERATOR = {
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '30s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
+  priority: { priorityKey: PRIORITY.order },
 } as const;
 
 const MAX_NAME = 200;
