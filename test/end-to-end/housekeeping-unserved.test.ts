@@ -1,5 +1,5 @@
 import { sql } from 'slonik';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NoRows } from '#db/rows.ts';
 import { systemDb } from '#db/transactions.ts';
 import { eventually, type OwnApp, startTestApp } from '#test/support/app.ts';
@@ -43,7 +43,7 @@ async function completed(): Promise<Map<string, string[]>> {
   return runs;
 }
 
-it('sweeps and probes go on while no worker serves the housekeeping queue', async () => {
+test('sweeps and probes go on while no worker serves the housekeeping queue', async () => {
   await schedule().update((previous) => ({ ...previous, ...housekeepingEvery(RUN_MS) }));
   for await (const { workflowId } of app.temporal.workflow.list({ query: "WorkflowType = 'housekeeping'" }))
     await app.temporal.workflow.getHandle(workflowId).terminate();
@@ -84,7 +84,7 @@ it('sweeps and probes go on while no worker serves the housekeeping queue', asyn
   for (const timedOut of runs.values()) expect(timedOut).toEqual(['trim']);
 }, 240_000);
 
-it('a worker of an earlier release leaves the schedule of a newer one alone, and updates that of an older', async () => {
+test('a worker of an earlier release leaves the schedule of a newer one alone, and updates that of an older', async () => {
   const withVersion = (version: number) => {
     const housekeeping = housekeepingEvery(RUN_MS);
     return schedule().update((previous) => ({
