@@ -1,11 +1,10 @@
+import type { Client } from '@temporalio/client';
 import { dataConverter } from '#providers/payload-codec.ts';
 import { type Command, Refused, type Session, WrongUsage } from './ops-command.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
 
 const OPEN = "ExecutionStatus = 'Running'";
 const LIMIT = 1000;
-/** Few, because a history may have some hundred kilobytes. */
-const FETCHED_AHEAD = { concurrency: 4, bufferLimit: 8 };
 /** Enough to see a pattern. */
 const FAILURES_SHOWN = 20;
 
@@ -39,12 +38,11 @@ async function replayHistories({ client, codecKeys }: Session, query: string, li
     workflowBundle: await bundleWorkflows(codecKeys),
     dataConverter: dataConverter(codecKeys),
   };
-  const histories = client.workflow.list({ query }).intoHistories(FETCHED_AHEAD);
   let replayed = 0;
   const failures: { workflowId: string; runId: string; error: string }[] = [];
   for await (const { workflowId, runId, error } of Worker.runReplayHistories(
     options,
-    firstOf(histories, limit),
+    histories(client, query, limit),
   )) {
     replayed += 1;
     if (error) failures.push({ workflowId, runId, error: error.message });
@@ -52,10 +50,10 @@ async function replayHistories({ client, codecKeys }: Session, query: string, li
   return { replayed, failures };
 }
 
-async function* firstOf<T>(items: AsyncIterable<T>, limit: number): AsyncIterable<T> {
+async function* histories(client: Client, query: string, limit: number) {
   let count = 0;
-  for await (const item of items) {
-    yield item;
+  for await (const { workflowId, runId } of client.workflow.list({ query })) {
+    yield { workflowId, history: await client.workflow.getHandle(workflowId, runId).fetchHistory() };
     count += 1;
     if (count === limit) return;
   }

@@ -97,7 +97,7 @@ test('a running workflow continues on a new build once that is released, and its
     status: 'not ready',
     checks: { build: 'failed', polling: 'ok' },
   });
-  expect(await next.isCurrent()).toBe('0');
+  await eventually(async () => (await next.isCurrent()) === '0');
   await send();
 
   const released = await eventually(async () => {
