@@ -53,7 +53,10 @@ async function replayHistories({ client, codecKeys }: Session, query: string, li
 async function* histories(client: Client, query: string, limit: number) {
   let count = 0;
   for await (const { workflowId, runId } of client.workflow.list({ query })) {
-    yield { workflowId, history: await client.workflow.getHandle(workflowId, runId).fetchHistory() };
+    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    // A workflow that no worker has run yet fits every build. The SDK never ends the replay of one whose start is delayed.
+    if (!history.events?.some((event) => event.workflowTaskCompletedEventAttributes)) continue;
+    yield { workflowId, history };
     count += 1;
     if (count === limit) return;
   }
