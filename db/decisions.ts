@@ -5,7 +5,7 @@ import { currentTime } from '#domain/clock.ts';
 import type { Pools } from './pools.ts';
 import { NEVER } from './timestamp.ts';
 import { systemDb, type TenantDb, type TenantOptions, withTenant } from './transactions.ts';
-import type { Seen } from './transaction-wakes.ts';
+import type { MessageHold, Seen } from './transaction-wakes.ts';
 import { confirmRest, seenWake } from './wakes.ts';
 import { IdRow } from './rows.ts';
 
@@ -20,6 +20,8 @@ export interface Decision {
    * asked for it (`requestedSince`). Work that falls due meanwhile sends it no signal.
    */
   isAtWork?: boolean;
+  /** Of a pacer: until when messages need no look. */
+  hold?: MessageHold | undefined;
 }
 
 type Decided<D> = D extends Decision ? Omit<D, keyof Decision> & Decision : D;
@@ -50,7 +52,7 @@ export async function decide<D extends Decision | null>(
       const decision = await look(db);
       if (!decision || saysAlready(seen, decision)) return { decision, seen };
       const at = decision.isAtWork ? currentTime() : (decision.nextAt ?? NEVER);
-      const wake = { at, ended: decision.ended ?? false, unconfirmed };
+      const wake = { at, ended: decision.ended ?? false, unconfirmed, hold: decision.hold };
       return { decision, seen, own: db.wakes.decide(workspaceId, workflowId, seen, wake) };
     },
     options,
