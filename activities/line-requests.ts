@@ -1,5 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { currentTime } from '#domain/clock.ts';
+import { wake } from '#db/wakes.ts';
+import { linePacerId } from '#workflows/messages/wake.ts';
 import { rehomeMessages } from '#db/commands/lines/line-rehoming.ts';
 import {
   type Change,
@@ -91,6 +93,8 @@ export function createLineRequestActivities({ pools, carriers, secrets, publicUr
         if (!change?.possible) return;
         await startLine(db, line.lineId);
         await rehomeMessages(db, null);
+        // Its pacer holds the messages that were pinned to it before.
+        wake(db, linePacerId(line.lineId), currentTime(), 'lineChanged');
       });
     },
 

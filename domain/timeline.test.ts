@@ -18,6 +18,8 @@ const record: MessageRecord = {
     holdReason: null,
     errorMessage: null,
   },
+  holds: [],
+  orders: [],
   moves: [],
   attempts: [
     {

@@ -58,7 +58,7 @@ export interface WaitingLine extends PacedLine {
 }
 
 export type WaitReason =
-  | Exclude<HoldReason, 'idle'>
+  | Exclude<HoldReason, 'idle' | 'next_in_turn'>
   | 'campaign_inactive'
   | 'campaign_paused'
   | 'carrier_answer'

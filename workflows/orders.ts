@@ -1,4 +1,4 @@
-import { ActivityFailure, ApplicationFailure, setHandler } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, patched, setHandler } from '@temporalio/workflow';
 import type { UpdateDefinition } from '@temporalio/common';
 import type { WorkLoop } from './work-loop.ts';
 import type { Order } from './messages/updates.ts';
@@ -15,18 +15,23 @@ const MAX_REASON = 1000;
 
 /**
  * Handles an operator's update: runs its command in the database, makes the next round due, and returns the verdict.
+ * @param options.signalsItself the command signals the workflow if it changes anything, which makes the next round due.
  * @param options.refusal returns why the workflow's last known state does not allow the order; null if it does.
  */
 export function onOrder<Verdict, O extends Order>(
   update: UpdateDefinition<Verdict, [O]>,
   loop: WorkLoop,
   command: (order: O) => Promise<Verdict>,
-  { description, refusal = () => null }: { description: string; refusal?: () => string | null },
+  {
+    description,
+    refusal = () => null,
+    signalsItself = false,
+  }: { description: string; refusal?: () => string | null; signalsItself?: boolean },
 ): void {
   const handle = async (order: O): Promise<Verdict> => {
     try {
       const verdict = await command(order);
-      loop.runAgain();
+      if (!(signalsItself && patched('orders signal themselves'))) loop.runAgain();
       return verdict;
     } catch (error) {
       throw error instanceof ActivityFailure && error.cause instanceof ApplicationFailure

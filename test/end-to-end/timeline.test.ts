@@ -299,7 +299,7 @@ describe('what a message waits for', () => {
     const following = await send(of, sms);
     const { until } = await waits(of, following, 'credentials_refused');
     expect(Date.parse(until)).toBeGreaterThan(Date.now());
-    expect(typesOf(await timeline(of, following))).toEqual(['accepted']);
+    expect(typesOf(await reaches(of, following, 'held'))).toEqual(['accepted', 'held']);
     front.refusal = { status: 429, body: { code: 20429, message: 'Too many requests' } };
   });
 

@@ -19,6 +19,10 @@ interface History {
 }
 type Event = History['events'][number];
 
+/** What an activity returned; empty: the event is another one. */
+const resultOf = ({ activityTaskCompletedEventAttributes: done }: Event): string =>
+  (done?.result?.payloads ?? []).map(({ data = '' }) => Buffer.from(data, 'base64').toString()).join();
+
 /** Paths that only some histories of a workflow type take. */
 export const PATHS: Record<string, (event: Event) => boolean> = {
   continued: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW',
@@ -26,10 +30,8 @@ export const PATHS: Record<string, (event: Event) => boolean> = {
   refused: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_FAILED',
   unserved: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT',
   updated: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
-  goesOn: ({ activityTaskCompletedEventAttributes: done }) =>
-    done?.result?.payloads?.some(({ data = '' }) =>
-      Buffer.from(data, 'base64').toString().includes('"goesOn":true'),
-    ) ?? false,
+  goesOn: (event) => resultOf(event).includes('"goesOn":true'),
+  blocked: (event) => resultOf(event).includes('"isBlocked":true'),
   patched: ({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch',
 };
 

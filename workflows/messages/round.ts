@@ -40,6 +40,8 @@ export interface LineRound extends Round {
   home?: LineHome;
   /** An operator has paused the line. */
   isPaused?: boolean;
-  /** No worker took the task: its task queue has none, or all of them are busy. */
-  isUnserved?: boolean;
+  /** The line cannot send until something changes, or its carrier accepts messages again. */
+  isBlocked?: boolean;
+  /** How many rounds in a row no worker took: the task queue has none, or all of them are busy. */
+  unservedRounds?: number;
 }

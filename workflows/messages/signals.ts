@@ -20,7 +20,7 @@ const DUE = {
 
 /** Something happened. Always sent after the commit. */
 const FACTS = {
-  lineChanged: 'The settings, the health or the workspace of the line has changed.',
+  lineChanged: 'The settings, the health, the workspace or the subscription of the line has changed.',
   connected: 'The line was connected to a carrier.',
   paymentSettled: 'The payment provider reported the result of a payment.',
   cancelRequested: 'Its workspace canceled the request.',
