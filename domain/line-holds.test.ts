@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { DEFAULT_LIMITS } from './line-limits.ts';
 import { holdsOf, type PacedLine, planQueue } from './pacing.ts';
 
@@ -30,7 +30,7 @@ const lines: fc.Arbitrary<PacedLine> = fc
     ...(circuit && { circuit: { state: 'open' as const, until: circuit } }),
   }));
 
-it('no message that is due before the end of a hold may be sent before it', () => {
+test('no message that is due before the end of a hold may be sent before it', () => {
   fc.assert(
     fc.property(
       lines,
@@ -50,7 +50,7 @@ it('no message that is due before the end of a hold may be sent before it', () =
   );
 });
 
-it('a line that can send holds no message', () => {
+test('a line that can send holds no message', () => {
   fc.assert(
     fc.property(lines, fc.boolean(), (line, isNew) => {
       const { all, newContacts } = holdsOf(line, { lastSentAt: null }, NOW);
