@@ -56,6 +56,21 @@ export async function requireRoom(
   if (used >= WORKSPACE_LIMITS[limit].max) throw new LimitReached(limit);
 }
 
+/** Like `requireRoom`, for webhooks of several workspaces. */
+export async function requireRoomForWebhooks(
+  db: SystemTransaction,
+  workspaceIds: readonly string[],
+): Promise<void> {
+  const ids = sql.array(workspaceIds.toSorted(), 'text');
+  // In one order, and locked before the rows are counted.
+  await db.query(sql.type(NoRows)`
+    select pg_advisory_xact_lock(hashtextextended('limit webhooks of ' || id, 0)) from unnest(${ids}) id`);
+  const isFull = await db.exists(sql.type(NoRows)`
+    select from webhooks where workspace_id = any(${ids})
+    group by workspace_id having count(*) >= ${WORKSPACE_LIMITS.webhooks.max}`);
+  if (isFull) throw new LimitReached('webhooks');
+}
+
 /** Like `requireRoom`, for what an agency has. */
 export async function requireAgencyRoom(
   db: SystemTransaction,
