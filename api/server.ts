@@ -24,6 +24,7 @@ import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
 import { createReceipts } from './receipts.ts';
 import { countUsed } from '#db/queries/limits.ts';
+import { createRefusedRequests } from './refused-requests.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
 import { createEventStreams } from './event-stream/event-streams.ts';
 import { createApp } from './http/app.ts';
@@ -73,6 +74,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         withTenantReads(pools, workspaceId, (db) => countUsed(db, workspaceId, 'waitingMessages')),
       logger,
     ),
+    refusedRequests: createRefusedRequests(pools, logger),
     secrets,
     signer,
     storage: await createStorage(config.storage),
