@@ -25,7 +25,16 @@ const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken>
   campaigns: (id) => sql.fragment`campaigns where workspace_id = ${id} and status <> 'archived'`,
   customFields: (id) => sql.fragment`custom_field_names where workspace_id = ${id}`,
   waitingMessages: (id) =>
-    sql.fragment`messages where workspace_id = ${id} and status in ('pending', 'scheduled')`,
+    // Drips become messages within seconds, unless workers are busy or down.
+    sql.fragment`(
+      select from messages where workspace_id = ${id} and status in ('pending', 'scheduled')
+      union all select from drip_buffer where workspace_id = ${id}
+      union all
+      -- What campaigns have yet to queue.
+      select from campaigns c join list_addresses a
+        on a.workspace_id = c.workspace_id and a.list_id = c.list_id and a.lead_id > c.entered_to,
+        generate_series(1, jsonb_array_length(c.steps))
+      where c.workspace_id = ${id} and c.status in ('active', 'paused') and not c.entered_all) waiting`,
   eventStreams: (id) =>
     sql.fragment`event_streams where workspace_id = ${id} and seen_at > now() - ${STREAM_ALIVE}`,
 };
