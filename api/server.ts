@@ -31,7 +31,7 @@ import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createRateLimits } from './http/rate-limits.ts';
-import { routes } from './routes.ts';
+import { publishedRoutes, routes } from './routes.ts';
 import type { Services } from './services.ts';
 
 export interface RunningApi {
@@ -92,11 +92,8 @@ export async function startApi(config: Config): Promise<RunningApi> {
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
   services.callers.onChange(() => services.streams.checkSoon());
-  // With METRICS_PORT, and in production, metrics are not served on the public port.
-  const isPublic = config.metricsPort === null && !config.production;
-  const published = isPublic ? routes : routes.filter(({ id }) => id !== 'metrics');
   const { host } = config;
-  const server = await listen(createApp(published, services), { host, port: config.port });
+  const server = await listen(createApp(publishedRoutes(config), services), { host, port: config.port });
   const metricsServer =
     config.metricsPort === null
       ? null

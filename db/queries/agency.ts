@@ -174,7 +174,10 @@ const UnansweredRow = z.object({ isSubscribed: z.boolean(), mails: z.int() });
  * Whether an agency may email an address that it has chosen: without a client that has, or had, a subscription, it shares
  * a few emails a day to that address with all others that have none.
  */
-export async function mayMail(db: SystemDb, agencyId: string, recipient: string): Promise<boolean> {
+export async function mayMail(db: SystemTransaction, agencyId: string, recipient: string): Promise<boolean> {
+  // Of agencies at once the second sees the email of the first.
+  await db.query(sql.type(NoRows)`
+    select pg_advisory_xact_lock(hashtextextended(${`mail to ${recipient}`}, 0))`);
   const { isSubscribed, mails } = await db.one(sql.type(UnansweredRow)`
     select exists (
       select from workspaces where agency_id = ${agencyId} and subscription_status <> 'none'

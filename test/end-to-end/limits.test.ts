@@ -163,7 +163,8 @@ describe('a workspace has at most so many', () => {
     const message = { message: 'Hi', recipientPhone: phone(), scheduledDate: later };
     expect((await api('POST', '/api/messages', message)).status).toBe(201);
     const leads = [phone(), phone(), phone()].map((number) => ({ phone: number }));
-    const { listId } = (await api('POST', '/api/leads', { leads })).body;
+    const listId = (await api('POST', '/api/lists', { name: 'Own' })).body.list._id;
+    expect((await api('POST', '/api/leads', { listId, leads })).status).toBe(201);
     const step = { message: 'Hi', delay: { days: 1 } };
     const campaign = { name: 'Many', steps: [step, step], listId };
     const made = (await api('POST', '/api/campaigns', campaign)).body.campaign;
@@ -281,7 +282,7 @@ describe('an agency', () => {
     const mails = () =>
       systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
         select count(*)::int count from agency_mails where recipient = ${email}`);
-    for (let agencies = 0; agencies < 4; agencies += 1) await invite({ subscription_status: 'none' });
+    await Promise.all(Array.from({ length: 5 }, () => invite({ subscription_status: 'none' })));
     await invite(null);
     expect(await mails()).toBe(3);
     await invite({ subscription_status: 'active' });
