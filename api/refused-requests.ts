@@ -31,8 +31,7 @@ export function createRefusedRequests(
       if (recorded.size >= MAX_REMEMBERED) recorded.clear();
       recorded.set(refusal, clock());
       void withSystemShare(pools, owner, async (db) => {
-        const log: AuditLog =
-          caller.kind === 'agency' ? { db, agencyId: owner } : { db, workspaceId: owner };
+        const log: AuditLog = caller.kind === 'agency' ? { db, agencyId: owner } : { db, workspaceId: owner };
         await insertAuditEntry(log, {
           actor: caller.actor,
           channel: caller.via === 'key' ? 'api' : 'session',

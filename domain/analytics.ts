@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Temporal as Time } from 'temporal-polyfill';
+import type { Temporal as Time } from 'temporal-polyfill';
 import { type Bounds, dayBounds, hourBounds, toDate, toZoned } from './calendar.ts';
 import { Id, UserId } from './ids.ts';
 import { dayOf, isDate, Moment, startOf } from './moment.ts';

@@ -22,7 +22,7 @@ beforeAll(async () => {
   app.use(async (context) => {
     context.body = { body: await readBody(context) };
   });
-  const timeouts = { headersMs: 100, requestMs: 200, idleMs: 500, checkEveryMs: 20 };
+  const timeouts = { headersMs: 100, requestMs: 200, idleMs: 1000, checkEveryMs: 20 };
   server = await listen(app, { host: '127.0.0.1', port: 0 }, timeouts);
 });
 afterAll(() => server.close());
@@ -90,7 +90,7 @@ describe('a large response', () => {
       // The first megabytes take longer than an idle client is waited for.
       if (received > SIZE / 5) return;
       socket.pause();
-      setTimeout(() => socket.resume(), 5);
+      setTimeout(() => socket.resume(), 10);
     });
     expect(await isWhole).toBe(true);
     socket.destroy();

@@ -34,7 +34,10 @@ const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
   },
   READ_ONLY: {
     reason: z.literal('past_due').optional(),
-    workspaceId: z.string().optional().meta({ description: "Of an agency's request: a client that is read-only." }),
+    workspaceId: z
+      .string()
+      .optional()
+      .meta({ description: "Of an agency's request: a client that is read-only." }),
   },
   LIMIT_REACHED: { limit: z.string().optional(), max: z.int().optional() },
 };

@@ -10,7 +10,12 @@ export const PageQuery = z.object({
 
 /** Pages of an agency's workspaces: by default all that it may have. */
 export const ClientPageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(AGENCY_LIMITS.workspaces.max).default(AGENCY_LIMITS.workspaces.max),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(AGENCY_LIMITS.workspaces.max)
+    .default(AGENCY_LIMITS.workspaces.max),
   cursor: WorkspaceId.optional().meta({ description: '`nextCursor` of the previous page.' }),
 });
 

@@ -101,7 +101,10 @@ export const agencyClientRoutes = [
         db,
         items.map(({ id }) => id),
       );
-      return { status: 200, body: { success: true, workspaces: byWorkspace(items, preferences), nextCursor } };
+      return {
+        status: 200,
+        body: { success: true, workspaces: byWorkspace(items, preferences), nextCursor },
+      };
     },
   }),
 

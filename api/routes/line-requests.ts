@@ -157,6 +157,7 @@ async function refuse(error: unknown, { workspace }: WorkspaceCaller, pools: Poo
   if (code === 'NOT_FOUND') throw new ApiError(code, 'Line request not found');
   if (!error.pending) throw new ApiError(code);
   const ref = { workspaceId: workspace.id, lineId: error.pending.id };
-  const pending = error.pending.paymentLinkUrl === null ? await awaitPaymentLink({ pools }, ref) : error.pending;
+  const pending =
+    error.pending.paymentLinkUrl === null ? await awaitPaymentLink({ pools }, ref) : error.pending;
   throw new ApiError(code, undefined, { lineId: pending.id, paymentUrl: pending.paymentLinkUrl });
 }

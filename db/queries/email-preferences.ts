@@ -46,7 +46,9 @@ export async function changeEmailPreferencesOf(
   await db.query(sql.type(NoRows)`
     insert into email_preferences (workspace_id) select id from ${rowsOf([])} as t (id, preferences)
     on conflict (workspace_id) do update set updated_at = now()`);
-  const merged = (await listEmailPreferences(db, ids)).map((current) => mergeEmailPreferences(current, patch));
+  const merged = (await listEmailPreferences(db, ids)).map((current) =>
+    mergeEmailPreferences(current, patch),
+  );
   await db.query(sql.type(NoRows)`
     update email_preferences e set preferences = t.preferences from ${rowsOf(merged)} as t (id, preferences)
     where e.workspace_id = t.id`);

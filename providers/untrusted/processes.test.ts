@@ -30,21 +30,24 @@ describe('untrusted content', () => {
     expect(await work.run('a', 'typeOfContent', new Uint8Array(100))).toBeNull();
   });
 
-  it.runIf(process.platform === 'linux')('is read by the process that ends first when memory runs out', async () => {
-    await work.run('a', 'typeOfContent', png);
-    const threads = await readdir('/proc/self/task');
-    const lists = await Promise.all(
-      threads.map((thread) => readFile(`/proc/self/task/${thread}/children`, 'utf8')),
-    );
-    const scores = () =>
-      Promise.all(
-        lists
-          .flatMap((list) => list.trim().split(' '))
-          .filter((pid) => pid !== '')
-          .map(async (pid) => (await readFile(`/proc/${pid}/oom_score_adj`, 'utf8')).trim()),
+  it.runIf(process.platform === 'linux')(
+    'is read by the process that ends first when memory runs out',
+    async () => {
+      await work.run('a', 'typeOfContent', png);
+      const threads = await readdir('/proc/self/task');
+      const lists = await Promise.all(
+        threads.map((thread) => readFile(`/proc/self/task/${thread}/children`, 'utf8')),
       );
-    await vi.waitFor(async () => expect(await scores()).toContain('1000'));
-  });
+      const scores = () =>
+        Promise.all(
+          lists
+            .flatMap((list) => list.trim().split(' '))
+            .filter((pid) => pid !== '')
+            .map(async (pid) => (await readFile(`/proc/${pid}/oom_score_adj`, 'utf8')).trim()),
+        );
+      await vi.waitFor(async () => expect(await scores()).toContain('1000'));
+    },
+  );
 
   it('is read from the files under conversion and from no other file', async () => {
     const folder = await mkdtemp(SCRATCH_PREFIX);

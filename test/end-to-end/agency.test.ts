@@ -181,9 +181,9 @@ describe('a client whose subscription is past due', () => {
     const { webhooks, workspacesWithoutWebhook } = (await call('GET', '/api/agency/webhooks')).body;
     expect([webhooks.length, workspacesWithoutWebhook.length]).toEqual([1, 1]);
     // The others are changed as before.
-    expect(
-      (await call('POST', '/api/agency/webhooks', { ...webhook, workspaceId: active.id })).status,
-    ).toBe(201);
+    expect((await call('POST', '/api/agency/webhooks', { ...webhook, workspaceId: active.id })).status).toBe(
+      201,
+    );
   });
 });
 

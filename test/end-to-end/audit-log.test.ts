@@ -267,7 +267,11 @@ describe('the audit log', () => {
     const { api, session, agent, workspace, agency } = await world();
     const userId = newUserId();
     await insertRow(app, 'users', { id: userId, email: `${userId}@example.test`, name: 'Casey' });
-    await insertRow(app, 'workspace_members', { workspace_id: workspace.id, user_id: userId, role: 'org:member' });
+    await insertRow(app, 'workspace_members', {
+      workspace_id: workspace.id,
+      user_id: userId,
+      role: 'org:member',
+    });
     const member = await sessionClient(app, { userId, organizationId: workspace.id, role: 'org:member' });
     const stranger = await sessionClient(app, {
       userId: newUserId(),

@@ -238,9 +238,7 @@ describe('POST /api/fallback-sms', () => {
       recipientPhone: to,
       forceFallback: true,
     });
-    await eventually(
-      async () => (await api('GET', `/api/messages/${body._id}`)).body.fallbackSmsDispatched,
-    );
+    await eventually(async () => (await api('GET', `/api/messages/${body._id}`)).body.fallbackSmsDispatched);
     const { conversations } = (await api('GET', '/api/conversations')).body;
     expect(conversations).toMatchObject([
       { address: to, lastDirection: 'out', lastMessage: 'By SMS only', lastOutboundAt: expect.any(String) },

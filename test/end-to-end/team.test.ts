@@ -167,7 +167,11 @@ describe('an invitation', () => {
 
   it('can be declined with all others, from whatever workspace or agency', async () => {
     const email = `${newId()}@example.com`;
-    const [first, second, agency] = [await createWorkspace(app), await createWorkspace(app), await createAgency(app)];
+    const [first, second, agency] = [
+      await createWorkspace(app),
+      await createWorkspace(app),
+      await createAgency(app),
+    ];
     expect((await first.api('POST', '/api/team/invite', { email })).status).toBe(201);
     const link = linkIn(await firstMailTo(app, email));
     const page = await (await fetch(link)).text();

@@ -28,8 +28,8 @@ this email, or say there that you want no more invitations.
         </p>
         ${button('Sign in and accept', link)}
         ${small(
-          html`It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email, or say
-          there that you want no more invitations.`,
+          html`It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email, or
+          say there that you want no more invitations.`,
         )}`,
     ),
 });
