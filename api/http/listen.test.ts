@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import Koa from 'koa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readBody } from './body.ts';
@@ -18,6 +19,11 @@ beforeAll(async () => {
     if (context.path !== '/large') return next();
     context.res.once('close', () => ends.shift()?.(context.res.writableFinished));
     context.body = Buffer.alloc(SIZE);
+  });
+  app.use(async (context, next) => {
+    if (context.path !== '/slow') return next();
+    await pause(2500);
+    context.body = 'done';
   });
   app.use(async (context) => {
     context.body = { body: await readBody(context) };
@@ -64,6 +70,11 @@ describe('a client that stalls', () => {
     expect(await answer.json()).toEqual({ body: { a: 1 } });
     await stalled;
   });
+});
+
+it('a client waits for a slow response, however long nothing is sent', async () => {
+  const response = await fetch(`http://127.0.0.1:${server.port}/slow`);
+  expect(await response.text()).toBe('done');
 });
 
 describe('a large response', () => {
