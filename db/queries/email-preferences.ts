@@ -37,23 +37,17 @@ export async function changeEmailPreferencesOf(
   patch: EmailPreferencesPatch,
 ): Promise<EmailPreferences[]> {
   const ids = workspaceIds.toSorted();
-  const rowsOf = (values: readonly EmailPreferences[]) =>
-    sql.unnest(
-      ids.map((id, index) => [id, JSON.stringify(values[index] ?? {})]),
-      ['text', 'jsonb'],
-    );
   // Locked in this order, so that of two changes at once the second sees the first.
   await db.query(sql.type(NoRows)`
-    insert into email_preferences (workspace_id) select id from ${rowsOf([])} as t (id, preferences)
+    insert into email_preferences (workspace_id) select unnest(${sql.array(ids, 'text')})
     on conflict (workspace_id) do update set updated_at = now()`);
-  const merged = (await listEmailPreferences(db, ids)).map((current) =>
-    mergeEmailPreferences(current, patch),
-  );
+  const current = await listEmailPreferences(db, workspaceIds);
+  const merged = current.map((preferences) => mergeEmailPreferences(preferences, patch));
+  const rows = workspaceIds.map((id, index) => [id, JSON.stringify(merged[index])]);
   await db.query(sql.type(NoRows)`
-    update email_preferences e set preferences = t.preferences from ${rowsOf(merged)} as t (id, preferences)
-    where e.workspace_id = t.id`);
-  const of = new Map(ids.map((id, index) => [id, merged[index]]));
-  return workspaceIds.flatMap((id) => of.get(id) ?? []);
+    update email_preferences e set preferences = t.preferences
+    from ${sql.unnest(rows, ['text', 'jsonb'])} as t (id, preferences) where e.workspace_id = t.id`);
+  return merged;
 }
 
 /** Merges the given fields; concurrent changes do not overwrite each other. @returns the merged preferences. */
