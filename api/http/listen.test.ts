@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import Koa from 'koa';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { readBody } from './body.ts';
 import { listen, type Listening } from './listen.ts';
 
@@ -72,7 +72,7 @@ describe('a client that stalls', () => {
   });
 });
 
-it('a client waits for a slow response, however long nothing is sent', async () => {
+test('a client waits for a slow response, however long nothing is sent', async () => {
   const response = await fetch(`http://127.0.0.1:${server.port}/slow`);
   expect(await response.text()).toBe('done');
 });
