@@ -6,6 +6,7 @@ import {
   changeCampaignStatus,
   clearCampaign,
   completeCampaign,
+  unsendableType,
 } from '#db/commands/campaigns/campaign-status.ts';
 import { campaignProgress, type CampaignRow, lockCampaign, setEntryProgress } from '#db/queries/campaigns.ts';
 import { shareList } from '#db/queries/lists.ts';
@@ -56,7 +57,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
 
   async function change(
     { workspaceId, campaignId, ...order }: OfCampaign & Order,
-    action: Exclude<CampaignAction, 'start'>,
+    action: CampaignAction,
   ): Promise<CampaignVerdict> {
     return withTenant(pools, workspaceId, async (db) => {
       const campaign = await lockCampaign(db, campaignId);
@@ -65,7 +66,11 @@ export function createCampaignActivities({ pools }: Dependencies) {
       if (campaign.status === to) return { campaignId, status: to };
       if (!canTake(action, campaign.status))
         throw refusal('INVALID_STATE', `A campaign that is ${campaign.status} cannot ${action}`);
-      const { status } = await changeCampaignStatus(db, campaign, action, currentTime());
+      const unsendable = action === 'start' ? await unsendableType(db, campaign) : null;
+      if (unsendable !== null)
+        throw refusal('NO_ACTIVE_LINE', `The workspace has no active line for ${unsendable}`);
+      const now = currentTime();
+      const { status } = await changeCampaignStatus(db, campaign, action, now, { byWorkflow: true });
       await record(db, order, as, { type: 'campaign', id: campaignId });
       return { campaignId, status };
     });
@@ -89,6 +94,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
       return steps(campaign, ({ toEnter, toClear }) => toEnter ?? toClear ?? false);
     },
 
+    startCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'start'),
     pauseCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'pause'),
     resumeCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'resume'),
     archiveCampaign: (order: OfCampaign & Order): Promise<CampaignVerdict> => change(order, 'archive'),
@@ -97,6 +103,7 @@ export function createCampaignActivities({ pools }: Dependencies) {
 
 /** The resulting status of each order, and its audit action. */
 const RESULTS = {
+  start: { to: 'active', as: 'campaign.started' },
   pause: { to: 'paused', as: 'campaign.paused' },
   resume: { to: 'active', as: 'campaign.resumed' },
   archive: { to: 'archived', as: 'campaign.archived' },

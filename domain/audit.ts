@@ -96,6 +96,9 @@ export const AuditEntry = z
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
+/** An actor in workflow histories, which contain ids of users and keys, and the names that operators give. */
+export const shownActor = ({ type, id, name }: AuditActor): string => `${type} ${id ?? name ?? ''}`.trim();
+
 /** An entry to be recorded now. */
 export type NewAuditEntry = Pick<AuditEntry, 'actor' | 'channel' | 'action' | 'target'> &
   Partial<Pick<AuditEntry, 'reason' | 'changes'>>;

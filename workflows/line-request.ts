@@ -25,7 +25,7 @@ import type { Round } from './messages/round.ts';
 import { PAYMENTS_QUEUE } from './messages/task-queues.ts';
 import { checkPayment, giveUp } from './messages/updates.ts';
 import type { WakeInput } from './messages/wake.ts';
-import { onOrder, OPERATOR } from './orders.ts';
+import { decidesBy, onOrder, OPERATOR, SIGNALED } from './orders.ts';
 
 const { giveUpLine } = proxyActivities<Activities>({
   ...OPERATOR,
@@ -35,6 +35,11 @@ const { checkLinePayment } = proxyActivities<Activities>({
   ...OPERATOR,
   taskQueue: PAYMENTS_QUEUE,
   summary: 'Check the invoice at the payment provider for an operator',
+});
+
+const { cancelRequest } = proxyActivities<Activities>({
+  ...SIGNALED,
+  summary: 'Cancel the request for an operator',
 });
 
 export interface LineRequestInput extends WakeInput {
@@ -48,17 +53,17 @@ export interface LineRequestInput extends WakeInput {
  * @throws ApplicationFailure `LINE_FAILED` if the request fails.
  */
 export async function lineRequest(input: LineRequestInput): Promise<string> {
+  const line = { workspaceId: input.workspaceId, lineId: input.subjectId };
   const loop = createLoop(
     'requested',
     'retryRequested',
     'paymentSettled',
-    'cancelRequested',
+    decidesBy('cancelRequested', (order) => cancelRequest({ ...order, ...line })),
     'planChanged',
     'connected',
     'stepDue',
     'overdue',
   );
-  const line = { workspaceId: input.workspaceId, lineId: input.subjectId };
   let request: LineRequestView | null = null;
   let until = input.provisionUntil;
   let provisioning: CancellationScope | null = null;

@@ -37,6 +37,10 @@ export interface WorkLoop {
   wait(round: Round, state?: string): Promise<boolean>;
   /** Makes the next round due, like a signal. For updates, which change the database. */
   runAgain(): void;
+  /** Runs work after that of earlier calls, so that the first of several signals is carried out first. */
+  inTurn(work: () => Promise<void>): Promise<void>;
+  /** Adds a sentence to the current details, until the next note. */
+  setNote(note: string): void;
   /** Whether a signal or an update arrived since the last round started. */
   isSignaled(): boolean;
   /** Sets the status and the search attribute `State`. */
@@ -46,10 +50,18 @@ export interface WorkLoop {
   readonly isOver: boolean;
 }
 
-/** Handles the named signals. They carry no data: each makes the next round due. */
-export function createLoop(...signals: SignalName[]): WorkLoop {
+/** A signal that carries out an order if an operator sends it; see `decidesBy`. */
+export interface DecidingSignal {
+  name: SignalName;
+  handle: (loop: WorkLoop, argument: unknown) => void | Promise<void>;
+}
+
+/** Handles the named signals. Most carry no data: each makes the next round due. */
+export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoop {
   let signaled = false;
   let isOver = false;
+  let note = '';
+  let turn = Promise.resolve();
   let status: Status = {
     state: workflowInfo().typedSearchAttributes.get(STATE) ?? 'idle',
     reason: 'it has just started',
@@ -57,16 +69,13 @@ export function createLoop(...signals: SignalName[]): WorkLoop {
   };
   const isSignaled = (): boolean => signaled;
   const runAgain = (): void => void (signaled = true);
-  for (const name of signals) setHandler(defineSignal(name), runAgain, { description: SIGNALS[name] });
-  // Signals of other versions. Before signals had names, the only one was `wake`.
-  setDefaultSignalHandler(runAgain);
   setHandler(statusQuery, () => status, { description: 'What it waits for.' });
 
   function setStatus(state: string, reason: string, until: string | null = null): void {
     status = { state, reason, until };
     setState(state);
     const nextCheck = until === null ? '' : ` Checks again by **${until.replace(/\.\d+/, '')}**.`;
-    setCurrentDetails(`${nameOf(state)}: ${reason}.${nextCheck}`);
+    setCurrentDetails(`${nameOf(state)}: ${reason}.${nextCheck}${note}`);
   }
 
   /** Waits. @returns false if the workflow may end: its work is over, or it was idle for too long. */
@@ -80,7 +89,7 @@ export function createLoop(...signals: SignalName[]): WorkLoop {
     return true;
   }
 
-  return {
+  const loop: WorkLoop = {
     async run(round, details = 'Working; see its pending activity.') {
       signaled = false;
       setCurrentDetails(details);
@@ -101,6 +110,11 @@ export function createLoop(...signals: SignalName[]): WorkLoop {
       return false;
     },
     runAgain,
+    async inTurn(work) {
+      turn = turn.then(work);
+      await turn;
+    },
+    setNote: (text) => void (note = text === '' ? '' : ` ${text}`),
     isSignaled,
     setStatus,
     status: () => status,
@@ -108,6 +122,16 @@ export function createLoop(...signals: SignalName[]): WorkLoop {
       return isOver;
     },
   };
+  // Last, because signals that came with the start are handled immediately.
+  for (const signal of signals) {
+    const { name, handle } = typeof signal === 'string' ? { name: signal, handle: runAgain } : signal;
+    setHandler(defineSignal<[unknown?]>(name), (argument) => handle(loop, argument), {
+      description: SIGNALS[name],
+    });
+  }
+  // Signals of other versions. Before signals had names, the only one was `wake`.
+  setDefaultSignalHandler(runAgain);
+  return loop;
 }
 
 /** Whether the workflow should continue as new. */
