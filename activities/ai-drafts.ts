@@ -118,7 +118,12 @@ async function lookAtDraft(db: TenantDb, replyId: string): Promise<DraftLook> {
   if (draft?.status === 'waiting')
     return { ...at, nextAt: draft.dueAt, reason: 'the contact may write more' };
   if (draft?.status === 'drafted')
-    return { ...at, nextAt: null, reason: 'the draft waits to be approved, rejected or claimed' };
+    return {
+      ...at,
+      nextAt: null,
+      reason: 'the draft waits to be approved, rejected or claimed',
+      keepsOpen: true,
+    };
   return { ...at, nextAt: null, reason: endOf(draft), ended: true };
 }
 

@@ -88,7 +88,8 @@ function nextLook({ status, owes }: LineRequestView, now: Date): Decision {
   const within = (ms: number) => ({ nextAt: new Date(now.getTime() + ms) });
   if (owes || status === 'provisioning') return within(STEP_MS);
   if (status === 'awaiting_payment') return within(CHECK_EVERY_MS + STEP_MS);
-  return { nextAt: null, ended: status !== 'unconnected' };
+  const isOpen = status === 'unconnected';
+  return { nextAt: null, ended: !isOpen, keepsOpen: isOpen };
 }
 
 function isStale(request: StoredLineRequest): boolean {

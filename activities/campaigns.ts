@@ -133,7 +133,12 @@ async function advance(db: TenantDb, campaignId: string, enters: boolean, now: D
     return { ...at, nextAt: null, reason: 'the campaign is archived or deleted', ended: true };
   }
   if (!campaign || status === 'paused')
-    return { ...at, nextAt: null, reason: 'nothing of the campaign is sent until it is resumed' };
+    return {
+      ...at,
+      nextAt: null,
+      reason: 'nothing of the campaign is sent until it is resumed',
+      keepsOpen: true,
+    };
   if (status !== 'active') return { ...at, nextAt: null, reason: `the campaign is ${status}`, ended: true };
 
   if (campaign.enteredAll) return lookAtProgress(db, campaign, now);
@@ -158,7 +163,8 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
     const nextAt = new Date(now.getTime() + LOOK_EVERY_MS);
     return { status, progress, nextAt, reason: progressText(progress) };
   }
-  if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };
+  if (progress.entered === 0)
+    return { status, progress, nextAt: null, reason: 'no lead has entered yet', keepsOpen: true };
   await completeCampaign(db, campaignId);
   await notify(db, campaignId, { about: 'campaign_completed', campaignId }, now);
   const reason = `the campaign is completed: ${endedText(progress)}`;

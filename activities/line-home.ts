@@ -43,7 +43,7 @@ export async function lineRound(
       const line = await findLine(db, lineId);
       const isSame = (line && carrierOf(line)) === (at && at.carrier) && (line === null) === (at === null);
       return isSame
-        ? { nextAt: null, reason, ended }
+        ? { nextAt: null, reason, ended, keepsOpen: !ended }
         : { nextAt: currentTime(), reason: 'the line has changed' };
     });
     return roundOf(look);

@@ -97,8 +97,9 @@ export async function planSends(
   };
   if (row.heldUntil !== null && row.heldUntil > now)
     return { ...nothing, nextAt: row.heldUntil, reason: 'the line is being changed' };
-  if (line.pastDue) return { ...nothing, nextAt: null, reason: operatorsReason('subscription_past_due') };
-  if (isPaused) return { ...nothing, nextAt: null, reason: operatorsReason('line_paused') };
+  if (line.pastDue)
+    return { ...nothing, nextAt: null, reason: operatorsReason('subscription_past_due'), keepsOpen: true };
+  if (isPaused) return { ...nothing, nextAt: null, reason: operatorsReason('line_paused'), keepsOpen: true };
 
   const aside = await workAside(db, lineId, {
     now,

@@ -4,6 +4,7 @@ import {
   CancellationScope,
   continueAsNew,
   isCancellation,
+  patched,
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
@@ -164,7 +165,11 @@ const CHECK_EVERY_MS = 6 * 3_600_000;
 function waitOf({ status, isChanged }: LineRequestView): Round {
   if (isChanged) return { nextAt: new Date().toISOString(), reason: 'the request has changed' };
   if (status === 'unconnected')
-    return { nextAt: null, reason: 'its workspace has not connected it to a carrier yet' };
+    return {
+      nextAt: null,
+      reason: 'its workspace has not connected it to a carrier yet',
+      keepsOpen: patched('open requests keep their run'),
+    };
   if (status === 'awaiting_payment') {
     const nextAt = new Date(Date.now() + CHECK_EVERY_MS).toISOString();
     return { nextAt, reason: 'its invoice is not paid yet' };

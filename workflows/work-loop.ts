@@ -19,8 +19,11 @@ import { type Status, statusQuery } from './messages/queries.ts';
  */
 const MAX_HISTORY = 250;
 
-/** An idle workflow ends after this time. The next signal starts it again. */
+/** An idle workflow whose subject is not open ends after this time. The next signal starts it again. */
 const MAX_IDLE = '1 day';
+
+/** The age at which a run continues as new, so that none needs code that is much older. The sweep wakes it then. */
+const MAX_AGE_MS = 30 * 24 * 3_600_000;
 
 /** Runs the rounds of a long-lived workflow: each looks at the database, then waits for a signal or the next due time. */
 export interface WorkLoop {
@@ -79,9 +82,13 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
   }
 
   /** Waits. @returns false if the workflow may end: its work is over, or it was idle for too long. */
-  async function continues({ nextAt, reason, ended, goesOn }: Round): Promise<boolean> {
+  async function continues({ nextAt, reason, ended, goesOn, keepsOpen }: Round): Promise<boolean> {
     if (signaled || goesOn) return true;
     if (ended) return false;
+    if (nextAt === null && keepsOpen) {
+      await condition(isSignaled);
+      return true;
+    }
     if (nextAt === null)
       return condition(isSignaled, MAX_IDLE, { summary: `${reason}; ends if it stays idle for a day` });
     const ms = Date.parse(nextAt) - Date.now();
@@ -98,7 +105,7 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
     async wait(round, state = stateOf(round)) {
       if (!round.ended) setStatus(state, round.reason, round.goesOn ? null : round.nextAt);
       const isDue = await continues(round);
-      if (isDue && !isHistoryLong()) return true;
+      if (isDue && !isHistoryLong() && !isOld()) return true;
       await condition(allHandlersFinished);
       // An update that has just completed may have changed something. A new run starts with a round anyway.
       if (!isDue && signaled) return true;
@@ -137,6 +144,8 @@ export function createLoop(...signals: (SignalName | DecidingSignal)[]): WorkLoo
 /** Whether the workflow should continue as new. */
 export const isHistoryLong = (): boolean =>
   workflowInfo().continueAsNewSuggested || workflowInfo().historyLength >= MAX_HISTORY;
+
+const isOld = (): boolean => Date.now() - workflowInfo().runStartTime.getTime() >= MAX_AGE_MS;
 
 /** `awaiting_payment` becomes `Awaiting payment`. */
 const nameOf = (state: string): string => state.charAt(0).toUpperCase() + state.slice(1).replaceAll('_', ' ');

@@ -6,6 +6,8 @@ export interface Round {
   reason: string;
   /** The work is over and the workflow may end. */
   ended?: boolean;
+  /** The subject is open: the run waits without a timer until somebody acts, however long that takes. */
+  keepsOpen?: boolean;
   /** The next round starts immediately and waits until `nextAt` itself. */
   goesOn?: boolean;
 }
