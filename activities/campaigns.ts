@@ -1,4 +1,6 @@
+import { type LeadWait, waitsText } from '#domain/campaign-waits.ts';
 import { currentTime } from '#domain/clock.ts';
+import { campaignWaits } from '#db/queries/campaign-waits.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
 import {
   type CampaignAction,
@@ -157,7 +159,9 @@ async function enterNext(db: TenantDb, campaign: CampaignRow, now: Date): Promis
 /** Completes the campaign when every lead has finished or stopped. */
 async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): Promise<CampaignLook> {
   const { id: campaignId, status } = campaign;
-  const progress = await campaignProgress(db, campaign);
+  const counted = await campaignProgress(db, campaign);
+  const waiting = counted.running > 0 ? await campaignWaits(db, campaign, now) : [];
+  const progress = { ...counted, waiting };
   if (progress.running > 0) {
     await notifyProgress(db, campaignId, now);
     const nextAt = new Date(now.getTime() + LOOK_EVERY_MS);
@@ -171,8 +175,12 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
   return { status: 'completed', progress, nextAt: null, reason, ended: true };
 }
 
-const progressText = ({ running, ...ended }: CampaignProgress): string =>
-  `leads under way: ${running}, ${endedText(ended)}`;
+const progressText = ({
+  running,
+  waiting,
+  ...ended
+}: CampaignProgress & { waiting: readonly LeadWait[] }): string =>
+  [`leads under way: ${running}, ${endedText(ended)}`, waitsText(waiting)].filter(Boolean).join('; ');
 
 const endedText = ({ finished, stopped }: Pick<CampaignProgress, 'finished' | 'stopped'>): string =>
   `finished: ${finished}, stopped: ${stopped}`;

@@ -214,6 +214,31 @@ describe('a draft that an operator decides about', () => {
   });
 });
 
+describe('a campaign that sends nothing', () => {
+  it('says what its leads wait for, in its details, its query and over the API', async () => {
+    const [paused, other] = [await createLine(app, workspace.id), await createLine(app, workspace.id)];
+    for (const lineId of [paused, other]) {
+      const line = { workflowId: linePacerId(lineId), workspaceId: workspace.id };
+      await updateWorkflow(app.temporal, line, pauseLine, DANA);
+    }
+    const { listId } = await newList(['Ada', 'Bo', 'Cy'].map((firstName) => ({ firstName, phone: phone() })));
+    const steps = [now, { message: 'Two', delay: { days: 2 } }];
+    const id = await newCampaign({ listId, steps, eligibleLineIds: [paused], start: true });
+    const campaign = app.temporal.workflow.getHandle(campaignWorkflowId(id));
+    const waiting = [{ reason: 'line_paused', leads: 3, lines: 1 }];
+    await eventually(async () => (await campaign.query(progressQuery)).progress?.running === 3);
+    expect(await campaign.query(progressQuery)).toMatchObject({ progress: { waiting } });
+    expect(await detailsOf(app.temporal, campaignWorkflowId(id))).toContain(
+      'Active: leads under way: 3, finished: 0, stopped: 0; 3 wait: line_paused on 1 line.',
+    );
+    const read = async () =>
+      (await apiClient(app.url, workspace.key)('GET', `/api/campaigns/${id}`)).body.waiting;
+    expect(await read()).toEqual(waiting);
+    await apiClient(app.url, workspace.key)('POST', `/api/campaigns/${id}/pause`);
+    expect(await read()).toEqual([{ reason: 'campaign_paused', leads: 3, lines: 1 }]);
+  });
+});
+
 describe('a campaign that signals by hand', () => {
   it('pause, resume and archive as over the API', async () => {
     const lineId = await createLine(app, workspace.id);
