@@ -1,7 +1,9 @@
 import {
   ActivityFailure,
+  allHandlersFinished,
   ApplicationFailure,
   CancellationScope,
+  condition,
   continueAsNew,
   isCancellation,
   patched,
@@ -109,6 +111,8 @@ export async function lineRequest(input: LineRequestInput): Promise<string> {
       until ??= Date.now() + PROVISIONING_TIMEOUT_MS;
       await provision(request.carrier, until);
       continues = !isHistoryLong();
+      // An operator who gives the request up now still gets the verdict.
+      if (!continues) await condition(allHandlersFinished);
     } else {
       until = undefined;
       continues = await loop.wait(waitOf(request), stateOf(request));

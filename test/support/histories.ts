@@ -10,11 +10,19 @@ const FOLDER = new URL('../histories/', import.meta.url);
 /** Longer histories cover nothing more and take longer to replay. */
 const MAX_EVENTS = 400;
 
+interface Payloads {
+  payloads?: { data?: string }[];
+}
+
+/** Whether one of the payloads contains a text. */
+const contains = (text: string, { payloads = [] }: Payloads = {}): boolean =>
+  payloads.some(({ data = '' }) => Buffer.from(data, 'base64').toString().includes(text));
+
 interface History {
   events: {
     eventType: string;
-    markerRecordedEventAttributes?: { markerName: string };
-    activityTaskCompletedEventAttributes?: { result?: { payloads?: { data?: string }[] } };
+    markerRecordedEventAttributes?: { markerName: string; details?: Record<string, Payloads> };
+    activityTaskCompletedEventAttributes?: { result?: Payloads };
   }[];
 }
 type Event = History['events'][number];
@@ -26,10 +34,10 @@ export const PATHS: Record<string, (event: Event) => boolean> = {
   refused: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_FAILED',
   unserved: ({ eventType }) => eventType === 'EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT',
   updated: ({ eventType }) => eventType === 'EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED',
-  goesOn: ({ activityTaskCompletedEventAttributes: done }) =>
-    done?.result?.payloads?.some(({ data = '' }) =>
-      Buffer.from(data, 'base64').toString().includes('"goesOn":true'),
-    ) ?? false,
+  goesOn: ({ activityTaskCompletedEventAttributes: done }) => contains('"goesOn":true', done?.result),
+  keptOpen: ({ activityTaskCompletedEventAttributes: done }) => contains('"keepsOpen":true', done?.result),
+  signaled: ({ markerRecordedEventAttributes: marker }) =>
+    Object.values(marker?.details ?? {}).some((payloads) => contains('"signals decide"', payloads)),
   patched: ({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch',
 };
 
