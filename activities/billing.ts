@@ -31,7 +31,7 @@ export function createBillingActivities({ pools, payments }: Dependencies) {
       const { workspaceId, lineId } = line;
       await invoicesOf(line).reconcile();
       const { view, nextAt } = await decide(pools, workspaceId, lineRequestId(lineId), async (db) => {
-        const view = viewOf(await findLineRequest(db, lineId));
+        const view = explained(viewOf(await findLineRequest(db, lineId)));
         return { view, ...nextLook(view, currentTime()) };
       });
       const isChanged = nextAt !== null && nextAt.getTime() <= currentTime().getTime();
@@ -82,6 +82,11 @@ function viewOf(request: StoredLineRequest | null): LineRequestView {
   if (carrier === NO_CARRIER) return { status: status === 'provisioning' ? 'unconnected' : status, owes };
   return { status, owes, carrier };
 }
+
+const explained = (view: LineRequestView): LineRequestView => ({
+  ...view,
+  reason: `the request is ${view.status}${view.owes ? ', and its invoices are to be settled' : ''}`,
+});
 
 /** When the sweep wakes the workflow if it has not looked by then, because it may be terminated at any step. */
 function nextLook({ status, owes }: LineRequestView, now: Date): Decision {
