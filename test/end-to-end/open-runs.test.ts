@@ -133,7 +133,7 @@ describe('a run whose subject is open', () => {
         index < before ? eventTime : { ...eventTime, seconds: eventTime?.seconds?.add(days * 86_400) },
     }));
     const bundle = { workflowBundle: { codePath: inject('workflowBundle') } };
-    const replayed = await Worker.runReplayHistory(bundle, { events } as never, id).then(
+    const replayed = await Worker.runReplayHistory(bundle, { events }, id).then(
       () => null,
       (error: unknown) => String(error),
     );
