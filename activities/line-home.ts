@@ -44,7 +44,7 @@ export async function lineRound(
       const line = await findLine(db, lineId);
       const isSame = (line && carrierOf(line)) === (at && at.carrier) && (line === null) === (at === null);
       return isSame
-        ? { nextAt: null, reason, ended, hold: { all: NEVER } }
+        ? { nextAt: null, reason, ended, keepsOpen: !ended, hold: { all: NEVER } }
         : { nextAt: currentTime(), reason: 'the line has changed' };
     });
     return roundOf(look);

@@ -110,8 +110,14 @@ export async function planSends(
     return { ...nothing, nextAt: row.heldUntil, reason: 'the line is being changed' };
   if ((line.pastDue || isPaused) && holds.all) {
     const { reason } = holds.all;
-    const blockedBy = line.pastDue ? reason : null;
-    return { ...nothing, nextAt: null, reason: operatorsReason(reason), blockedBy, hold: messageHold(holds) };
+    return {
+      ...nothing,
+      nextAt: null,
+      reason: operatorsReason(reason),
+      blockedBy: line.pastDue ? reason : null,
+      keepsOpen: true,
+      hold: messageHold(holds),
+    };
   }
 
   const aside = await workAside(db, lineId, {
@@ -140,6 +146,7 @@ export async function planSends(
     ...plan,
     reason: blockedBy === null ? plan.reason : operatorsReason(blockedBy),
     blockedBy,
+    keepsOpen: blockedBy !== null,
     hold,
     forced: aside.forced,
     owed: aside.owed,

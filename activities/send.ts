@@ -88,14 +88,15 @@ export function createSendActivities(dependencies: Dependencies) {
 }
 
 function endOfRound(
-  { isAtWork, reason, isPaused, blockedBy }: SendPlan,
+  { isAtWork, reason, isPaused, blockedBy, keepsOpen }: SendPlan,
   nextAt: Date | null,
   waits: RoundWaits,
 ): LineRound {
   // While a round is at work nobody signals the workflow. So it rests only after a plan that says so.
   if (isAtWork) return { ...at(currentTime(), reason), isPaused };
-  if (blockedBy !== null) return { ...at(nextAt, reason), isPaused, isBlocked: true };
-  return { ...at(nextAt, reason), isPaused, ...(waits.allowsNextRound(nextAt) && { goesOn: true }) };
+  const round = { ...at(nextAt, reason), isPaused, ...(keepsOpen && { keepsOpen }) };
+  if (blockedBy !== null) return { ...round, isBlocked: true };
+  return { ...round, ...(waits.allowsNextRound(nextAt) && { goesOn: true }) };
 }
 
 /** The state of a round, for operators. */

@@ -1,6 +1,5 @@
 import { type CommonQueryMethods, sql } from 'slonik';
 import { z } from 'zod';
-import { currentTime } from '#domain/clock.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { isFact, type SignalName } from '#workflows/messages/signals.ts';
@@ -72,7 +71,6 @@ interface Entry {
  */
 export class Wakes {
   readonly #entries = new Map<string, Entry>();
-  readonly #removed = new Set<string>();
   readonly #signals: Signal[] = [];
   readonly #afterCommit: (() => void)[] = [];
 
@@ -144,27 +142,20 @@ export class Wakes {
   /** Adds the wakes of a savepoint. */
   add(part: Wakes): void {
     for (const [workflowId, entry] of part.#entries) this.#merge(workflowId, entry);
-    for (const workflowId of part.#removed) this.#removed.add(workflowId);
     this.#signals.push(...part.#signals);
     this.#afterCommit.push(...part.#afterCommit);
-  }
-
-  /** Deletes the row of a workflow whose subject was deleted. */
-  remove(workspaceId: string, workflowId: string): void {
-    this.request(workspaceId, workflowId, currentTime());
-    this.#removed.add(workflowId);
   }
 
   /** Runs the transaction's last statements. @returns the workflows to signal after the commit. */
   async write(db: CommonQueryMethods): Promise<readonly Signal[]> {
     if (this.#entries.size === 0) return this.#signals;
     const signals = [...this.#signals];
-    const removed = [...this.#removed];
+    const removed: string[] = [];
     for (const { workflowId, workspaceId, wakeAt, lowered: isLowered, carrier } of await this.#upsert(db)) {
       const entry = this.#entries.get(workflowId);
       const own = entry?.own?.wake;
       if (own) own.at = wakeAt;
-      else if (entry && !this.#removed.has(workflowId))
+      else if (entry)
         for (const signal of toSend(entry, isLowered))
           signals.push({ workflowId, workspaceId, signal, carrier });
       if (own?.ended && wakeAt >= NEVER) removed.push(workflowId);

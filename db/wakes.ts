@@ -15,6 +15,11 @@ export function wake(db: TenantDb, workflowId: string, at: Date, signal: SignalN
   db.wakes.request(db.workspaceId, workflowId, at, signal);
 }
 
+/** Like `wake`, for a change that the workflow itself makes: its next round follows anyway, so it gets no signal. */
+export function wakeSelf(db: TenantDb, workflowId: string, at: Date): void {
+  db.wakes.request(db.workspaceId, workflowId, at);
+}
+
 /**
  * Like `wake`, for a workflow that many concurrent transactions wake, so that none waits for another. If the workflow
  * looks by then anyway, nothing is written and no row is locked. Only for workflows that use `decideToRest`, which finds

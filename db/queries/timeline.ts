@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { NoRows } from '#db/rows.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { CampaignStatus } from '#domain/campaign.ts';
@@ -108,6 +108,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
       pastDue,
       optedOut: await isOptedOut(db, row.address),
       campaign: row.campaignId === null ? null : await campaignStatus(db, row.campaignId),
+      previousStep: await previousStep(db, row),
       line: line && (await waitingLine(db, pacedLine(line, timezone), line, now)),
       openAttempt: open ?? null,
       lastFailure:
@@ -185,6 +186,19 @@ const StatusRow = z.object({ status: CampaignStatus });
 const campaignStatus = (db: TenantDb, id: string): Promise<CampaignStatus | null> =>
   db.maybeOneFirst(sql.type(StatusRow)`
     select status from campaigns where workspace_id = ${db.workspaceId} and id = ${id}`);
+
+/** The first unsent step before a later one of the same lead; null: it waits for none. */
+async function previousStep(
+  db: TenantDb,
+  { campaignId, leadId, stepIndex, holdReason }: MessageRow,
+): Promise<string | null> {
+  if (holdReason !== 'previous_step') return null;
+  return db.maybeOneFirst(sql.type(IdRow)`
+    select id from messages
+    where workspace_id = ${db.workspaceId} and lead_id = ${leadId} and campaign_id = ${campaignId}
+      and step_index < ${stepIndex} and status in ('pending', 'scheduled', 'sending')
+    order by step_index limit 1`);
+}
 
 const ReasonRow = z.object({ reason: z.string().nullable() });
 

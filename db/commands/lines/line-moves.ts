@@ -148,9 +148,9 @@ export async function deleteLine(db: TenantDb, lineId: string): Promise<void> {
   await db.query(sql.type(NoRows)`
     delete from line_inboxes where workspace_id = ${db.workspaceId} and line_id = ${lineId}`);
   await abandonLine(db, lineId);
-  for (const workflowId of await knownWakes(db, workflowsOf(lineId))) {
-    db.wakes.remove(db.workspaceId, workflowId);
-  }
+  // They find the line gone, and end.
+  for (const workflowId of await knownWakes(db, workflowsOf(lineId)))
+    wake(db, workflowId, currentTime(), 'lineChanged');
 }
 
 const WorkspaceIdRow = z.object({ workspaceId: z.string() });
