@@ -1,4 +1,5 @@
 import { lineHistory } from '#db/queries/attempts.ts';
+import { failOverLater, hasStopped } from '#db/commands/lines/line-failover.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
@@ -79,6 +80,7 @@ export async function planSends(
 ): Promise<SendPlan | null> {
   const row = await lockLine(db, lineId);
   if (!row) return null;
+  if (hasStopped(row)) await failOverLater(db, row, now);
   const state = await lineState(db, row, now);
   const { line, history } = state;
   await storeUsedUp(db, lineId, state.stored, line.usedUp);

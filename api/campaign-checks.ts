@@ -1,16 +1,17 @@
 import type { CampaignRow } from '#db/queries/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/intake.ts';
+import { findPool } from '#db/queries/line-pools.ts';
 import { usableLines } from '#db/queries/lines.ts';
 import { findList } from '#db/queries/lists.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { CampaignPatch } from '#domain/campaign.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
-import { ApiError, invalidFields } from './http/errors.ts';
+import { ApiError, invalid, invalidFields } from './http/errors.ts';
 
 /** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to anything that is not the workspace's. */
 export async function checkCampaign(
   db: TenantDb,
-  { listId, eligibleLineIds, steps = [] }: CampaignPatch,
+  { listId, eligibleLineIds, poolId, steps = [] }: CampaignPatch,
   workspace: { timezone: string; country: string },
   uploads: Uploads,
 ): Promise<void> {
@@ -21,6 +22,9 @@ export async function checkCampaign(
   const unknown = eligibleLineIds?.find((id) => !lines.some((line) => line.id === id));
   if (unknown !== undefined)
     throw new ApiError('NOT_FOUND', 'eligibleLineIds: no such line in this workspace');
+  if (poolId && eligibleLineIds) throw invalid('eligibleLineIds', 'cannot be combined with poolId');
+  if (poolId && !(await findPool(db, poolId)))
+    throw new ApiError('NOT_FOUND', 'poolId: no such pool in this workspace');
   const issues = steps.flatMap(({ attachmentUrls }, step) =>
     attachmentUrls.flatMap((url, index) =>
       ownAttachments.has(url)
@@ -35,11 +39,19 @@ export async function checkCampaign(
 }
 
 /** @throws NO_ACTIVE_LINE if no active line can send one of the steps. */
-export async function requireLines(db: TenantDb, { steps, eligibleLineIds }: CampaignRow): Promise<void> {
-  const lines = (await usableLines(db)).filter(({ id }) => eligibleLineIds?.includes(id) ?? true);
+export async function requireLines(
+  db: TenantDb,
+  { steps, eligibleLineIds, poolId }: CampaignRow,
+): Promise<void> {
+  const pool = poolId === null ? null : await findPool(db, poolId);
+  const allowed = pool ? pool.lines.map(({ lineId }) => lineId) : eligibleLineIds;
+  const lines = (await usableLines(db)).filter(({ id }) => allowed?.includes(id) ?? true);
   const stranded = steps.find(
     ({ messageType }) => !lines.some(({ channel }) => CARRYING_CHANNELS[messageType].includes(channel)),
   );
   if (stranded)
-    throw new ApiError('NO_ACTIVE_LINE', `The workspace has no active line for ${stranded.messageType}`);
+    throw new ApiError(
+      'NO_ACTIVE_LINE',
+      `The ${pool ? 'pool' : 'workspace'} has no active line for ${stranded.messageType}`,
+    );
 }

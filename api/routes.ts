@@ -36,6 +36,7 @@ import { lineRoutes } from './routes/lines.ts';
 import { listRoutes } from './routes/lists.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
+import { poolRoutes } from './routes/pools.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
@@ -76,6 +77,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', linePaceRoutes),
   ...under('/api/lines', lineCarrierRoutes),
   ...under('/api/line-requests', lineRequestRoutes),
+  ...under('/api/pools', poolRoutes),
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
   ...under('/api/leads', [...leadRoutes, ...contactExportRoutes]),
