@@ -22,6 +22,7 @@ import { emailPreferenceRoutes } from './routes/email-preferences.ts';
 import { eventStreamRoutes } from './routes/event-stream.ts';
 import { fallbackConfigRoutes } from './routes/fallback-config.ts';
 import { fallbackSmsRoutes } from './routes/fallback-sms.ts';
+import { campaignForecastRoutes, forecastRoutes } from './routes/forecast.ts';
 import { importRoutes } from './routes/imports.ts';
 import { inboxRoutes } from './routes/inbox.ts';
 import { invitationRoutes } from './routes/invitations.ts';
@@ -85,6 +86,8 @@ export const routes: readonly Route[] = [
   ...under('/api/lists', importRoutes),
   ...under('/api/campaigns', campaignRoutes),
   ...under('/api/campaigns', campaignLeadRoutes),
+  ...under('/api/campaigns', campaignForecastRoutes),
+  ...under('/api/forecast', forecastRoutes),
 
   ...under('/api/webhooks', webhookRoutes),
   ...under('/api/webhooks', webhookDeliveryRoutes),

@@ -267,7 +267,10 @@ function checkLines(input: MessageInput, channel: Channel, { lines, pools }: Int
   }
 }
 
-function sendWindow(input: MessageInput, workspaceTimezone: string): SendWindow | null {
+export function sendWindow(
+  input: Pick<MessageInput, 'sendWindowStart' | 'sendWindowEnd' | 'allowedDaysOfWeek' | 'timezone'>,
+  workspaceTimezone: string,
+): SendWindow | null {
   const { sendWindowStart: start, sendWindowEnd: end, allowedDaysOfWeek: days } = input;
   if (start === undefined && end === undefined && days === undefined) return null;
   return {
