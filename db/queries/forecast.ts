@@ -119,10 +119,7 @@ const hasEnteredAll = ({ status, enteredAll }: CampaignRow): boolean => status !
 const ReachRow = z.object({ phones: z.int(), emails: z.int(), either: z.int() });
 
 /** How many leads of a campaign's list are to enter, whom a channel can reach. */
-export async function leadsToEnter(
-  db: TenantDb,
-  campaign: CampaignRow,
-): Promise<Record<Channel, number>> {
+export async function leadsToEnter(db: TenantDb, campaign: CampaignRow): Promise<Record<Channel, number>> {
   const { listId, enteredTo } = campaign;
   if (listId === null || hasEnteredAll(campaign)) return { imessage: 0, sms: 0, email: 0 };
   const { phones, emails, either } = await db.one(sql.type(ReachRow)`

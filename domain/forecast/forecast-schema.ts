@@ -46,11 +46,9 @@ export const Forecast = z
     limitedBy: z
       .array(z.object({ reason: z.string(), share: z.number() }))
       .meta({ description: 'What limited the lines, as in `holdReason`, by the share of their days.' }),
-    linesFor: z
-      .array(z.object({ days: z.int(), lines: z.int() }))
-      .meta({
-        description: 'In how many days, today included, as many lines would be done. New ones warm up.',
-      }),
+    linesFor: z.array(z.object({ days: z.int(), lines: z.int() })).meta({
+      description: 'In how many days, today included, as many lines would be done. New ones warm up.',
+    }),
   })
   .meta({ id: 'Forecast' });
 export type Forecast = z.infer<typeof Forecast>;
