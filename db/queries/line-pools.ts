@@ -154,7 +154,10 @@ export async function advancePool(
   const rows = await db.apart.any(sql.type(RotationRow)`
     insert into pool_rotations (workspace_id, pool_id, lines, position)
     select p.workspace_id, p.id, t.lines, t.turns
-    from pools p, ${sql.unnest([...turns].toSorted(), ['uuid', 'int8'])} as t (lines, turns)
+    from pools p, ${sql.unnest(
+      [...turns].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      ['uuid', 'int8'],
+    )} as t (lines, turns)
     where p.workspace_id = ${db.workspaceId} and p.id = ${poolId}
     on conflict (workspace_id, pool_id, lines)
       do update set position = pool_rotations.position + excluded.position

@@ -145,7 +145,7 @@ async function assignContactLines(db: TenantDb, messages: readonly Chosen<Choosa
     lineId === null ? [] : [[address, lineId, poolId !== null] as const],
   );
   // Sorted, so that two transactions with the same contacts do not deadlock.
-  rows.sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  rows.sort(([a], [b]) => (a < b ? -1 : 1));
   if (rows.length === 0) return;
   const pooled = rows.flatMap(([address, , isPooled]) => (isPooled ? [address] : []));
   await db.query(sql.type(NoRows)`
