@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
 
-/** The recorded actions: changes of settings and decisions, not each message. */
+/** The recorded actions: changes of settings, decisions and refusals, not each message. */
 export const AUDIT_ACTIONS = [
   'agency_admin.invited',
   'agency_admin.joined',
@@ -16,6 +16,8 @@ export const AUDIT_ACTIONS = [
   'campaign.updated',
   'contact.erased',
   'contact.exported',
+  'contact.opted_in',
+  'contact.opted_out',
   'draft.decided',
   'email_preferences.updated',
   'fallback.updated',
@@ -43,6 +45,7 @@ export const AUDIT_ACTIONS = [
   'pool.created',
   'pool.deleted',
   'pool.updated',
+  'request.refused',
   'subscription.changed',
   'webhook.created',
   'webhook.deleted',
@@ -65,6 +68,7 @@ export const AuditTarget = z.object({
     'agency',
     'agency_admin',
     'campaign',
+    'contact',
     'draft',
     'invitation',
     'key',
@@ -99,6 +103,9 @@ export const AuditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 export type AuditEntry = z.infer<typeof AuditEntry>;
+
+/** An actor in workflow histories, which contain ids of users and keys, and the names that operators give. */
+export const shownActor = ({ type, id, name }: AuditActor): string => `${type} ${id ?? name ?? ''}`.trim();
 
 /** An entry to be recorded now. */
 export type NewAuditEntry = Pick<AuditEntry, 'actor' | 'channel' | 'action' | 'target'> &

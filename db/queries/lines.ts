@@ -53,6 +53,8 @@ export const LineRow = z.object({
   /** See domain/line-stop.ts. */
   stoppedAt: z.date().nullable(),
   stopReason: LineStop.nullable(),
+  /** See `recordHold`. */
+  recordedHold: z.string().nullable(),
   createdAt: z.date(),
   updatedAt: z.date(),
 });

@@ -1,8 +1,18 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newId } from '#domain/ids.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import {
+  createLead,
+  createLine,
+  createWorkspace,
+  createWorkspaceWithLine,
+  insertRow,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
+import { callBack } from '#test/support/inbound.ts';
+import { outbound } from '#test/support/message-rows.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -152,6 +162,25 @@ describe('POST /api/messages', () => {
     expect((await schedule(at(1))).body.issues).toMatchObject([{ path: 'scheduledDate' }]);
   });
 
+  it('schedules in every form of a date, in the time zone of the request or of the workspace', async () => {
+    const tokyo = await createWorkspaceWithLine(app, { workspace: { timezone: 'Asia/Tokyo' } });
+    const day = new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10);
+    const schedule = (scheduledDate: string, timezone?: string) =>
+      tokyo.api('POST', '/api/messages', { message: 'x', recipientPhone: phone(), scheduledDate, timezone });
+    for (const [scheduledDate, timezone, expected] of [
+      [`${day}T12:30:00+02:00`, 'Asia/Kolkata', `${day}T10:30:00.000Z`],
+      [`${day}T12:30Z`, undefined, `${day}T12:30:00.000Z`],
+      [`${day}T12:30:15`, undefined, `${day}T03:30:15.000Z`],
+      [`${day}T12:30`, 'Asia/Kolkata', `${day}T07:00:00.000Z`],
+      [day, undefined, new Date(Date.parse(`${day}T00:00Z`) - 9 * 3_600_000).toISOString()],
+    ] as const) {
+      const { status, body } = await schedule(scheduledDate, timezone);
+      expect([status, body.scheduledDate], scheduledDate).toEqual([201, expected]);
+    }
+    for (const wrong of ['tomorrow', '2026-13-01', '12:30', ''])
+      expect((await schedule(wrong)).body.issues, wrong).toMatchObject([{ path: 'scheduledDate' }]);
+  });
+
   it('returns 404 for a lead or a line of another workspace', async () => {
     const other = await createWorkspace(app);
     const leadId = await createLead(app, other.id, { phones: ['+14155550188'] });
@@ -267,6 +296,42 @@ describe('a sent message', () => {
     expect(await settled(forcedId, 'fallback')).toBeDefined();
     await eventually(async () => (await sentTo(app, forced)).length === 1);
     expect(await sentTo(app, forced)).toEqual([expect.objectContaining({ channel: 'sms' })]);
+  });
+
+  it('is followed by its SMS if its carrier reports later that it did not arrive', async () => {
+    const line = await createWorkspaceWithLine(app);
+    await line.api('PATCH', '/api/workspace/fallback-config', {
+      enabled: true,
+      provider: 'simulated',
+      fromNumber: '+14155550100',
+    });
+    const [to, carrierMessageId] = [phone(), newId()];
+    const sentAt = new Date(Date.now() - 60_000).toISOString();
+    const messageId = await outbound(app, line.id, to, sentAt, {
+      status: 'sent',
+      line_id: line.lineId,
+      send_fallback_sms_on_failed: true,
+    });
+    await insertRow(app, 'attempts', {
+      workspace_id: line.id,
+      id: newId(),
+      message_id: messageId,
+      line_id: line.lineId,
+      kind: 'primary',
+      channel: 'imessage',
+      carrier: 'simulated',
+      address: to,
+      is_new: true,
+      started_at: new Date(sentAt),
+      answer_by: new Date(sentAt),
+      outcome: 'accepted',
+      finished_at: new Date(sentAt),
+      carrier_message_id: carrierMessageId,
+    });
+    const receipt = { kind: 'receipt', status: 'failed', eventId: newId(), at: new Date() } as const;
+    expect(await callBack(app, line.lineId, { ...receipt, carrierMessageId })).toBe(200);
+    await eventually(async () => (await sentTo(app, to)).length === 1);
+    expect(await sentTo(app, to)).toEqual([expect.objectContaining({ channel: 'sms' })]);
   });
 });
 

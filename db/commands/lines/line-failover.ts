@@ -8,7 +8,7 @@ import { type LineRow, usableLines } from '#db/queries/lines.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import { lineHandoverId } from '#workflows/messages/wake.ts';
+import { lineHandoverId, linePacerId } from '#workflows/messages/wake.ts';
 import { CHUNK, giveAway, lockToMove, unsentOf } from './line-rehoming.ts';
 
 /** How soon messages that no other line of their pool can take are offered again. */
@@ -146,13 +146,19 @@ async function laterSteps(
     where m.line_id = ${lineId} and m.held and m.status in ('pending', 'scheduled')`);
 }
 
-/** Wakes the workflow that gives away what waits at a stopped line, when the first of its pools allows that. */
-export async function failOverLater(db: TenantDb, line: StoppedLine, now: Date): Promise<void> {
+/**
+ * Wakes the workflow that gives away what waits at a stopped line, when the first of its pools allows that.
+ * @returns whether a pool does: then messages that join the queue have to be looked at, although the line holds them.
+ */
+export async function failOverLater(db: TenantDb, line: StoppedLine, now: Date): Promise<boolean> {
   const pools = await poolsThatFailOver(db, line.id);
+  if (pools.length === 0) return false;
   const movesAll = pools.some(({ failover }) => movesFrom(failover, line.stopReason) === 'all');
-  if (pools.length === 0 || !(await hasPooled(db, line.id, movesAll))) return;
-  const first = pools.map((pool) => failsOverAt(pool, line.stoppedAt)).reduce(earliest);
-  wake(db, lineHandoverId(line.id, db.workspaceId), first > now ? first : now, 'messagesDue');
+  const [first, ...others] = pools.map((pool) => failsOverAt(pool, line.stoppedAt));
+  const at = others.reduce(earliest, first ?? now);
+  if (await hasPooled(db, line.id, movesAll))
+    wake(db, lineHandoverId(line.id, db.workspaceId), at > now ? at : now, 'messagesDue');
+  return true;
 }
 
 async function hasPooled(db: TenantDb, lineId: string, known: boolean): Promise<boolean> {
@@ -164,10 +170,13 @@ async function hasPooled(db: TenantDb, lineId: string, known: boolean): Promise<
 
 const LineIdRow = z.object({ lineId: z.string() });
 
-/** Lets the workflows of the stopped lines of a pool look again, after its lines or rules have changed. */
+/** Lets the workflows of the stopped lines of a pool decide again, after its lines or rules have changed. */
 export async function reviewFailover(db: TenantDb, poolId: string, now: Date): Promise<void> {
   const stopped = await db.anyFirst(sql.type(LineIdRow)`
     select l.id line_id from pool_lines pl join lines l on l.workspace_id = pl.workspace_id and l.id = pl.line_id
     where pl.workspace_id = ${db.workspaceId} and pl.pool_id = ${poolId} and l.stopped_at is not null`);
-  for (const lineId of stopped) wake(db, lineHandoverId(lineId, db.workspaceId), now, 'messagesDue');
+  for (const lineId of stopped) {
+    wake(db, lineHandoverId(lineId, db.workspaceId), now, 'messagesDue');
+    wake(db, linePacerId(lineId), now, 'lineChanged');
+  }
 }

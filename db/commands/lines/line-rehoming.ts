@@ -2,7 +2,6 @@ import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime } from '#domain/clock.ts';
 import { CARRYING_CHANNELS } from '#domain/message-draft.ts';
-import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { type Choosable, chooseLines } from '#db/commands/sending/line-choice.ts';
 import { leavePools } from '#db/queries/line-pools.ts';
 import { lockLinesShared, usableLines } from '#db/queries/lines.ts';
@@ -11,7 +10,7 @@ import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import type { LineStop } from '#domain/line-stop.ts';
-import { lineHandoverId } from '#workflows/messages/wake.ts';
+import { lineHandoverId, linePacerId } from '#workflows/messages/wake.ts';
 
 export const Unsent = MessageRow.pick({ id: true, channel: true, address: true, scheduledAt: true }).extend({
   arrival: z.int(),
@@ -234,6 +233,8 @@ export async function giveAway(
     insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason, rule, from_line_id, to_line_id)
     select ${db.workspaceId}, id, scheduled_at, scheduled_at, ${reason}, ${rule ?? null}, from_line_id, line_id
     from moved where from_line_id <> line_id`);
-  wakeLines(db, chosen);
+  // Some of them are sent even by lines that hold their messages: SMS in place of messages.
+  for (const { lineId: toLine, scheduledAt } of chosen)
+    if (toLine !== null) wake(db, linePacerId(toLine), scheduledAt, 'messagesDue');
   return rowCount;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Channel } from '#domain/channel.ts';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
 import { currentTime } from '#domain/clock.ts';
-import { conversationWith, linesWrittenTo } from '#db/queries/conversations.ts';
+import { conversationWith } from '#db/queries/conversations.ts';
 import { findPools, type PoolRow } from '#db/queries/line-pools.ts';
 import {
   lockLinesShared,
@@ -96,7 +96,7 @@ async function linesOfWorkspace(
   lines: readonly ChoosableLine[],
   drafts: readonly Choosable[],
 ): Promise<(string | null)[]> {
-  const sticky = await stickyLines(db, drafts);
+  const known = await knownLines(db, drafts);
   const candidatesFor = (wanted: Channel, eligibleLineIds: readonly string[] | null): string[] => {
     for (const channel of CARRYING_CHANNELS[wanted]) {
       const fitting = lines.filter(
@@ -118,8 +118,9 @@ async function linesOfWorkspace(
   const settled = drafts.map((draft) => {
     if (draft.pinnedLineId !== null) return { draft, lineId: draft.pinnedLineId, candidates: [] };
     const candidates = candidatesOf(draft);
-    const known = sticky.get(draft);
-    return { draft, lineId: known !== undefined && candidates.includes(known) ? known : null, candidates };
+    const { ofConversation = null, writtenTo = null } = known.get(draft.address) ?? {};
+    const lineId = draft.stickinessPolicy === 'sticky' ? ofConversation : writtenTo;
+    return { draft, lineId: lineId !== null && candidates.includes(lineId) ? lineId : null, candidates };
   });
   const open = settled.filter(({ lineId, candidates }) => lineId === null && candidates.length > 0).length;
   let turn = open === 0 ? 0 : await advanceRotation(db, open);
@@ -162,30 +163,30 @@ async function assignContactLines(db: TenantDb, messages: readonly Chosen<Choosa
       )`);
 }
 
-const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
+const KnownLinesRow = z.object({
+  address: z.string(),
+  ofConversation: z.string().nullable(),
+  writtenTo: z.string().nullable(),
+});
+type KnownLines = z.infer<typeof KnownLinesRow>;
 
-/** The line of the contact of each draft that is sticky, and the line that the contact has just written to of the others. */
-async function stickyLines(
-  db: TenantDb,
-  drafts: readonly Choosable[],
-): Promise<Map<Choosable, string | undefined>> {
-  const open = drafts.filter(({ pinnedLineId }) => pinnedLineId === null);
-  const isSticky = ({ stickinessPolicy }: Choosable): boolean => stickinessPolicy === 'sticky';
-  const addressesOf = (those: readonly Choosable[]): string[] => [
-    ...new Set(those.map(({ address }) => address)),
-  ];
-  const assigned = await contactLines(db, addressesOf(open.filter(isSticky)));
-  const writtenTo = await linesWrittenTo(db, addressesOf(open.filter((draft) => !isSticky(draft))));
-  return new Map(open.map((draft) => [draft, (isSticky(draft) ? assigned : writtenTo).get(draft.address)]));
-}
+/** A contact expects an answer from the line that it wrote to. */
+const ANSWERED = sql.fragment`interval '24 hours'`;
 
-/** The lines assigned to contacts. */
-async function contactLines(db: TenantDb, addresses: readonly string[]): Promise<Map<string, string>> {
-  if (addresses.length === 0) return new Map();
-  const rows = await db.any(sql.type(ContactLineRow)`
-    select a.address, c.line_id
+/** The lines that the contacts of these drafts know, by address. */
+async function knownLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, KnownLines>> {
+  const addresses = new Set(
+    drafts.flatMap(({ pinnedLineId, address }) => (pinnedLineId === null ? [address] : [])),
+  );
+  if (addresses.size === 0) return new Map();
+  const rows = await db.any(sql.type(KnownLinesRow)`
+    select a.address, c.line_id of_conversation, i.line_id written_to
     from unnest(${sql.array([...addresses], 'text')}) as a (address)
     cross join ${conversationWith(db, sql.fragment`a.address`)}
-    where c.line_id is not null`);
-  return new Map(rows.map(({ address, lineId }) => [address, lineId]));
+    left join lateral (
+      select line_id from inbound_messages
+      where workspace_id = ${db.workspaceId} and address = a.address and received_at > now() - ${ANSWERED}
+      order by received_at desc, id desc limit 1
+    ) i on c.last_inbound_at > now() - ${ANSWERED}`);
+  return new Map(rows.map((row) => [row.address, row]));
 }

@@ -11,9 +11,9 @@ import { emitMessageEvents } from './message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
-import { optOut } from './opt-outs.ts';
+import { byContact, optOut } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { advanceMessage, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
+import { advanceMessage, recordFallback, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
 
 /**
  * The outcome of an attempt, after reconciliation if that was needed. `unsendable`: the message has no text that any
@@ -101,7 +101,8 @@ export async function carrierOptOut(
   about: { address: string; id: string },
   now: Date,
 ): Promise<void> {
-  await optOut(db, await shownAddress(db, about), { source: 'carrier', at: now, now });
+  const address = await shownAddress(db, about);
+  await optOut(db, address, { source: 'carrier', at: now, now, author: byContact(about.id) });
 }
 
 async function retryLater(db: TenantDb, message: MessageRow, outcome: Settled, now: Date): Promise<void> {
@@ -207,9 +208,10 @@ export async function settleFallback(
 ): Promise<void> {
   if (!(await recordOutcome(db, attempt, outcome, now))) return;
   const { address, messageId } = attempt;
+  const isAccepted = outcome.kind === 'accepted';
+  if (isAccepted) await recordFallback(db, attempt);
   if (isOptOut(outcome)) await lockContact(db, address, [messageId]);
   else await lockSequences(db, [messageId]);
-  const isAccepted = outcome.kind === 'accepted';
   const message = await findMessage(db, messageId);
   const mayRetry = message !== null && !(await isOfErased(db, message));
   const isRetried = mayRetry && (outcome.kind === 'transient' || outcome.kind === 'not_sent');
