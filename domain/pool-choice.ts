@@ -1,6 +1,6 @@
 import type { Channel } from './channel.ts';
 import { CARRYING_CHANNELS } from './message-draft.ts';
-import { type PhoneArea, phoneArea, proximity } from './phone-area.ts';
+import { phoneArea, proximity } from './phone-area.ts';
 import { failsOverAt, type Pool } from './pool.ts';
 
 /** A line of a pool to which messages may be assigned. */
@@ -52,25 +52,20 @@ export function keptLine<M extends PoolMember>(
   return stays ? line : null;
 }
 
-const areas = new WeakMap<PoolMember, PhoneArea>();
-
-function areaOf(member: PoolMember): PhoneArea | null {
-  if (member.phone === null) return null;
-  const known = areas.get(member);
-  if (known) return known;
-  const area = phoneArea(member.phone);
-  areas.set(member, area);
-  return area;
-}
-
-/** Those of the lines whose numbers are closest to the address; all of them if it is no phone number. */
-export function closest<M extends PoolMember>(members: readonly M[], address: string): readonly M[] {
+/**
+ * Those of the lines whose numbers are closest to the address; all of them if it is no phone number.
+ * @param states postal codes by area code.
+ */
+export function closest<M extends PoolMember>(
+  members: readonly M[],
+  address: string,
+  states: ReadonlyMap<string, string>,
+): readonly M[] {
   if (!address.startsWith('+')) return members;
-  const area = phoneArea(address);
-  const distances = members.map((member) => {
-    const of = areaOf(member);
-    return of ? proximity(of, area) : 0;
-  });
+  const area = phoneArea(address, states);
+  const distances = members.map(({ phone }) =>
+    phone === null ? 0 : proximity(phoneArea(phone, states), area),
+  );
   const nearest = Math.max(...distances);
   return members.filter((_, index) => distances[index] === nearest);
 }

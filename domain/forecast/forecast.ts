@@ -75,8 +75,7 @@ export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult
   const days = new Map<number, ForecastDay>();
   const limits = new Map<HoldReason, number>();
   let today: ForecastDay = { date: '', messages: 0, newConversations: 0 };
-  let left = 0;
-  let firstLeft = 0;
+  const left = { messages: 0, firstSteps: plan.leads };
   let lastAt: number | null = null;
   let firstAt: number | null = null;
 
@@ -93,22 +92,21 @@ export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult
   function count(step: number, isNew: boolean, sent: number, to: number): void {
     today.messages += sent;
     if (isNew) today.newConversations += sent;
-    left -= sent;
+    left.messages -= sent;
     lastAt = Math.max(lastAt ?? 0, to);
     if (step > 0) return;
-    firstLeft -= sent;
+    left.firstSteps -= sent;
     firstAt = Math.max(firstAt ?? 0, to);
   }
 
   for (const [index, { waiting }] of plan.lines.entries()) {
     const run = runs[index];
-    if (run) for (const those of waiting) left += queueWaiting(run, those, count, now);
+    if (run) for (const those of waiting) left.messages += queueWaiting(run, those, count, now);
   }
   const entered = enterLeads(plan, runs, count);
-  left += entered.messages;
-  firstLeft = plan.leads;
+  left.messages += entered.messages;
 
-  while (left > 0) {
+  while (left.messages > 0) {
     const next = Math.max(now.getTime(), Math.min(...runs.map(({ wakeAt }) => wakeAt)));
     if (next >= horizon) break;
     const at = new Date(next);
@@ -128,8 +126,8 @@ export function* runForecast(plan: ForecastPlan): Generator<void, ForecastResult
   }
   for (const run of runs) run.finish();
   return {
-    completesAt: left === 0 && lastAt !== null ? new Date(lastAt) : null,
-    firstStepDoneAt: plan.leads > 0 && firstLeft === 0 && firstAt !== null ? new Date(firstAt) : null,
+    completesAt: left.messages === 0 && lastAt !== null ? new Date(lastAt) : null,
+    firstStepDoneAt: plan.leads > 0 && left.firstSteps === 0 && firstAt !== null ? new Date(firstAt) : null,
     byDay: [...days.values()].filter(({ messages }) => messages > 0),
     limitedBy: sharesOf(limits),
   };

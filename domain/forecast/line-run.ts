@@ -1,7 +1,7 @@
 import type { Bounds } from '../calendar.ts';
 import { dailyNewCap, hourlyNewCap } from '../line-limits.ts';
 import type { HoldReason, LineHistory, PacedLine } from '../pacing.ts';
-import { Cohorts } from './cohorts.ts';
+import type { Cohorts } from './cohorts.ts';
 import type { SendTimes } from './send-times.ts';
 
 /** What protects a line beside its caps. */

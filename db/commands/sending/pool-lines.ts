@@ -11,6 +11,7 @@ import {
 } from '#domain/pool-choice.ts';
 import { linesWrittenTo } from '#db/queries/conversations.ts';
 import { advancePool, lineUse, poolAcquaintances, type PoolRow, rotationOf } from '#db/queries/line-pools.ts';
+import { statesByAreaCode } from '#db/phone-areas.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { workspaceTimezone } from '#db/queries/workspaces.ts';
 
@@ -92,7 +93,9 @@ async function assign(db: TenantDb, pool: PoolRow, work: Assignment, now: Date):
     const known = byChannel.get(channel) ?? candidatesOf(members, channel);
     byChannel.set(channel, known);
     if (known.length === 0) return [];
-    return [{ index, members: pool.strategy === 'local' ? closest(known, address) : known }];
+    return [
+      { index, members: pool.strategy === 'local' ? closest(known, address, statesByAreaCode()) : known },
+    ];
   });
   if (candidates.length === 0) return;
 
