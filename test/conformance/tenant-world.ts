@@ -138,6 +138,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       fromLineId: lineId,
       poolId: pool,
       eligibleLineIds: lineId,
+      lineIds: lineId,
       messageId: planted.messages.delivered,
       replyId: planted.replyId,
       attachmentUrls: planted.uploadUrl,
