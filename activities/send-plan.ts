@@ -1,4 +1,5 @@
 import { lineHistory } from '#db/queries/attempts.ts';
+import { failOverLater, hasStopped } from '#db/commands/lines/line-failover.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { recordHold } from '#db/queries/line-holds.ts';
 import { setSendNow } from '#db/queries/line-orders.ts';
@@ -87,6 +88,7 @@ export async function planSends(
 ): Promise<SendPlan | null> {
   const row = await lockLine(db, lineId);
   if (!row) return null;
+  const failsOver = hasStopped(row) && (await failOverLater(db, row, now));
   const state = await lineState(db, row, now);
   const { line, history } = state;
   await storeUsedUp(db, lineId, state.stored, line.usedUp);
@@ -116,7 +118,7 @@ export async function planSends(
       reason: operatorsReason(reason),
       blockedBy: line.pastDue ? reason : null,
       keepsOpen: true,
-      hold: messageHold(holds),
+      hold: failsOver ? undefined : messageHold(holds),
     };
   }
 
@@ -134,7 +136,7 @@ export async function planSends(
   );
   await storeUsedUp(db, lineId, line.usedUp, usedUpAt(line, after, now));
   // A send changes the holds, and so does the outcome of an open attempt.
-  const isStable = claimed.claims.length === 0 && (!hasOpenAttempts || holds.all?.at === null);
+  const isStable = claimed.claims.length === 0 && !failsOver && (!hasOpenAttempts || holds.all?.at === null);
   const hold = isStable ? messageHold(holds) : undefined;
   const { waitsFor, ...plan } = claimed;
   const lookAt = plan.nextAt && isCap(waitsFor) ? endOf(hold, plan.nextAt) : plan.nextAt;

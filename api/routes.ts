@@ -22,6 +22,7 @@ import { emailPreferenceRoutes } from './routes/email-preferences.ts';
 import { eventStreamRoutes } from './routes/event-stream.ts';
 import { fallbackConfigRoutes } from './routes/fallback-config.ts';
 import { fallbackSmsRoutes } from './routes/fallback-sms.ts';
+import { campaignForecastRoutes, forecastRoutes } from './routes/forecast.ts';
 import { importRoutes } from './routes/imports.ts';
 import { inboxRoutes } from './routes/inbox.ts';
 import { invitationRoutes } from './routes/invitations.ts';
@@ -36,6 +37,7 @@ import { lineRoutes } from './routes/lines.ts';
 import { listRoutes } from './routes/lists.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
+import { poolRoutes } from './routes/pools.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
@@ -76,6 +78,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', linePaceRoutes),
   ...under('/api/lines', lineCarrierRoutes),
   ...under('/api/line-requests', lineRequestRoutes),
+  ...under('/api/pools', poolRoutes),
 
   ...under(['/api/leads/check-availability', '/api/check-availability-rr'], availabilityRoutes),
   ...under('/api/leads', [...leadRoutes, ...contactExportRoutes]),
@@ -83,6 +86,8 @@ export const routes: readonly Route[] = [
   ...under('/api/lists', importRoutes),
   ...under('/api/campaigns', campaignRoutes),
   ...under('/api/campaigns', campaignLeadRoutes),
+  ...under('/api/campaigns', campaignForecastRoutes),
+  ...under('/api/forecast', forecastRoutes),
 
   ...under('/api/webhooks', webhookRoutes),
   ...under('/api/webhooks', webhookDeliveryRoutes),

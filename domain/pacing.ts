@@ -407,7 +407,7 @@ function clamp(window: SendWindow | undefined, at: Date): Date {
 }
 
 /** The window's first start after a workspace midnight, else 09:00 of the next allowed day. */
-function morningAfter(window: SendWindow | undefined, midnight: Date, timezone: string): Date {
+export function morningAfter(window: SendWindow | undefined, midnight: Date, timezone: string): Date {
   const key = `${midnight.getTime()} ${timezone} ${window ? JSON.stringify(window) : ''}`;
   return mornings.get(key) ?? remember(mornings, key, firstMorning(window, midnight, timezone));
 }

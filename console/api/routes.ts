@@ -17,6 +17,7 @@ import type { dripRoutes } from '#api/routes/drip.ts';
 import type { emailPreferenceRoutes } from '#api/routes/email-preferences.ts';
 import type { fallbackConfigRoutes } from '#api/routes/fallback-config.ts';
 import type { fallbackSmsRoutes } from '#api/routes/fallback-sms.ts';
+import type { campaignForecastRoutes, forecastRoutes } from '#api/routes/forecast.ts';
 import type { importRoutes } from '#api/routes/imports.ts';
 import type { inboxRoutes } from '#api/routes/inbox.ts';
 import type { agencyKeyRoutes, workspaceKeyRoutes } from '#api/routes/keys.ts';
@@ -30,6 +31,7 @@ import type { lineRoutes } from '#api/routes/lines.ts';
 import type { listRoutes } from '#api/routes/lists.ts';
 import type { messageRoutes } from '#api/routes/messages.ts';
 import type { optOutRoutes } from '#api/routes/opt-outs.ts';
+import type { poolRoutes } from '#api/routes/pools.ts';
 import type { replyRoutes } from '#api/routes/replies.ts';
 import type { limitRoutes } from '#api/routes/limits.ts';
 import type { teamMemberRoutes } from '#api/routes/team-members.ts';
@@ -57,6 +59,7 @@ type Declared = (
   | typeof auditLogRoutes
   | typeof availabilityRoutes
   | typeof callRoutes
+  | typeof campaignForecastRoutes
   | typeof campaignLeadRoutes
   | typeof campaignRoutes
   | typeof conversationRoutes
@@ -64,6 +67,7 @@ type Declared = (
   | typeof emailPreferenceRoutes
   | typeof fallbackConfigRoutes
   | typeof fallbackSmsRoutes
+  | typeof forecastRoutes
   | typeof importRoutes
   | typeof inboxRoutes
   | typeof knowledgeBaseRoutes
@@ -76,6 +80,7 @@ type Declared = (
   | typeof listRoutes
   | typeof messageRoutes
   | typeof optOutRoutes
+  | typeof poolRoutes
   | typeof replyRoutes
   | typeof limitRoutes
   | typeof teamMemberRoutes

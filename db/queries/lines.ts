@@ -12,6 +12,7 @@ import {
   ProvisioningStatus,
   RequestSource,
 } from '#domain/line.ts';
+import { LineStop } from '#domain/line-stop.ts';
 import type { PacedLine } from '#domain/pacing.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
@@ -49,6 +50,9 @@ export const LineRow = z.object({
   heldUntil: z.date().nullable(),
   pausedAt: z.date().nullable(),
   sendNow: z.array(z.string()),
+  /** See domain/line-stop.ts. */
+  stoppedAt: z.date().nullable(),
+  stopReason: LineStop.nullable(),
   /** See `recordHold`. */
   recordedHold: z.string().nullable(),
   createdAt: z.date(),
@@ -153,16 +157,17 @@ export async function findLineWithUsage(
   return row && presentLine(row, localDate(timezone, now));
 }
 
-const ChoosableLine = LineRow.pick({ id: true, channel: true }).extend({
+const ChoosableLine = LineRow.pick({ id: true, channel: true, phone: true, stoppedAt: true }).extend({
   down: z.boolean(),
   unconnected: z.boolean(),
 });
-type ChoosableLine = z.infer<typeof ChoosableLine>;
+export type ChoosableLine = z.infer<typeof ChoosableLine>;
 
 /** The lines that messages may be assigned to, oldest first, which is the order of the round-robin. */
 export async function usableLines(db: TenantDb): Promise<ChoosableLine[]> {
   const lines = await db.any(sql.type(ChoosableLine)`
-    select l.id, l.channel, l.health_status = 'down' down, l.carrier = ${NO_CARRIER} unconnected from lines l
+    select l.id, l.channel, l.phone, l.stopped_at, l.health_status = 'down' down, l.carrier = ${NO_CARRIER} unconnected
+    from lines l
     where l.workspace_id = ${db.workspaceId} and ${USABLE} order by l.id`);
   return [...lines];
 }

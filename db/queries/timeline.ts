@@ -18,7 +18,15 @@ import { showWaits } from './shown-messages.ts';
 import { campaignAllowsSending } from './queue.ts';
 import { isPastDue, workspaceTimezone } from './workspaces.ts';
 
-const Move = z.object({ at: z.date(), movedFrom: z.date(), movedTo: z.date(), reason: z.string() });
+const Move = z.object({
+  at: z.date(),
+  movedFrom: z.date(),
+  movedTo: z.date(),
+  reason: z.string(),
+  rule: z.string().nullable(),
+  fromLineId: z.string().nullable(),
+  toLineId: z.string().nullable(),
+});
 
 const Ordered = z.object({
   at: z.date(),
@@ -64,7 +72,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const attempts = await db.any(sql.type(Attempt)`
     select * from attempts where workspace_id = ${db.workspaceId} and message_id = ${id} order by started_at, id`);
   const moves = await db.any(sql.type(Move)`
-    select at, moved_from, moved_to, reason from message_moves
+    select at, moved_from, moved_to, reason, rule, from_line_id, to_line_id from message_moves
     where workspace_id = ${db.workspaceId} and message_id = ${id} order by at`);
   // A delay by a cap or window is recorded when the message is sent; until then it is derived from the line.
   const held = moved && {

@@ -26,6 +26,7 @@ const message: Message = {
   status: 'sent',
   holdReason: null,
   fromLineId: LINE,
+  poolId: null,
   recipientPhone: PHONE,
   recipientEmail: null,
   recipientName: 'Ada Lovelace',

@@ -158,7 +158,7 @@ const SENT = [180, 210, 40, 0, 150, 190, 230, 250, 260, 60, 10, 240, 270, 194];
 const none = { success: true as const, nextCursor: null };
 
 /** The response of each endpoint that a page in a picture reads. */
-export const RESPONSES: { [E in ReadEndpoint]?: ResponseOf<E> } = {
+export const RESPONSES: { [E in ReadEndpoint | 'POST /api/forecast']?: ResponseOf<E> } = {
   'GET /api/workspace': {
     success: true,
     workspace: {
@@ -196,6 +196,18 @@ export const RESPONSES: { [E in ReadEndpoint]?: ResponseOf<E> } = {
     ],
   },
   'GET /api/campaigns': { ...none, campaigns: [] },
+  'GET /api/pools': { ...none, pools: [] },
+  'POST /api/forecast': {
+    success: true,
+    completesAt: '2026-05-23T18:00:00.000Z',
+    firstStepDoneAt: '2026-05-21T18:00:00.000Z',
+    byDay: [],
+    limitedBy: [{ reason: 'daily_new_cap', share: 1 }],
+    linesFor: [
+      { days: 12, lines: 3 },
+      { days: 9, lines: 5 },
+    ],
+  },
   'GET /api/analytics/timeseries': {
     success: true,
     interval: 'day',

@@ -44,6 +44,9 @@ export const ACTIONS: Record<Action, string> = {
   'message.sent_now': 'Sent a message now',
   'message.skipped': 'Skipped a message',
   'payment_method.page_opened': 'Opened the payment page',
+  'pool.created': 'Created a pool',
+  'pool.deleted': 'Deleted a pool',
+  'pool.updated': 'Changed a pool',
   'request.refused': 'Was refused a request',
   'subscription.changed': 'Changed the subscription',
   'webhook.created': 'Created a webhook',
@@ -73,6 +76,7 @@ const TARGETS: Record<Entry['target']['type'], string> = {
   line_request: 'Line request',
   member: 'Member',
   message: 'Message',
+  pool: 'Pool',
   webhook: 'Webhook',
   workspace: 'Workspace',
 };
