@@ -2,6 +2,8 @@ import { lineHistory } from '#db/queries/attempts.ts';
 import { stopFailed } from '#db/commands/campaigns/campaign-stops.ts';
 import { setSendNow } from '#db/queries/line-orders.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
+import { judgeIfDue } from '#db/commands/lines/line-reputation.ts';
+import type { MailSeal } from '#db/commands/outbox/mails.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
 import { lockSequences } from '#db/queries/message-locks.ts';
 import type { MessageRow } from '#db/queries/messages.ts';
@@ -50,6 +52,8 @@ export interface SendPlan extends Look {
   awaitsVoiceNotes: boolean;
   /** An operator has paused the line. */
   isPaused: boolean;
+  /** Nothing may leave before the line's reputation has recovered. */
+  isResting: boolean;
   /** The current carrier of the line. */
   carrier: string;
   /** The line has earlier attempts without an outcome, due to a crash or a lost response. */
@@ -68,6 +72,7 @@ const CONTENTION_RETRY_MS = 50;
  * windows hold under concurrency. While it holds that lock, it skips rows that others have locked and reads them again
  * shortly afterwards.
  * @param options.hasVoiceNotes the voice notes that are due soon have been made.
+ * @param options.seal for an email about the line's reputation; without it, none is written.
  * @returns null if the line is no longer in this workspace.
  */
 export async function planSends(
@@ -75,10 +80,11 @@ export async function planSends(
   lineId: string,
   carrierTimeoutMs: number,
   now: Date,
-  { hasVoiceNotes = false }: { hasVoiceNotes?: boolean } = {},
+  { hasVoiceNotes = false, seal }: { hasVoiceNotes?: boolean; seal?: Pick<MailSeal, 'seal'> } = {},
 ): Promise<SendPlan | null> {
-  const row = await lockLine(db, lineId);
-  if (!row) return null;
+  const locked = await lockLine(db, lineId);
+  if (!locked) return null;
+  const row = await judgeIfDue(db, locked, seal, now);
   const state = await lineState(db, row, now);
   const { line, history } = state;
   await storeUsedUp(db, lineId, state.stored, line.usedUp);
@@ -92,6 +98,7 @@ export async function planSends(
     owed: [],
     awaitsVoiceNotes: false,
     isPaused,
+    isResting: false,
     hasOpenAttempts,
     carrier,
   };
@@ -159,7 +166,7 @@ async function storeUsedUp(db: TenantDb, lineId: string, stored: UsedUp, usedUp:
   if (!isStored) await setUsedUp(db, lineId, usedUp);
 }
 
-type Claimed = Pick<SendPlan, 'claims' | 'resumesAt' | 'nextAt' | 'reason'>;
+type Claimed = Pick<SendPlan, 'claims' | 'resumesAt' | 'nextAt' | 'reason'> & { isResting?: boolean };
 
 /** Claims the messages that may be sent now, or decides when to look again. */
 async function claimDue(
@@ -186,7 +193,13 @@ async function claimDue(
     await restContacts(db, line.id, open, choice.resting, choice.send, now);
     wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
     if (found.length === 0)
-      return { claims: [], resumesAt: null, nextAt: next.at, reason: operatorsReason(next.reason) };
+      return {
+        claims: [],
+        resumesAt: null,
+        nextAt: next.at,
+        reason: operatorsReason(next.reason),
+        isResting: next.reason === 'line_resting',
+      };
     if (choice.send.length > 0) {
       const claims = await claimMessages(db, state, chosenOf(found, choice), carrierTimeoutMs, now);
       const left = claims.map(({ message }) => message.id);

@@ -81,13 +81,18 @@ export function createSendActivities(dependencies: Dependencies) {
 }
 
 function endOfRound(
-  { isAtWork, reason, isPaused }: SendPlan,
+  { isAtWork, reason, isPaused, isResting }: SendPlan,
   nextAt: Date | null,
   waits: RoundWaits,
 ): LineRound {
   // While a round is at work nobody signals the workflow. So it rests only after a plan that says so.
   if (isAtWork) return { ...at(currentTime(), reason), isPaused };
-  return { ...at(nextAt, reason), isPaused, ...(waits.allowsNextRound(nextAt) && { goesOn: true }) };
+  return {
+    ...at(nextAt, reason),
+    isPaused,
+    ...(isResting && { isResting }),
+    ...(waits.allowsNextRound(nextAt) && { goesOn: true }),
+  };
 }
 
 const at = (nextAt: Date | null, reason: string): LineRound => ({

@@ -70,10 +70,11 @@ export async function linePacer(input: WakeInput): Promise<string> {
 /** A shorter wait is a gap between two sends of a busy line. */
 const LONG_PAUSE_MS = 2 * 60_000;
 
-function stateOf({ nextAt, isPaused, isUnserved }: LineRound, { carrier }: LineHome): string {
+function stateOf({ nextAt, isPaused, isResting, isUnserved }: LineRound, { carrier }: LineHome): string {
   if (carrier === null) return 'unconnected';
   if (isUnserved && patched('unserved lines wait')) return 'waiting';
   if (isPaused) return 'paused';
+  if (isResting) return 'resting';
   if (nextAt === null) return 'idle';
   return Date.parse(nextAt) - Date.now() > LONG_PAUSE_MS ? 'waiting' : 'sending';
 }

@@ -40,6 +40,8 @@ export interface LineRound extends Round {
   home?: LineHome;
   /** An operator has paused the line. */
   isPaused?: boolean;
+  /** Nothing may leave before the line's reputation has recovered. */
+  isResting?: boolean;
   /** No worker took the task: its task queue has none, or all of them are busy. */
   isUnserved?: boolean;
 }

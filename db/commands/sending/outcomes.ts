@@ -1,3 +1,6 @@
+import { complainsInReason } from '#domain/complaint.ts';
+import { isLinked } from '#domain/first-touch.ts';
+import type { SignalCounts } from '#domain/line-signals.ts';
 import { credentialsRefusal, type SendOutcome } from '#domain/send-outcome.ts';
 import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
@@ -7,6 +10,7 @@ import { isErased, reasonCode } from '#domain/erasure.ts';
 import { isOfErased, shownAddress } from '#db/queries/erasures.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
+import { SILENT_FROM } from '#db/queries/line-signals.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
@@ -44,9 +48,9 @@ export async function settlePrimary(
   now: Date,
 ): Promise<void> {
   if (!(await recordOutcome(db, attempt, outcome, now))) return;
-  if (outcome.kind !== 'unknown') await revertOutbound(db, attempt);
-
   const message = await findMessage(db, attempt.messageId);
+  if (outcome.kind !== 'unknown') await uncountSend(db, attempt, message);
+  if (outcome.kind === 'refused') countRefusal(db, attempt, outcome, now);
   if (!message) return;
   if (isOptOut(outcome)) await lockContact(db, message.address, [message.id]);
   else if (message.campaignId !== null) await lockSequences(db, [message.id]);
@@ -66,6 +70,38 @@ export async function settlePrimary(
       return retryLater(db, message, outcome, now);
   }
 }
+
+/** Subtracts a send that did not happen from what was counted when it was claimed. */
+async function uncountSend(db: TenantDb, attempt: AttemptRow, message: MessageRow | null): Promise<void> {
+  const unanswered = await revertOutbound(db, attempt);
+  const { isNew, lineId, startedAt } = attempt;
+  db.signals.add(lineId, startedAt, {
+    sent: -1,
+    ...(isNew && { opened: -1, ...(message && isLinked(message) && { linked: -1 }) }),
+    ...(unanswered === 0 && { approached: -1 }),
+    ...(unanswered === SILENT_FROM - 1 && { silent: -1 }),
+  });
+}
+
+function countRefusal(
+  db: TenantDb,
+  { lineId, channel }: AttemptRow,
+  { reason, optedOut }: Extract<Settled, { kind: 'refused' }>,
+  now: Date,
+): void {
+  if (optedOut) db.signals.add(lineId, now, { optouts: 1 });
+  else db.signals.add(lineId, now, failureSignals(channel, reason, 'failed'));
+}
+
+/** What a message that the carrier did not deliver says about its line. */
+export const failureSignals = (
+  channel: AttemptRow['channel'],
+  reason: string,
+  signal: 'failed' | 'undelivered',
+): Partial<SignalCounts> => ({
+  [channel === 'email' ? 'bounced' : signal]: 1,
+  ...(complainsInReason(reason) && { complained: 1 }),
+});
 
 /** @returns false if the attempt was settled before. */
 async function recordOutcome(
