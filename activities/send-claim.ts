@@ -7,11 +7,11 @@ import { findLead, findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { markKnownUnlessBusy, recordMoves } from '#db/queries/queue.ts';
-import { SILENT_FROM } from '#db/queries/line-signals.ts';
 import { lockConversations, recordOutbound, setFallbackSms, startSending } from '#db/queries/sends.ts';
 import { isPastDue } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { isLinked } from '#domain/first-touch.ts';
+import { SILENT_FROM } from '#domain/line-signals.ts';
 import { newId } from '#domain/ids.ts';
 import { movedBy, type PacedLine, type QueuedMessage } from '#domain/pacing.ts';
 

@@ -40,6 +40,9 @@ export const NO_SIGNALS: Readonly<SignalCounts> = Object.fromEntries(
   SIGNALS.map((name) => [name, 0]),
 ) as SignalCounts;
 
+/** A contact is silent with this message in a row that they have not answered. */
+export const SILENT_FROM = 3;
+
 const DAY_MS = 86_400_000;
 
 /** The UTC day of a time. */

@@ -44,32 +44,37 @@ interface Scale {
 }
 
 export const SCALES: Record<TermName, Scale> = {
-  reply_rate: { weight: 35, fine: 0.1, bad: 0.01, prior: 20, days: 28 },
+  reply_rate: { weight: 45, fine: 0.1, bad: 0.01, prior: 10, days: 9 },
   balance: { weight: 10, fine: 0.1, bad: 0.01, prior: 20, days: 28 },
-  unanswered: { weight: 15, fine: 0.4, bad: 0.9, prior: 20, days: 28 },
-  undelivered: { weight: 30, fine: 0.06, bad: 0.2, prior: 30, days: 14 },
-  failed: { weight: 30, fine: 0.06, bad: 0.2, prior: 30, days: 14 },
-  opt_outs: { weight: 50, fine: 0.02, bad: 0.1, prior: 30, days: 14 },
-  complaints: { weight: 60, fine: 0.001, bad: 0.03, prior: 50, days: 14 },
+  unanswered: { weight: 30, fine: 0.6, bad: 0.8, prior: 20, days: 14 },
+  undelivered: { weight: 20, fine: 0.04, bad: 0.15, prior: 30, days: 7 },
+  failed: { weight: 30, fine: 0.06, bad: 0.2, prior: 30, days: 7 },
+  opt_outs: { weight: 80, fine: 0.01, bad: 0.03, prior: 100, days: 7 },
+  complaints: { weight: 60, fine: 0.001, bad: 0.03, prior: 60, days: 10 },
   bounces: { weight: 60, fine: 0.02, bad: 0.1, prior: 30, days: 14 },
   first_touch: { weight: 10, fine: 0.2, bad: 1, prior: 10, days: 28 },
-  burst: { weight: 15, fine: 2, bad: 5, prior: 0, days: 7 },
+  burst: { weight: 30, fine: 1.5, bad: 3, prior: 0, days: 2 },
 };
 
 /** Days before those of `burst`, whose average is the line's usual day. */
 const USUAL_DAYS = 21;
 /** A line that opens fewer conversations on a usual day is taken to open so many. */
-const LEAST_USUAL = 10;
+const LEAST_USUAL = 12;
+/** With fewer days before, no day is usual. */
+const LEAST_KNOWN_DAYS = 7;
+const DAY_MS = 86_400_000;
 
 /** All terms of a line at `now`; `bounces` of email lines only. */
 export function termsOf(channel: Channel, days: readonly DaySignals[], now: Date): Term[] {
-  const over = (length: number): SignalCounts =>
-    sumSignals(days, daysBefore(now, length - 1), daysBefore(now, 0));
-  const month = over(28);
-  const fortnight = over(14);
-  // A conversation of the day before yesterday or earlier is older than 24 hours for certain.
-  const older = sumSignals(days, daysBefore(now, 27), daysBefore(now, 2));
-  const ratio = (name: TermName, count: number, of: number, text: (share: string) => string): Term => {
+  const sums = new Map<number, SignalCounts>();
+  /** Of the days that a term looks at. */
+  const over = (name: TermName): SignalCounts => {
+    const length = SCALES[name].days;
+    const sum = sums.get(length) ?? sumSignals(days, daysBefore(now, length - 1), daysBefore(now, 0));
+    sums.set(length, sum);
+    return sum;
+  };
+  const term = (name: TermName, count: number, of: number, text: (share: string) => string): Term => {
     const { weight, days: length } = SCALES[name];
     const value = of > 0 ? count / of : null;
     return {
@@ -77,83 +82,90 @@ export function termsOf(channel: Channel, days: readonly DaySignals[], now: Date
       value,
       weight,
       points: points(name, count, of),
-      text: value === null ? NOTHING[name] : text(percent(value)),
+      text: value === null ? NOTHING[name] : `${text(percent(value))} (${length} days).`,
       evidence: { count, of, days: length },
     };
   };
-  const silent = Math.max(0, month.silent - month.revived);
+  // A conversation of the day before yesterday or earlier is older than 24 hours for certain.
+  const older = sumSignals(days, daysBefore(now, SCALES.reply_rate.days - 1), daysBefore(now, 2));
+  const answered = Math.min(older.answered, older.opened);
+  const { received, sent } = over('balance');
+  const runs = over('unanswered');
+  const silent = Math.max(0, runs.silent - runs.revived);
+  const carried = over('undelivered');
+  const tried = over('failed');
+  const leavers = over('opt_outs');
+  const angry = over('complaints');
+  const mailed = over('bounces');
+  const first = over('first_touch');
   return [
-    ratio(
+    term(
       'reply_rate',
-      Math.min(older.answered, older.opened),
+      answered,
       older.opened,
       (share) =>
-        `${share} of the ${people(older.opened)} whom the line wrote to for the first time more than a day ago answered (${older.answered}, in 28 days).`,
+        `${answered} of the ${people(older.opened)} whom the line wrote to for the first time more than a day ago answered: ${share}`,
     ),
-    ratio(
+    term(
       'balance',
-      month.received,
-      month.sent,
-      () => `The line sent ${messages(month.sent)} and received ${messages(month.received)} in 28 days.`,
+      received,
+      sent,
+      () => `The line sent ${messages(sent)} and received ${messages(received)}`,
     ),
-    ratio(
+    term(
       'unanswered',
       silent,
-      month.approached,
+      runs.approached,
       (share) =>
-        `${people(silent)} of ${month.approached} (${share}) got three or more messages in a row without answering, in 28 days.`,
+        `${silent} of the ${people(runs.approached)} whom the line approached got three or more messages in a row without answering: ${share}`,
     ),
-    ratio(
+    term(
       'undelivered',
-      fortnight.undelivered,
-      fortnight.sent,
-      (share) =>
-        `${share} of ${messages(fortnight.sent)} were not delivered (${fortnight.undelivered}, in 14 days).`,
+      carried.undelivered,
+      carried.sent,
+      (share) => `${carried.undelivered} of ${messages(carried.sent)} were not delivered: ${share}`,
     ),
-    ratio(
+    term(
       'failed',
-      fortnight.failed,
-      fortnight.sent + fortnight.failed,
-      (share) =>
-        `The carrier refused ${fortnight.failed} of ${messages(fortnight.sent + fortnight.failed)} (${share}, in 14 days).`,
+      tried.failed,
+      tried.sent + tried.failed,
+      (share) => `The carrier refused ${tried.failed} of ${messages(tried.sent + tried.failed)}: ${share}`,
     ),
-    ratio(
+    term(
       'opt_outs',
-      fortnight.optouts,
-      fortnight.approached,
+      leavers.optouts,
+      leavers.sent,
       (share) =>
-        `${fortnight.optouts} of the ${people(fortnight.approached)} whom the line approached opted out (${share}, in 14 days).`,
+        `The line sent ${messages(leavers.sent)}, and ${people(leavers.optouts)} opted out: ${share}`,
     ),
-    ratio(
+    term(
       'complaints',
-      fortnight.complained,
-      fortnight.approached,
+      angry.complained,
+      angry.sent,
       (share) =>
-        `${fortnight.complained} of the ${people(fortnight.approached)} whom the line approached complained, or their carriers did (${share}, in 14 days).`,
+        `The line sent ${messages(angry.sent)}, and ${people(angry.complained)} complained, or their carriers did: ${share}`,
     ),
     ...(channel === 'email'
       ? [
-          ratio(
+          term(
             'bounces',
-            fortnight.bounced,
-            fortnight.sent + fortnight.bounced,
-            (share) =>
-              `${fortnight.bounced} of ${fortnight.sent + fortnight.bounced} emails bounced (${share}, in 14 days).`,
+            mailed.bounced,
+            mailed.sent + mailed.bounced,
+            (share) => `${mailed.bounced} of ${mailed.sent + mailed.bounced} emails bounced: ${share}`,
           ),
         ]
       : []),
-    ratio(
+    term(
       'first_touch',
-      month.linked,
-      month.opened,
-      (share) =>
-        `${share} of ${month.opened} first messages contained a link or a file (${month.linked}, in 28 days).`,
+      first.linked,
+      first.opened,
+      (share) => `${first.linked} of ${first.opened} first messages contained a link or a file: ${share}`,
     ),
     burst(days, now),
   ];
 }
 
-/** The busiest of the last days against the usual one before. */
+/** The busiest of the last days against the usual one before: the average, idle days included. */
 function burst(days: readonly DaySignals[], now: Date): Term {
   const { weight, days: length } = SCALES.burst;
   const recent = daysBefore(now, length - 1);
@@ -162,21 +174,21 @@ function burst(days: readonly DaySignals[], now: Date): Term {
       day.day >= recent && day.day <= daysBefore(now, 0) && day.opened > (most?.opened ?? 0) ? day : most,
     null,
   );
-  const before = days.filter(
-    ({ day, opened }) => day < recent && day >= daysBefore(now, length - 1 + USUAL_DAYS) && opened > 0,
-  );
-  const average = before.reduce((sum, { opened }) => sum + opened, 0) / Math.max(1, before.length);
+  const before = days.filter(({ day }) => day < recent && day >= daysBefore(now, length - 1 + USUAL_DAYS));
+  const first = before.reduce((least, { day }) => (day < least ? day : least), recent);
+  const known = Math.round((Date.parse(recent) - Date.parse(first)) / DAY_MS);
+  const average = before.reduce((sum, { opened }) => sum + opened, 0) / Math.max(1, known);
   const of = Math.max(LEAST_USUAL, Math.round(average));
   const count = busiest?.opened ?? 0;
   return {
     name: 'burst',
     value: count / of,
     weight,
-    // Without earlier days there is no usual one: a new line warms up by its caps.
-    points: before.length === 0 ? 0 : points('burst', count, of),
+    // A line without a usual day warms up by its caps.
+    points: known < LEAST_KNOWN_DAYS ? 0 : points('burst', count, of),
     text: busiest
       ? `On ${busiest.day} the line opened ${count} new conversations; its usual day has ${of}.`
-      : 'The line opened no new conversations in 7 days.',
+      : NOTHING.burst,
     evidence: { count, of, days: length },
   };
 }
@@ -199,13 +211,13 @@ const messages = (n: number): string => (n === 1 ? '1 message' : `${n} messages`
 /** While there is nothing to count. */
 const NOTHING: Record<TermName, string> = {
   reply_rate: 'No new conversation is older than a day yet.',
-  balance: 'The line sent nothing in 28 days.',
-  unanswered: 'The line wrote to nobody in 28 days.',
-  undelivered: 'The line sent nothing in 14 days.',
-  failed: 'The line sent nothing in 14 days.',
-  opt_outs: 'The line wrote to nobody in 14 days.',
-  complaints: 'The line wrote to nobody in 14 days.',
-  bounces: 'The line sent no email in 14 days.',
-  first_touch: 'The line opened no new conversation in 28 days.',
-  burst: 'The line opened no new conversations in 7 days.',
+  balance: 'The line sends nothing at present.',
+  unanswered: 'The line writes to nobody at present.',
+  undelivered: 'The line sends nothing at present.',
+  failed: 'The line sends nothing at present.',
+  opt_outs: 'The line sends nothing at present.',
+  complaints: 'The line sends nothing at present.',
+  bounces: 'The line sends no email at present.',
+  first_touch: 'The line opens no new conversations at present.',
+  burst: 'The line opens no new conversations at present.',
 };

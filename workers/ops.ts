@@ -40,7 +40,14 @@ function parse(args: string[]) {
     return parseArgs({
       args,
       allowPositionals: true,
-      options: { by: text, reason: text, message: text, action: text, help: { type: 'boolean', short: 'h' } },
+      options: {
+        by: text,
+        reason: text,
+        message: text,
+        action: text,
+        history: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
     });
   } catch (error) {
     throw new WrongUsage(error instanceof Error ? error.message : 'The arguments cannot be read');

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { complainsInText } from '#domain/complaint.ts';
-import { type DaySignals, type Signal, SIGNALS } from '#domain/line-signals.ts';
+import { type DaySignals, type Signal, SIGNALS, SILENT_FROM } from '#domain/line-signals.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
@@ -23,7 +23,9 @@ export async function findSignals(
     where workspace_id = ${db.workspaceId} and line_id = any(${sql.array([...lineIds], 'text')}) and day >= ${since}::date
     order by line_id, day`);
   const byLine = Map.groupBy(rows, ({ lineId }) => lineId);
-  return new Map(lineIds.map((id) => [id, byLine.get(id) ?? []]));
+  return new Map(
+    lineIds.map((id) => [id, (byLine.get(id) ?? []).map(({ lineId: _, ...signals }) => signals)]),
+  );
 }
 
 const AnsweredRow = z.object({ openedOn: z.string().nullable(), unanswered: z.int().nullable() });
@@ -54,9 +56,6 @@ export async function countReply(
   if (openedOn !== null) db.signals.addToDay(lineId, openedOn, { answered: 1 });
   if (unanswered !== null && unanswered >= SILENT_FROM) db.signals.add(lineId, at, { revived: 1 });
 }
-
-/** A contact is silent with this message in a row that they have not answered. */
-export const SILENT_FROM = 3;
 
 /** The signals of a line that moves to another workspace, where some may be left of an earlier stay. */
 export async function moveSignals(db: SystemDb, lineId: string, from: string, to: string): Promise<void> {

@@ -1,6 +1,6 @@
-import { complainsInReason } from '#domain/complaint.ts';
 import { isLinked } from '#domain/first-touch.ts';
-import type { SignalCounts } from '#domain/line-signals.ts';
+import { SILENT_FROM } from '#domain/line-signals.ts';
+import { failureSignals } from '#domain/signal-replay.ts';
 import { credentialsRefusal, type SendOutcome } from '#domain/send-outcome.ts';
 import { FAILED_ROUNDS_TO_OPEN } from '#domain/circuit.ts';
 import { fallbackText, outgoingText } from '#domain/outgoing-text.ts';
@@ -10,7 +10,6 @@ import { isErased, reasonCode } from '#domain/erasure.ts';
 import { isOfErased, shownAddress } from '#db/queries/erasures.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, presentLead } from '#db/queries/leads.ts';
-import { SILENT_FROM } from '#db/queries/line-signals.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
@@ -92,16 +91,6 @@ function countRefusal(
   if (optedOut) db.signals.add(lineId, now, { optouts: 1 });
   else db.signals.add(lineId, now, failureSignals(channel, reason, 'failed'));
 }
-
-/** What a message that the carrier did not deliver says about its line. */
-export const failureSignals = (
-  channel: AttemptRow['channel'],
-  reason: string,
-  signal: 'failed' | 'undelivered',
-): Partial<SignalCounts> => ({
-  [channel === 'email' ? 'bounced' : signal]: 1,
-  ...(complainsInReason(reason) && { complained: 1 }),
-});
 
 /** @returns false if the attempt was settled before. */
 async function recordOutcome(
