@@ -44,16 +44,16 @@ interface Scale {
 }
 
 export const SCALES: Record<TermName, Scale> = {
-  reply_rate: { weight: 45, fine: 0.1, bad: 0.01, prior: 10, days: 9 },
+  reply_rate: { weight: 45, fine: 0.1, bad: 0.01, prior: 10, days: 7 },
   balance: { weight: 10, fine: 0.1, bad: 0.01, prior: 20, days: 28 },
   unanswered: { weight: 30, fine: 0.6, bad: 0.8, prior: 20, days: 14 },
   undelivered: { weight: 20, fine: 0.04, bad: 0.15, prior: 30, days: 7 },
   failed: { weight: 30, fine: 0.06, bad: 0.2, prior: 30, days: 7 },
-  opt_outs: { weight: 80, fine: 0.01, bad: 0.03, prior: 100, days: 7 },
+  opt_outs: { weight: 80, fine: 0.01, bad: 0.03, prior: 80, days: 7 },
   complaints: { weight: 60, fine: 0.001, bad: 0.03, prior: 60, days: 10 },
   bounces: { weight: 60, fine: 0.02, bad: 0.1, prior: 30, days: 14 },
   first_touch: { weight: 10, fine: 0.2, bad: 1, prior: 10, days: 28 },
-  burst: { weight: 30, fine: 1.5, bad: 3, prior: 0, days: 2 },
+  burst: { weight: 60, fine: 1.5, bad: 3, prior: 0, days: 2 },
 };
 
 /** Days before those of `burst`, whose average is the line's usual day. */
