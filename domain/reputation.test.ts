@@ -124,8 +124,8 @@ describe('the state of a line', () => {
     expect(seen).toEqual(new Set(['healthy', 'watch', 'at_risk', 'critical']));
   });
 
-  it('is decided neither by the first complaint nor by the first opt-out', () => {
-    const days = [day(5, { sent: 25, opened: 25, approached: 25, answered: 4, optouts: 1, complained: 1 })];
+  it.each(['optouts', 'complained'])('is not decided by one case of %s', (signal) => {
+    const days = [day(5, { sent: 25, opened: 25, approached: 25, answered: 4, [signal]: 1 })];
     expect(['healthy', 'watch']).toContain(judge('imessage', days, NOW).state);
   });
 });
