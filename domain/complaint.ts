@@ -19,11 +19,10 @@ export function complainsInText(text: string): boolean {
 }
 
 /**
- * Codes by which carriers say that they took a message for spam, or that the recipient blocks the sender.
- * Twilio: https://www.twilio.com/docs/api/errors 30004 (blocked), 30007 (filtered), 30044 and 30450 (filtered as spam);
- * SMTP: the enhanced code 5.7.1 with a word (RFC 3463), 5.7.26 to 5.7.28 of Gmail.
+ * Codes by which carriers say that they took a message for spam, or that the recipient does not take messages of the sender:
+ * 30004 and 30007 of Twilio (https://www.twilio.com/docs/api/errors), 5.7.28 of Gmail. Others say so in words.
  */
-const CODES = /\b(30004|30007|30044|30450|5\.7\.2[678])\b/;
+const CODES = /\b(30004|30007|5\.7\.28)\b/;
 const WORDS = /spam|blocked|blacklist|blocklist|reputation|abuse|junk|filtered|unsolicited/i;
 
 /** Whether the reason of a carrier for a refused or failed message is a complaint. */
