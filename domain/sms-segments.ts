@@ -14,7 +14,7 @@ const UCS_2 = { one: 70, several: 67 };
  * that takes two places is not split.
  */
 export function smsSegments(text: string): { segments: number; encoding: 'GSM-7' | 'UCS-2' } {
-  const characters = [...text];
+  const characters = Array.from(text);
   const isSevenBit = characters.every((character) => BASIC.has(character) || EXTENDED.has(character));
   const { one, several } = isSevenBit ? SEVEN_BIT : UCS_2;
   const placesOf = (character: string): number =>

@@ -22,10 +22,9 @@ export async function findSignals(
     select line_id, day::text, ${signalColumns} from line_signals
     where workspace_id = ${db.workspaceId} and line_id = any(${sql.array([...lineIds], 'text')}) and day >= ${since}::date
     order by line_id, day`);
-  const byLine = Map.groupBy(rows, ({ lineId }) => lineId);
-  return new Map(
-    lineIds.map((id) => [id, (byLine.get(id) ?? []).map(({ lineId: _, ...signals }) => signals)]),
-  );
+  const found = new Map<string, DaySignals[]>(lineIds.map((id) => [id, []]));
+  for (const { lineId, ...signals } of rows) found.get(lineId)?.push(signals);
+  return found;
 }
 
 const AnsweredRow = z.object({ openedOn: z.string().nullable(), unanswered: z.int().nullable() });
