@@ -32,6 +32,7 @@ import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';
 import { lineHealthRoutes } from './routes/line-health.ts';
 import { linePaceRoutes } from './routes/line-pace.ts';
+import { lineReputationRoutes } from './routes/line-reputation.ts';
 import { lineRequestRoutes } from './routes/line-requests.ts';
 import { lineRoutes } from './routes/lines.ts';
 import { listRoutes } from './routes/lists.ts';
@@ -76,6 +77,7 @@ export const routes: readonly Route[] = [
   ...under('/api/lines', lineRoutes),
   ...under('/api/lines', lineHealthRoutes),
   ...under('/api/lines', linePaceRoutes),
+  ...under('/api/lines', lineReputationRoutes),
   ...under('/api/lines', lineCarrierRoutes),
   ...under('/api/line-requests', lineRequestRoutes),
   ...under('/api/pools', poolRoutes),

@@ -29,6 +29,7 @@ export const AUDIT_ACTIONS = [
   'line.connected',
   'line.deleted',
   'line.paused',
+  'line.reputation_overridden',
   'line.resumed',
   'line.transferred',
   'line.updated',
@@ -52,6 +53,7 @@ export const AUDIT_ACTIONS = [
   'webhook.secret_rotated',
   'webhook.updated',
   'workspace.created',
+  'workspace.updated',
 ] as const;
 export const AuditAction = z.enum(AUDIT_ACTIONS);
 export type AuditAction = z.infer<typeof AuditAction>;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Pools } from '#db/pools.ts';
-import { type Backlog, countLines, readBacklog } from '#db/queries/backlog.ts';
+import { type Backlog, countLines, countReputations, readBacklog } from '#db/queries/backlog.ts';
 import { clockOffset } from '#domain/clock.ts';
 import { type RecordedRun, recordedRuns } from '#db/queries/recorded-runs.ts';
 import { systemDb } from '#db/transactions.ts';
@@ -134,6 +134,13 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
     registers,
     collect: () => counts(),
   });
+  const reputations = new Gauge({
+    name: 'linepace_line_reputations',
+    help: 'Active lines by the state of their reputation',
+    labelNames: ['state'] as const,
+    registers,
+    collect: () => counts(),
+  });
   new Gauge({
     name: 'linepace_clock_offset_seconds',
     help: "How far the clock of this process is ahead of PostgreSQL's",
@@ -159,16 +166,24 @@ function observeDatabase(pools: Pools, registry: Registry, logger: Logger): void
 
   async function count(): Promise<void> {
     try {
-      const [backlog, states, runs] = await Promise.all([readBacklog(db), countLines(db), recordedRuns(db)]);
+      const [backlog, states, reputationStates, runs] = await Promise.all([
+        readBacklog(db),
+        countLines(db),
+        countReputations(db),
+        recordedRuns(db),
+      ]);
       for (const { key, gauge } of gauges) gauge.set(backlog[key]);
       for (const gauge of ages.values()) gauge.remove();
       for (const { run, seconds } of runs) ages.get(run)?.set(seconds);
       lines.reset();
       for (const { state, count } of states) lines.set({ state }, count);
+      reputations.reset();
+      for (const { state, count } of reputationStates) reputations.set({ state }, count);
     } catch (error) {
       logger.warn({ error }, 'the backlog could not be counted');
       for (const gauge of [...gauges.map(({ gauge }) => gauge), ...ages.values()]) gauge.remove();
       lines.reset();
+      reputations.reset();
     }
   }
 

@@ -19,6 +19,7 @@ export interface Options {
   wait?: string | undefined;
   query?: string | undefined;
   limit?: string | undefined;
+  history?: boolean | undefined;
 }
 
 export interface Command {

@@ -1,6 +1,9 @@
 import type { UpdateDefinition } from '@temporalio/common';
 import { createLineOrderActivities } from '#activities/line-orders.ts';
 import { unpausedLines } from '#db/queries/line-orders.ts';
+import { lineRecord } from '#db/queries/line-record.ts';
+import { findSignals } from '#db/queries/line-signals.ts';
+import { findLine } from '#db/queries/lines.ts';
 import { findMessage } from '#db/queries/messages.ts';
 import { findOwner } from '#db/queries/owners.ts';
 import { recordRun } from '#db/queries/recorded-runs.ts';
@@ -8,6 +11,9 @@ import { findTimeline } from '#db/queries/timeline.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
 import { DraftAction } from '#domain/ai-draft.ts';
+import { daysBefore, startOfDayAfter } from '#domain/line-signals.ts';
+import { historyOf, judge, JUDGED_DAYS } from '#domain/reputation.ts';
+import { replaySignals } from '#domain/signal-replay.ts';
 import { presentTimeline } from '#domain/timeline.ts';
 import { createTaskQueues } from '#providers/task-queues.ts';
 import { updateWorkflow } from '#providers/temporal.ts';
@@ -96,6 +102,14 @@ export const COMMANDS: Record<string, Command> = {
     archiveCampaign,
     'the campaign ends for good, and what was not sent is canceled',
   ),
+  reputation: {
+    argument: 'LINE_ID',
+    options: '[--history]',
+    summary:
+      'how a line is judged and why; with --history by all that is stored, also of the time before it was counted',
+    needsTemporal: false,
+    run: reputation,
+  },
   timeline: {
     argument: 'MESSAGE_ID',
     summary: 'what has happened to a message, and what it waits for',
@@ -217,4 +231,33 @@ async function timeline(session: Session, messageId: string): Promise<unknown> {
   const queues = createTaskQueues(client.connection, namespace);
   const unserved = neededCarrier === null ? null : await queues.unservedFor(neededCarrier);
   return presentTimeline(messageId, record, { ...facts, unserved });
+}
+
+/** The days that are replayed, as long as attempts are kept by default. */
+const REPLAYED_DAYS = 400;
+
+async function reputation(
+  { pools }: Session,
+  lineId: string,
+  { history = false }: Options,
+): Promise<unknown> {
+  const owner = await findLineOwner(systemDb(pools), lineId);
+  if (!owner) throw new Refused('NOT_FOUND', `There is no line ${lineId}`);
+  const now = new Date();
+  return withTenant(pools, owner.workspaceId, async (db) => {
+    const line = await findLine(db, lineId);
+    if (!line) throw new Refused('NOT_FOUND', `There is no line ${lineId}`);
+    const { channel } = line;
+    const days = history
+      ? replaySignals(channel, await lineRecord(db, lineId, startOfDayAfter(now, -REPLAYED_DAYS)))
+      : ((await findSignals(db, [lineId], daysBefore(now, JUDGED_DAYS - 1))).get(lineId) ?? []);
+    const { state, score, terms } = judge(channel, days, now);
+    return {
+      lineId,
+      state,
+      score,
+      terms,
+      ...(history && { history: historyOf(channel, days, now, REPLAYED_DAYS), days }),
+    };
+  });
 }

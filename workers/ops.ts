@@ -49,6 +49,7 @@ function parse(args: string[]) {
         wait: text,
         query: text,
         limit: text,
+        history: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
     });

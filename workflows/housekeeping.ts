@@ -22,6 +22,7 @@ const { countDays } = proxyLocalActivities<Activities>({
   // The next turn is the retry.
   retry: { maximumAttempts: 1 },
 });
+const { judgeIdleLines } = local('Judge the reputation of lines that have not sent for an hour');
 /** @param runMs It must end before the run, because no other run starts until then. */
 const trimming = (runMs: number) =>
   proxyActivities<Activities>({
@@ -53,8 +54,9 @@ const PROBING_TURN_MS = 60_000;
 
 /**
  * Started by a schedule. Wakes overdue workflows, probes lines, so that a line that is down stops sending and a recovered
- * one resumes, counts metrics by the day, and deletes expired data. One run has several turns, because each start of a
- * schedule costs three actions. A task that hangs, fails or finds no worker does not prevent the others.
+ * one resumes, judges idle lines, counts metrics by the day, and deletes expired data. One run has several turns,
+ * because each start of a schedule costs three actions. A task that hangs, fails or finds no worker does not prevent the
+ * others.
  * @param input.runMs how often the schedule starts a run. A run ends before the next is due, or soon after.
  */
 export async function housekeeping({ runMs = DEFAULT_RUN_MS }: { runMs?: number } = {}): Promise<{
@@ -70,6 +72,7 @@ export async function housekeeping({ runMs = DEFAULT_RUN_MS }: { runMs?: number 
     done.woken += await unlessItFails(wakeOverdue(), 0);
     done.rehomed += await unlessItFails(rehomeStranded(), 0);
     if (patched('metrics are counted by the day')) await unlessItFails(countDays(), 0);
+    if (patched('idle lines are judged')) await unlessItFails(judgeIdleLines(), 0);
     const carriers = await unlessItFails(carriersToProbe(), []);
     if (carriers.length > 0) probes ??= probe(carriers);
     const pause = carriers.length > 0 ? PROBING_TURN_MS : TURN_MS;

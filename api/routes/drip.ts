@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { DripAcknowledgement } from '#domain/drip.ts';
 import { DripInput } from '#domain/message.ts';
+import { Warnings, warningsOf } from '#domain/warnings.ts';
 import { invalid } from '../http/errors.ts';
 import { MAX_KEY_LENGTH, requestHash } from '../http/idempotency.ts';
 import { INTAKE } from '../http/rate-limits.ts';
 import { toApiError } from '../http/refusal.ts';
 import { workspaceRoute } from '../http/route.ts';
+
+/** Warnings come from the body alone: intake makes no query for them. */
+const Acknowledgement = DripAcknowledgement.extend({ warnings: Warnings });
 
 export const dripRoutes = [
   workspaceRoute({
@@ -20,7 +24,7 @@ export const dripRoutes = [
       'Accepts bursts without a rate limit (the backstop is 1,000 per second sustained and 10,000 at once per workspace; a request counts once for each 4 KB). The message is scheduled in 30 seconds plus a jitter of up to 5 minutes. Requests with the same recipient and body within 60 minutes are one message. With an `Idempotency-Key`, a repeated request gets `200` and the first acknowledgement.',
     limit: INTAKE,
     body: DripInput,
-    responses: { 202: DripAcknowledgement, 200: DripAcknowledgement },
+    responses: { 202: Acknowledgement, 200: Acknowledgement },
     errors: [
       'NO_ACTIVE_LINE',
       'FALLBACK_NOT_CONFIGURED',
@@ -44,12 +48,23 @@ export const dripRoutes = [
           idempotencyKey,
           requestHash: idempotencyKey === '' ? '' : await requestHash(body),
         });
+        const answer = { ...acknowledgement, warnings: bodyWarnings(body) };
         return replayed
-          ? { status: 200, body: acknowledgement, headers: { 'Idempotent-Replayed': 'true' } }
-          : { status: 202, body: acknowledgement };
+          ? { status: 200, body: answer, headers: { 'Idempotent-Replayed': 'true' } }
+          : { status: 202, body: answer };
       } catch (error) {
         throw toApiError(error);
       }
     },
   }),
 ];
+
+const bodyWarnings = ({ message, messageType, attachmentUrls, smsFallbackMessage }: DripInput) =>
+  warningsOf({
+    channel: messageType ?? 'imessage',
+    text: message ?? '',
+    files: attachmentUrls?.length ?? 0,
+    fallbackText: smsFallbackMessage,
+    isFirst: null,
+    unanswered: null,
+  });

@@ -31,6 +31,7 @@ export const ACTIONS: Record<Action, string> = {
   'line.connected': 'Connected a line',
   'line.deleted': 'Deleted a line',
   'line.paused': 'Paused a line',
+  'line.reputation_overridden': 'Overrode the reputation of a line',
   'line.resumed': 'Resumed a line',
   'line.transferred': 'Transferred a line',
   'line.updated': 'Changed a line',
@@ -54,6 +55,7 @@ export const ACTIONS: Record<Action, string> = {
   'webhook.secret_rotated': 'Rotated a webhook secret',
   'webhook.updated': 'Changed a webhook',
   'workspace.created': 'Created the workspace',
+  'workspace.updated': 'Changed the workspace',
 };
 
 const CHANNELS: Record<Entry['channel'], string> = {
