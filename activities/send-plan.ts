@@ -18,6 +18,7 @@ import {
 import { advanceMessage } from '#db/queries/sends.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { earliest } from '#domain/earliest.ts';
+import { awakeAmong } from './forced-sends.ts';
 import {
   afterSends,
   canSend,
@@ -106,6 +107,7 @@ export async function planSends(
   });
   if (aside.hasVoiceNotes && !hasVoiceNotes)
     return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
+  const forced = await awakeAmong(db, line, aside.forced, now);
   const claimed = await claimDue(db, state, carrierTimeoutMs, now);
   // Stored now, because the next plan may be made after the hour or day of the cap.
   const after = afterSends(
@@ -116,7 +118,7 @@ export async function planSends(
   return {
     ...nothing,
     ...claimed,
-    forced: aside.forced,
+    forced,
     owed: aside.owed,
     resumesAt:
       aside.forced.length > 0 || aside.owed.length > 0

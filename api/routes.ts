@@ -39,6 +39,7 @@ import { notificationLinkRoutes } from './routes/notification-links.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
+import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
@@ -89,6 +90,7 @@ export const routes: readonly Route[] = [
   ...under('/api/events', eventStreamRoutes),
   ...under('/api/workspace', workspaceRoutes),
   ...under('/api/workspace/limits', limitRoutes),
+  ...under('/api/workspace/quiet-hours', quietHoursRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
   ...under('/api/fallback-sms', fallbackSmsRoutes),
   ...under('/api/analytics', analyticsRoutes),

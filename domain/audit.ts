@@ -40,6 +40,7 @@ export const AUDIT_ACTIONS = [
   'message.sent_now',
   'message.skipped',
   'payment_method.page_opened',
+  'quiet_hours.updated',
   'subscription.changed',
   'webhook.created',
   'webhook.deleted',

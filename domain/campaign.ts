@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Channel } from './channel.ts';
 import { Id, UserId, WorkspaceId } from './ids.ts';
 import { MAX_BODY_LENGTH, MessageInput, Subject, TimeZone } from './message.ts';
+import { CampaignQuietHours } from './quiet-hours.ts';
 import { TemplateBudget, templateProblem } from './template.ts';
 import { isBlank, SINGLE_LINE } from './text.ts';
 
@@ -72,6 +73,9 @@ const fields = {
   sendWindowStart: sendWindowStart.nullish(),
   sendWindowEnd: sendWindowEnd.nullish(),
   allowedDaysOfWeek: allowedDaysOfWeek.nullish(),
+  quietHours: CampaignQuietHours.nullish().meta({
+    description: "Instead of the workspace's quiet hours; null: those of the workspace.",
+  }),
   stopOnReply: z.boolean().optional(),
   needsAiPersonalization: z.boolean().optional().meta({
     description:
@@ -105,6 +109,7 @@ export const Campaign = z
     sendWindowStart: z.string().nullable(),
     sendWindowEnd: z.string().nullable(),
     allowedDaysOfWeek: z.array(z.int()).nullable(),
+    quietHours: CampaignQuietHours.nullable(),
     stopOnReply: z.boolean(),
     needsAiPersonalization: z.boolean(),
     createdByUserId: UserId.nullable(),

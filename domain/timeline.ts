@@ -148,6 +148,7 @@ const RULES: Record<MoveReason, string> = {
   daily_new_cap: 'the line had reached its limit of new contacts of the day',
   daily_total_cap: 'the line had reached its limit of messages of the day',
   hourly_new_cap: 'the line had reached its limit of new contacts of the hour',
+  recipient_quiet_hours: 'it was too early or too late where the recipient is',
   send_window: 'it was outside of its send window',
 };
 

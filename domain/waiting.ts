@@ -5,6 +5,7 @@ import type { MessageStatus } from './message-status.ts';
 import type { Circuit } from './circuit.ts';
 import { dailyNewCap, hourlyNewCap } from './line-limits.ts';
 import { endOfGap, type HoldReason, type PacedLine } from './pacing.ts';
+import type { WakingHours } from './quiet-hours.ts';
 import { credentialsRefusal } from './send-outcome.ts';
 import { clampToWindow, type SendWindow } from './send-window.ts';
 
@@ -28,6 +29,8 @@ export interface WaitFacts {
     holdReason: string | null;
     scheduledAt: Date;
     window?: SendWindow;
+    /** The quiet hours that it keeps. */
+    quiet?: WakingHours;
     /** Its fallback SMS is still to be sent. */
     owesFallbackSms: boolean;
   };
@@ -87,6 +90,7 @@ const MOVED = [
   'daily_new_cap',
   'daily_total_cap',
   'hourly_new_cap',
+  'recipient_quiet_hours',
   'send_window',
 ] as const satisfies WaitReason[];
 
@@ -227,6 +231,8 @@ const TEXTS: Record<WaitReason, Text> = {
     `The contact was sent another message less than ${seconds(line?.contactGapSeconds ?? 0)} before. This one is sent ${at(until, now, timezone)}.`,
   send_window: ({ message, now, timezone }, until) =>
     `The message may be sent ${windowText(message.window)}. It is sent ${from(until, now, message.window?.timezone ?? timezone)}.`,
+  recipient_quiet_hours: ({ message: { quiet }, now, timezone }, until) =>
+    `It is too early or too late where the recipient is: messages are sent ${quietText(quiet)}. It is sent ${from(until, now, quiet?.zones[0] ?? timezone)}.`,
   hourly_new_cap: ({ line, now, timezone }, until) =>
     `The line has reached its limit of ${newContacts(line && hourlyNewCap(line, hourBounds(timezone, now).start))} this hour; this message is sent ${from(until, now, timezone)}.`,
   daily_new_cap: ({ line, now, timezone }, until) =>
@@ -285,4 +291,12 @@ function windowText(window: SendWindow | undefined): string {
       ? ''
       : ` on ${new Intl.ListFormat('en').format(names.map(String))}`;
   return `between ${start} and ${end} ${timezone}${on}`;
+}
+
+function quietText(quiet: WakingHours | undefined): string {
+  if (!quiet) return 'in the daytime';
+  const { start, end, zones, law } = quiet;
+  const places = new Intl.ListFormat('en').format(zones);
+  const state = law === null ? '' : ` and by the law of ${law === 'US' ? 'the United States' : law}`;
+  return `between ${start} and ${end} ${places}${state}`;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { enterLeads, planEntry } from '#db/commands/campaigns/campaign-entry.ts';
+import { enterLeads, planEntry, stepTimes } from '#db/commands/campaigns/campaign-entry.ts';
 import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns.ts';
 import { requireCustomFields } from '#db/queries/limits.ts';
@@ -10,6 +10,7 @@ import { wake } from '#db/wakes.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { Channel } from '#domain/channel.ts';
 import { Id } from '#domain/ids.ts';
+import { firstSendTime } from '#domain/quiet-hours.ts';
 import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/lead.ts';
 import { renderTemplate, TemplateBudget, TemplateError, type TemplateLead } from '#domain/template.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
@@ -53,6 +54,9 @@ const StepPreview = z.object({
   attachmentUrls: z.array(z.string()),
   address: z.string(),
   scheduledDate: z.iso.datetime(),
+  holdReason: z.literal('recipient_quiet_hours').nullable().meta({
+    description: 'Set if the quiet hours move the step to `scheduledDate`.',
+  }),
   fromLineId: Id.nullable(),
 });
 
@@ -116,8 +120,11 @@ export const campaignLeadRoutes = [
       const planned = await dryRun(db, (inner) => planEntry(inner, campaign, [lead], now));
       const known = presentLead(lead);
       const budget = new TemplateBudget();
-      const steps = planned.map(({ stepIndex, channel, address, at, lineId }) => {
+      const timesOf = await stepTimes(db, campaign);
+      const steps = planned.map((plannedStep) => {
+        const { stepIndex, channel, address, at, lineId } = plannedStep;
         const step = campaign.steps[stepIndex];
+        const sentFrom = firstSendTime(timesOf(plannedStep), at) ?? at;
         return {
           stepIndex,
           messageType: channel,
@@ -125,7 +132,8 @@ export const campaignLeadRoutes = [
           subject: step?.subject ?? null,
           attachmentUrls: step?.attachmentUrls ?? [],
           address,
-          scheduledDate: at.toISOString(),
+          scheduledDate: sentFrom.toISOString(),
+          holdReason: sentFrom > at ? ('recipient_quiet_hours' as const) : null,
           fromLineId: lineId,
         };
       });

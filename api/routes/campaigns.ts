@@ -21,7 +21,7 @@ import {
 } from '#domain/campaign.ts';
 import { Id } from '#domain/ids.ts';
 import { PersonalizationProgress } from '#domain/personalization.ts';
-import { checkCampaign, requireLines } from '../campaign-checks.ts';
+import { checkCampaign, requireLines, requireSendTimes } from '../campaign-checks.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { perMinute } from '../http/rate-limits.ts';
@@ -102,6 +102,7 @@ export const campaignRoutes = [
       if (body.start && caller.workspace.subscriptionStatus === 'none')
         throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
+      await requireSendTimes(db, body, null, now);
       const made = await insertCampaign(db, body, caller.userId, now);
       if (!body.start) return { status: 201, body: { success: true, campaign: presentCampaign(made) } };
       await requireLines(db, made);
@@ -180,6 +181,7 @@ export const campaignRoutes = [
         );
       }
       await checkCampaign(db, body, caller.workspace, { links, now });
+      if (changesSequence) await requireSendTimes(db, body, row, now);
       const changed = await updateCampaign(db, row.id, body);
       if (!changed) throw campaignNotFound();
       return { status: 200, body: { success: true, campaign: presentCampaign(changed) } };

@@ -9,6 +9,7 @@ import {
   CampaignStep,
 } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
+import { CampaignQuietHours } from '#domain/quiet-hours.ts';
 import type { SendWindow } from '#domain/send-window.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -27,6 +28,7 @@ export const CampaignRow = z.object({
   windowStart: z.string().nullable(),
   windowEnd: z.string().nullable(),
   windowDays: z.array(z.int()).nullable(),
+  quietHours: CampaignQuietHours.nullable(),
   stopOnReply: z.boolean(),
   needsAiPersonalization: z.boolean(),
   enteredTo: z.string(),
@@ -134,6 +136,10 @@ export async function updateCampaign(
   set('needs_ai_personalization', patch.needsAiPersonalization);
   setArray('window_days', 'int2', patch.allowedDaysOfWeek);
   setArray('eligible_line_ids', 'text', patch.eligibleLineIds);
+  if (patch.quietHours !== undefined)
+    assignments.push(
+      sql.fragment`quiet_hours = ${patch.quietHours === null ? sql.fragment`null` : sql.jsonb(patch.quietHours)}`,
+    );
   if (patch.steps !== undefined) assignments.push(sql.fragment`steps = ${sql.jsonb(patch.steps)}`);
   return db.maybeOne(sql.type(CampaignRow)`
     update campaigns set ${sql.join(assignments, sql.fragment`, `)}
@@ -172,7 +178,12 @@ export async function campaignProgress(
 
 /** The send window of a campaign's messages; undefined if it has none. */
 export function campaignWindow(
-  { timezone, windowStart, windowEnd, windowDays }: CampaignRow,
+  {
+    timezone,
+    windowStart,
+    windowEnd,
+    windowDays,
+  }: Pick<CampaignRow, 'timezone' | 'windowStart' | 'windowEnd' | 'windowDays'>,
   workspaceTimezone: string,
 ): SendWindow | undefined {
   if (windowStart === null && windowEnd === null && windowDays === null) return undefined;
@@ -199,6 +210,7 @@ export function presentCampaign(row: CampaignRow): Campaign {
     sendWindowStart: row.windowStart,
     sendWindowEnd: row.windowEnd,
     allowedDaysOfWeek: row.windowDays,
+    quietHours: row.quietHours,
     stopOnReply: row.stopOnReply,
     needsAiPersonalization: row.needsAiPersonalization,
     createdByUserId: row.createdByUserId,

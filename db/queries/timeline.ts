@@ -6,6 +6,7 @@ import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { CampaignStatus } from '#domain/campaign.ts';
 import { circuitAt } from '#domain/circuit.ts';
 import { NO_CARRIER } from '#domain/line.ts';
+import { wakingHours } from '#domain/quiet-hours.ts';
 import type { MessageRecord } from '#domain/timeline.ts';
 import type { WaitFacts, WaitingLine } from '#domain/waiting.ts';
 import { AttemptOutcome, AttemptRow, callHistories, lineHistory } from './attempts.ts';
@@ -15,7 +16,8 @@ import { sendWindow } from './message-window.ts';
 import { isOptedOut } from './opt-outs.ts';
 import { showWaits } from './shown-messages.ts';
 import { campaignAllowsSending } from './queue.ts';
-import { isPastDue, workspaceTimezone } from './workspaces.ts';
+import { recipientOf } from './message-recipient.ts';
+import { workspacePace } from './workspaces.ts';
 
 const Move = z.object({ at: z.date(), movedFrom: z.date(), movedTo: z.date(), reason: z.string() });
 
@@ -52,7 +54,8 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   if (!stored) return null;
   const [shown] = await showWaits(db, [stored], now);
   const { row, moved } = shown ?? { row: stored, moved: null };
-  const timezone = await workspaceTimezone(db);
+  const { timezone, pastDue, quiet: policy } = await workspacePace(db);
+  const quiet = wakingHours(policy, recipientOf(row), timezone);
   const attempts = await db.any(sql.type(Attempt)`
     select * from attempts where workspace_id = ${db.workspaceId} and message_id = ${id} order by started_at, id`);
   const moves = await db.any(sql.type(Move)`
@@ -68,7 +71,6 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const events = await eventsOf(db, row, attempts);
   const deliveries = await deliveriesOf(db, events);
   const line = row.lineId === null ? null : await findLine(db, row.lineId);
-  const pastDue = await isPastDue(db);
   const open = attempts.findLast(({ outcome }) => outcome === null);
   return {
     record: { timezone, message: row, moves: held ? [...moves, held] : moves, attempts, events, deliveries },
@@ -80,6 +82,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
         holdReason: row.holdReason,
         scheduledAt: row.scheduledAt,
         ...sendWindow(row),
+        ...(quiet && { quiet }),
         owesFallbackSms: row.fallbackSms === 'due',
       },
       pastDue,

@@ -64,6 +64,7 @@ const lead: Lead = {
   companyName: 'Analytical Engines',
   jobTitle: 'Director',
   notes: '',
+  timezone: 'America/New_York',
   contactOwnerEmail: 'owner@example.com',
   customFields: { city: 'London' },
   status: 'available',

@@ -7,7 +7,8 @@ export type ColumnField =
   | 'companyName'
   | 'jobTitle'
   | 'notes'
-  | 'contactOwnerEmail';
+  | 'contactOwnerEmail'
+  | 'timezone';
 
 /** Known column names, without case, spaces, punctuation and digits (`E-Mail 2` is `email`). */
 const FIELDS_BY_NAME: Record<string, ColumnField> = {
@@ -34,6 +35,7 @@ const FIELDS_BY_NAME: Record<string, ColumnField> = {
   note: 'notes',
   contactowneremail: 'contactOwnerEmail',
   owneremail: 'contactOwnerEmail',
+  timezone: 'timezone',
 };
 
 /** The field that a column is, by its name; null for a custom field. */

@@ -2,6 +2,8 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { planSteps, type PlannedStep } from '#domain/campaign-schedule.ts';
 import { newId } from '#domain/ids.ts';
+import { type PhonePlace, type SendTimes, wakingHours } from '#domain/quiet-hours.ts';
+import { placeOfRecipient } from '#db/phone-places.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
@@ -11,12 +13,19 @@ import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
-import { workspaceTimezone } from '#db/queries/workspaces.ts';
+import { workspacePace, workspaceTimezone } from '#db/queries/workspaces.ts';
 
 /** The `holdReason` of steps that wait for the previous step. */
 const PREVIOUS_STEP = 'previous_step';
 
-const EnteringLead = LeadRow.pick({ id: true, firstName: true, lastName: true, phones: true, emails: true });
+const EnteringLead = LeadRow.pick({
+  id: true,
+  firstName: true,
+  lastName: true,
+  phones: true,
+  emails: true,
+  timezone: true,
+});
 export type EnteringLead = z.infer<typeof EnteringLead>;
 
 /** A message of a lead's sequence. */
@@ -34,7 +43,7 @@ export async function nextLeads(
 ): Promise<EnteringLead[]> {
   if (listId === null) return [];
   const rows = await db.any(sql.type(EnteringLead)`
-    select l.id, l.first_name, l.last_name, l.phones, l.emails
+    select l.id, l.first_name, l.last_name, l.phones, l.emails, l.timezone
     from (
       select distinct lead_id from list_addresses
       where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id > ${enteredTo}
@@ -168,6 +177,29 @@ async function answerTimes(db: TenantDb, addresses: ReadonlySet<string>): Promis
   return new Map(rows.map(({ address, answersUntil }) => [address, answersUntil]));
 }
 
+/** Where a lead is when it gets a message: by its time zone, else by its number. */
+function recipientPlace({ timezone, phones }: EnteringLead, address: string): PhonePlace {
+  const place = placeOfRecipient({ address, recipientPhone: phones[0] ?? null });
+  return timezone === null ? place : { ...place, zones: [timezone] };
+}
+
+/** When the steps of a campaign may be sent: within its window, and while their recipients are awake. */
+export async function stepTimes(
+  db: TenantDb,
+  campaign: CampaignRow,
+): Promise<(step: Pick<StepMessage, 'lead' | 'address'>) => SendTimes> {
+  const { timezone, quiet } = await workspacePace(db);
+  const window = campaignWindow(campaign, timezone);
+  return ({ lead, address }) => {
+    const recipient = {
+      kind: 'campaign',
+      campaignId: campaign.id,
+      ...recipientPlace(lead, address),
+    } as const;
+    return { window, quiet: wakingHours(quiet, recipient, timezone) };
+  };
+}
+
 /** Inserts all messages in one statement; bodies and windows are read from the campaign's row, once for each step. */
 async function insertStepMessages(
   db: TenantDb,
@@ -187,6 +219,7 @@ async function insertStepMessages(
         : null
       : PREVIOUS_STEP;
     const name = `${lead.firstName} ${lead.lastName}`.trim();
+    const { zones, region } = recipientPlace(lead, address);
     return [
       id,
       lead.id,
@@ -200,6 +233,8 @@ async function insertStepMessages(
       heldFor,
       batchId,
       answersUntil.get(address) ?? null,
+      zones?.join(' ') ?? null,
+      region,
     ];
   });
   await db.query(sql.type(NoRows)`
@@ -213,7 +248,7 @@ async function insertStepMessages(
     insert into messages (
       workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, stickiness_policy, address,
       recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
-      window_timezone, window_start, window_end, window_days, answers_until, sms_fallback_enabled, sms_fallback_message,
+      window_timezone, window_start, window_end, window_days, recipient_zones, recipient_region, answers_until, sms_fallback_enabled, sms_fallback_message,
       source, batch_id, step_index, campaign_id, created_by_user_id, created_at, updated_at)
     select k.workspace_id, m.id, s.channel,
       case when m.at > ${sql.timestamp(now)} then 'scheduled' else 'pending' end, m.held_for, m.held_for is not null,
@@ -221,12 +256,12 @@ async function insertStepMessages(
       s.body, s.subject, s.attachment_urls, m.at,
       case when k.window_start is null and k.window_end is null and k.window_days is null then null
         else coalesce(k.timezone, w.timezone) end,
-      k.window_start, k.window_end, k.window_days, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
+      k.window_start, k.window_end, k.window_days, string_to_array(m.zones, ' '), m.region, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
       'campaign', m.batch_id, m.step_index, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
     from campaigns k
     join workspaces w on w.id = k.workspace_id
-    cross join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text', 'timestamptz'])}
-      with ordinality as m (id, lead_id, line_id, step_index, address, phone, email, name, at, held_for, batch_id, answers_until, place)
+    cross join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text', 'timestamptz', 'text', 'text'])}
+      with ordinality as m (id, lead_id, line_id, step_index, address, phone, email, name, at, held_for, batch_id, answers_until, zones, region, place)
     join steps s on s.step_index = m.step_index
     where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     order by m.place`);
