@@ -13,6 +13,7 @@ import { callRoutes } from './routes/calls.ts';
 import { campaignLeadRoutes } from './routes/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
+import { consentRoutes } from './routes/consents.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { contactExportRoutes } from './routes/contact-export.ts';
@@ -69,6 +70,7 @@ export const routes: readonly Route[] = [
   ...under('/api/inbox', inboxRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
   ...under('/api/opt-outs', optOutRoutes),
+  ...under('/api/consents', consentRoutes),
   ...under('/api/voice', callRoutes),
   ...under(['/api/attachments', '/attachments'], attachmentRoutes),
 

@@ -287,6 +287,7 @@ const CANCELLATIONS: Record<string, string> = {
   campaign_ended: 'Canceled: the campaign ended.',
   reply: 'Canceled: the contact replied, which ends the campaign for this contact.',
   opt_out: 'Canceled: the contact opted out.',
+  no_consent: 'Canceled: the contact withdrew consent.',
   failed: 'Canceled: an earlier message of the campaign could not be sent to this contact.',
   lead_deleted: 'Canceled: the contact was deleted.',
 };

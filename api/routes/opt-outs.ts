@@ -70,10 +70,10 @@ export const optOutRoutes = [
     body: OneAddress.partial(),
     responses: { 200: Success },
     errors: ['NOT_FOUND'],
-    async handler({ db, caller, query, body }) {
+    async handler({ db, caller, query, body, now }) {
       const address = query.address ?? body.address;
       if (address === undefined) throw invalid('address', 'is required');
-      return remove(db, addressOf(address, caller));
+      return remove(db, addressOf(address, caller), now);
     },
   }),
 
@@ -101,11 +101,12 @@ export const optOutRoutes = [
     params: OneAddress,
     responses: { 200: Success },
     errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
-    handler: ({ db, caller, params }) => remove(db, addressOf(params.address, caller)),
+    handler: ({ db, caller, params, now }) => remove(db, addressOf(params.address, caller), now),
   }),
 ];
 
-async function remove(db: TenantDb, address: string) {
-  if (!(await optIn(db, address))) throw new ApiError('NOT_FOUND', 'The address is not opted out');
+async function remove(db: TenantDb, address: string, now: Date) {
+  if (!(await optIn(db, address, { source: 'api', at: now, now })))
+    throw new ApiError('NOT_FOUND', 'The address is not opted out');
   return { status: 200, body: { success: true } } as const;
 }

@@ -29,6 +29,7 @@ export const CampaignRow = z.object({
   windowEnd: z.string().nullable(),
   windowDays: z.array(z.int()).nullable(),
   quietHours: CampaignQuietHours.nullable(),
+  requireConsent: z.boolean(),
   stopOnReply: z.boolean(),
   needsAiPersonalization: z.boolean(),
   enteredTo: z.string(),
@@ -132,6 +133,7 @@ export async function updateCampaign(
   set('timezone', patch.timezone);
   set('window_start', patch.sendWindowStart);
   set('window_end', patch.sendWindowEnd);
+  set('require_consent', patch.requireConsent);
   set('stop_on_reply', patch.stopOnReply);
   set('needs_ai_personalization', patch.needsAiPersonalization);
   setArray('window_days', 'int2', patch.allowedDaysOfWeek);
@@ -158,14 +160,18 @@ export async function hasEntered(db: TenantDb, id: string): Promise<boolean> {
     select 1 from campaign_leads where workspace_id = ${db.workspaceId} and campaign_id = ${id}`);
 }
 
-const StateCountRow = z.object({ state: z.enum(['running', 'finished', 'stopped']), leads: z.int() });
+const StateCountRow = z.object({
+  state: z.enum(['running', 'finished', 'stopped']),
+  leads: z.int(),
+  noConsent: z.int(),
+});
 
 export async function campaignProgress(
   db: TenantDb,
   { id, enteredAll }: Pick<CampaignRow, 'id' | 'enteredAll'>,
 ): Promise<CampaignProgress> {
   const rows = await db.any(sql.type(StateCountRow)`
-    select state, count(*) leads from campaign_leads
+    select state, count(*) leads, count(*) filter (where stop_reason = 'no_consent') no_consent from campaign_leads
     where workspace_id = ${db.workspaceId} and campaign_id = ${id} group by state`);
   const counts = {
     running: 0,
@@ -173,7 +179,9 @@ export async function campaignProgress(
     stopped: 0,
     ...Object.fromEntries(rows.map(({ state, leads }) => [state, leads])),
   };
-  return { entered: counts.running + counts.finished + counts.stopped, ...counts, enteredAll };
+  const entered = counts.running + counts.finished + counts.stopped;
+  const noConsent = rows.reduce((sum, row) => sum + row.noConsent, 0);
+  return { entered, ...counts, noConsent, enteredAll };
 }
 
 /** The send window of a campaign's messages; undefined if it has none. */
@@ -211,6 +219,7 @@ export function presentCampaign(row: CampaignRow): Campaign {
     sendWindowEnd: row.windowEnd,
     allowedDaysOfWeek: row.windowDays,
     quietHours: row.quietHours,
+    requireConsent: row.requireConsent,
     stopOnReply: row.stopOnReply,
     needsAiPersonalization: row.needsAiPersonalization,
     createdByUserId: row.createdByUserId,

@@ -8,7 +8,9 @@ export type ColumnField =
   | 'jobTitle'
   | 'notes'
   | 'contactOwnerEmail'
-  | 'timezone';
+  | 'timezone'
+  | 'consentSource'
+  | 'consentAt';
 
 /** Known column names, without case, spaces, punctuation and digits (`E-Mail 2` is `email`). */
 const FIELDS_BY_NAME: Record<string, ColumnField> = {
@@ -36,6 +38,9 @@ const FIELDS_BY_NAME: Record<string, ColumnField> = {
   contactowneremail: 'contactOwnerEmail',
   owneremail: 'contactOwnerEmail',
   timezone: 'timezone',
+  consentsource: 'consentSource',
+  consentat: 'consentAt',
+  consentdate: 'consentAt',
 };
 
 /** The field that a column is, by its name; null for a custom field. */

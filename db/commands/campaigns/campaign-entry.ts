@@ -1,11 +1,13 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { planSteps, type PlannedStep } from '#domain/campaign-schedule.ts';
+import { consentKey } from '#domain/consent.ts';
 import { newId } from '#domain/ids.ts';
 import { type PhonePlace, type SendTimes, wakingHours } from '#domain/quiet-hours.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
+import { consentedAmong } from '#db/queries/consents.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
 import { LeadRow } from '#db/queries/leads.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
@@ -101,14 +103,21 @@ export async function enterLeads(
 ): Promise<{ admitted: number; messageCount: number }> {
   const fresh = await admit(db, campaign.id, leads);
   const admitted = fresh.size;
-  const messages = await planEntry(
+  const { allowed: messages, refused } = await withConsent(
     db,
     campaign,
-    leads.filter(({ id }) => fresh.has(id)),
-    now,
+    await planEntry(
+      db,
+      campaign,
+      leads.filter(({ id }) => fresh.has(id)),
+      now,
+    ),
   );
   for (const { lead } of messages) fresh.delete(lead.id);
-  await markUnreachable(db, campaign.id, fresh);
+  const withoutConsent = new Set(refused.map(({ lead }) => lead.id).filter((id) => fresh.has(id)));
+  for (const id of withoutConsent) fresh.delete(id);
+  await markSkipped(db, campaign.id, fresh, 'no_address');
+  await markSkipped(db, campaign.id, withoutConsent, 'no_consent');
   if (messages.length === 0) return { admitted, messageCount: 0 };
 
   await insertStepMessages(db, campaign, messages, now);
@@ -151,14 +160,28 @@ async function admit(db: TenantDb, campaignId: string, leads: readonly EnteringL
   return new Set(ids);
 }
 
-async function markUnreachable(
+/** The steps that their leads have consented to, if the campaign requires it. */
+async function withConsent(
+  db: TenantDb,
+  { requireConsent }: CampaignRow,
+  steps: readonly StepMessage[],
+): Promise<{ allowed: readonly StepMessage[]; refused: readonly StepMessage[] }> {
+  if (!requireConsent) return { allowed: steps, refused: [] };
+  const consented = await consentedAmong(db, steps);
+  const isAllowed = ({ address, channel }: StepMessage) => consented.has(consentKey(address, channel));
+  return { allowed: steps.filter(isAllowed), refused: steps.filter((step) => !isAllowed(step)) };
+}
+
+/** Stops leads that get no message at all. */
+async function markSkipped(
   db: TenantDb,
   campaignId: string,
   leadIds: ReadonlySet<string>,
+  reason: 'no_address' | 'no_consent',
 ): Promise<void> {
   if (leadIds.size === 0) return;
   await db.query(sql.type(NoRows)`
-    update campaign_leads set state = 'stopped', stop_reason = 'no_address', updated_at = now()
+    update campaign_leads set state = 'stopped', stop_reason = ${reason}, updated_at = now()
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
 }
 

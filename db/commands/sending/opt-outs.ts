@@ -1,13 +1,15 @@
 import { NoRows } from '#db/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { OPT_OUT_SOURCES } from '#domain/consent.ts';
 import { isErased } from '#domain/erasure.ts';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
-import { deleteErasedOptOut, insertErasedOptOut, optedOutAmong } from '#db/queries/opt-outs.ts';
+import { insertConsents } from '#db/queries/consents.ts';
+import { deleteErasedOptOut, insertErasedOptOut, isOptedOut, optedOutAmong } from '#db/queries/opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
@@ -34,22 +36,38 @@ export async function optOut(
     return { address, source, createdAt: at };
   }
   await lockContact(db, address);
+  const isNew = !(await isOptedOut(db, address));
   // The assignment changes nothing, but makes `returning` include an existing row.
   const row = await db.one(sql.type(OptOutRow)`
     insert into opt_outs (workspace_id, address, source, created_at)
     values (${db.workspaceId}, ${address}, ${source}, ${sql.timestamp(at)})
     on conflict (workspace_id, address) do update set source = opt_outs.source
     returning address, source, created_at`);
+  if (isNew)
+    await insertConsents(db, [{ address, channel: 'any', status: 'revoked', ...how(source), at }], now);
   await stopContact(db, address, 'opt_out', now);
   await failOptedOut(db, [address], now);
   return row;
 }
 
+/** How the ledger of consents says where an opt-out came from. */
+const how = (source: OptOutSource) => ({
+  source: OPT_OUT_SOURCES[source],
+  evidence: source === 'unsubscribe' || source === 'carrier' ? source : null,
+});
+
 /** @returns false if the address was not opted out. */
-export async function optIn(db: TenantDb, address: string): Promise<boolean> {
+export async function optIn(
+  db: TenantDb,
+  address: string,
+  { source, at, now }: { source: 'reply' | 'api'; at: Date; now: Date },
+): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
-  return (await deleteErasedOptOut(db, address)) || rowCount > 0;
+  const wasErased = await deleteErasedOptOut(db, address);
+  if (!wasErased && rowCount === 0) return false;
+  await insertConsents(db, [{ address, channel: 'any', status: 'granted', ...how(source), at }], now);
+  return true;
 }
 
 /** Applies a contact's keyword. The latest by the carrier's clock wins, whatever the order of arrival. */
@@ -65,7 +83,7 @@ export async function applyKeyword(
       and keyword is not null and keyword <> ${keyword} and received_at > ${sql.timestamp(at)}`);
   if (outdated) return;
   if (keyword === 'stop') await optOut(db, address, { source: 'reply', at, now });
-  else await optIn(db, address);
+  else await optIn(db, address, { source: 'reply', at, now });
 }
 
 /**
