@@ -9,6 +9,8 @@ import { loadPacedLine, setUsedUp } from '#db/queries/paced-lines.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import {
   dueMessages,
+  holdSuspected,
+  isOneOf,
   markNew,
   queueLanes,
   restContacts,
@@ -185,6 +187,8 @@ async function claimDue(
       found.filter(({ optedOut }) => optedOut),
       now,
     );
+    const suspected = found.filter(({ suspected }) => suspected).map(({ id }) => id);
+    if (suspected.length > 0) await holdSuspected(db, isOneOf(suspected));
     await restContacts(db, line.id, open, choice.resting, choice.send, now);
     wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
     if (found.length === 0)
@@ -200,7 +204,7 @@ async function claimDue(
         wanted.filter((id) => !left.includes(id)),
       );
       if (claims.length === 0) return lookAgain(now);
-      const isLast = found.every(({ id, optedOut }) => optedOut || left.includes(id));
+      const isLast = found.every(({ id, optedOut, suspected }) => optedOut || suspected || left.includes(id));
       // What an operator has ordered does not wait for the end of a gap.
       const resumesAt = isLast || wanted.length > 0 ? null : endOfGap(line, now);
       // The round continues after these. If it crashes, the sweep wakes the line.
@@ -228,7 +232,9 @@ const lookAgain = (now: Date): Claimed => ({
 
 /** The messages that an operator ordered to be sent now, without those that a rule holds. */
 const stillWanted = (urgent: readonly QueuedMessage[], { held }: Choice): string[] =>
-  urgent.filter(({ id, optedOut }) => !optedOut && !held.includes(id)).map(({ id }) => id);
+  urgent
+    .filter(({ id, optedOut, suspected }) => !optedOut && !suspected && !held.includes(id))
+    .map(({ id }) => id);
 
 /** Removes orders to send a message now that are fulfilled or cannot be. @returns the remaining ones. */
 async function keepWanted(

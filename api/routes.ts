@@ -37,6 +37,7 @@ import { lineRoutes } from './routes/lines.ts';
 import { listRoutes } from './routes/lists.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
+import { optOutSuspicionRoutes } from './routes/opt-out-suspicions.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
@@ -69,6 +70,7 @@ export const routes: readonly Route[] = [
   ...under('/api/conversations', conversationRoutes),
   ...under('/api/inbox', inboxRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
+  ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
   ...under('/api/opt-outs', optOutRoutes),
   ...under('/api/consents', consentRoutes),
   ...under('/api/voice', callRoutes),

@@ -117,6 +117,8 @@ export interface QueuedMessage {
   isUrgent?: boolean;
   /** Skipped: neither sent nor moved. The caller fails it. */
   optedOut?: boolean;
+  /** Skipped: it waits for the decision whether the contact has opted out. The caller takes it from the queue. */
+  suspected?: boolean;
 }
 
 /** When to look again; `at` null: not until something changes. */
@@ -239,7 +241,9 @@ export function chooseSends(
   const count = { ...history };
   const written = new Set<string>();
   let { usedUp } = line;
-  for (const message of found.filter(({ optedOut }) => !optedOut).toSorted(compareTurns)) {
+  for (const message of found
+    .filter(({ optedOut, suspected }) => !optedOut && !suspected)
+    .toSorted(compareTurns)) {
     if (choice.send.length === room) break;
     const { id, address, scheduledAt } = message;
     const opens = message.isNew && !message.isAnswer && !written.has(address);

@@ -81,6 +81,11 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     null,
     'The text of the message is still being written for this contact.',
   ],
+  opt_out_suspected: [
+    { campaign: 'active', message: { holdReason: 'opt_out_suspected' } },
+    null,
+    'The contact seems to have asked to be left alone. The message waits until somebody confirms or dismisses that.',
+  ],
   previous_step: [
     movedTo('previous_step', later('2026-03-08T08:00:00Z')),
     null,

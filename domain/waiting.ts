@@ -73,6 +73,7 @@ export type WaitReason =
   | 'line_failed'
   | 'line_provisioning'
   | 'no_line'
+  | 'opt_out_suspected'
   | 'payment_missing'
   | 'personalization'
   | 'previous_step'
@@ -95,7 +96,7 @@ const MOVED = [
 ] as const satisfies WaitReason[];
 
 /** Reasons why a message is not in its line's queue yet. */
-const NOT_QUEUED = ['personalization', 'previous_step'] as const satisfies WaitReason[];
+const NOT_QUEUED = ['opt_out_suspected', 'personalization', 'previous_step'] as const satisfies WaitReason[];
 
 export type MoveReason = (typeof MOVED)[number];
 
@@ -191,6 +192,8 @@ const TEXTS: Record<WaitReason, Text> = {
   campaign_inactive: ({ campaign }) =>
     `The campaign is not active (${campaign ?? 'gone'}), so the message is not sent.`,
   personalization: () => 'The text of the message is still being written for this contact.',
+  opt_out_suspected: () =>
+    'The contact seems to have asked to be left alone. The message waits until somebody confirms or dismisses that.',
   previous_step: () =>
     'The message is a later step of its campaign. It is scheduled once the step before it has been sent.',
 

@@ -14,6 +14,7 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'message.ai_draft': 'The AI copilot drafted a reply for review',
   'message.ai_draft_approved': 'A draft was approved and sent, from any channel',
   'message.ai_draft_rejected': 'A draft was rejected, from any channel',
+  'contact.opt_out_suspected': 'A contact asks to be left alone in other words than STOP',
   'webhook.ping': 'A test ping of POST /api/webhooks/{id}/health-check',
 };
 

@@ -106,6 +106,7 @@ const QueueRow = MessageWindow.extend(MessageRecipient.shape).extend({
   isNew: z.boolean(),
   isAnswer: z.boolean(),
   optedOut: z.boolean(),
+  suspected: z.boolean(),
   contactLastSentAt: z.date().nullable(),
 });
 
@@ -181,7 +182,7 @@ async function describeQueued(
 ): Promise<QueuedMessage[]> {
   const rows = await db.any(sql.type(QueueRow)`
     select m.id, m.address, m.scheduled_at, m.arrival, f.is_answer,
-      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${hasErasedOptOuts(db)} has_erased,
+      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${isSuspected} suspected, ${hasErasedOptOuts(db)} has_erased,
       c.last_outbound_at contact_last_sent_at, ${RULES}
     from (${found}) f
     join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
@@ -202,6 +203,7 @@ async function describeQueued(
       optedOut,
       contactLastSentAt,
       hasErased,
+      suspected,
       ...rules
     }) => ({
       id,
@@ -211,6 +213,7 @@ async function describeQueued(
       isNew,
       isAnswer,
       contactLastSentAt,
+      suspected,
       optedOut: optedOut || (hasErased && erased.has(address)),
       recipient: recipientOf(rules),
       ...sendWindow(rules),
@@ -288,6 +291,26 @@ export async function restContacts(
       where m.hold_reason is distinct from 'contact_gap'
     )
     update messages m set status = 'scheduled', scheduled_at = free.until, hold_reason = 'contact_gap', updated_at = now()
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
+}
+
+/** Whether a message `m` of a campaign is to somebody who is suspected to have opted out. */
+const isSuspected = sql.fragment`(m.campaign_id is not null and exists (
+  select from opt_out_suspicions s
+  where s.workspace_id = m.workspace_id and s.address = m.address and s.status = 'open'))`;
+
+export const isOneOf = (ids: readonly string[]) => sql.fragment`m.id = any(${sql.array([...ids], 'text')})`;
+
+/** Takes the campaign messages to contacts who are suspected to have opted out from the queue. Skips locked messages. */
+export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.fragment>): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    with free as materialized (
+      select m.id from messages m
+      where m.workspace_id = ${db.workspaceId} and ${which} and m.status in ('pending', 'scheduled') and not m.held
+        and ${isSuspected}
+      for no key update of m skip locked
+    )
+    update messages m set held = true, hold_reason = 'opt_out_suspected', updated_at = now()
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
 }
 

@@ -180,5 +180,15 @@ export const EVENT_EXAMPLES: { [Name in DeliveredEvent]: EventPayload<Name> } = 
     ...draftBase,
     data: { replyId: REPLY, approvalChannel: 'api' },
   },
+  'contact.opt_out_suspected': {
+    event: 'contact.opt_out_suspected',
+    timestamp: SENT_AT,
+    workspaceId: WORKSPACE,
+    suspicionId: '6742f1c09b1e8a00d4c3b2a9',
+    address: PHONE,
+    leadId: LEAD,
+    replyId: REPLY,
+    message: 'Please take me off your list',
+  },
   'webhook.ping': pingPayload(WORKSPACE, '6742f1c09b1e8a00d4c3b2a7', new Date(SENT_AT)),
 };

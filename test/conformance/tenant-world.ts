@@ -6,6 +6,7 @@ import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import type { Endpoint } from '#test/support/endpoint.ts';
 import { createKey, insertRow, type TestAgency } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
 import { newPerson, plantContact, type Planted } from '#test/support/planted-contact.ts';
 import { signIn } from '#test/support/sessions.ts';
 
@@ -63,6 +64,10 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const admin = (await create('POST', '/api/console/session', { code })).token;
 
   const byAdmin = apiClient(app.url, admin);
+  await writeIn(app, { lineId, from: phone(), text: 'Sorry, you have the wrong number' });
+  const suspicion = await eventually(
+    async () => (await api('GET', '/api/opt-outs/suspected')).body.suspicions[0]?._id,
+  );
   const draft = { name: 'Draft', steps: [{ message: 'Hi', delay: {} }] };
   const draftCampaign = (await create('POST', '/api/campaigns', draft)).campaign._id;
   const job = (await create('POST', '/api/leads/check-availability', { leadIds: [planted.leadId] })).jobId;
@@ -105,6 +110,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/messages/': planted.messages.scheduled,
       '/api/conversations/': person.phone,
       '/api/opt-outs/': person.email,
+      '/api/opt-outs/suspected/': suspicion,
       '/api/lines/': lineId,
       '/api/leads/check-availability/jobs/': job,
       '/api/line-requests/': lineId,

@@ -41,6 +41,7 @@ export const ACTIONS: Record<Action, string> = {
   'member.updated': 'Changed the role of a member',
   'message.sent_now': 'Sent a message now',
   'message.skipped': 'Skipped a message',
+  'opt_out.decided': 'Decided on a suspected opt-out',
   'payment_method.page_opened': 'Opened the payment page',
   'quiet_hours.updated': 'Changed the quiet hours',
   'subscription.changed': 'Changed the subscription',
@@ -70,6 +71,7 @@ const TARGETS: Record<Entry['target']['type'], string> = {
   line_request: 'Line request',
   member: 'Member',
   message: 'Message',
+  opt_out_suspicion: 'Suspected opt-out',
   webhook: 'Webhook',
   workspace: 'Workspace',
 };

@@ -9,6 +9,7 @@ import { emitMessageEvents } from './message-events.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { insertConsents } from '#db/queries/consents.ts';
+import { confirmSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
 import { deleteErasedOptOut, insertErasedOptOut, isOptedOut, optedOutAmong } from '#db/queries/opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
@@ -45,6 +46,7 @@ export async function optOut(
     returning address, source, created_at`);
   if (isNew)
     await insertConsents(db, [{ address, channel: 'any', status: 'revoked', ...how(source), at }], now);
+  await confirmSuspicionsOf(db, address, now);
   await stopContact(db, address, 'opt_out', now);
   await failOptedOut(db, [address], now);
   return row;
