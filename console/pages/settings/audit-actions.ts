@@ -44,6 +44,7 @@ export const ACTIONS: Record<Action, string> = {
   'opt_out.decided': 'Decided on a suspected opt-out',
   'payment_method.page_opened': 'Opened the payment page',
   'quiet_hours.updated': 'Changed the quiet hours',
+  'request.refused': 'Was refused a request',
   'subscription.changed': 'Changed the subscription',
   'webhook.created': 'Created a webhook',
   'webhook.deleted': 'Deleted a webhook',
