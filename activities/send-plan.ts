@@ -182,11 +182,7 @@ async function claimDue(
     const choice = chooseSends(line, history, found, now, { batch: LOOKAHEAD });
 
     // Before other messages are locked, because it waits for their locks.
-    await failOptedOut(
-      db,
-      found.filter(({ optedOut }) => optedOut),
-      now,
-    );
+    await failOptedOut(db, found.filter(isUnwelcome), now);
     const suspected = found.filter(({ suspected }) => suspected).map(({ id }) => id);
     if (suspected.length > 0) await holdSuspected(db, isOneOf(suspected));
     await restContacts(db, line.id, open, choice.resting, choice.send, now);
@@ -204,7 +200,9 @@ async function claimDue(
         wanted.filter((id) => !left.includes(id)),
       );
       if (claims.length === 0) return lookAgain(now);
-      const isLast = found.every(({ id, optedOut, suspected }) => optedOut || suspected || left.includes(id));
+      const isLast = found.every(
+        (message) => isUnwelcome(message) || message.suspected || left.includes(message.id),
+      );
       // What an operator has ordered does not wait for the end of a gap.
       const resumesAt = isLast || wanted.length > 0 ? null : endOfGap(line, now);
       // The round continues after these. If it crashes, the sweep wakes the line.
@@ -233,7 +231,7 @@ const lookAgain = (now: Date): Claimed => ({
 /** The messages that an operator ordered to be sent now, without those that a rule holds. */
 const stillWanted = (urgent: readonly QueuedMessage[], { held }: Choice): string[] =>
   urgent
-    .filter(({ id, optedOut, suspected }) => !optedOut && !suspected && !held.includes(id))
+    .filter((message) => !isUnwelcome(message) && !message.suspected && !held.includes(message.id))
     .map(({ id }) => id);
 
 /** Removes orders to send a message now that are fulfilled or cannot be. @returns the remaining ones. */
@@ -261,6 +259,7 @@ export async function whyHeld(
   const { line } = await lineState(db, row, now);
   const [message] = await urgentMessages(db, line.id, [messageId], now);
   if (message?.optedOut) return 'The contact has opted out.';
+  if (message?.suppressed) return 'The agency has suppressed the address.';
   if (!message) {
     // A message that is sent as SMS immediately is not in the line's queue.
     if (line.pastDue) return HOLD_REASONS.subscription_past_due;
@@ -270,7 +269,14 @@ export async function whyHeld(
   return holdReason ? HOLD_REASONS[holdReason] : null;
 }
 
-/** Fails messages whose contacts opted out after they were accepted. */
+/** Nothing is sent to the contact any more. */
+const isUnwelcome = ({ optedOut, suppressed }: QueuedMessage): boolean =>
+  Boolean(optedOut) || Boolean(suppressed);
+
+const refusal = (optedOut: boolean | undefined) =>
+  optedOut ? 'recipient_opted_out' : 'recipient_suppressed';
+
+/** Fails messages whose contacts opted out, or were suppressed, after they were accepted. */
 async function failOptedOut(db: TenantDb, messages: readonly QueuedMessage[], now: Date): Promise<void> {
   if (messages.length === 0) return;
   await lockSequences(
@@ -278,17 +284,21 @@ async function failOptedOut(db: TenantDb, messages: readonly QueuedMessage[], no
     messages.map(({ id }) => id),
   );
   const failed: MessageRow[] = [];
-  for (const { id } of messages) {
+  for (const { id, optedOut } of messages) {
     const message = await advanceMessage(db, id, ['pending', 'scheduled'], {
       to: 'failed',
-      errorMessage: 'recipient_opted_out',
+      errorMessage: refusal(optedOut),
     });
     if (message) failed.push(message);
   }
   await stopFailed(db, failed, now);
   await emitMessageEvents(
     db,
-    failed.map((message) => ({ event: 'message.failed', message, data: { error: 'recipient_opted_out' } })),
+    failed.map((message) => ({
+      event: 'message.failed',
+      message,
+      data: { error: message.errorMessage ?? refusal(true) },
+    })),
     now,
   );
 }

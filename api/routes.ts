@@ -4,6 +4,7 @@ import { agencyClientRoutes } from './routes/agency-clients.ts';
 import { agencyLineRoutes } from './routes/agency-lines.ts';
 import { agencyMemberRoutes } from './routes/agency-members.ts';
 import { agencyOverviewRoutes } from './routes/agency-overview.ts';
+import { agencySuppressionRoutes } from './routes/agency-suppressions.ts';
 import { agencyWebhookRoutes } from './routes/agency-webhooks.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
@@ -111,6 +112,7 @@ export const routes: readonly Route[] = [
   ...under('/api/agency/lines', agencyLineRoutes),
   ...under('/api/agency/overview', agencyOverviewRoutes),
   ...under('/api/agency/webhooks', agencyWebhookRoutes),
+  ...under('/api/agency/suppressions', agencySuppressionRoutes),
   ...under('/api/agency/billing', agencyBillingRoutes),
   ...under(
     ['/api/agency/members', '/api/agency/admins', '/api/agency/invitations', '/api/agency/billing'],

@@ -44,6 +44,7 @@ export const AUDIT_ACTIONS = [
   'quiet_hours.updated',
   'request.refused',
   'subscription.changed',
+  'suppressions.updated',
   'webhook.created',
   'webhook.deleted',
   'webhook.secret_rotated',

@@ -117,6 +117,8 @@ export interface QueuedMessage {
   isUrgent?: boolean;
   /** Skipped: neither sent nor moved. The caller fails it. */
   optedOut?: boolean;
+  /** Like `optedOut`: the agency sends nothing to the address. */
+  suppressed?: boolean;
   /** Skipped: it waits for the decision whether the contact has opted out. The caller takes it from the queue. */
   suspected?: boolean;
 }
@@ -242,7 +244,7 @@ export function chooseSends(
   const written = new Set<string>();
   let { usedUp } = line;
   for (const message of found
-    .filter(({ optedOut, suspected }) => !optedOut && !suspected)
+    .filter(({ optedOut, suppressed, suspected }) => !optedOut && !suppressed && !suspected)
     .toSorted(compareTurns)) {
     if (choice.send.length === room) break;
     const { id, address, scheduledAt } = message;

@@ -267,6 +267,7 @@ function ending({ message, events }: MessageRecord, told: readonly Happened[]): 
 /** By `errorMessage`. */
 const FAILURES: Record<string, string> = {
   recipient_opted_out: 'Not sent: the contact has opted out of messages.',
+  recipient_suppressed: 'Not sent: the agency has suppressed this address or its domain.',
   outcome_unknown: 'Failed: nobody can tell whether the carrier took the message, so it is not sent again.',
   empty_message: 'Not sent: the text was empty once it was filled in.',
   message_too_long: 'Not sent: the text was longer than 10,000 characters once it was filled in.',

@@ -107,6 +107,7 @@ const QueueRow = MessageWindow.extend(MessageRecipient.shape).extend({
   isAnswer: z.boolean(),
   optedOut: z.boolean(),
   suspected: z.boolean(),
+  suppressed: z.boolean(),
   contactLastSentAt: z.date().nullable(),
 });
 
@@ -182,7 +183,8 @@ async function describeQueued(
 ): Promise<QueuedMessage[]> {
   const rows = await db.any(sql.type(QueueRow)`
     select m.id, m.address, m.scheduled_at, m.arrival, f.is_answer,
-      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${isSuspected} suspected, ${hasErasedOptOuts(db)} has_erased,
+      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${isSuspected} suspected,
+      exists (select from suppressed_among(array[m.address])) suppressed, ${hasErasedOptOuts(db)} has_erased,
       c.last_outbound_at contact_last_sent_at, ${RULES}
     from (${found}) f
     join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
@@ -204,6 +206,7 @@ async function describeQueued(
       contactLastSentAt,
       hasErased,
       suspected,
+      suppressed,
       ...rules
     }) => ({
       id,
@@ -214,6 +217,7 @@ async function describeQueued(
       isAnswer,
       contactLastSentAt,
       suspected,
+      suppressed,
       optedOut: optedOut || (hasErased && erased.has(address)),
       recipient: recipientOf(rules),
       ...sendWindow(rules),

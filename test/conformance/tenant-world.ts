@@ -76,6 +76,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   await createKey(app, 'workspace', workspace.id);
   const byOwner = apiClient(app.url, owner);
   const key = (await byAdmin('GET', '/api/keys')).body.keys[0]._id;
+  const suppressed = `${newId()}@example.test`;
+  await create('POST', '/api/agency/suppressions', { address: suppressed }, byOwner);
   const ownersKey = (await byOwner('GET', '/api/agency/keys')).body.keys[0]._id;
   await create('POST', '/api/agency/admins', { email: `${newId()}@example.test` }, byOwner);
   const agencyInvitation = (await byOwner('GET', '/api/agency/invitations')).body.invitations[0]._id;
@@ -134,6 +136,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/agency/audit-log actorId': agencyOwner,
       '/api/agency/audit-log targetId': target.id,
       '/api/opt-outs address': person.email,
+      '/api/agency/suppressions address': suppressed,
       leadId: planted.leadId,
       leadIds: planted.leadId,
       listId: planted.listId,

@@ -40,7 +40,15 @@ const OWNERS_FUNCTIONS: Record<string, string> = {
 };
 
 /** Tables read by functions that show tenants more than their own rows, and the table in which one counts storage. */
-const DEFINER_READS = ['agencies', 'leads', 'list_addresses', 'users', 'workspace_members', 'workspaces'];
+const DEFINER_READS = [
+  'agencies',
+  'agency_suppressions',
+  'leads',
+  'list_addresses',
+  'users',
+  'workspace_members',
+  'workspaces',
+];
 const DEFINER_COUNTS = 'storage_usage';
 /** A ledger that tenants only add to; a function removes what it says of an erased contact. */
 const DEFINER_ERASES = 'consents';

@@ -46,6 +46,7 @@ export const ACTIONS: Record<Action, string> = {
   'quiet_hours.updated': 'Changed the quiet hours',
   'request.refused': 'Was refused a request',
   'subscription.changed': 'Changed the subscription',
+  'suppressions.updated': 'Changed the suppressed addresses',
   'webhook.created': 'Created a webhook',
   'webhook.deleted': 'Deleted a webhook',
   'webhook.secret_rotated': 'Rotated a webhook secret',

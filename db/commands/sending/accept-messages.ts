@@ -3,7 +3,7 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 import { ensureLeads } from './intake-leads.ts';
 import { chooseLines } from './line-choice.ts';
 import { findMessage, insertMessages, type MessageRow } from '#db/queries/messages.ts';
-import { failOptedOut } from './opt-outs.ts';
+import { failOptedOut, failSuppressed } from './opt-outs.ts';
 import { traceAccepted } from '#db/message-traces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -24,7 +24,9 @@ export async function acceptMessages(
     traceAccepted(db, id, { 'linepace.source': source });
     if (lineId !== null) wake(db, linePacerId(lineId), new Date(scheduledAt), 'messagesDue');
   }
-  await failOptedOut(db, [...new Set(messages.map(({ address }) => address))], now);
+  const addresses = [...new Set(messages.map(({ address }) => address))];
+  await failOptedOut(db, addresses, now);
+  await failSuppressed(db, addresses, now);
 }
 
 /** Like `acceptMessages`, for one draft. @returns the message, which may have existed before. */

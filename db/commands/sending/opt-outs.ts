@@ -11,6 +11,7 @@ import { MessageRow } from '#db/queries/messages.ts';
 import { insertConsents } from '#db/queries/consents.ts';
 import { confirmSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
 import { deleteErasedOptOut, insertErasedOptOut, isOptedOut, optedOutAmong } from '#db/queries/opt-outs.ts';
+import { suppressedAmong } from '#db/queries/suppressions.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
@@ -98,19 +99,33 @@ export async function failOptedOut(
   now: Date,
 ): Promise<readonly MessageRow[]> {
   const optedOut = await optedOutAmong(db, addresses);
-  if (optedOut.size === 0) return [];
+  return failTo(db, [...optedOut], 'recipient_opted_out', now);
+}
+
+/** Fails the unsent messages to those of the addresses that the agency suppresses. */
+export async function failSuppressed(db: TenantDb, addresses: readonly string[], now: Date): Promise<void> {
+  await failTo(db, [...(await suppressedAmong(db, addresses))], 'recipient_suppressed', now);
+}
+
+async function failTo(
+  db: TenantDb,
+  addresses: readonly string[],
+  error: 'recipient_opted_out' | 'recipient_suppressed',
+  now: Date,
+): Promise<readonly MessageRow[]> {
+  if (addresses.length === 0) return [];
   const failed = await db.any(sql.type(MessageRow)`
     with locked as materialized (
       select m.id from messages m
-      where m.workspace_id = ${db.workspaceId} and m.address = any(${sql.array([...optedOut], 'text')})
+      where m.workspace_id = ${db.workspaceId} and m.address = any(${sql.array([...addresses], 'text')})
         and m.status in ('pending', 'scheduled')
       order by m.id for no key update of m
     )
-    update messages m set status = 'failed', hold_reason = null, error_message = 'recipient_opted_out', updated_at = now()
+    update messages m set status = 'failed', hold_reason = null, error_message = ${error}, updated_at = now()
     from locked
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.status in ('pending', 'scheduled')
     returning m.*`);
-  const data = { error: 'recipient_opted_out' };
+  const data = { error };
   await emitMessageEvents(
     db,
     failed.map((message) => ({ event: 'message.failed' as const, message, data })),
