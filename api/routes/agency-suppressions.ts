@@ -47,6 +47,7 @@ export const agencySuppressionRoutes = [
     tag: 'Agency',
     summary: 'List the addresses and domains to which no client sends',
     credential: 'session',
+    role: 'owner',
     query: Page,
     responses: {
       200: Success.extend({ suppressions: z.array(Suppression), nextCursor: z.string().nullable() }),
@@ -71,6 +72,7 @@ export const agencySuppressionRoutes = [
     description:
       'Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason.',
     credential: 'session',
+    role: 'owner',
     idempotent: true,
     body: SuppressionInput,
     responses: { 201: Success.extend({ suppressions: z.array(Suppression), count: z.int() }) },
@@ -89,6 +91,7 @@ export const agencySuppressionRoutes = [
     tag: 'Agency',
     summary: 'Suppress an address or a domain no longer, by query or body',
     credential: 'session',
+    role: 'owner',
     query: SuppressionName,
     // Some clients and proxies drop the body of a DELETE, hence the query parameters.
     body: SuppressionName,

@@ -9,6 +9,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   agency_mails: 'belong to an agency',
   agency_keys: 'belong to an agency, and are looked up before a tenant is known',
   agency_members: 'belong to an agency',
+  agency_suppressions: 'belong to an agency; its clients are told of matches alone',
   console_codes: 'are looked up before a tenant is known',
   event_batches: 'contain events of all workspaces',
   event_streams: 'are counted by key',
