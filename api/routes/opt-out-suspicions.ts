@@ -3,6 +3,7 @@ import { settleSuspicion } from '#db/commands/inbound/opt-out-suspicions.ts';
 import { findSuspicion, listSuspicions, presentSuspicion } from '#db/queries/opt-out-suspicions.ts';
 import { Id } from '#domain/ids.ts';
 import { OptOutSuspicion, SuspicionStatus } from '#domain/opt-out-suspicion.ts';
+import { authorOf } from '../http/audit.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
@@ -46,7 +47,7 @@ export const optOutSuspicionRoutes = [
     async handler({ db, caller, params, body, now }) {
       const found = await findSuspicion(db, params.id);
       if (!found) throw new ApiError('NOT_FOUND', 'Suspicion not found');
-      if (!(await settleSuspicion(db, found, { action: body.action, by: caller.actor.id, now })))
+      if (!(await settleSuspicion(db, found, { action: body.action, author: authorOf(caller), now })))
         throw new ApiError('INVALID_STATE', 'It has been decided already');
       const decided = await findSuspicion(db, params.id);
       return { status: 200, body: { success: true, suspicion: presentSuspicion(decided ?? found) } };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resumeSending } from '#db/commands/sending/resume-sending.ts';
+import { wakeAllLines } from '#db/commands/sending/wake-all-lines.ts';
 import { setQuietHours, workspacePace } from '#db/queries/workspaces.ts';
 import { lawWithoutTime, QuietHours } from '#domain/quiet-hours.ts';
 import { invalid } from '../http/errors.ts';
@@ -41,7 +41,7 @@ export const quietHoursRoutes = [
       const without = lawWithoutTime(body, now);
       if (without !== null) throw invalid('start', `leaves no time that the law of ${without} allows`);
       await setQuietHours(db, body);
-      await resumeSending(db, now);
+      await wakeAllLines(db, now);
       return { status: 200, body: { success: true, quietHours: body } };
     },
   }),

@@ -14,7 +14,7 @@ import { chooseLines } from '#db/commands/sending/line-choice.ts';
 import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { wake } from '#db/wakes.ts';
+import { wakeForMessage } from '#db/wakes.ts';
 import { workspacePace, workspaceTimezone } from '#db/queries/workspaces.ts';
 
 /** The `holdReason` of steps that wait for the previous step. */
@@ -291,8 +291,11 @@ async function insertStepMessages(
 }
 
 /** Wakes the pacers of these lines when the messages are due. */
-export function wakeLines(db: TenantDb, due: readonly { lineId: string | null; scheduledAt: Date }[]): void {
-  for (const { lineId, scheduledAt } of due) {
-    if (lineId !== null) wake(db, linePacerId(lineId), scheduledAt, 'messagesDue');
+export function wakeLines(
+  db: TenantDb,
+  due: readonly { lineId: string | null; scheduledAt: Date; isNew?: boolean }[],
+): void {
+  for (const { lineId, ...message } of due) {
+    if (lineId !== null) wakeForMessage(db, lineId, message);
   }
 }

@@ -2,7 +2,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { wakeLines } from '#db/commands/campaigns/campaign-entry.ts';
 import { emitEvents } from '#db/commands/outbox/events.ts';
-import { optOut } from '#db/commands/sending/opt-outs.ts';
+import { type Author, optOut } from '#db/commands/sending/opt-outs.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { decideSuspicion, insertSuspicion, type SuspicionRow } from '#db/queries/opt-out-suspicions.ts';
 import { holdSuspected } from '#db/queries/queue.ts';
@@ -41,13 +41,14 @@ const ReleasedRow = z.object({ lineId: z.string().nullable(), scheduledAt: z.dat
 export async function settleSuspicion(
   db: TenantDb,
   { id, address }: SuspicionRow,
-  { action, by, now }: { action: 'confirm' | 'dismiss'; by: string | null; now: Date },
+  { action, author, now }: { action: 'confirm' | 'dismiss'; author: Author; now: Date },
 ): Promise<boolean> {
   await lockContact(db, address);
   const isConfirmed = action === 'confirm';
-  if (!(await decideSuspicion(db, id, isConfirmed ? 'confirmed' : 'dismissed', { by, now }))) return false;
+  if (!(await decideSuspicion(db, id, isConfirmed ? 'confirmed' : 'dismissed', { by: author.actor.id, now })))
+    return false;
   if (isConfirmed) {
-    await optOut(db, address, { source: 'reply', at: now, now });
+    await optOut(db, address, { source: 'reply', at: now, now, author });
     return true;
   }
   const released = await db.any(sql.type(ReleasedRow)`

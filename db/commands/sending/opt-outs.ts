@@ -6,22 +6,58 @@ import { isErased } from '#domain/erasure.ts';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
 import { emitMessageEvents } from './message-events.ts';
+import { insertAuditEntry } from '#db/queries/audit-log.ts';
+import { findLeadsByAddress } from '#db/queries/leads.ts';
+import type { NewAuditEntry } from '#domain/audit.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
 import { insertConsents } from '#db/queries/consents.ts';
 import { confirmSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
-import { deleteErasedOptOut, insertErasedOptOut, isOptedOut, optedOutAmong } from '#db/queries/opt-outs.ts';
+import { deleteErasedOptOut, insertErasedOptOut, optedOutAmong } from '#db/queries/opt-outs.ts';
 import { suppressedAmong } from '#db/queries/suppressions.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
 export type OptOutRow = z.infer<typeof OptOutRow>;
+const StoredRow = OptOutRow.extend({ isNew: z.boolean() });
 
 export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut => ({
   address,
   source,
   createdAt: createdAt.toISOString(),
 });
+
+/** Who opts a contact out or in, and what the audit log may name: it contains no addresses. */
+export interface Author extends Pick<NewAuditEntry, 'actor' | 'channel'> {
+  /** The message or reply because of which the contact itself does. */
+  messageId?: string;
+}
+
+/** The contact itself, by a reply, a link or its carrier. */
+export const byContact = (messageId: string): Author => ({
+  actor: { type: 'system', id: null, name: 'The contact' },
+  channel: 'system',
+  messageId,
+});
+
+/**
+ * The id of a contact is that of its lead; without one, that of the message that tells of it, or else the hash under which
+ * its opt-out outlives an erasure.
+ */
+async function auditConsent(
+  db: TenantDb,
+  action: 'contact.opted_in' | 'contact.opted_out',
+  address: string,
+  { messageId, ...author }: Author,
+  source: OptOutSource,
+): Promise<void> {
+  const leads = isErased(address) ? null : await findLeadsByAddress(db, [address]);
+  const hash = async () => (await db.addressHashes.of(db.workspaceId, [address]))?.[0] ?? 'unknown';
+  const id = leads?.get(address) ?? messageId ?? (await hash());
+  const changes = { source, ...(messageId !== undefined && { messageId }) };
+  const target = { type: 'contact', id } as const;
+  await insertAuditEntry({ db, workspaceId: db.workspaceId }, { ...author, action, target, changes });
+}
 
 /**
  * Opts an address out: stops its campaigns and fails its unsent messages. An existing opt-out does not change.
@@ -31,22 +67,24 @@ export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut
 export async function optOut(
   db: TenantDb,
   address: string,
-  { source, at, now }: { source: OptOutSource; at: Date; now: Date },
+  { source, at, now, author }: { source: OptOutSource; at: Date; now: Date; author: Author },
 ): Promise<OptOutRow> {
   if (isErased(address)) {
-    await insertErasedOptOut(db, address, { source, at });
+    if (await insertErasedOptOut(db, address, { source, at }))
+      await auditConsent(db, 'contact.opted_out', address, author, source);
     return { address, source, createdAt: at };
   }
   await lockContact(db, address);
-  const isNew = !(await isOptedOut(db, address));
   // The assignment changes nothing, but makes `returning` include an existing row.
-  const row = await db.one(sql.type(OptOutRow)`
+  const { isNew, ...row } = await db.one(sql.type(StoredRow)`
     insert into opt_outs (workspace_id, address, source, created_at)
     values (${db.workspaceId}, ${address}, ${source}, ${sql.timestamp(at)})
     on conflict (workspace_id, address) do update set source = opt_outs.source
-    returning address, source, created_at`);
-  if (isNew)
+    returning address, source, created_at, xmax = 0 is_new`);
+  if (isNew) {
+    await auditConsent(db, 'contact.opted_out', address, author, source);
     await insertConsents(db, [{ address, channel: 'any', status: 'revoked', ...how(source), at }], now);
+  }
   await confirmSuspicionsOf(db, address, now);
   await stopContact(db, address, 'opt_out', now);
   await failOptedOut(db, [address], now);
@@ -63,12 +101,13 @@ const how = (source: OptOutSource) => ({
 export async function optIn(
   db: TenantDb,
   address: string,
-  { source, at, now }: { source: 'reply' | 'api'; at: Date; now: Date },
+  { source, author, at, now }: { source: 'reply' | 'api'; author: Author; at: Date; now: Date },
 ): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
-  const wasErased = await deleteErasedOptOut(db, address);
-  if (!wasErased && rowCount === 0) return false;
+  const wasOptedOut = (await deleteErasedOptOut(db, address)) || rowCount > 0;
+  if (!wasOptedOut) return false;
+  await auditConsent(db, 'contact.opted_in', address, author, source);
   await insertConsents(db, [{ address, channel: 'any', status: 'granted', ...how(source), at }], now);
   return true;
 }
@@ -76,7 +115,7 @@ export async function optIn(
 /** Applies a contact's keyword. The latest by the carrier's clock wins, whatever the order of arrival. */
 export async function applyKeyword(
   db: TenantDb,
-  address: string,
+  { id, address }: { id: string; address: string },
   keyword: Keyword,
   at: Date,
   now: Date,
@@ -85,8 +124,9 @@ export async function applyKeyword(
     select 1 from inbound_messages where workspace_id = ${db.workspaceId} and address = ${address}
       and keyword is not null and keyword <> ${keyword} and received_at > ${sql.timestamp(at)}`);
   if (outdated) return;
-  if (keyword === 'stop') await optOut(db, address, { source: 'reply', at, now });
-  else await optIn(db, address, { source: 'reply', at, now });
+  const given = { source: 'reply', author: byContact(id) } as const;
+  if (keyword === 'stop') await optOut(db, address, { ...given, at, now });
+  else await optIn(db, address, { ...given, at, now });
 }
 
 /**
