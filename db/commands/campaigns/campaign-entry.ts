@@ -5,7 +5,6 @@ import { consentKey } from '#domain/consent.ts';
 import { newId } from '#domain/ids.ts';
 import { type PhonePlace, type SendTimes, wakingHours } from '#domain/quiet-hours.ts';
 import { placeOfRecipient } from '#db/phone-places.ts';
-import { linePacerId } from '#workflows/messages/wake.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { consentedAmong } from '#db/queries/consents.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
