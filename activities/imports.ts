@@ -11,6 +11,7 @@ import {
   lockImport,
   type RejectedRow,
 } from '#db/queries/lead-imports.ts';
+import { insertConsents } from '#db/queries/consents.ts';
 import { erasingAmong } from '#db/queries/erasures.ts';
 import { insertLeads } from '#db/queries/leads.ts';
 import { recordCustomFields } from '#db/queries/limits.ts';
@@ -21,7 +22,8 @@ import { type TenantDb, withTenant } from '#db/transactions.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { workspaceCountry } from '#db/queries/workspaces.ts';
 import { detectDelimiter } from '#domain/csv.ts';
-import { type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
+import { type NewConsent, type RowConsent, rowConsent } from '#domain/consent.ts';
+import { cellOf, type ColumnMap, mapColumns, readRow } from '#domain/lead-import.ts';
 import { type NormalizedLead, normalizeLead } from '#domain/lead.ts';
 import { leadImportId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
@@ -37,7 +39,9 @@ const ROWS_PER_TURN = 50;
 const MAX_ROW_BYTES = 200_000;
 
 /** A row of the file. `rowNumber` is as a spreadsheet counts: the header is row 1. */
-type ReadRow = { lead: NormalizedLead; rowNumber: number; cells: string[] } | { rejected: RejectedRow };
+type ReadRow =
+  | { lead: NormalizedLead; consent: RowConsent | null; rowNumber: number; cells: string[] }
+  | { rejected: RejectedRow };
 
 interface Batch {
   columns: ColumnMap;
@@ -198,9 +202,17 @@ function readLead(rowNumber: number, cells: string[], columns: ColumnMap, home: 
     'reason' in input
       ? input.reason
       : problems.map(({ field, message }) => `${column(field)}: ${message}`).join('; ');
-  return lead && reason === ''
-    ? { lead, rowNumber, cells }
-    : { rejected: { rowNumber, reason, fields: cells } };
+  const rejected = (why: string): ReadRow => ({ rejected: { rowNumber, reason: why, fields: cells } });
+  if (!lead || reason !== '') return rejected(reason);
+  try {
+    const [source, at] = (['consentSource', 'consentAt'] as const).map((field) =>
+      cellOf(cells, columns, field),
+    );
+    return { lead, consent: rowConsent(source ?? '', at ?? '', currentTime()), rowNumber, cells };
+  } catch (error) {
+    if (error instanceof RangeError) return rejected(error.message);
+    throw error;
+  }
 }
 
 const customFieldsOf = (rows: readonly ReadRow[]): Set<string> =>
@@ -214,6 +226,21 @@ function withoutNewFields(read: ReadRow, tooMany: ReadonlySet<string>): ReadRow 
   return { rejected: { rowNumber: read.rowNumber, reason, fields: read.cells } };
 }
 
+/** What a row says counts for all its addresses. */
+const consentsOf = (
+  { emails, phones }: NormalizedLead,
+  { source, evidence, at }: RowConsent,
+  now: Date,
+): NewConsent[] =>
+  [...emails, ...phones].map((address) => ({
+    address,
+    channel: 'any',
+    status: 'granted',
+    source,
+    evidence,
+    at: at ?? now,
+  }));
+
 async function saveBatch(
   db: TenantDb,
   row: ImportRow,
@@ -226,7 +253,8 @@ async function saveBatch(
   if (!(await lockImport(db, row.id, processed)))
     throw new Error('another worker has taken over this import');
   const admitted = tooMany.size === 0 ? rows : rows.map((read) => withoutNewFields(read, tooMany));
-  const leads = admitted.flatMap((read) => ('lead' in read ? [read.lead] : []));
+  const found = admitted.filter((read) => 'lead' in read);
+  const leads = found.map(({ lead }) => lead);
   const rejected = admitted.flatMap((read) => ('rejected' in read ? [read.rejected] : []));
   const addressesOf = ({ emails, phones }: NormalizedLead): string[] => [...emails, ...phones];
   const erasing = await erasingAmong(db, leads.flatMap(addressesOf), row.id);
@@ -238,6 +266,13 @@ async function saveBatch(
     kept.map(({ contactOwnerEmail }) => contactOwnerEmail),
   );
   const owned = kept.map((lead) => ({ ...lead, contactOwnerEmail: ownerOf(lead.contactOwnerEmail) }));
+  await insertConsents(
+    db,
+    found.flatMap(({ lead, consent }) =>
+      consent && !isErasing(lead) ? consentsOf(lead, consent, currentTime()) : [],
+    ),
+    currentTime(),
+  );
   const results = await insertLeads(db, row.listId, owned, { source: 'import', now: currentTime() });
   const saved = results.filter(({ isNew }) => isNew).length;
   await recordBatch(db, row.id, {

@@ -2,6 +2,7 @@ import { currentTime } from '#domain/clock.ts';
 import { type AttemptRow, hasOpenAttempt, insertAttempts } from '#db/queries/attempts.ts';
 import { isOfErased } from '#db/queries/erasures.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
+import { suppressedAmong } from '#db/queries/suppressions.ts';
 import { findFallbackAccount } from '#db/queries/fallback-config.ts';
 import { findLead, findLeads, type LeadRow } from '#db/queries/leads.ts';
 import { type LineRow, lockLine } from '#db/queries/lines.ts';
@@ -145,7 +146,8 @@ export async function claimFallback(
   if (message?.fallbackSms !== 'due' || message.recipientPhone === null || !account) return null;
   // It stays due until its outcome is known: after a crash, or when the carrier did not answer, it may have left.
   if (await hasOpenAttempt(db, messageId)) return null;
-  if ((await isOptedOut(db, message.recipientPhone)) || (await isOfErased(db, message))) {
+  const isSuppressed = (await suppressedAmong(db, [message.recipientPhone])).size > 0;
+  if (isSuppressed || (await isOptedOut(db, message.recipientPhone)) || (await isOfErased(db, message))) {
     await setFallbackSms(db, messageId, 'failed');
     return null;
   }

@@ -15,6 +15,8 @@ import type { MessageHold } from '#db/transaction-wakes.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import {
   dueMessages,
+  holdSuspected,
+  isOneOf,
   markNew,
   queueLanes,
   restContacts,
@@ -24,6 +26,7 @@ import {
 import { advanceMessage } from '#db/queries/sends.ts';
 import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { earliest } from '#domain/earliest.ts';
+import { awakeAmong } from './forced-sends.ts';
 import {
   afterSends,
   canSend,
@@ -135,6 +138,7 @@ export async function planSends(
   });
   if (aside.hasVoiceNotes && !hasVoiceNotes)
     return { ...nothing, awaitsVoiceNotes: true, nextAt: now, reason: 'a voice note is being made' };
+  const forced = await awakeAmong(db, line, aside.forced, now);
   const claimed = await claimDue(db, state, carrierTimeoutMs, now);
   // Stored now, because the next plan may be made after the hour or day of the cap.
   const after = afterSends(
@@ -158,7 +162,7 @@ export async function planSends(
     isResting: waitsFor === 'line_resting',
     keepsOpen: blockedBy !== null,
     hold,
-    forced: aside.forced,
+    forced,
     owed: aside.owed,
     resumesAt:
       aside.forced.length > 0 || aside.owed.length > 0
@@ -244,11 +248,9 @@ async function claimDue(
     const choice = chooseSends(line, history, found, now, { batch: LOOKAHEAD });
 
     // Before other messages are locked, because it waits for their locks.
-    await failOptedOut(
-      db,
-      found.filter(({ optedOut }) => optedOut),
-      now,
-    );
+    await failOptedOut(db, found.filter(isUnwelcome), now);
+    const suspected = found.filter(({ suspected }) => suspected).map(({ id }) => id);
+    if (suspected.length > 0) await holdSuspected(db, isOneOf(suspected));
     await restContacts(db, line.id, open, choice.resting, choice.send, now);
     wanted = await keepWanted(db, line, wanted, stillWanted(urgent, choice));
     if (found.length === 0)
@@ -270,7 +272,9 @@ async function claimDue(
         wanted.filter((id) => !left.includes(id)),
       );
       if (claims.length === 0) return lookAgain(now);
-      const isLast = found.every(({ id, optedOut }) => optedOut || left.includes(id));
+      const isLast = found.every(
+        (message) => isUnwelcome(message) || message.suspected || left.includes(message.id),
+      );
       // What an operator has ordered does not wait for the end of a gap.
       const resumesAt = isLast || wanted.length > 0 ? null : endOfGap(line, now);
       // The round continues after these. If it crashes, the sweep wakes the line.
@@ -299,7 +303,9 @@ const lookAgain = (now: Date): Claimed => ({
 
 /** The messages that an operator ordered to be sent now, without those that a rule holds. */
 const stillWanted = (urgent: readonly QueuedMessage[], { held }: Choice): string[] =>
-  urgent.filter(({ id, optedOut }) => !optedOut && !held.includes(id)).map(({ id }) => id);
+  urgent
+    .filter((message) => !isUnwelcome(message) && !message.suspected && !held.includes(message.id))
+    .map(({ id }) => id);
 
 /** Removes orders to send a message now that are fulfilled or cannot be. @returns the remaining ones. */
 async function keepWanted(
@@ -326,6 +332,7 @@ export async function whyHeld(
   const { line } = await lineState(db, row, now);
   const [message] = await urgentMessages(db, line.id, [messageId], now);
   if (message?.optedOut) return 'The contact has opted out.';
+  if (message?.suppressed) return 'The agency has suppressed the address.';
   if (!message) {
     // A message that is sent as SMS immediately is not in the line's queue.
     if (line.pastDue) return HOLD_REASONS.subscription_past_due;
@@ -335,7 +342,14 @@ export async function whyHeld(
   return holdReason ? HOLD_REASONS[holdReason] : null;
 }
 
-/** Fails messages whose contacts opted out after they were accepted. */
+/** Nothing is sent to the contact any more. */
+const isUnwelcome = ({ optedOut, suppressed }: QueuedMessage): boolean =>
+  Boolean(optedOut) || Boolean(suppressed);
+
+const refusal = (optedOut: boolean | undefined) =>
+  optedOut ? 'recipient_opted_out' : 'recipient_suppressed';
+
+/** Fails messages whose contacts opted out, or were suppressed, after they were accepted. */
 async function failOptedOut(db: TenantDb, messages: readonly QueuedMessage[], now: Date): Promise<void> {
   if (messages.length === 0) return;
   await lockSequences(
@@ -343,17 +357,21 @@ async function failOptedOut(db: TenantDb, messages: readonly QueuedMessage[], no
     messages.map(({ id }) => id),
   );
   const failed: MessageRow[] = [];
-  for (const { id } of messages) {
+  for (const { id, optedOut } of messages) {
     const message = await advanceMessage(db, id, ['pending', 'scheduled'], {
       to: 'failed',
-      errorMessage: 'recipient_opted_out',
+      errorMessage: refusal(optedOut),
     });
     if (message) failed.push(message);
   }
   await stopFailed(db, failed, now);
   await emitMessageEvents(
     db,
-    failed.map((message) => ({ event: 'message.failed', message, data: { error: 'recipient_opted_out' } })),
+    failed.map((message) => ({
+      event: 'message.failed',
+      message,
+      data: { error: message.errorMessage ?? refusal(true) },
+    })),
     now,
   );
 }

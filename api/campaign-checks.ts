@@ -1,10 +1,12 @@
 import { unsendableType } from '#db/commands/campaigns/campaign-status.ts';
-import type { CampaignRow } from '#db/queries/campaigns.ts';
+import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
 import { loadIntakeContext, type Uploads } from '#db/queries/intake.ts';
 import { findPool } from '#db/queries/line-pools.ts';
 import { findList } from '#db/queries/lists.ts';
+import { workspacePace } from '#db/queries/workspaces.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import type { CampaignPatch } from '#domain/campaign.ts';
+import { firstSendTime, lawWithoutTime } from '#domain/quiet-hours.ts';
 import { ApiError, invalid, invalidFields } from './http/errors.ts';
 
 /** @throws NOT_FOUND or VALIDATION_ERROR if a campaign refers to anything that is not the workspace's. */
@@ -35,6 +37,43 @@ export async function checkCampaign(
     ),
   );
   if (issues.length > 0) throw invalidFields(issues);
+}
+
+/**
+ * Checks that the send window of a campaign and its quiet hours have a time in common, by the clocks of the campaign's zone.
+ * @param stored the campaign that the patch changes.
+ * @throws VALIDATION_ERROR if it could never send.
+ */
+export async function requireSendTimes(
+  db: TenantDb,
+  patch: CampaignPatch,
+  stored: CampaignRow | null,
+  now: Date,
+): Promise<void> {
+  const { timezone: home, quiet } = await workspacePace(db);
+  const field = <T>(given: T | null | undefined, kept: T | null | undefined): T | null =>
+    given === undefined ? (kept ?? null) : given;
+  const timezone = field(patch.timezone, stored?.timezone) ?? home;
+  const window = campaignWindow(
+    {
+      timezone,
+      windowStart: field(patch.sendWindowStart, stored?.windowStart),
+      windowEnd: field(patch.sendWindowEnd, stored?.windowEnd),
+      windowDays: field(patch.allowedDaysOfWeek, stored?.windowDays),
+    },
+    home,
+  );
+  const own = field(patch.quietHours, stored?.quietHours);
+  const without = own && lawWithoutTime(own, now);
+  if (without) throw invalid('quietHours.start', `leaves no time that the law of ${without} allows`);
+  const hours = own ?? (quiet.workspace.appliesTo.includes('campaign') ? quiet.workspace : null);
+  if (!window || !hours?.enabled) return;
+  const { start, end } = hours;
+  if (firstSendTime({ window, quiet: { zones: [timezone], start, end, law: null } }, now) !== null) return;
+  throw invalid(
+    window.start === undefined && window.end === undefined ? 'allowedDaysOfWeek' : 'sendWindowStart',
+    `never opens while recipients are awake: the quiet hours allow messages from ${start} to ${end}`,
+  );
 }
 
 /** @throws NO_ACTIVE_LINE if no active line can send one of the steps. */

@@ -4,6 +4,7 @@ import { agencyClientRoutes } from './routes/agency-clients.ts';
 import { agencyLineRoutes } from './routes/agency-lines.ts';
 import { agencyMemberRoutes } from './routes/agency-members.ts';
 import { agencyOverviewRoutes } from './routes/agency-overview.ts';
+import { agencySuppressionRoutes } from './routes/agency-suppressions.ts';
 import { agencyWebhookRoutes } from './routes/agency-webhooks.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
 import { attachmentRoutes } from './routes/attachments.ts';
@@ -13,6 +14,7 @@ import { callRoutes } from './routes/calls.ts';
 import { campaignLeadRoutes } from './routes/campaign-leads.ts';
 import { campaignRoutes } from './routes/campaigns.ts';
 import { carrierCallbackRoutes } from './routes/carrier-callbacks.ts';
+import { consentRoutes } from './routes/consents.ts';
 import { consoleSessionRoutes } from './routes/console-session.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { contactExportRoutes } from './routes/contact-export.ts';
@@ -39,9 +41,11 @@ import { listRoutes } from './routes/lists.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
 import { poolRoutes } from './routes/pools.ts';
+import { optOutSuspicionRoutes } from './routes/opt-out-suspicions.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
 import { payloadCodecRoutes } from './routes/payload-codec.ts';
 import { paymentCallbackRoutes } from './routes/payment-callbacks.ts';
+import { quietHoursRoutes } from './routes/quiet-hours.ts';
 import { referenceRoutes } from './routes/reference.ts';
 import { replyRoutes } from './routes/replies.ts';
 import { simulatedRoutes } from './routes/simulated.ts';
@@ -70,7 +74,9 @@ export const routes: readonly Route[] = [
   ...under('/api/conversations', conversationRoutes),
   ...under('/api/inbox', inboxRoutes),
   ...under('/api/knowledge-base', knowledgeBaseRoutes),
+  ...under('/api/opt-outs/suspected', optOutSuspicionRoutes),
   ...under('/api/opt-outs', optOutRoutes),
+  ...under('/api/consents', consentRoutes),
   ...under('/api/voice', callRoutes),
   ...under(['/api/attachments', '/attachments'], attachmentRoutes),
 
@@ -96,6 +102,7 @@ export const routes: readonly Route[] = [
   ...under('/api/events', eventStreamRoutes),
   ...under('/api/workspace', workspaceRoutes),
   ...under('/api/workspace/limits', limitRoutes),
+  ...under('/api/workspace/quiet-hours', quietHoursRoutes),
   ...under('/api/workspace/fallback-config', fallbackConfigRoutes),
   ...under('/api/fallback-sms', fallbackSmsRoutes),
   ...under('/api/analytics', analyticsRoutes),
@@ -112,6 +119,7 @@ export const routes: readonly Route[] = [
   ...under('/api/agency/lines', agencyLineRoutes),
   ...under('/api/agency/overview', agencyOverviewRoutes),
   ...under('/api/agency/webhooks', agencyWebhookRoutes),
+  ...under('/api/agency/suppressions', agencySuppressionRoutes),
   ...under('/api/agency/billing', agencyBillingRoutes),
   ...under(
     ['/api/agency/members', '/api/agency/admins', '/api/agency/invitations', '/api/agency/billing'],

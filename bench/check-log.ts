@@ -1,6 +1,6 @@
 import type { PacedLine } from '#domain/pacing.ts';
 import type { SendWindow } from '#domain/send-window.ts';
-import type { Sent } from './line-driver.ts';
+import type { Job, Sent } from './line-driver.ts';
 
 /** A violation of a rule in a log of sends. */
 export interface Violation {
@@ -10,6 +10,7 @@ export interface Violation {
     | 'line_gap'
     | 'contact_gap'
     | 'send_window'
+    | 'recipient_quiet_hours'
     | 'hourly_new_cap'
     | 'daily_new_cap'
     | 'daily_total_cap';
@@ -73,6 +74,7 @@ export function findViolations(
       report('contact_gap');
     contactLast.set(job.address, time);
     if (job.window && !isWithin(job.window, at)) report('send_window');
+    if (!isAwake(line, job, at)) report('recipient_quiet_hours');
 
     if (count(`total ${clock.date}`) > line.dailyTotal) report('daily_total_cap');
     if (met.has(`${lineId} ${job.address}`)) continue;
@@ -89,6 +91,16 @@ function dailyNew(line: PacedLine, date: string): number {
   const first = wallClock(line.timezone, line.warmupStartedAt).date;
   const days = (Date.parse(date) - Date.parse(first)) / 86_400_000;
   return Math.min(line.dailyNew, 20 + 2 * Math.max(0, days));
+}
+
+/** Whether the clocks of all zones of the recipient show a time within the quiet hours' start and end. */
+function isAwake({ quiet, timezone: home }: PacedLine, { recipient, wroteAt }: Job, at: Date): boolean {
+  const hours = quiet?.workspace;
+  const hasJustWritten = wroteAt !== null && wroteAt <= at && at.getTime() - wroteAt.getTime() < 86_400_000;
+  if (!recipient || hasJustWritten || !hours?.enabled || !hours.appliesTo.includes(recipient.kind))
+    return true;
+  const { start, end } = hours;
+  return (recipient.zones ?? [home]).every((timezone) => isWithin({ timezone, start, end }, at));
 }
 
 export function isWithin(

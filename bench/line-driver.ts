@@ -13,6 +13,7 @@ import {
   shownWait,
   usedUpAt,
 } from '#domain/pacing.ts';
+import type { Recipient } from '#domain/quiet-hours.ts';
 import type { SendWindow } from '#domain/send-window.ts';
 
 /** A message for a line. */
@@ -23,6 +24,7 @@ export interface Job {
   /** When the contact last wrote, or null; for 24 hours from then the message is a reply. */
   wroteAt: Date | null;
   window?: SendWindow;
+  recipient?: Recipient;
 }
 
 export interface Sent {
@@ -187,21 +189,27 @@ export class LineDriver {
       const lane = lanes.get(key);
       if (lane && isLater) lane.laterAt ??= scheduledAt;
       if (lane) continue;
-      const window = job.window && { window: job.window };
-      lanes.set(key, { key, isNew, ...window, firstAt: scheduledAt, laterAt: isLater ? scheduledAt : null });
+      lanes.set(key, {
+        key,
+        isNew,
+        ...rulesOf(job),
+        firstAt: scheduledAt,
+        laterAt: isLater ? scheduledAt : null,
+      });
     }
     return [...lanes.values()];
   }
 
   /** The first `look` due messages of the open lanes, in order. */
   private found(open: readonly OpenLane[], now: Date): QueuedMessage[] {
-    const since = new Map(open.map((lane) => [lane.key, lane.since]));
+    const lanes = new Map(open.map((lane) => [lane.key, lane]));
     const answers: QueuedMessage[] = [];
     const others: QueuedMessage[] = [];
     for (const { message, keys } of this.waiting) {
       if (message.scheduledAt > now || open.length === 0) break;
-      const from = since.get(keyOf(keys, message));
-      if (from === undefined || message.scheduledAt < from) continue;
+      const lane = lanes.get(keyOf(keys, message));
+      if (!lane || message.scheduledAt < lane.since) continue;
+      if (lane.answersOnly && !message.isAnswer) continue;
       (message.isAnswer ? answers : others).push(message);
     }
     return [...answers, ...others].slice(0, this.options.look);
@@ -254,14 +262,19 @@ export class LineDriver {
 
 const keyOf = (keys: Waiting['keys'], { isNew }: QueuedMessage): string => (isNew ? keys.isNew : keys.known);
 
+const rulesOf = ({ window, recipient }: Job): Pick<Job, 'window' | 'recipient'> => ({
+  ...(window && { window }),
+  ...(recipient && { recipient }),
+});
+
 function startWaiting(job: Job, arrival: number): Waiting {
-  const { id, address, scheduledAt, window } = job;
+  const { id, address, scheduledAt } = job;
   const unknown = { isNew: true, isAnswer: false, contactLastSentAt: null };
-  const windowKey = window ? JSON.stringify(window) : '';
+  const rules = JSON.stringify(rulesOf(job));
   return {
     job,
-    message: { id, address, scheduledAt, arrival, ...unknown, ...(window && { window }) },
-    keys: { known: `known ${windowKey}`, isNew: `new ${windowKey}` },
+    message: { id, address, scheduledAt, arrival, ...unknown, ...rulesOf(job) },
+    keys: { known: `known ${rules}`, isNew: `new ${rules}` },
   };
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { NextLook, PacedLine } from '#domain/pacing.ts';
+import { firstSendTime, wakingHours } from '#domain/quiet-hours.ts';
 import { findViolations } from './check-log.ts';
 import { type DriverOptions, type Job, LineDriver, type Round, Workspace } from './line-driver.ts';
 import { runLines } from './run-lines.ts';
@@ -46,6 +47,14 @@ const window = fc.record(
   { requiredKeys: ['timezone'] },
 );
 
+const quietHours = fc.record({
+  enabled: fc.boolean(),
+  start: timeOfDay,
+  end: timeOfDay,
+  law: fc.constant('none' as const),
+  appliesTo: fc.constant(['campaign', 'drip'] as const).map((kinds) => [...kinds]),
+});
+
 const seconds = (max: number): fc.Arbitrary<number> => fc.oneof(fc.constant(0), fc.integer({ min: 1, max }));
 const line = (begin: Date): fc.Arbitrary<PacedLine> =>
   fc.record({
@@ -59,11 +68,26 @@ const line = (begin: Date): fc.Arbitrary<PacedLine> =>
     hourlyNew: fc.option(fc.integer({ min: 1, max: 5 })),
     minGapSeconds: seconds(4000),
     contactGapSeconds: seconds(9000),
+    quiet: quietHours.map((workspace) => ({ workspace, campaigns: new Map() })),
     warmupStartedAt: fc.option(
       fc.integer({ min: -9, max: 1 }).map((days) => new Date(begin.getTime() + days * DAY)),
     ),
     usedUp: fc.constant({ hourlyNew: null, dailyNew: null, dailyTotal: null }),
   });
+
+/** Several zones in one area, as some area codes have; two of them on either side of the date line. */
+const recipient = fc.record({
+  kind: fc.constantFrom('campaign', 'drip', 'message'),
+  campaignId: fc.constant(null),
+  zones: fc.oneof(
+    fc.constant(null),
+    fc.uniqueArray(fc.constantFrom(...ZONES, 'America/Chicago', 'America/Denver'), {
+      minLength: 1,
+      maxLength: 2,
+    }),
+  ),
+  region: fc.constant(null),
+});
 
 const job = (begin: Date): fc.Arbitrary<Omit<Job, 'id'>> => {
   const minute = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 4 * 1440 }));
@@ -76,6 +100,7 @@ const job = (begin: Date): fc.Arbitrary<Omit<Job, 'id'>> => {
         { freq: 4 },
       ),
       window,
+      recipient,
     },
     { requiredKeys: ['address', 'scheduledAt', 'wroteAt'] },
   );
@@ -102,6 +127,19 @@ const scenario = fc.constantFrom(...BEGINNINGS).chain((begin) =>
 );
 type Scenario = typeof scenario extends fc.Arbitrary<infer T> ? T : never;
 
+const MONTHS = Array.from({ length: 12 }, (_, index) => index);
+
+/** Whether the window of a message and the quiet hours of its recipient have a time in common, all year round. */
+function couldLeave(
+  { quiet, timezone }: PacedLine,
+  { window, recipient }: Omit<Job, 'id'>,
+  begin: Date,
+): boolean {
+  const times = { window, quiet: quiet && recipient && wakingHours(quiet, recipient, timezone) };
+  if (!times.quiet) return true;
+  return MONTHS.every((month) => firstSendTime(times, new Date(begin.getTime() + month * 30 * DAY)) !== null);
+}
+
 /** Enough time to send everything even at one message a week. */
 const FAR = new Date('2040-01-01');
 
@@ -111,7 +149,9 @@ function run(
 ) {
   const workspace = new Workspace();
   const drivers = lines.map(({ line, jobs, outage }) => {
-    const numbered = jobs.map((job, index) => ({ ...job, id: `${line.id} ${index}` }));
+    // What could never be sent is refused when it is accepted.
+    const accepted = jobs.filter((job) => couldLeave(line, job, begin));
+    const numbered = accepted.map((job, index) => ({ ...job, id: `${line.id} ${index}` }));
     return new LineDriver(line, numbered, workspace, {
       look,
       batch,
@@ -148,7 +188,10 @@ describe('arbitrary lines and messages, with rounds at arbitrary times', () => {
       fc.property(scenario, (given) => {
         const { drivers, log } = run(given);
         expect(drivers.flatMap(({ unsent }) => unsent)).toEqual([]);
-        expect(log.length).toBe(given.lines.reduce((sum, { jobs }) => sum + jobs.length, 0));
+        const accepted = given.lines.flatMap(({ line, jobs }) =>
+          jobs.filter((job) => couldLeave(line, job, given.begin)),
+        );
+        expect(log.length).toBe(accepted.length);
       }),
       { numRuns: 200 },
     );
@@ -181,7 +224,7 @@ describe('arbitrary lines and messages, with rounds at arbitrary times', () => {
     fc.assert(
       fc.property(scenario, (given) => {
         run(given, () => {
-          const shown = new Map<string, { at: Date; isNew: boolean }>();
+          const shown = new Map<string, Shown>();
           return {
             onRound: (round) => {
               expectPromisesKept(round, shown);
@@ -201,24 +244,28 @@ function must(holds: boolean, message: { id: string }, now: Date): void {
   if (!holds) throw new Error(`message ${message.id} at ${now.toISOString()}`);
 }
 
+interface Shown {
+  at: Date;
+  isNew: boolean;
+  isAnswer: boolean;
+}
+
 /** Nothing is sent before a time that was shown, and the shown time never becomes earlier. */
-function expectPromisesKept(
-  { now, sent, waiting }: Round,
-  shown: Map<string, { at: Date; isNew: boolean }>,
-): void {
+function expectPromisesKept({ now, sent, waiting }: Round, shown: Map<string, Shown>): void {
   for (const { job, isNew } of sent) {
     const before = shown.get(job.id);
-    // A contact that has become known no longer starts a conversation.
-    if (before?.isNew === isNew) must(before.at <= now, job, now);
+    // A contact that has become known no longer starts a conversation, and one that has just written is awake.
+    if (before?.isNew === isNew && before.isAnswer === isAnswer(job, now)) must(before.at <= now, job, now);
   }
   for (const { message, shownAt } of waiting()) {
-    const { id, isNew } = message;
+    const { id, isNew, isAnswer } = message;
     const { scheduledAt: at, holdReason } = shownAt(now);
     // Messages due on a line that is down keep their place.
     if (holdReason === 'line_down') continue;
     const before = shown.get(id);
-    if (before?.isNew === isNew && before.at > now) must(at >= before.at, message, now);
-    shown.set(id, { at, isNew });
+    if (before?.isNew === isNew && before.isAnswer === isAnswer && before.at > now)
+      must(at >= before.at, message, now);
+    shown.set(id, { at, isNew, isAnswer });
   }
 }
 

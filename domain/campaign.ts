@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Channel } from './channel.ts';
 import { Id, UserId, WorkspaceId } from './ids.ts';
 import { MAX_BODY_LENGTH, MessageInput, Subject, TimeZone } from './message.ts';
+import { CampaignQuietHours } from './quiet-hours.ts';
 import { TemplateBudget, templateProblem } from './template.ts';
 import { isBlank, SINGLE_LINE } from './text.ts';
 
@@ -76,6 +77,13 @@ const fields = {
   sendWindowStart: sendWindowStart.nullish(),
   sendWindowEnd: sendWindowEnd.nullish(),
   allowedDaysOfWeek: allowedDaysOfWeek.nullish(),
+  quietHours: CampaignQuietHours.nullish().meta({
+    description: "Instead of the workspace's quiet hours; null: those of the workspace.",
+  }),
+  requireConsent: z.boolean().optional().meta({
+    description:
+      'Only leads whose latest consent (`POST /api/consents`) for the address and channel of a step is a consent get it. Default: false.',
+  }),
   stopOnReply: z.boolean().optional(),
   needsAiPersonalization: z.boolean().optional().meta({
     description:
@@ -110,6 +118,8 @@ export const Campaign = z
     sendWindowStart: z.string().nullable(),
     sendWindowEnd: z.string().nullable(),
     allowedDaysOfWeek: z.array(z.int()).nullable(),
+    quietHours: CampaignQuietHours.nullable(),
+    requireConsent: z.boolean(),
     stopOnReply: z.boolean(),
     needsAiPersonalization: z.boolean(),
     createdByUserId: UserId.nullable(),
@@ -127,9 +137,12 @@ export const CampaignProgress = z
     entered: z.int(),
     running: z.int().meta({ description: 'Leads with remaining steps.' }),
     finished: z.int().meta({ description: 'Leads that were sent every step.' }),
-    stopped: z
-      .int()
-      .meta({ description: 'Leads that replied, opted out, could not be reached or were removed.' }),
+    stopped: z.int().meta({
+      description: 'Leads that replied, opted out, could not be reached, had not consented or were removed.',
+    }),
+    noConsent: z.int().meta({
+      description: 'Those of the stopped leads that had not consented (`requireConsent`).',
+    }),
     enteredAll: z.boolean().meta({ description: 'Whether all leads of the list have entered.' }),
   })
   .meta({ id: 'CampaignProgress' });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AutoReply } from './ai-draft.ts';
 import { Call } from './call.ts';
+import { Consent } from './consent.ts';
 import { Conversation } from './conversation.ts';
 import { Id } from './ids.ts';
 import { Lead } from './lead.ts';
@@ -69,6 +70,7 @@ export const ContactExport = z
     addresses: z.array(z.string()).meta({ description: 'The phone numbers and emails of the contact.' }),
     leads: z.array(Lead.extend({ lists: z.array(z.object({ listId: Id, name: z.string() })) })),
     optOuts: z.array(OptOut),
+    consents: z.array(Consent),
     conversations: z.array(Conversation),
     availability: z.array(
       z.object({ address: z.string(), checkedAt: At.meta({ description: 'When it was last reachable.' }) }),

@@ -1,3 +1,4 @@
+import { NO_QUIET_HOURS } from './quiet-hours.ts';
 import { describe, expect, it } from 'vitest';
 import { draftDrip, type DripAcknowledgement, findDuplicates } from './drip.ts';
 import type { IntakeContext } from './message-draft.ts';
@@ -5,6 +6,8 @@ import type { IntakeContext } from './message-draft.ts';
 const NOW = new Date('2026-03-02T16:00:00Z');
 const context: IntakeContext = {
   timezone: 'UTC',
+  quiet: { workspace: NO_QUIET_HOURS, campaigns: new Map() },
+  placeOf: () => ({ zones: null, region: null }),
   country: 'US',
   leads: new Map(),
   pools: new Map(),

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { draftMessage, type IntakeContext, type MessageDraft } from './message-draft.ts';
+import { DRIP_SOURCE, draftMessage, type IntakeContext, type MessageDraft } from './message-draft.ts';
 import type { DripInput } from './message.ts';
 
 /** The response of `POST /api/drip`. */
@@ -43,7 +43,7 @@ export function draftDrip(
   const schedule = new Date(now.getTime() + DELAY.minMs + jitterMs);
   const draft = draftMessage({ ...input, correlationId }, context, {
     now,
-    source: 'crm-drip',
+    source: DRIP_SOURCE,
     schedule,
     userId,
   });

@@ -33,6 +33,10 @@ export function mapColumns(header: readonly string[]): ColumnMap | null {
   return fields.includes('email') || fields.includes('phone') ? { columns, fields } : null;
 }
 
+/** The text in a row's column of a field. */
+export const cellOf = (row: readonly string[], { fields }: ColumnMap, field: ColumnField): string =>
+  row[fields.indexOf(field)]?.trim() ?? '';
+
 /** Parses one row. Multiple addresses in one cell are separated by `;`, `,` or `|`. */
 export function readRow(
   row: readonly string[],

@@ -3,6 +3,7 @@ import { normalizeEmail } from './address.ts';
 import { Id, WorkspaceId } from './ids.ts';
 import { isCallingCode, normalizePhone } from './phone.ts';
 import { LINES, SINGLE_LINE } from './text.ts';
+import { isTimeZone } from './calendar.ts';
 
 export const LEAD_STATUSES = ['available', 'unavailable', 'error'] as const;
 export const LeadStatus = z.enum(LEAD_STATUSES);
@@ -35,6 +36,16 @@ export const CustomFields = z
     `must have at most ${MAX_CUSTOM_TEXT} characters in all`,
   );
 
+/** Where the lead is. An empty text means that it is not known. */
+const LeadTimeZone = z
+  .string()
+  .max(100)
+  .refine((zone) => zone.trim() === '' || isTimeZone(zone.trim()), 'must be an IANA time zone')
+  .meta({
+    example: 'America/New_York',
+    description: "Where the lead is, for quiet hours. null: as the area of the lead's number.",
+  });
+
 /** A lead in a request; further addresses go in `emails` and `phones`. */
 export const LeadInput = z
   .object({
@@ -52,6 +63,7 @@ export const LeadInput = z
       .refine(...LINES)
       .optional(),
     contactOwnerEmail: z.string().max(320).nullish(),
+    timezone: LeadTimeZone.nullish(),
     customFields: CustomFields.optional(),
   })
   .meta({ id: 'LeadInput' });
@@ -80,6 +92,7 @@ export const Lead = z
     jobTitle: z.string(),
     notes: z.string(),
     contactOwnerEmail: z.string().nullable(),
+    timezone: z.string().nullable(),
     customFields: z.record(z.string(), z.string()),
     status: LeadStatus.nullable(),
     source: z.string().nullable(),
@@ -99,6 +112,7 @@ export interface NormalizedLead {
   jobTitle: string;
   notes: string;
   contactOwnerEmail: string | null;
+  timezone: string | null;
   customFields: Record<string, string>;
 }
 
@@ -148,6 +162,7 @@ export function normalizeLead(
     jobTitle: input.jobTitle?.trim() ?? '',
     notes: input.notes ?? '',
     contactOwnerEmail: input.contactOwnerEmail ?? null,
+    timezone: input.timezone?.trim() || null,
     customFields: input.customFields ?? {},
   };
   return { lead, problems };
@@ -188,6 +203,7 @@ type StoredLead = Pick<
   | 'jobTitle'
   | 'notes'
   | 'contactOwnerEmail'
+  | 'timezone'
   | 'customFields'
 >;
 
@@ -202,6 +218,7 @@ export function patchLead(lead: StoredLead, patch: LeadPatch): LeadInput {
     jobTitle: lead.jobTitle,
     notes: lead.notes,
     contactOwnerEmail: lead.contactOwnerEmail,
+    timezone: lead.timezone,
     customFields: lead.customFields,
     ...given,
     emails: replaceFirst(emails ?? lead.emails, email),

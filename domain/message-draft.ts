@@ -4,8 +4,12 @@ import { Channel } from './channel.ts';
 import { newId } from './ids.ts';
 import { CRM_FIELDS, CrmIds, type MessageInput } from './message.ts';
 import { normalizePhone } from './phone.ts';
+import { firstSendTime, type PhonePlace, type QuietPolicy, wakingHours } from './quiet-hours.ts';
 import { clampToWindow, SendWindow } from './send-window.ts';
 import { isBlank } from './text.ts';
+
+/** The `source` of messages from `POST /api/drip`. */
+export const DRIP_SOURCE = 'crm-drip';
 
 /** An accepted message, complete except for its line. */
 export const MessageDraft = z.object({
@@ -47,12 +51,16 @@ export interface IntakeLead {
   name: string;
   phones: string[];
   emails: string[];
+  timezone: string | null;
 }
 
 /** The workspace's data that requests refer to, loaded once for a batch of requests. */
 export interface IntakeContext {
   timezone: string;
   country: string;
+  quiet: QuietPolicy;
+  /** Where the recipient of a message is. */
+  placeOf(recipient: { address: string; recipientPhone: string | null }): PhonePlace;
   leads: ReadonlyMap<string, IntakeLead>;
   /** Those of the pools that requests name, with the channels of their usable lines. */
   pools: ReadonlyMap<string, readonly Channel[]>;
@@ -101,6 +109,7 @@ export function draftMessage(
   checkFallback(input, context);
   const window = sendWindow(input, context.timezone);
   const earliest = schedule > now ? schedule : now;
+  checkTimes(input, { ...recipient, window, source }, context, earliest);
   return {
     ...withDefaults(input),
     ...recipient,
@@ -265,6 +274,27 @@ function checkLines(input: MessageInput, channel: Channel, { lines, pools }: Int
       `the workspace has no active line for ${channel}: name a line or activate one`,
     );
   }
+}
+
+/** A message that could never be sent is refused: its window and the recipient's quiet hours exclude each other. */
+function checkTimes(
+  { leadId }: MessageInput,
+  { window, source, ...recipient }: Recipient & { window: SendWindow | null; source: string },
+  { quiet, leads, timezone, placeOf }: IntakeContext,
+  earliest: Date,
+): void {
+  const kind = source === DRIP_SOURCE ? 'drip' : 'message';
+  if (!window || !quiet.workspace.enabled || !quiet.workspace.appliesTo.includes(kind)) return;
+  const place = placeOf(recipient);
+  const home = leads.get(leadId ?? '')?.timezone ?? null;
+  const zones = home === null ? place.zones : [home];
+  const hours = wakingHours(quiet, { kind, campaignId: null, zones, region: place.region }, timezone);
+  if (firstSendTime({ window, quiet: hours }, earliest) !== null) return;
+  throw new Refusal(
+    'VALIDATION_ERROR',
+    window.start === undefined && window.end === undefined ? 'allowedDaysOfWeek' : 'sendWindowStart',
+    `never opens while the recipient is awake: the quiet hours allow messages from ${hours?.start ?? ''} to ${hours?.end ?? ''} ${zones?.join(', ') ?? timezone}`,
+  );
 }
 
 export function sendWindow(

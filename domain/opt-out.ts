@@ -22,7 +22,7 @@ export type Keyword = 'stop' | 'start';
  * punctuation, signatures and quoted text are ignored.
  */
 export function optOutKeyword(text: string): Keyword | null {
-  const own = withoutQuotes(text.normalize('NFKC').replaceAll(/\p{DI}/gu, ''));
+  const own = ownText(text, MAX_LENGTH);
   // Joined as well, for `opt-out` and `Stop all`.
   const words = own?.toUpperCase().match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu) ?? [];
   if (words.length === 0) return null;
@@ -35,16 +35,17 @@ export function optOutKeyword(text: string): Keyword | null {
 /** A longer reply is more than a keyword. */
 const MAX_LENGTH = 200;
 
-/** Removes quoted text and what mail clients add. null if the rest is too long. */
-function withoutQuotes(text: string): string | null {
-  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => line.trim());
+/** A reply without quoted text and what mail clients add; null if that is longer than `most`. */
+export function ownText(text: string, most: number): string | null {
+  const readable = text.normalize('NFKC').replaceAll(/\p{DI}/gu, '');
+  const lines = readable.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => line.trim());
   let own = '';
   for (const [index, line] of lines.entries()) {
     if (line === '' || line.startsWith('>')) continue;
     // Such a line above the contact's own text is skipped, because some clients quote first; below it, the rest is not theirs.
     if (!startsQuoteOrSignature(lines.slice(index, index + 3))) own = `${own} ${line}`.trim();
     else if (own !== '') break;
-    if (own.length > MAX_LENGTH) return null;
+    if (own.length > most) return null;
   }
   return own;
 }

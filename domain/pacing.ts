@@ -1,6 +1,13 @@
 import { dayBounds, hourBounds, nextMorning } from './calendar.ts';
 import type { Circuit } from './circuit.ts';
 import { dailyNewCap, hourlyNewCap, type LimitedLine, lineGapMs } from './line-limits.ts';
+import {
+  firstSendTime,
+  type QuietPolicy,
+  type Recipient,
+  type SendTimes,
+  wakingHours,
+} from './quiet-hours.ts';
 import { clampToWindow, nextOpening, type SendWindow } from './send-window.ts';
 
 /**
@@ -22,6 +29,7 @@ export const HOLD_REASONS = {
   line_gap: 'The line pauses between two sends.',
   contact_gap: 'The contact has just been sent another message.',
   send_window: 'Outside its send window; moved to the next opening.',
+  recipient_quiet_hours: 'The recipient is asleep by the quiet hours; moved to the end of these.',
   hourly_new_cap: "The line's new conversations of this hour are used up; moved to the next hour.",
   daily_new_cap: "The line's new conversations of today are used up; moved to the next morning.",
   line_resting:
@@ -53,6 +61,8 @@ export interface PacedLine extends LimitedLine {
   circuit?: Circuit;
   /** Until then it opens or opened no conversations, because its reputation was critical. Answers go on. */
   restsUntil?: Date | null;
+  /** Absent: the workspace and its campaigns have no quiet hours. */
+  quiet?: QuietPolicy;
   usedUp: UsedUp;
 }
 
@@ -81,6 +91,7 @@ export interface Lane {
   /** To addresses with which the line has never exchanged a message. */
   isNew: boolean;
   window?: SendWindow;
+  recipient?: Recipient;
   /** The scheduled time of the first message. */
   firstAt: Date;
   /** The scheduled time of the first message that is not due; null: all are due. */
@@ -90,6 +101,8 @@ export interface Lane {
 /** A lane whose messages may be sent now, if scheduled at `since` or later. */
 export interface OpenLane extends Pick<Lane, 'key' | 'isNew'> {
   since: Date;
+  /** Its recipients are asleep, except for those who wrote within 24 hours. */
+  answersOnly?: boolean;
 }
 
 export interface QueuedMessage {
@@ -104,10 +117,15 @@ export interface QueuedMessage {
   isAnswer: boolean;
   contactLastSentAt: Date | null;
   window?: SendWindow;
+  recipient?: Recipient;
   /** An operator sends it now: before all others and regardless of gaps. */
   isUrgent?: boolean;
   /** Skipped: neither sent nor moved. The caller fails it. */
   optedOut?: boolean;
+  /** Like `optedOut`: the agency sends nothing to the address. */
+  suppressed?: boolean;
+  /** Skipped: it waits for the decision whether the contact has opted out. The caller takes it from the queue. */
+  suspected?: boolean;
 }
 
 /** When to look again; `at` null: not until something changes. */
@@ -167,13 +185,22 @@ export function planQueue(
 
   const open: OpenLane[] = [];
   const looks: NextLook[] = [];
-  for (const { key, isNew, window, firstAt, laterAt } of lanes) {
+  for (const { key, isNew, window, recipient, firstAt, laterAt } of lanes) {
     if (firstAt <= now) {
-      const holds = holdsOn(line, { window, opens: isNew }, now).filter(({ until }) => until > now);
-      const since = latest([BEGINNING, ...holds.map(({ before }) => before)]);
+      const rules = { ...(window && { window }), ...(recipient && { recipient }) };
+      const all = activeHolds(line, { ...rules, opens: isNew }, now);
+      const hold = longest(all, firstAt);
+      looks.push(hold ? lookAfter(hold) : { at: now, reason: 'next_in_turn' });
+      const since = sinceOf(all);
       if (since <= now) open.push({ key, isNew, since });
-      const hold = longest(holds, firstAt);
-      looks.push(hold ? { at: hold.until, reason: hold.reason } : { at: now, reason: 'next_in_turn' });
+      // Answers, which are in the lanes of known contacts, are sent to contacts who are asleep.
+      else if (line.quiet && recipient && !isNew) {
+        const onAnswers = activeHolds(line, { ...(window && { window }), opens: false }, now);
+        const answersSince = sinceOf(onAnswers);
+        if (answersSince <= now) open.push({ key, isNew, since: answersSince, answersOnly: true });
+        const held = longest(onAnswers, firstAt);
+        if (held) looks.push(lookAfter(held));
+      }
     }
     // Messages that fall due while their cap is used up are held as well.
     if (laterAt) looks.push({ at: latest([laterAt, ...capsOf(line, isNew)]), reason: 'scheduled' });
@@ -187,6 +214,14 @@ export function planQueue(
   const waits = open.length > 0 || (next.at !== null && next.at < gapEnd);
   return { open: [], next: waits ? { at: gapEnd, reason: 'line_gap' } : next };
 }
+
+const activeHolds = (line: PacedLine, rules: Rules & { opens: boolean }, now: Date): Hold[] =>
+  holdsOn(line, rules, now).filter(({ until }) => until > now);
+
+/** Messages that were scheduled at this time or later are not held. */
+const sinceOf = (holds: readonly Hold[]): Date => latest([BEGINNING, ...holds.map(({ before }) => before)]);
+
+const lookAfter = ({ until, reason }: Hold): NextLook => ({ at: until, reason });
 
 export interface Choice {
   /** The messages to send at once. */
@@ -213,11 +248,13 @@ export function chooseSends(
   const count = { ...history };
   const written = new Set<string>();
   let { usedUp } = line;
-  for (const message of found.filter(({ optedOut }) => !optedOut).toSorted(compareTurns)) {
+  for (const message of found
+    .filter(({ optedOut, suppressed, suspected }) => !optedOut && !suppressed && !suspected)
+    .toSorted(compareTurns)) {
     if (choice.send.length === room) break;
-    const { id, address, scheduledAt, window } = message;
+    const { id, address, scheduledAt } = message;
     const opens = message.isNew && !message.isAnswer && !written.has(address);
-    const holds = holdsOn({ ...line, usedUp }, { window, opens }, now);
+    const holds = holdsOn({ ...line, usedUp }, { ...rulesOf(message), opens }, now);
     if (holds.some(({ before, until }) => scheduledAt < before && until > now)) {
       choice.held.push(id);
       continue;
@@ -240,7 +277,20 @@ export function chooseSends(
 }
 
 /** The fields of a waiting message that determine how long it waits. */
-export type WaitingMessage = Pick<QueuedMessage, 'scheduledAt' | 'isNew' | 'isAnswer' | 'window'>;
+export type WaitingMessage = Pick<
+  QueuedMessage,
+  'scheduledAt' | 'isNew' | 'isAnswer' | 'window' | 'recipient'
+>;
+
+/** The rules of a message's own. A contact who has just written is not asleep. */
+const rulesOf = ({
+  window,
+  recipient,
+  isAnswer,
+}: Pick<WaitingMessage, 'window' | 'recipient' | 'isAnswer'>) => ({
+  ...(window && { window }),
+  ...(recipient && !isAnswer && { recipient }),
+});
 
 /** What callers see of a waiting message. */
 export interface ShownWait {
@@ -258,16 +308,18 @@ export interface ShownWait {
 export function shownWait(
   line: PacedLine,
   { lastSentAt }: Pick<LineHistory, 'lastSentAt'>,
-  { scheduledAt, isNew, isAnswer, window }: WaitingMessage,
+  message: WaitingMessage,
   now: Date,
 ): ShownWait {
+  const { scheduledAt } = message;
   if (scheduledAt > now) {
-    return { scheduledAt: clamp(window, scheduledAt), holdReason: undefined, moved: null };
+    const times = timesOf(line, rulesOf(message));
+    return { scheduledAt: clamp(times, scheduledAt), holdReason: undefined, moved: null };
   }
   const standstill = standstillOf(line, now);
   if (standstill) return { scheduledAt, holdReason: standstill.reason, moved: null };
 
-  const moved = movedBy(line, { scheduledAt, isNew, isAnswer, ...(window && { window }) }, now);
+  const moved = movedBy(line, message, now);
   const shown = moved ? moved.to : scheduledAt;
   if (moved && moved.to > now) return { scheduledAt: shown, holdReason: moved.reason, moved };
   const gapEnd = endOfGap(line, lastSentAt);
@@ -276,13 +328,21 @@ export function shownWait(
 }
 
 /** The cap or window that holds a due message, else the cap that held it last, if the line remembers one. */
-export function movedBy(
-  line: PacedLine,
-  { scheduledAt, isNew, isAnswer, window }: WaitingMessage,
-  now: Date,
-): ShownWait['moved'] {
-  const hold = longest(holdsOn(line, { window, opens: isNew && !isAnswer }, now), scheduledAt);
+export function movedBy(line: PacedLine, message: WaitingMessage, now: Date): ShownWait['moved'] {
+  const opens = message.isNew && !message.isAnswer;
+  const hold = longest(holdsOn(line, { ...rulesOf(message), opens }, now), message.scheduledAt);
   return hold && { to: hold.until, reason: hold.reason };
+}
+
+/** When the recipient of a message that is not paced wakes up; null: they are awake. */
+export function quietUntil(
+  line: PacedLine,
+  message: Pick<WaitingMessage, 'window' | 'recipient' | 'isAnswer'>,
+  now: Date,
+): Date | null {
+  const { quiet } = timesOf(line, rulesOf(message));
+  const opening = clamp({ quiet }, now);
+  return opening > now ? clamp(timesOf(line, rulesOf(message)), now) : null;
 }
 
 /** Whether a line may send at all, except for its gap. */
@@ -363,23 +423,32 @@ interface Hold {
   until: Date;
 }
 
-/** The holds on new or known contacts' messages with this window. Holds of caps may be over. */
-function holdsOn(
-  { timezone, hourlyNew, usedUp, restsUntil = null }: PacedLine,
-  { window, opens }: { window: SendWindow | undefined; opens: boolean },
-  now: Date,
-): Hold[] {
+/** What the rules of a message are derived from. */
+type Rules = Pick<WaitingMessage, 'window' | 'recipient'>;
+
+const timesOf = ({ quiet, timezone }: PacedLine, { window, recipient }: Rules): SendTimes => ({
+  window,
+  quiet: quiet && recipient && wakingHours(quiet, recipient, timezone),
+});
+
+/** The holds on new or known contacts' messages with these rules. Holds of caps may be over. */
+function holdsOn(line: PacedLine, { opens, ...rules }: Rules & { opens: boolean }, now: Date): Hold[] {
+  const { timezone, hourlyNew, usedUp, restsUntil = null } = line;
+  const times = timesOf(line, rules);
   const holds: Hold[] = [];
   const add = (reason: HoldReason, before: Date, until: Date): number =>
     holds.push({ reason, before, until });
   const { dailyTotal, dailyNew, hourlyNew: hour } = usedUp;
-  if (dailyTotal) add('daily_total_cap', dailyTotal, morningAfter(window, dailyTotal, timezone));
-  if (opens && dailyNew) add('daily_new_cap', dailyNew, morningAfter(window, dailyNew, timezone));
-  if (opens && restsUntil) add('line_resting', restsUntil, clamp(window, restsUntil));
-  const opening = clamp(window, now);
-  if (opening > now) add('send_window', opening, opening);
+  if (dailyTotal) add('daily_total_cap', dailyTotal, morningAfter(times, dailyTotal, timezone));
+  if (opens && dailyNew) add('daily_new_cap', dailyNew, morningAfter(times, dailyNew, timezone));
+  if (opens && restsUntil) add('line_resting', restsUntil, clamp(times, restsUntil));
+  const opening = clamp(times, now);
+  if (opening > now) {
+    const isOutside = clamp({ window: times.window }, now) > now;
+    add(isOutside ? 'send_window' : 'recipient_quiet_hours', opening, opening);
+  }
   if (opens && hour) {
-    const until = hourlyNew === 0 ? morningAfter(window, hour, timezone) : clamp(window, hour);
+    const until = hourlyNew === 0 ? morningAfter(times, hour, timezone) : clamp(times, hour);
     add('hourly_new_cap', hour, until);
   }
   return holds;
@@ -401,21 +470,27 @@ function remember<T>(known: Map<string, T>, key: string, value: T): T {
   return value;
 }
 
-/** `clampToWindow` with a cache: a closed window stays closed until its opening. */
-function clamp(window: SendWindow | undefined, at: Date): Date {
-  if (!window) return at;
-  const key = JSON.stringify(window);
+const DAY_MS = 86_400_000;
+
+/**
+ * `firstSendTime` with a cache: what is closed stays closed until its opening. A message that may never be sent, because its
+ * window and the quiet hours exclude each other, is looked at again every day: the settings may change.
+ */
+function clamp(times: SendTimes, at: Date): Date {
+  if (!times.window && !times.quiet) return at;
+  const key = JSON.stringify([times.window, times.quiet]);
   const known = openings.get(key);
   if (known && known.since <= at && at < known.opening) return known.opening;
-  const opening = clampToWindow(window, at);
+  const opening = firstSendTime(times, at) ?? new Date(at.getTime() + DAY_MS);
   if (opening > at) remember(openings, key, { since: at, opening });
   return opening;
 }
 
-/** The window's first start after a workspace midnight, else 09:00 of the next allowed day. */
-export function morningAfter(window: SendWindow | undefined, midnight: Date, timezone: string): Date {
-  const key = `${midnight.getTime()} ${timezone} ${window ? JSON.stringify(window) : ''}`;
-  return mornings.get(key) ?? remember(mornings, key, firstMorning(window, midnight, timezone));
+/** The window's first start after a workspace midnight, else 09:00 of the next allowed day; later if recipients are asleep. */
+export function morningAfter(times: SendTimes, midnight: Date, timezone: string): Date {
+  const key = JSON.stringify([midnight.getTime(), timezone, times.window, times.quiet]);
+  const { window } = times;
+  return mornings.get(key) ?? remember(mornings, key, clamp(times, firstMorning(window, midnight, timezone)));
 }
 
 function firstMorning(window: SendWindow | undefined, midnight: Date, timezone: string): Date {

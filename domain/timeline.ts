@@ -190,6 +190,7 @@ const RULES: Record<MoveReason, string> = {
   daily_new_cap: 'the line had reached its limit of new contacts of the day',
   daily_total_cap: 'the line had reached its limit of messages of the day',
   hourly_new_cap: 'the line had reached its limit of new contacts of the hour',
+  recipient_quiet_hours: 'it was too early or too late where the recipient is',
   send_window: 'it was outside of its send window',
 };
 
@@ -384,6 +385,7 @@ function ending({ message, events }: MessageRecord, told: readonly Happened[]): 
 /** By `errorMessage`. */
 const FAILURES: Record<string, string> = {
   recipient_opted_out: 'Not sent: the contact has opted out of messages.',
+  recipient_suppressed: 'Not sent: the agency has suppressed this address or its domain.',
   outcome_unknown: 'Failed: nobody can tell whether the carrier took the message, so it is not sent again.',
   empty_message: 'Not sent: the text was empty once it was filled in.',
   message_too_long: 'Not sent: the text was longer than 10,000 characters once it was filled in.',
@@ -404,6 +406,7 @@ const CANCELLATIONS: Record<string, string> = {
   campaign_ended: 'Canceled: the campaign ended.',
   reply: 'Canceled: the contact replied, which ends the campaign for this contact.',
   opt_out: 'Canceled: the contact opted out.',
+  no_consent: 'Canceled: the contact withdrew consent.',
   failed: 'Canceled: an earlier message of the campaign could not be sent to this contact.',
   lead_deleted: 'Canceled: the contact was deleted.',
 };

@@ -81,6 +81,11 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     null,
     'The text of the message is still being written for this contact.',
   ],
+  opt_out_suspected: [
+    { campaign: 'active', message: { holdReason: 'opt_out_suspected' } },
+    null,
+    'The contact seems to have asked to be left alone. The message waits until somebody confirms or dismisses that.',
+  ],
   previous_step: [
     movedTo('previous_step', later('2026-03-08T08:00:00Z')),
     null,
@@ -195,6 +200,18 @@ const REASONS: Record<WaitReason, [given: Given, until: Date | null, text: strin
     },
     later('2026-03-06T14:00:00Z'),
     'The message may be sent between 09:00 and 17:00 America/New_York on Monday, Tuesday, Wednesday, Thursday, and Friday. It is sent tomorrow from 09:00 America/New_York.',
+  ],
+  recipient_quiet_hours: [
+    {
+      message: {
+        status: 'scheduled',
+        holdReason: 'recipient_quiet_hours',
+        scheduledAt: later('2026-03-06T13:00:00Z'),
+        quiet: { zones: ['America/New_York'], start: '08:00', end: '21:00', law: 'US-FL' },
+      },
+    },
+    later('2026-03-06T13:00:00Z'),
+    'It is too early or too late where the recipient is: messages are sent between 08:00 and 21:00 America/New_York and by the law of US-FL. It is sent tomorrow from 08:00 America/New_York.',
   ],
   hourly_new_cap: [
     movedTo('hourly_new_cap', later('2026-03-05T15:00:00Z')),

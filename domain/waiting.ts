@@ -6,6 +6,7 @@ import type { Circuit } from './circuit.ts';
 import { dailyNewCap, hourlyNewCap } from './line-limits.ts';
 import { Id } from './ids.ts';
 import { endOfGap, type HoldReason, type PacedLine } from './pacing.ts';
+import type { WakingHours } from './quiet-hours.ts';
 import { credentialsRefusal } from './send-outcome.ts';
 import { clampToWindow, type SendWindow } from './send-window.ts';
 
@@ -33,6 +34,8 @@ export interface WaitFacts {
     holdReason: string | null;
     scheduledAt: Date;
     window?: SendWindow;
+    /** The quiet hours that it keeps. */
+    quiet?: WakingHours;
     /** Its fallback SMS is still to be sent. */
     owesFallbackSms: boolean;
   };
@@ -77,6 +80,7 @@ export type WaitReason =
   | 'line_failed'
   | 'line_provisioning'
   | 'no_line'
+  | 'opt_out_suspected'
   | 'payment_missing'
   | 'personalization'
   | 'previous_step'
@@ -95,11 +99,12 @@ const MOVED = [
   'daily_total_cap',
   'hourly_new_cap',
   'line_resting',
+  'recipient_quiet_hours',
   'send_window',
 ] as const satisfies WaitReason[];
 
 /** Reasons why a message is not in its line's queue yet. */
-const NOT_QUEUED = ['personalization', 'previous_step'] as const satisfies WaitReason[];
+const NOT_QUEUED = ['opt_out_suspected', 'personalization', 'previous_step'] as const satisfies WaitReason[];
 
 export type MoveReason = (typeof MOVED)[number];
 
@@ -200,6 +205,8 @@ const TEXTS: Record<WaitReason, Text> = {
   campaign_inactive: ({ campaign }) =>
     `The campaign is not active (${campaign ?? 'gone'}), so the message is not sent.`,
   personalization: () => 'The text of the message is still being written for this contact.',
+  opt_out_suspected: () =>
+    'The contact seems to have asked to be left alone. The message waits until somebody confirms or dismisses that.',
   previous_step: () =>
     'The message is a later step of its campaign. It is scheduled once the step before it has been sent.',
 
@@ -240,6 +247,8 @@ const TEXTS: Record<WaitReason, Text> = {
     `The contact was sent another message less than ${seconds(line?.contactGapSeconds ?? 0)} before. This one is sent ${at(until, now, timezone)}.`,
   send_window: ({ message, now, timezone }, until) =>
     `The message may be sent ${windowText(message.window)}. It is sent ${from(until, now, message.window?.timezone ?? timezone)}.`,
+  recipient_quiet_hours: ({ message: { quiet }, now, timezone }, until) =>
+    `It is too early or too late where the recipient is: messages are sent ${quietText(quiet)}. It is sent ${from(until, now, quiet?.zones[0] ?? timezone)}.`,
   hourly_new_cap: ({ line, now, timezone }, until) =>
     `The line has reached its limit of ${newContacts(line && hourlyNewCap(line, hourBounds(timezone, now).start))} this hour; this message is sent ${from(until, now, timezone)}.`,
   daily_new_cap: ({ line, now, timezone }, until) =>
@@ -300,4 +309,12 @@ function windowText(window: SendWindow | undefined): string {
       ? ''
       : ` on ${new Intl.ListFormat('en').format(names.map(String))}`;
   return `between ${start} and ${end} ${timezone}${on}`;
+}
+
+function quietText(quiet: WakingHours | undefined): string {
+  if (!quiet) return 'in the daytime';
+  const { start, end, zones, law } = quiet;
+  const places = new Intl.ListFormat('en').format(zones);
+  const state = law === null ? '' : ` and by the law of ${law === 'US' ? 'the United States' : law}`;
+  return `between ${start} and ${end} ${places}${state}`;
 }

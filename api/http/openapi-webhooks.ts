@@ -15,6 +15,7 @@ const SUMMARIES: Record<DeliveredEvent, string> = {
   'message.ai_draft_approved': 'A draft was approved and sent, from any channel',
   'message.ai_draft_rejected': 'A draft was rejected, from any channel',
   'line.reputation_changed': 'The reputation of a line changed its state',
+  'contact.opt_out_suspected': 'A contact asks to be left alone in other words than STOP',
   'webhook.ping': 'A test ping of POST /api/webhooks/{id}/health-check',
 };
 

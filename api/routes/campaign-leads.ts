@@ -1,15 +1,18 @@
 import { z } from 'zod';
-import { enterLeads, planEntry } from '#db/commands/campaigns/campaign-entry.ts';
+import { enterLeads, planEntry, stepTimes } from '#db/commands/campaigns/campaign-entry.ts';
 import { reopenCampaign } from '#db/commands/campaigns/campaign-status.ts';
 import { type CampaignRow, findCampaign, lockCampaign } from '#db/queries/campaigns.ts';
 import { requireCustomFields } from '#db/queries/limits.ts';
+import { consentedAmong } from '#db/queries/consents.ts';
 import { findLead, insertLeads, addLeadToList, type LeadRow, presentLead } from '#db/queries/leads.ts';
 import { lockList, quickSendsList } from '#db/queries/lists.ts';
 import { dryRun, type TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 import { contactOwners } from '#db/queries/workspace-users.ts';
 import { Channel } from '#domain/channel.ts';
+import { consentKey } from '#domain/consent.ts';
 import { Id } from '#domain/ids.ts';
+import { firstSendTime } from '#domain/quiet-hours.ts';
 import { DefaultCountryCode, LeadInput, normalizeLead } from '#domain/lead.ts';
 import { renderTemplate, TemplateBudget, TemplateError, type TemplateLead } from '#domain/template.ts';
 import { campaignWorkflowId } from '#workflows/messages/wake.ts';
@@ -53,7 +56,13 @@ const StepPreview = z.object({
   attachmentUrls: z.array(z.string()),
   address: z.string(),
   scheduledDate: z.iso.datetime(),
+  holdReason: z.literal('recipient_quiet_hours').nullable().meta({
+    description: 'Set if the quiet hours move the step to `scheduledDate`.',
+  }),
   fromLineId: Id.nullable(),
+  hasConsent: z
+    .boolean()
+    .meta({ description: 'Whether the latest consent for this address and channel is a consent.' }),
 });
 
 export const campaignLeadRoutes = [
@@ -85,8 +94,14 @@ export const campaignLeadRoutes = [
       const result = { success: true, leadId: lead.id, campaignId: campaign.id, messageCount } as const;
       if (admitted === 0)
         return { status: 200, body: { ...result, message: 'The lead is already in this campaign' } };
-      if (messageCount === 0)
-        throw invalid('leadId', 'the lead has no contact details for any step of the campaign');
+      if (messageCount === 0) {
+        throw invalid(
+          'leadId',
+          campaign.requireConsent
+            ? 'the lead has not consented to any step of the campaign, or has no contact details for it'
+            : 'the lead has no contact details for any step of the campaign',
+        );
+      }
       if (again) await reopenCampaign(db, campaign.id);
       if (campaign.status === 'active')
         wake(db, campaignWorkflowId(campaign.id), new Date(now.getTime() + LOOK_AFTER_MS), 'leadsAdded');
@@ -116,8 +131,12 @@ export const campaignLeadRoutes = [
       const planned = await dryRun(db, (inner) => planEntry(inner, campaign, [lead], now));
       const known = presentLead(lead);
       const budget = new TemplateBudget();
-      const steps = planned.map(({ stepIndex, channel, address, at, lineId }) => {
+      const timesOf = await stepTimes(db, campaign);
+      const consented = await consentedAmong(db, planned);
+      const steps = planned.map((plannedStep) => {
+        const { stepIndex, channel, address, at, lineId } = plannedStep;
         const step = campaign.steps[stepIndex];
+        const sentFrom = firstSendTime(timesOf(plannedStep), at) ?? at;
         return {
           stepIndex,
           messageType: channel,
@@ -125,8 +144,10 @@ export const campaignLeadRoutes = [
           subject: step?.subject ?? null,
           attachmentUrls: step?.attachmentUrls ?? [],
           address,
-          scheduledDate: at.toISOString(),
+          scheduledDate: sentFrom.toISOString(),
+          holdReason: sentFrom > at ? ('recipient_quiet_hours' as const) : null,
           fromLineId: lineId,
+          hasConsent: consented.has(consentKey(address, channel)),
         };
       });
       return { status: 200, body: { success: true, campaignId: campaign.id, leadId: lead.id, steps } };

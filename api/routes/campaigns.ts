@@ -26,7 +26,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
 import { campaignWarnings, Warnings } from '#domain/warnings.ts';
 import { PersonalizationProgress } from '#domain/personalization.ts';
-import { checkCampaign, requireLines } from '../campaign-checks.ts';
+import { checkCampaign, requireLines, requireSendTimes } from '../campaign-checks.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { perMinute } from '../http/rate-limits.ts';
@@ -115,6 +115,7 @@ export const campaignRoutes = [
       if (body.start && caller.workspace.subscriptionStatus === 'none')
         throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
+      await requireSendTimes(db, body, null, now);
       const made = await insertCampaign(db, body, caller.userId, now);
       const warnings = campaignWarnings(made.steps);
       if (!body.start)
@@ -200,6 +201,7 @@ export const campaignRoutes = [
         );
       }
       await checkCampaign(db, body, caller.workspace, { links, now });
+      if (changesSequence) await requireSendTimes(db, body, row, now);
       const changed = await updateCampaign(db, row.id, body);
       if (!changed) throw campaignNotFound();
       const warnings = campaignWarnings(changed.steps);

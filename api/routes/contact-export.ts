@@ -15,6 +15,7 @@ import {
   exportReplies,
 } from '#db/queries/contact-export.ts';
 import { findContact } from '#db/queries/contacts.ts';
+import { consentsOf, presentConsent } from '#db/queries/consents.ts';
 import { findConversations, presentConversations } from '#db/queries/conversations.ts';
 import { findLead } from '#db/queries/leads.ts';
 import { type TenantDb, withTenant, withTenantReads } from '#db/transactions.ts';
@@ -72,6 +73,8 @@ function pages(contact: Contact, links: FileLinks, now: Date): Record<string, Pa
   return {
     leads: once((db) => exportLeads(db, contact)),
     optOuts: once(async (db) => (await findOptOuts(db, addresses)).map(presentOptOut)),
+    consents: async (db, after) =>
+      paged(await consentsOf(db, addresses, { limit: PAGE, after }), presentConsent),
     conversations: once(async (db) => presentConversations(db, await findConversations(db, addresses))),
     availability: once((db) => exportAvailability(db, contact)),
     campaigns: once((db) => exportCampaigns(db, contact)),

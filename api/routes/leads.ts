@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { eraseContact } from '#db/commands/contacts/contact-erasure.ts';
 import { deleteLead } from '#db/commands/contacts/delete-lead.ts';
+import { placeMessagesOfLead } from '#db/commands/sending/message-places.ts';
 import {
   findLead,
   insertLeads,
@@ -175,7 +176,7 @@ export const leadRoutes = [
     body: LeadPatch,
     responses: { 200: OneLead },
     errors: ['NOT_FOUND', 'DUPLICATE_LEAD', 'LIMIT_REACHED'],
-    async handler({ db, caller, params, body }) {
+    async handler({ db, caller, params, body, now }) {
       const lead = await findLead(db, params.id);
       if (!lead) throw leadNotFound();
       const { lead: changed, problems } = normalizeLead(patchLead(lead, body), {
@@ -193,6 +194,7 @@ export const leadRoutes = [
       const result = await updateLead(db, lead, changed);
       if ('taken' in result)
         throw new ApiError('DUPLICATE_LEAD', `Another lead of the list has ${result.taken}`);
+      if (result.timezone !== lead.timezone) await placeMessagesOfLead(db, lead.id, result.timezone, now);
       return { status: 200, body: { success: true, lead: presentLead(result) } };
     },
   }),

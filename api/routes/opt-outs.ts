@@ -73,10 +73,10 @@ export const optOutRoutes = [
     body: OneAddress.partial(),
     responses: { 200: Success },
     errors: ['NOT_FOUND'],
-    async handler({ db, caller, query, body }) {
+    async handler({ db, caller, query, body, now }) {
       const address = query.address ?? body.address;
       if (address === undefined) throw invalid('address', 'is required');
-      return remove(db, caller, address);
+      return remove(db, caller, address, now);
     },
   }),
 
@@ -104,12 +104,14 @@ export const optOutRoutes = [
     params: OneAddress,
     responses: { 200: Success },
     errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
-    handler: ({ db, caller, params }) => remove(db, caller, params.address),
+    handler: ({ db, caller, params, now }) => remove(db, caller, params.address, now),
   }),
 ];
 
-async function remove(db: TenantDb, caller: WorkspaceCaller, address: string) {
-  if (!(await optIn(db, addressOf(address, caller), { source: 'api', author: authorOf(caller) })))
+async function remove(db: TenantDb, caller: WorkspaceCaller, address: string, now: Date) {
+  if (
+    !(await optIn(db, addressOf(address, caller), { source: 'api', author: authorOf(caller), at: now, now }))
+  )
     throw new ApiError('NOT_FOUND', 'The address is not opted out');
   return { status: 200, body: { success: true } } as const;
 }

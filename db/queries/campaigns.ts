@@ -9,6 +9,7 @@ import {
   CampaignStep,
 } from '#domain/campaign.ts';
 import { newId } from '#domain/ids.ts';
+import { CampaignQuietHours } from '#domain/quiet-hours.ts';
 import type { SendWindow } from '#domain/send-window.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -28,6 +29,8 @@ export const CampaignRow = z.object({
   windowStart: z.string().nullable(),
   windowEnd: z.string().nullable(),
   windowDays: z.array(z.int()).nullable(),
+  quietHours: CampaignQuietHours.nullable(),
+  requireConsent: z.boolean(),
   stopOnReply: z.boolean(),
   needsAiPersonalization: z.boolean(),
   enteredTo: z.string(),
@@ -133,10 +136,15 @@ export async function updateCampaign(
   set('timezone', patch.timezone);
   set('window_start', patch.sendWindowStart);
   set('window_end', patch.sendWindowEnd);
+  set('require_consent', patch.requireConsent);
   set('stop_on_reply', patch.stopOnReply);
   set('needs_ai_personalization', patch.needsAiPersonalization);
   setArray('window_days', 'int2', patch.allowedDaysOfWeek);
   setArray('eligible_line_ids', 'text', patch.poolId ? null : patch.eligibleLineIds);
+  if (patch.quietHours !== undefined)
+    assignments.push(
+      sql.fragment`quiet_hours = ${patch.quietHours === null ? sql.fragment`null` : sql.jsonb(patch.quietHours)}`,
+    );
   if (patch.steps !== undefined) assignments.push(sql.fragment`steps = ${sql.jsonb(patch.steps)}`);
   return db.maybeOne(sql.type(CampaignRow)`
     update campaigns set ${sql.join(assignments, sql.fragment`, `)}
@@ -155,14 +163,18 @@ export async function hasEntered(db: TenantDb, id: string): Promise<boolean> {
     select 1 from campaign_leads where workspace_id = ${db.workspaceId} and campaign_id = ${id}`);
 }
 
-const StateCountRow = z.object({ state: z.enum(['running', 'finished', 'stopped']), leads: z.int() });
+const StateCountRow = z.object({
+  state: z.enum(['running', 'finished', 'stopped']),
+  leads: z.int(),
+  noConsent: z.int(),
+});
 
 export async function campaignProgress(
   db: TenantDb,
   { id, enteredAll }: Pick<CampaignRow, 'id' | 'enteredAll'>,
 ): Promise<CampaignProgress> {
   const rows = await db.any(sql.type(StateCountRow)`
-    select state, count(*) leads from campaign_leads
+    select state, count(*) leads, count(*) filter (where stop_reason = 'no_consent') no_consent from campaign_leads
     where workspace_id = ${db.workspaceId} and campaign_id = ${id} group by state`);
   const counts = {
     running: 0,
@@ -170,12 +182,19 @@ export async function campaignProgress(
     stopped: 0,
     ...Object.fromEntries(rows.map(({ state, leads }) => [state, leads])),
   };
-  return { entered: counts.running + counts.finished + counts.stopped, ...counts, enteredAll };
+  const entered = counts.running + counts.finished + counts.stopped;
+  const noConsent = rows.reduce((sum, row) => sum + row.noConsent, 0);
+  return { entered, ...counts, noConsent, enteredAll };
 }
 
 /** The send window of a campaign's messages; undefined if it has none. */
 export function campaignWindow(
-  { timezone, windowStart, windowEnd, windowDays }: CampaignRow,
+  {
+    timezone,
+    windowStart,
+    windowEnd,
+    windowDays,
+  }: Pick<CampaignRow, 'timezone' | 'windowStart' | 'windowEnd' | 'windowDays'>,
   workspaceTimezone: string,
 ): SendWindow | undefined {
   if (windowStart === null && windowEnd === null && windowDays === null) return undefined;
@@ -203,6 +222,8 @@ export function presentCampaign(row: CampaignRow): Campaign {
     sendWindowStart: row.windowStart,
     sendWindowEnd: row.windowEnd,
     allowedDaysOfWeek: row.windowDays,
+    quietHours: row.quietHours,
+    requireConsent: row.requireConsent,
     stopOnReply: row.stopOnReply,
     needsAiPersonalization: row.needsAiPersonalization,
     createdByUserId: row.createdByUserId,

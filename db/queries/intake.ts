@@ -6,8 +6,10 @@ import { Channel } from '#domain/channel.ts';
 import type { IntakeContext } from '#domain/message-draft.ts';
 import type { MessageInput } from '#domain/message.ts';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
+import { placeOfRecipient } from '#db/phone-places.ts';
 import { inWorkspace } from './agency.ts';
 import { isVisible } from './leads.ts';
+import { workspacePace } from './workspaces.ts';
 
 const LineRef = z.object({ id: z.string(), channel: Channel, usable: z.boolean() });
 const WorkspaceLineRef = LineRef.extend({ workspaceId: z.string() });
@@ -17,6 +19,7 @@ const LeadRef = z.object({
   name: z.string(),
   phones: z.array(z.string()),
   emails: z.array(z.string()),
+  timezone: z.string().nullable(),
 });
 
 /** Used to verify attachment URLs; required if requests can have attachments. */
@@ -136,13 +139,15 @@ async function loadReferences(
     leadIds.length === 0
       ? []
       : await db.any(sql.type(LeadRef)`
-          select id, trim(first_name || ' ' || last_name) "name", phones, emails
+          select id, trim(first_name || ' ' || last_name) "name", phones, emails, timezone
           from leads
           where workspace_id = ${db.workspaceId} and id = any(${sql.array(leadIds, 'text')}) and ${isVisible(db)}`);
   const needsFallback = inputs.some((input) => input.sendFallbackSmsOnFailed || input.forceFallback);
   return {
     timezone,
     country,
+    quiet: (await workspacePace(db)).quiet,
+    placeOf: placeOfRecipient,
     leads: new Map(leads.map((lead) => [lead.id, lead])),
     fallbackConfigured: needsFallback && (await isFallbackConfigured(db)),
     ownAttachments: uploads ? ownAttachments(db.workspaceId, inputs, uploads) : new Set(),

@@ -19,6 +19,7 @@ export const LeadRow = z.object({
   jobTitle: z.string(),
   notes: z.string(),
   contactOwnerEmail: z.string().nullable(),
+  timezone: z.string().nullable(),
   customFields: z.record(z.string(), z.string()),
   status: LeadStatus.nullable(),
   source: z.string().nullable(),
@@ -265,7 +266,7 @@ export async function updateLead(
     update leads set first_name = ${changed.firstName}, last_name = ${changed.lastName},
       emails = ${sql.array(changed.emails, 'text')}, phones = ${sql.array(changed.phones, 'text')},
       company_name = ${changed.companyName}, job_title = ${changed.jobTitle}, notes = ${changed.notes},
-      contact_owner_email = ${changed.contactOwnerEmail}, custom_fields = ${sql.jsonb(changed.customFields)}, updated_at = now()
+      contact_owner_email = ${changed.contactOwnerEmail}, timezone = ${changed.timezone}, custom_fields = ${sql.jsonb(changed.customFields)}, updated_at = now()
     where workspace_id = ${db.workspaceId} and id = ${lead.id} returning *`);
 }
 
@@ -305,6 +306,7 @@ export function presentLead(row: LeadRow): Lead {
     jobTitle: row.jobTitle,
     notes: row.notes,
     contactOwnerEmail: row.contactOwnerEmail,
+    timezone: row.timezone,
     customFields: row.customFields,
     status: row.status,
     source: row.source,

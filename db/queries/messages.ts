@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { Channel } from '#domain/channel.ts';
+import { placeOfRecipient } from '#db/phone-places.ts';
 import { CrmIds, type Message } from '#domain/message.ts';
 import { type MessageStatus, shownStatus, StoredStatus, storedStatuses } from '#domain/message-status.ts';
 import type { MessageDraft } from '#domain/message-draft.ts';
@@ -40,6 +41,8 @@ export const MessageRow = z.object({
   windowStart: z.string().nullable(),
   windowEnd: z.string().nullable(),
   windowDays: z.array(z.int()).nullable(),
+  recipientZones: z.array(z.string()).nullable(),
+  recipientRegion: z.string().nullable(),
   answersUntil: z.date().nullable(),
   sendFallbackSmsOnFailed: z.boolean(),
   smsFallbackEnabled: z.boolean(),
@@ -69,6 +72,11 @@ export type MessageRow = z.infer<typeof MessageRow>;
 /** `lineId` is null if no line of the workspace can send the message. */
 export type NewMessage = MessageDraft & { lineId: string | null };
 
+/** The zones of a message's lead, if it has any: it counts more than those of the number. */
+const zonesOf = (db: TenantDb, leadId: ReturnType<typeof sql.fragment>) => sql.fragment`(
+  select array[l.timezone] from leads l
+  where l.workspace_id = ${db.workspaceId} and l.id = ${leadId} and l.timezone is not null)`;
+
 const InsertedRow = z.object({ id: z.string(), isNew: z.boolean() });
 
 /**
@@ -80,32 +88,37 @@ export async function insertMessages(
   messages: readonly NewMessage[],
   now: Date,
 ): Promise<ReadonlyMap<string, boolean>> {
-  const rows = messages.map(({ window, pinnedLineId, ...message }, position) => ({
-    ...message,
-    workspaceId: db.workspaceId,
-    status: new Date(message.scheduledAt) > now ? 'scheduled' : 'pending',
-    linePinned: pinnedLineId !== null,
-    windowTimezone: window?.timezone ?? null,
-    windowStart: window?.start ?? null,
-    windowEnd: window?.end ?? null,
-    windowDays: window?.days ?? null,
-    arrival: position,
-  }));
+  const rows = messages.map(({ window, pinnedLineId, ...message }, position) => {
+    const { zones, region } = placeOfRecipient(message);
+    return {
+      ...message,
+      workspaceId: db.workspaceId,
+      status: new Date(message.scheduledAt) > now ? 'scheduled' : 'pending',
+      linePinned: pinnedLineId !== null,
+      windowTimezone: window?.timezone ?? null,
+      windowStart: window?.start ?? null,
+      windowEnd: window?.end ?? null,
+      windowDays: window?.days ?? null,
+      recipientZones: zones,
+      recipientRegion: region,
+      arrival: position,
+    };
+  });
   const [first] = rows;
   if (!first) return new Map();
   const columns = Object.keys(first)
-    .filter((key) => key !== 'arrival')
+    .filter((key) => key !== 'arrival' && key !== 'recipientZones')
     .map(snakeCase);
   const inserted = await db.any(sql.type(InsertedRow)`
     insert into messages (${sql.join(
       columns.map((name) => sql.identifier([name])),
       sql.fragment`, `,
-    )}, answers_until)
+    )}, recipient_zones, answers_until)
     select ${sql.join(
       columns.map((name) => sql.identifier(['m', name])),
       sql.fragment`, `,
     )},
-      c.last_inbound_at + interval '24 hours'
+      coalesce(${zonesOf(db, sql.fragment`m.lead_id`)}, m.recipient_zones), c.last_inbound_at + interval '24 hours'
     from ${recordset('messages', rows)} m
     left join ${conversationWith(db, sql.fragment`m.address`)} on true
     order by m.arrival

@@ -4,6 +4,7 @@ import type { Lane, OpenLane, QueuedMessage } from '#domain/pacing.ts';
 import { VOICE_NOTE_CHANNEL } from '#domain/voice-note.ts';
 import { IdRow, NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { MessageRecipient, recipientOf } from './message-recipient.ts';
 import { MessageWindow, sendWindow } from './message-window.ts';
 import { erasedAmong, hasErasedOptOuts } from './opt-outs.ts';
 
@@ -21,7 +22,11 @@ const queued = (db: TenantDb, lineId: string) => sql.fragment`
   m.workspace_id = ${db.workspaceId} and m.line_id = ${lineId} and m.status in ('pending', 'scheduled') and not m.held
   and not m.force_fallback`;
 
-const LaneRow = MessageWindow.extend({
+/** What the rules of a message are derived from. */
+const RULES = sql.fragment`m.campaign_id, m.source, m.recipient_zones, m.recipient_region,
+  m.window_timezone, m.window_start, m.window_end, m.window_days`;
+
+const LaneRow = MessageWindow.extend(MessageRecipient.shape).extend({
   key: z.string(),
   isNew: z.boolean(),
   firstAt: z.date(),
@@ -34,7 +39,7 @@ const LaneRow = MessageWindow.extend({
  */
 export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promise<Lane[]> {
   const first = (condition: ReturnType<typeof sql.fragment>) => sql.fragment`
-    select m.is_new, m.lane, m.scheduled_at, m.campaign_id, m.window_timezone, m.window_start, m.window_end, m.window_days
+    select m.is_new, m.lane, m.scheduled_at, ${RULES}
     from messages m where ${queued(db, lineId)} ${condition}
     order by m.is_new, m.lane, m.scheduled_at, m.arrival limit 1`;
   const rows = await db.any(sql.type(LaneRow)`
@@ -45,7 +50,7 @@ export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promi
         ${first(sql.fragment`and (m.is_new, m.lane) > (l.is_new, l.lane)`)}
       ) next
     )
-    select m.lane "key", m.is_new, m.window_timezone, m.window_start, m.window_end, m.window_days, m.scheduled_at first_at,
+    select m.lane "key", m.is_new, ${RULES}, m.scheduled_at first_at,
       case when m.scheduled_at > ${sql.timestamp(now)} then m.scheduled_at else later.scheduled_at end later_at
     from lanes m
     left join lateral (
@@ -56,12 +61,13 @@ export async function queueLanes(db: TenantDb, lineId: string, now: Date): Promi
       order by q.scheduled_at, q.arrival limit 1
     ) later on true
     where ${campaignAllowsSending(db)}`);
-  return rows.map(({ key, isNew, firstAt, laterAt, ...window }) => ({
+  return rows.map(({ key, isNew, firstAt, laterAt, ...rules }) => ({
     key,
     isNew,
     firstAt,
     laterAt,
-    ...sendWindow(window),
+    recipient: recipientOf(rules),
+    ...sendWindow(rules),
   }));
 }
 
@@ -91,7 +97,7 @@ export async function countQueued(db: TenantDb, lineId: string, most: number): P
   return rowCount;
 }
 
-const QueueRow = MessageWindow.extend({
+const QueueRow = MessageWindow.extend(MessageRecipient.shape).extend({
   hasErased: z.boolean(),
   id: z.string(),
   address: z.string(),
@@ -100,6 +106,8 @@ const QueueRow = MessageWindow.extend({
   isNew: z.boolean(),
   isAnswer: z.boolean(),
   optedOut: z.boolean(),
+  suspected: z.boolean(),
+  suppressed: z.boolean(),
   contactLastSentAt: z.date().nullable(),
 });
 
@@ -133,7 +141,8 @@ export async function dueMessages(
       from answers a join ${openLanes(open)} on o.lane = a.lane and o.is_new = a.is_new and o.since <= a.scheduled_at
       order by a.scheduled_at, a.arrival limit ${limit})
     union
-    (select head.id, head.is_answer, head.scheduled_at, head.arrival from ${openLanes(open)} cross join lateral (
+    (select head.id, head.is_answer, head.scheduled_at, head.arrival
+      from ${openLanes(open.filter(({ answersOnly }) => !answersOnly))} cross join lateral (
         select m.id, ${isAnswer(now)} is_answer, m.scheduled_at, m.arrival
         from messages m where ${queued(db, lineId)} and m.is_new = o.is_new and m.lane = o.lane
           and m.scheduled_at >= o.since and m.scheduled_at <= ${sql.timestamp(now)}
@@ -174,8 +183,9 @@ async function describeQueued(
 ): Promise<QueuedMessage[]> {
   const rows = await db.any(sql.type(QueueRow)`
     select m.id, m.address, m.scheduled_at, m.arrival, f.is_answer,
-      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${hasErasedOptOuts(db)} has_erased,
-      c.last_outbound_at contact_last_sent_at, m.window_timezone, m.window_start, m.window_end, m.window_days
+      lc.address is null and not f.is_answer is_new, b.address is not null opted_out, ${isSuspected} suspected,
+      exists (select from suppressed_among(array[m.address])) suppressed, ${hasErasedOptOuts(db)} has_erased,
+      c.last_outbound_at contact_last_sent_at, ${RULES}
     from (${found}) f
     join messages m on m.workspace_id = ${db.workspaceId} and m.id = f.id
     left join line_contacts lc on lc.workspace_id = m.workspace_id and lc.line_id = m.line_id and lc.address = m.address
@@ -184,11 +194,35 @@ async function describeQueued(
     order by f.is_answer desc, f.scheduled_at, f.arrival`);
   const addresses = rows.flatMap(({ hasErased, address }) => (hasErased ? [address] : []));
   const erased = new Set(addresses.length > 0 ? await erasedAmong(db, addresses) : []);
-  return rows.map(({ windowTimezone, windowStart, windowEnd, windowDays, hasErased, ...message }) => ({
-    ...message,
-    optedOut: message.optedOut || (hasErased && erased.has(message.address)),
-    ...sendWindow({ windowTimezone, windowStart, windowEnd, windowDays }),
-  }));
+  return rows.map(
+    ({
+      id,
+      address,
+      scheduledAt,
+      arrival,
+      isNew,
+      isAnswer,
+      optedOut,
+      contactLastSentAt,
+      hasErased,
+      suspected,
+      suppressed,
+      ...rules
+    }) => ({
+      id,
+      address,
+      scheduledAt,
+      arrival,
+      isNew,
+      isAnswer,
+      contactLastSentAt,
+      suspected,
+      suppressed,
+      optedOut: optedOut || (hasErased && erased.has(address)),
+      recipient: recipientOf(rules),
+      ...sendWindow(rules),
+    }),
+  );
 }
 
 const FORCED_AT_ONCE = 50;
@@ -262,6 +296,45 @@ export async function restContacts(
     )
     update messages m set status = 'scheduled', scheduled_at = free.until, hold_reason = 'contact_gap', updated_at = now()
     from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
+}
+
+/** Whether a message `m` of a campaign is to somebody who is suspected to have opted out. */
+const isSuspected = sql.fragment`(m.campaign_id is not null and exists (
+  select from opt_out_suspicions s
+  where s.workspace_id = m.workspace_id and s.address = m.address and s.status = 'open'))`;
+
+export const isOneOf = (ids: readonly string[]) => sql.fragment`m.id = any(${sql.array([...ids], 'text')})`;
+
+/** Takes the campaign messages to contacts who are suspected to have opted out from the queue. Skips locked messages. */
+export async function holdSuspected(db: TenantDb, which: ReturnType<typeof sql.fragment>): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    with free as materialized (
+      select m.id from messages m
+      where m.workspace_id = ${db.workspaceId} and ${which} and m.status in ('pending', 'scheduled') and not m.held
+        and ${isSuspected}
+      for no key update of m skip locked
+    )
+    update messages m set held = true, hold_reason = 'opt_out_suspected', updated_at = now()
+    from free where m.workspace_id = ${db.workspaceId} and m.id = free.id`);
+}
+
+/** Moves messages whose recipients are asleep to the times at which they wake up. Skips locked messages. */
+export async function postponeAsleep(db: TenantDb, asleep: ReadonlyMap<string, Date>): Promise<void> {
+  if (asleep.size === 0) return;
+  const rows = [...asleep].map(([id, until]) => [id, until.toISOString()]);
+  await db.query(sql.type(NoRows)`
+    with free as materialized (${free(db, [...asleep.keys()])}),
+    moved as (
+      select m.id, m.scheduled_at, a.until
+      from free join ${sql.unnest(rows, ['text', 'timestamptz'])} as a (id, until) on a.id = free.id
+      join messages m on m.workspace_id = ${db.workspaceId} and m.id = free.id
+    ),
+    recorded as (
+      insert into message_moves (workspace_id, message_id, moved_from, moved_to, reason)
+      select ${db.workspaceId}, id, scheduled_at, until, 'recipient_quiet_hours' from moved
+    )
+    update messages m set status = 'scheduled', scheduled_at = moved.until, hold_reason = 'recipient_quiet_hours', updated_at = now()
+    from moved where m.workspace_id = ${db.workspaceId} and m.id = moved.id`);
 }
 
 /** Moves messages to the lanes for new contacts, because they no longer are answers, or the earlier send failed. */

@@ -3,6 +3,7 @@ import type { Message } from '#domain/message.ts';
 import { type PacedLine, type ShownWait, shownWait } from '#domain/pacing.ts';
 import { IdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
+import { recipientOf } from './message-recipient.ts';
 import { sendWindow } from './message-window.ts';
 import { listMessages, type MessageFilter, type MessageRow, presentMessage } from './messages.ts';
 import { findPacedLines, type LinePace } from './paced-lines.ts';
@@ -72,6 +73,7 @@ function withWait(row: MessageRow, { line, lastSentAt }: LinePace, now: Date) {
       scheduledAt: row.scheduledAt,
       isNew: row.isNew,
       isAnswer: row.answersUntil !== null && row.answersUntil > now,
+      recipient: recipientOf(row),
       ...sendWindow(row),
     },
     now,

@@ -6,6 +6,7 @@ import { dayBounds, hourBounds } from '#domain/calendar.ts';
 import { CampaignStatus } from '#domain/campaign.ts';
 import { circuitAt } from '#domain/circuit.ts';
 import { NO_CARRIER } from '#domain/line.ts';
+import { wakingHours } from '#domain/quiet-hours.ts';
 import { dueTime, type MessageRecord } from '#domain/timeline.ts';
 import type { WaitFacts, WaitingLine } from '#domain/waiting.ts';
 import { AttemptOutcome, AttemptRow, callHistories, lineHistory } from './attempts.ts';
@@ -16,6 +17,7 @@ import { sendWindow } from './message-window.ts';
 import { isOptedOut } from './opt-outs.ts';
 import { showWaits } from './shown-messages.ts';
 import { campaignAllowsSending } from './queue.ts';
+import { recipientOf } from './message-recipient.ts';
 import { workspacePace } from './workspaces.ts';
 
 const Move = z.object({
@@ -69,7 +71,8 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
   const [shown] = await showWaits(db, [stored], now);
   const { row, moved } = shown ?? { row: stored, moved: null };
   const workspace = await workspacePace(db);
-  const { timezone, pastDue } = workspace;
+  const { timezone, pastDue, quiet: policy } = workspace;
+  const quiet = wakingHours(policy, recipientOf(row), timezone);
   const attempts = await db.any(sql.type(Attempt)`
     select * from attempts where workspace_id = ${db.workspaceId} and message_id = ${id} order by started_at, id`);
   const moves = await db.any(sql.type(Move)`
@@ -111,6 +114,7 @@ export async function findTimeline(db: TenantDb, id: string, now: Date): Promise
         holdReason: row.holdReason,
         scheduledAt: row.scheduledAt,
         ...sendWindow(row),
+        ...(quiet && { quiet }),
         owesFallbackSms: row.fallbackSms === 'due',
       },
       pastDue,

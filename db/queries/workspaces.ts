@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { CampaignQuietHours, NO_QUIET_HOURS, QuietHours, type QuietPolicy } from '#domain/quiet-hours.ts';
 import { ReputationPolicy } from '#domain/reputation.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
@@ -15,12 +16,36 @@ const SendingRow = z.object({
   timezone: z.string(),
   pastDue: z.boolean(),
   reputationPolicy: ReputationPolicy,
+  quietHours: QuietHours.nullable(),
+  campaigns: z.record(z.string(), CampaignQuietHours).nullable(),
 });
 
 /** What the pacing rules need to know about the workspace. */
-export async function workspacePace(db: TenantDb): Promise<z.infer<typeof SendingRow>> {
-  return db.one(sql.type(SendingRow)`
-    select timezone, subscription_status = 'past_due' past_due, reputation_policy from workspaces where id = ${db.workspaceId}`);
+export interface WorkspacePace {
+  timezone: string;
+  pastDue: boolean;
+  quiet: QuietPolicy;
+  reputationPolicy: ReputationPolicy;
+}
+
+export async function workspacePace(db: TenantDb): Promise<WorkspacePace> {
+  const { quietHours, campaigns, ...pace } = await db.one(sql.type(SendingRow)`
+    select timezone, subscription_status = 'past_due' past_due, reputation_policy, quiet_hours, (
+      select jsonb_object_agg(c.id, c.quiet_hours) from campaigns c
+      where c.workspace_id = ${db.workspaceId} and c.quiet_hours is not null
+    ) campaigns
+    from workspaces where id = ${db.workspaceId}`);
+  const quiet = {
+    workspace: quietHours ?? NO_QUIET_HOURS,
+    campaigns: new Map(Object.entries(campaigns ?? {})),
+  };
+  return { ...pace, quiet };
+}
+
+/** Replaces the quiet hours of the workspace. */
+export async function setQuietHours(db: TenantDb, quietHours: QuietHours): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update workspaces set quiet_hours = ${sql.jsonb(quietHours)} where id = ${db.workspaceId}`);
 }
 
 const PastDueRow = z.object({ pastDue: z.boolean() });

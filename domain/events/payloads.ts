@@ -3,6 +3,7 @@ import type { DeliveredEvent } from '../event.ts';
 import { AiDraft, AiDraftApproved, AiDraftRejected } from './ai-draft.ts';
 import { LineReputationChanged } from './line-reputation.ts';
 import { MessageFailed, MessageFallback, MessageOpened, MessageSent } from './message-status.ts';
+import { OptOutSuspected } from './opt-out-suspected.ts';
 import { WebhookPing } from './ping.ts';
 import { MessageReaction } from './reaction.ts';
 import { MessageReply } from './reply.ts';
@@ -21,6 +22,7 @@ export const EVENT_PAYLOADS = {
   'message.ai_draft_approved': AiDraftApproved,
   'message.ai_draft_rejected': AiDraftRejected,
   'line.reputation_changed': LineReputationChanged,
+  'contact.opt_out_suspected': OptOutSuspected,
   'webhook.ping': WebhookPing,
 } as const satisfies Record<DeliveredEvent, z.ZodObject>;
 

@@ -17,7 +17,7 @@ export interface SendTimes {
 }
 
 export function sendTimes(window: SendWindow | undefined, timezone: string): SendTimes {
-  const morning = remembered((midnight) => morningAfter(window, new Date(midnight), timezone).getTime());
+  const morning = remembered((midnight) => morningAfter({ window }, new Date(midnight), timezone).getTime());
   if (!window) return { opening: (at) => at, closing: (_, limit) => limit, morning };
   /** Of each hour of UTC: open for all of it, closed until a time after it, or neither. */
   const kindOf = remembered((hour): number => {

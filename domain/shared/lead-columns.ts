@@ -7,7 +7,10 @@ export type ColumnField =
   | 'companyName'
   | 'jobTitle'
   | 'notes'
-  | 'contactOwnerEmail';
+  | 'contactOwnerEmail'
+  | 'timezone'
+  | 'consentSource'
+  | 'consentAt';
 
 /** Known column names, without case, spaces, punctuation and digits (`E-Mail 2` is `email`). */
 const FIELDS_BY_NAME: Record<string, ColumnField> = {
@@ -34,6 +37,10 @@ const FIELDS_BY_NAME: Record<string, ColumnField> = {
   note: 'notes',
   contactowneremail: 'contactOwnerEmail',
   owneremail: 'contactOwnerEmail',
+  timezone: 'timezone',
+  consentsource: 'consentSource',
+  consentat: 'consentAt',
+  consentdate: 'consentAt',
 };
 
 /** The field that a column is, by its name; null for a custom field. */

@@ -222,7 +222,7 @@ test('the list of agency endpoints is exactly those that accept an agency key', 
   expect(open.toSorted()).toEqual([...AGENCY_ENDPOINTS].toSorted());
 });
 
-test('only admins may change webhooks, carriers, the SMS fallback and the team', () => {
+test('only admins may change webhooks, carriers, the SMS fallback, the quiet hours and the team', () => {
   const reserved = tenantRoutes
     .filter(({ credential, role }) => role === 'admin' && credential !== 'session')
     .map(({ id }) => id);
@@ -237,6 +237,7 @@ test('only admins may change webhooks, carriers, the SMS fallback and the team',
     'overrideLineReputation',
     'removeTeamMember',
     'rotateWebhookSecret',
+    'setQuietHours',
     'updateFallbackConfig',
     'updateTeamMember',
     'updateWebhook',

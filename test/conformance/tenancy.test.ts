@@ -92,6 +92,7 @@ const BODIES: Record<string, object> = {
   subscribeClient: { plan: 'starter' },
   tagConversation: { tags: ['interested'] },
   actOnLineRequest: { action: 'cancel' },
+  decideOptOutSuspicion: { action: 'dismiss' },
   addCampaignLead: { leadId: newId() },
   previewCampaign: { leadId: newId() },
   createPool: { name: 'Pool', lines: [{}] },

@@ -6,6 +6,7 @@ import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import type { Endpoint } from '#test/support/endpoint.ts';
 import { createKey, insertRow, type TestAgency } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
 import { newPerson, plantContact, type Planted } from '#test/support/planted-contact.ts';
 import { signIn } from '#test/support/sessions.ts';
 
@@ -63,6 +64,10 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   const admin = (await create('POST', '/api/console/session', { code })).token;
 
   const byAdmin = apiClient(app.url, admin);
+  await writeIn(app, { lineId, from: phone(), text: 'Sorry, you have the wrong number' });
+  const suspicion = await eventually(
+    async () => (await api('GET', '/api/opt-outs/suspected')).body.suspicions[0]?._id,
+  );
   const draft = { name: 'Draft', steps: [{ message: 'Hi', delay: {} }] };
   const draftCampaign = (await create('POST', '/api/campaigns', draft)).campaign._id;
   const pool = (await create('POST', '/api/pools', { name: 'Pool', lines: [{ lineId }] })).pool._id;
@@ -72,6 +77,8 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
   await createKey(app, 'workspace', workspace.id);
   const byOwner = apiClient(app.url, owner);
   const key = (await byAdmin('GET', '/api/keys')).body.keys[0]._id;
+  const suppressed = `${newId()}@example.test`;
+  await create('POST', '/api/agency/suppressions', { address: suppressed }, byOwner);
   const ownersKey = (await byOwner('GET', '/api/agency/keys')).body.keys[0]._id;
   await create('POST', '/api/agency/admins', { email: `${newId()}@example.test` }, byOwner);
   const agencyInvitation = (await byOwner('GET', '/api/agency/invitations')).body.invitations[0]._id;
@@ -106,6 +113,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/messages/': planted.messages.scheduled,
       '/api/conversations/': person.phone,
       '/api/opt-outs/': person.email,
+      '/api/opt-outs/suspected/': suspicion,
       '/api/lines/': lineId,
       '/api/leads/check-availability/jobs/': job,
       '/api/line-requests/': lineId,
@@ -130,6 +138,7 @@ export async function buildWorld(app: TestApp, receiver: Endpoint, agency: TestA
       '/api/agency/audit-log actorId': agencyOwner,
       '/api/agency/audit-log targetId': target.id,
       '/api/opt-outs address': person.email,
+      '/api/agency/suppressions address': suppressed,
       leadId: planted.leadId,
       leadIds: planted.leadId,
       listId: planted.listId,

@@ -90,6 +90,7 @@ describe('starting a campaign', () => {
       running: 0,
       finished: 2,
       stopped: 0,
+      noConsent: 0,
       enteredAll: true,
     });
     for (const leadId of leadIds) {

@@ -1,3 +1,4 @@
+import { NO_QUIET_HOURS } from '#domain/quiet-hours.ts';
 import { sql } from 'slonik';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -167,6 +168,8 @@ test('messages are accepted without reading the conversations of other contacts,
   const now = new Date();
   const context: IntakeContext = {
     timezone: 'UTC',
+    quiet: { workspace: NO_QUIET_HOURS, campaigns: new Map() },
+    placeOf: () => ({ zones: null, region: null }),
     country: 'US',
     leads: new Map(),
     pools: new Map(),

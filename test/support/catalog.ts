@@ -9,6 +9,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   agency_mails: 'belong to an agency',
   agency_keys: 'belong to an agency, and are looked up before a tenant is known',
   agency_members: 'belong to an agency',
+  agency_suppressions: 'belong to an agency; its clients are told of matches alone',
   console_codes: 'are looked up before a tenant is known',
   event_batches: 'contain events of all workspaces',
   event_streams: 'are counted by key',
@@ -28,8 +29,8 @@ const OTHER_KEYS: Record<string, string> = {
   workflow_wakes: 'a workflow id is unique in the whole namespace of Temporal',
 };
 
-/** Tables whose rows cannot be changed, and are deleted only by retention. */
-const APPEND_ONLY = ['audit_log', 'agency_audit_log'];
+/** Tables whose rows cannot be changed, and are deleted only by retention or the erasure of a contact. */
+const APPEND_ONLY = ['consents', 'audit_log', 'agency_audit_log'];
 
 /** Views that a tenant may read besides its tables; they are limited to its workspace. */
 const TENANT_VIEWS = ['workspace_users'];
@@ -41,8 +42,18 @@ const OWNERS_FUNCTIONS: Record<string, string> = {
 };
 
 /** Tables read by functions that show tenants more than their own rows, and the table in which one counts storage. */
-const DEFINER_READS = ['agencies', 'leads', 'list_addresses', 'users', 'workspace_members', 'workspaces'];
+const DEFINER_READS = [
+  'agencies',
+  'agency_suppressions',
+  'leads',
+  'list_addresses',
+  'users',
+  'workspace_members',
+  'workspaces',
+];
 const DEFINER_COUNTS = 'storage_usage';
+/** A ledger that tenants only add to; a function removes what it says of an erased contact. */
+const DEFINER_ERASES = 'consents';
 
 /** Tables in which a batch of bulk intake, which serves several workspaces, is bounded to these. */
 const INTAKE_TABLES = ['drip_buffer', 'drip_fingerprints', 'idempotency_keys'];
@@ -117,6 +128,7 @@ function problemsOfRelation(relation: Relation): string[] {
 
 const definerPrivileges = ({ name }: Relation): string[] => {
   if (name === DEFINER_COUNTS) return ['SELECT', 'INSERT', 'UPDATE'];
+  if (name === DEFINER_ERASES) return ['SELECT', 'DELETE'];
   return DEFINER_READS.includes(name) ? ['SELECT'] : [];
 };
 
@@ -139,6 +151,11 @@ const forceProblems = ({ secured, forced }: Relation): string[] => [
   ...(forced ? [] : ['does not force row-level security on its owner']),
 ];
 
+function definerPolicy(name: string): string {
+  if (name === DEFINER_COUNTS) return 'ALL true true';
+  return name === DEFINER_ERASES ? 'ALL true -' : 'SELECT true -';
+}
+
 function securityProblems(relation: Relation): string[] {
   const { name, policies } = relation;
   const own = `(${workspaceColumn({ name } as Relation)} = current_workspace())`;
@@ -148,7 +165,7 @@ function securityProblems(relation: Relation): string[] {
     `owner owner ALL (current_setting('app.migrating'::text, true) = 'on'::text) -`,
     ...(INTAKE_TABLES.includes(name) ? [`intake restrictive linepace_system ALL ${OF_INTAKE} -`] : []),
   ]);
-  const definer = `definer linepace_definer ${name === DEFINER_COUNTS ? 'ALL true true' : 'SELECT true -'}`;
+  const definer = `definer linepace_definer ${definerPolicy(name)}`;
   return [
     ...forceProblems(relation),
     ...[...wanted]

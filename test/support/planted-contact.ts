@@ -172,6 +172,7 @@ export async function plantContact(
     from: person.phone,
   });
   await callBack(app, lineId, replyEvent(person.email, 'plugh away', { autoReply: true }));
+  await post('/api/consents', { address: person.phone, status: 'granted', evidence: 'plugh form' });
   await post('/api/opt-outs', { address: person.email });
   await eventually(async () => {
     const mails = await fetch(`${app.url}/simulated/mail?to=${workspace.ownerId}@example.test`);

@@ -15,6 +15,7 @@ export const EVENTS: Record<EventName, string> = {
   'message.ai_draft_approved': 'A draft was approved',
   'message.ai_draft_rejected': 'A draft was rejected',
   'line.reputation_changed': 'The reputation of a line has changed',
+  'contact.opt_out_suspected': 'A contact asks to be left alone',
 };
 export const EVENT_NAMES = Object.keys(EVENTS) as EventName[];
 

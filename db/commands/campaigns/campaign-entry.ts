@@ -1,8 +1,12 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { planSteps, type PlannedStep } from '#domain/campaign-schedule.ts';
+import { consentKey } from '#domain/consent.ts';
 import { newId } from '#domain/ids.ts';
+import { type PhonePlace, type SendTimes, wakingHours } from '#domain/quiet-hours.ts';
+import { placeOfRecipient } from '#db/phone-places.ts';
 import { type CampaignRow, campaignWindow } from '#db/queries/campaigns.ts';
+import { consentedAmong } from '#db/queries/consents.ts';
 import { conversationWith } from '#db/queries/conversations.ts';
 import { LeadRow } from '#db/queries/leads.ts';
 import { chooseLines } from '#db/commands/sending/line-choice.ts';
@@ -10,12 +14,19 @@ import { personalize, PERSONALIZATION } from './personalizations.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wakeForMessage } from '#db/wakes.ts';
-import { workspaceTimezone } from '#db/queries/workspaces.ts';
+import { workspacePace, workspaceTimezone } from '#db/queries/workspaces.ts';
 
 /** The `holdReason` of steps that wait for the previous step. */
 const PREVIOUS_STEP = 'previous_step';
 
-const EnteringLead = LeadRow.pick({ id: true, firstName: true, lastName: true, phones: true, emails: true });
+const EnteringLead = LeadRow.pick({
+  id: true,
+  firstName: true,
+  lastName: true,
+  phones: true,
+  emails: true,
+  timezone: true,
+});
 export type EnteringLead = z.infer<typeof EnteringLead>;
 
 /** A message of a lead's sequence. */
@@ -33,7 +44,7 @@ export async function nextLeads(
 ): Promise<EnteringLead[]> {
   if (listId === null) return [];
   const rows = await db.any(sql.type(EnteringLead)`
-    select l.id, l.first_name, l.last_name, l.phones, l.emails
+    select l.id, l.first_name, l.last_name, l.phones, l.emails, l.timezone
     from (
       select distinct lead_id from list_addresses
       where workspace_id = ${db.workspaceId} and list_id = ${listId} and lead_id > ${enteredTo}
@@ -92,14 +103,21 @@ export async function enterLeads(
 ): Promise<{ admitted: number; messageCount: number }> {
   const fresh = await admit(db, campaign.id, leads);
   const admitted = fresh.size;
-  const messages = await planEntry(
+  const { allowed: messages, refused } = await withConsent(
     db,
     campaign,
-    leads.filter(({ id }) => fresh.has(id)),
-    now,
+    await planEntry(
+      db,
+      campaign,
+      leads.filter(({ id }) => fresh.has(id)),
+      now,
+    ),
   );
   for (const { lead } of messages) fresh.delete(lead.id);
-  await markUnreachable(db, campaign.id, fresh);
+  const withoutConsent = new Set(refused.map(({ lead }) => lead.id).filter((id) => fresh.has(id)));
+  for (const id of withoutConsent) fresh.delete(id);
+  await markSkipped(db, campaign.id, fresh, 'no_address');
+  await markSkipped(db, campaign.id, withoutConsent, 'no_consent');
   if (messages.length === 0) return { admitted, messageCount: 0 };
 
   await insertStepMessages(db, campaign, messages, now);
@@ -142,14 +160,28 @@ async function admit(db: TenantDb, campaignId: string, leads: readonly EnteringL
   return new Set(ids);
 }
 
-async function markUnreachable(
+/** The steps that their leads have consented to, if the campaign requires it. */
+async function withConsent(
+  db: TenantDb,
+  { requireConsent }: CampaignRow,
+  steps: readonly StepMessage[],
+): Promise<{ allowed: readonly StepMessage[]; refused: readonly StepMessage[] }> {
+  if (!requireConsent) return { allowed: steps, refused: [] };
+  const consented = await consentedAmong(db, steps);
+  const isAllowed = ({ address, channel }: StepMessage) => consented.has(consentKey(address, channel));
+  return { allowed: steps.filter(isAllowed), refused: steps.filter((step) => !isAllowed(step)) };
+}
+
+/** Stops leads that get no message at all. */
+async function markSkipped(
   db: TenantDb,
   campaignId: string,
   leadIds: ReadonlySet<string>,
+  reason: 'no_address' | 'no_consent',
 ): Promise<void> {
   if (leadIds.size === 0) return;
   await db.query(sql.type(NoRows)`
-    update campaign_leads set state = 'stopped', stop_reason = 'no_address', updated_at = now()
+    update campaign_leads set state = 'stopped', stop_reason = ${reason}, updated_at = now()
     where workspace_id = ${db.workspaceId} and campaign_id = ${campaignId} and lead_id = any(${sql.array([...leadIds], 'text')})`);
 }
 
@@ -166,6 +198,29 @@ async function answerTimes(db: TenantDb, addresses: ReadonlySet<string>): Promis
     cross join ${conversationWith(db, sql.fragment`a.address`)}
     where c.last_inbound_at is not null`);
   return new Map(rows.map(({ address, answersUntil }) => [address, answersUntil]));
+}
+
+/** Where a lead is when it gets a message: by its time zone, else by its number. */
+function recipientPlace({ timezone, phones }: EnteringLead, address: string): PhonePlace {
+  const place = placeOfRecipient({ address, recipientPhone: phones[0] ?? null });
+  return timezone === null ? place : { ...place, zones: [timezone] };
+}
+
+/** When the steps of a campaign may be sent: within its window, and while their recipients are awake. */
+export async function stepTimes(
+  db: TenantDb,
+  campaign: CampaignRow,
+): Promise<(step: Pick<StepMessage, 'lead' | 'address'>) => SendTimes> {
+  const { timezone, quiet } = await workspacePace(db);
+  const window = campaignWindow(campaign, timezone);
+  return ({ lead, address }) => {
+    const recipient = {
+      kind: 'campaign',
+      campaignId: campaign.id,
+      ...recipientPlace(lead, address),
+    } as const;
+    return { window, quiet: wakingHours(quiet, recipient, timezone) };
+  };
 }
 
 /** Inserts all messages in one statement; bodies and windows are read from the campaign's row, once for each step. */
@@ -187,6 +242,7 @@ async function insertStepMessages(
         : null
       : PREVIOUS_STEP;
     const name = `${lead.firstName} ${lead.lastName}`.trim();
+    const { zones, region } = recipientPlace(lead, address);
     return [
       id,
       lead.id,
@@ -200,6 +256,8 @@ async function insertStepMessages(
       heldFor,
       batchId,
       answersUntil.get(address) ?? null,
+      zones?.join(' ') ?? null,
+      region,
     ];
   });
   await db.query(sql.type(NoRows)`
@@ -213,7 +271,7 @@ async function insertStepMessages(
     insert into messages (
       workspace_id, id, channel, status, hold_reason, held, line_id, eligible_line_ids, pool_id, stickiness_policy, address,
       recipient_phone, recipient_email, recipient_name, lead_id, body, subject, attachment_urls, scheduled_at,
-      window_timezone, window_start, window_end, window_days, answers_until, sms_fallback_enabled, sms_fallback_message,
+      window_timezone, window_start, window_end, window_days, recipient_zones, recipient_region, answers_until, sms_fallback_enabled, sms_fallback_message,
       source, batch_id, step_index, campaign_id, created_by_user_id, created_at, updated_at)
     select k.workspace_id, m.id, s.channel,
       case when m.at > ${sql.timestamp(now)} then 'scheduled' else 'pending' end, m.held_for, m.held_for is not null,
@@ -221,12 +279,12 @@ async function insertStepMessages(
       s.body, s.subject, s.attachment_urls, m.at,
       case when k.window_start is null and k.window_end is null and k.window_days is null then null
         else coalesce(k.timezone, w.timezone) end,
-      k.window_start, k.window_end, k.window_days, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
+      k.window_start, k.window_end, k.window_days, string_to_array(m.zones, ' '), m.region, m.answers_until, s.sms_fallback_enabled, s.sms_fallback_message,
       'campaign', m.batch_id, m.step_index, k.id, k.created_by_user_id, ${sql.timestamp(now)}, ${sql.timestamp(now)}
     from campaigns k
     join workspaces w on w.id = k.workspace_id
-    cross join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text', 'timestamptz'])}
-      with ordinality as m (id, lead_id, line_id, step_index, address, phone, email, name, at, held_for, batch_id, answers_until, place)
+    cross join ${sql.unnest(rows, ['text', 'text', 'text', 'int4', 'text', 'text', 'text', 'text', 'timestamptz', 'text', 'text', 'timestamptz', 'text', 'text'])}
+      with ordinality as m (id, lead_id, line_id, step_index, address, phone, email, name, at, held_for, batch_id, answers_until, zones, region, place)
     join steps s on s.step_index = m.step_index
     where k.workspace_id = ${db.workspaceId} and k.id = ${campaign.id}
     order by m.place`);

@@ -7,7 +7,7 @@ import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
 
 /** Why a lead's sequence is stopped. */
-export type StopReason = 'reply' | 'opt_out' | 'failed' | 'removed';
+export type StopReason = 'reply' | 'opt_out' | 'failed' | 'removed' | 'no_consent';
 
 /**
  * Stops the sequences of all leads with this address, in the transaction of the cause, and cancels their unsent steps.
@@ -29,6 +29,18 @@ export async function stopContact(
     select lead_id from messages
     where workspace_id = ${db.workspaceId} and address = ${address} and campaign_id is not null
   )`,
+  );
+}
+
+/** Stops the sequences of campaigns that require the consent that the contact has withdrawn. Requires `lockContact`. */
+export async function stopWithoutConsent(db: TenantDb, address: string, now: Date): Promise<void> {
+  await stop(
+    db,
+    'no_consent',
+    now,
+    sql.fragment`c.require_consent and lead_id in (
+    select lead_id from messages
+    where workspace_id = ${db.workspaceId} and address = ${address} and campaign_id is not null)`,
   );
 }
 

@@ -8,6 +8,8 @@ import { isDripOf } from '#db/queries/contact-export.ts';
 import { findContact, isMessageOf, texts } from '#db/queries/contacts.ts';
 import { asRows, type ErasedAddress, insertErasure, pseudonymize } from '#db/queries/erasures.ts';
 import { deleteLeadFromLists, LeadRow, lockListsOf } from '#db/queries/leads.ts';
+import { eraseConsents } from '#db/queries/consents.ts';
+import { deleteSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
 import { hideOptOuts } from '#db/queries/opt-outs.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
@@ -37,6 +39,8 @@ export async function eraseContact(db: TenantDb, leadId: string): Promise<void> 
   await cancelMessages(db, contact);
   for (const lead of leads) await deleteLeadFromLists(db, lead);
   await hideOptOuts(db, erased);
+  await eraseConsents(db, erased);
+  await deleteSuspicionsOf(db, contact.addresses);
   await endConversations(db, contact, erased);
   wake(db, contactErasureId(id), now, 'requested');
 }

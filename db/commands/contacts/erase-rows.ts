@@ -100,7 +100,7 @@ export async function eraseMessages(db: TenantDb, erasure: Erasure, { ids, fileI
   await db.query(sql.type(NoRows)`
     update messages m set address = ${pseudonymOf(erasure, sql.fragment`m.address`, sql.fragment`m.id`)},
       recipient_phone = null, recipient_email = null, recipient_name = null, body = '', sent_text = null, subject = null,
-      attachment_urls = '{}', attachment_names = '{}', sms_fallback_message = null, send_fallback_sms_on_failed = false,
+      attachment_urls = '{}', attachment_names = '{}', recipient_zones = null, recipient_region = null, sms_fallback_message = null, send_fallback_sms_on_failed = false,
       sms_fallback_enabled = false, crm = '{}', correlation_id = null, trace_id = null, batch_id = null, reactions = '[]',
       error_message = reason_code(m.error_message),
       fallback_sms = case m.fallback_sms when 'due' then 'failed' else m.fallback_sms end

@@ -1,6 +1,6 @@
 import { SchemaValidationError, sql } from 'slonik';
 import { z } from 'zod';
-import { MessageDraft } from '#domain/message-draft.ts';
+import { DRIP_SOURCE, MessageDraft } from '#domain/message-draft.ts';
 import { acceptMessages } from './accept-messages.ts';
 import { emitMessageEvents } from './message-events.ts';
 import type { BufferedDrip } from '#db/queries/drip.ts';
@@ -74,7 +74,7 @@ async function refuseDrip(
     insert into messages (workspace_id, id, channel, status, error_message, address, recipient_phone, recipient_email,
       body, scheduled_at, source, correlation_id, created_at, updated_at)
     values (${db.workspaceId}, ${id}, ${fields.channel}, 'failed', ${error}, ${fields.address}, ${fields.recipientPhone},
-      ${fields.recipientEmail}, ${fields.body}, ${sql.timestamp(now)}, 'crm-drip', ${fields.correlationId}, now(), now())
+      ${fields.recipientEmail}, ${fields.body}, ${sql.timestamp(now)}, ${DRIP_SOURCE}, ${fields.correlationId}, now(), now())
     returning *`);
   const change = { event: 'message.failed' as const, message, data: { error } };
   await emitMessageEvents(db, [change], now);

@@ -51,6 +51,7 @@ function newLead(
     jobTitle: '',
     notes: '',
     contactOwnerEmail: owner,
+    timezone: null,
     customFields: {},
   };
 }

@@ -1,6 +1,7 @@
 import { NoRows } from '#db/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { OPT_OUT_SOURCES } from '#domain/consent.ts';
 import { isErased } from '#domain/erasure.ts';
 import type { Keyword, OptOut, OptOutSource } from '#domain/opt-out.ts';
 import { stopContact } from '#db/commands/campaigns/campaign-stops.ts';
@@ -10,7 +11,10 @@ import { findLeadsByAddress } from '#db/queries/leads.ts';
 import type { NewAuditEntry } from '#domain/audit.ts';
 import { lockContact } from '#db/queries/message-locks.ts';
 import { MessageRow } from '#db/queries/messages.ts';
+import { insertConsents } from '#db/queries/consents.ts';
+import { confirmSuspicionsOf } from '#db/queries/opt-out-suspicions.ts';
 import { deleteErasedOptOut, insertErasedOptOut, optedOutAmong } from '#db/queries/opt-outs.ts';
+import { suppressedAmong } from '#db/queries/suppressions.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 const OptOutRow = z.object({ address: z.string(), source: z.string(), createdAt: z.date() });
@@ -24,7 +28,7 @@ export const presentOptOut = ({ address, source, createdAt }: OptOutRow): OptOut
 });
 
 /** Who opts a contact out or in, and what the audit log may name: it contains no addresses. */
-interface Author extends Pick<NewAuditEntry, 'actor' | 'channel'> {
+export interface Author extends Pick<NewAuditEntry, 'actor' | 'channel'> {
   /** The message or reply because of which the contact itself does. */
   messageId?: string;
 }
@@ -40,7 +44,7 @@ export const byContact = (messageId: string): Author => ({
  * The id of a contact is that of its lead; without one, that of the message that tells of it, or else the hash under which
  * its opt-out outlives an erasure.
  */
-async function recordConsent(
+async function auditConsent(
   db: TenantDb,
   action: 'contact.opted_in' | 'contact.opted_out',
   address: string,
@@ -67,7 +71,7 @@ export async function optOut(
 ): Promise<OptOutRow> {
   if (isErased(address)) {
     if (await insertErasedOptOut(db, address, { source, at }))
-      await recordConsent(db, 'contact.opted_out', address, author, source);
+      await auditConsent(db, 'contact.opted_out', address, author, source);
     return { address, source, createdAt: at };
   }
   await lockContact(db, address);
@@ -77,23 +81,35 @@ export async function optOut(
     values (${db.workspaceId}, ${address}, ${source}, ${sql.timestamp(at)})
     on conflict (workspace_id, address) do update set source = opt_outs.source
     returning address, source, created_at, xmax = 0 is_new`);
-  if (isNew) await recordConsent(db, 'contact.opted_out', address, author, source);
+  if (isNew) {
+    await auditConsent(db, 'contact.opted_out', address, author, source);
+    await insertConsents(db, [{ address, channel: 'any', status: 'revoked', ...how(source), at }], now);
+  }
+  await confirmSuspicionsOf(db, address, now);
   await stopContact(db, address, 'opt_out', now);
   await failOptedOut(db, [address], now);
   return row;
 }
 
+/** How the ledger of consents says where an opt-out came from. */
+const how = (source: OptOutSource) => ({
+  source: OPT_OUT_SOURCES[source],
+  evidence: source === 'unsubscribe' || source === 'carrier' ? source : null,
+});
+
 /** @returns false if the address was not opted out. */
 export async function optIn(
   db: TenantDb,
   address: string,
-  { source, author }: { source: OptOutSource; author: Author },
+  { source, author, at, now }: { source: 'reply' | 'api'; author: Author; at: Date; now: Date },
 ): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
     delete from opt_outs where workspace_id = ${db.workspaceId} and address = ${address}`);
   const wasOptedOut = (await deleteErasedOptOut(db, address)) || rowCount > 0;
-  if (wasOptedOut) await recordConsent(db, 'contact.opted_in', address, author, source);
-  return wasOptedOut;
+  if (!wasOptedOut) return false;
+  await auditConsent(db, 'contact.opted_in', address, author, source);
+  await insertConsents(db, [{ address, channel: 'any', status: 'granted', ...how(source), at }], now);
+  return true;
 }
 
 /** Applies a contact's keyword. The latest by the carrier's clock wins, whatever the order of arrival. */
@@ -110,7 +126,7 @@ export async function applyKeyword(
   if (outdated) return;
   const given = { source: 'reply', author: byContact(id) } as const;
   if (keyword === 'stop') await optOut(db, address, { ...given, at, now });
-  else await optIn(db, address, given);
+  else await optIn(db, address, { ...given, at, now });
 }
 
 /**
@@ -123,19 +139,33 @@ export async function failOptedOut(
   now: Date,
 ): Promise<readonly MessageRow[]> {
   const optedOut = await optedOutAmong(db, addresses);
-  if (optedOut.size === 0) return [];
+  return failTo(db, [...optedOut], 'recipient_opted_out', now);
+}
+
+/** Fails the unsent messages to those of the addresses that the agency suppresses. */
+export async function failSuppressed(db: TenantDb, addresses: readonly string[], now: Date): Promise<void> {
+  await failTo(db, [...(await suppressedAmong(db, addresses))], 'recipient_suppressed', now);
+}
+
+async function failTo(
+  db: TenantDb,
+  addresses: readonly string[],
+  error: 'recipient_opted_out' | 'recipient_suppressed',
+  now: Date,
+): Promise<readonly MessageRow[]> {
+  if (addresses.length === 0) return [];
   const failed = await db.any(sql.type(MessageRow)`
     with locked as materialized (
       select m.id from messages m
-      where m.workspace_id = ${db.workspaceId} and m.address = any(${sql.array([...optedOut], 'text')})
+      where m.workspace_id = ${db.workspaceId} and m.address = any(${sql.array([...addresses], 'text')})
         and m.status in ('pending', 'scheduled')
       order by m.id for no key update of m
     )
-    update messages m set status = 'failed', hold_reason = null, error_message = 'recipient_opted_out', updated_at = now()
+    update messages m set status = 'failed', hold_reason = null, error_message = ${error}, updated_at = now()
     from locked
     where m.workspace_id = ${db.workspaceId} and m.id = locked.id and m.status in ('pending', 'scheduled')
     returning m.*`);
-  const data = { error: 'recipient_opted_out' };
+  const data = { error };
   await emitMessageEvents(
     db,
     failed.map((message) => ({ event: 'message.failed' as const, message, data })),

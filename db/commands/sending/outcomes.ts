@@ -14,6 +14,7 @@ import { emitMessageEvents } from './message-events.ts';
 import { lockContact, lockSequences } from '#db/queries/message-locks.ts';
 import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
+import { suppressedAmong } from '#db/queries/suppressions.ts';
 import { byContact, optOut } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { advanceMessage, recordFallback, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
@@ -219,6 +220,8 @@ export async function forceFallback(db: TenantDb, messageId: string, now: Date):
   if (!message || !['pending', 'scheduled'].includes(message.status)) return;
   if (message.recipientPhone === null) return fail(db, message, 'no_phone_number_for_sms', now);
   if (await isOptedOut(db, message.recipientPhone)) return fail(db, message, 'recipient_opted_out', now);
+  if ((await suppressedAmong(db, [message.recipientPhone])).size > 0)
+    return fail(db, message, 'recipient_suppressed', now);
   if (!(await findFallbackAccount(db))?.enabled) return fail(db, message, 'fallback_not_configured', now);
   return fallBack(db, message, 'forced', true, now);
 }

@@ -6,7 +6,7 @@ import { linePacerId } from '#workflows/messages/wake.ts';
 
 const LineIdRow = z.object({ lineId: z.string() });
 
-/** Wakes all lines of a workspace whose subscription became past due, or no longer is. */
+/** Wakes all lines of a workspace whose subscription became past due or no longer is, or whose quiet hours changed. */
 export async function wakeAllLines(db: TenantDb, now: Date): Promise<void> {
   const lines = await db.any(sql.type(LineIdRow)`
     select id line_id from lines where workspace_id = ${db.workspaceId}`);

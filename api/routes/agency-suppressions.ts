@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import {
+  deleteSuppression,
+  listSuppressions,
+  presentSuppression,
+  saveSuppressions,
+} from '#db/queries/suppressions.ts';
+import {
+  MOST_SUPPRESSIONS,
+  readSuppressions,
+  Suppression,
+  SuppressionInput,
+  SuppressionName,
+  suppressionOf,
+} from '#domain/suppression.ts';
+import { ApiError, invalid } from '../http/errors.ts';
+import { agencyRoute } from '../http/route.ts';
+
+const NOT_A_NAME = 'must be a phone number with its country code or an email address, or else a domain';
+
+function entriesOf({ csv, reason, ...name }: z.output<typeof SuppressionInput>) {
+  if (csv === undefined) {
+    const value = suppressionOf(name);
+    if (value === null) throw invalid(name.domain === undefined ? 'address' : 'domain', NOT_A_NAME);
+    return [{ value, reason: reason ?? null }];
+  }
+  if (name.address !== undefined || name.domain !== undefined)
+    throw invalid('csv', 'excludes address and domain');
+  const read = readSuppressions(csv);
+  if ('line' in read)
+    throw invalid('csv', `line ${read.line} ${NOT_A_NAME}, and there are ${MOST_SUPPRESSIONS} lines at most`);
+  if (read.length === 0) throw invalid('csv', 'has no lines');
+  return read;
+}
+
+const Success = z.object({ success: z.literal(true) });
+const Page = z.object({
+  limit: z.coerce.number().int().min(1).max(500).default(100),
+  cursor: z.string().max(320).optional(),
+});
+
+export const agencySuppressionRoutes = [
+  agencyRoute({
+    id: 'listAgencySuppressions',
+    method: 'GET',
+    path: '/api/agency/suppressions',
+    tag: 'Agency',
+    summary: 'List the addresses and domains to which no client sends',
+    credential: 'session',
+    role: 'owner',
+    query: Page,
+    responses: {
+      200: Success.extend({ suppressions: z.array(Suppression), nextCursor: z.string().nullable() }),
+    },
+    async handler({ db, caller, query: { limit, cursor } }) {
+      const rows = await listSuppressions(db, caller.agency.id, { limit: limit + 1, cursor });
+      const items = rows.slice(0, limit);
+      const nextCursor = rows.length > limit ? (items.at(-1)?.value ?? null) : null;
+      return {
+        status: 200,
+        body: { success: true, suppressions: items.map(presentSuppression), nextCursor },
+      };
+    },
+  }),
+
+  agencyRoute({
+    id: 'createAgencySuppressions',
+    method: 'POST',
+    path: '/api/agency/suppressions',
+    tag: 'Agency',
+    summary: 'Suppress an address, a domain, or a list of them',
+    description:
+      'Messages to them end `failed` with `errorMessage: "recipient_suppressed"` in every client, also those that wait. A domain does not include its subdomains. An entry that exists gets the new reason.',
+    credential: 'session',
+    role: 'owner',
+    idempotent: true,
+    body: SuppressionInput,
+    responses: { 201: Success.extend({ suppressions: z.array(Suppression), count: z.int() }) },
+    audit: { action: 'suppressions.updated', target: 'agency' },
+    async handler({ db, caller, body }) {
+      const saved = await saveSuppressions(db, caller.agency.id, entriesOf(body), caller.userId);
+      const suppressions = saved.slice(0, 100).map(presentSuppression);
+      return { status: 201, body: { success: true, suppressions, count: saved.length } };
+    },
+  }),
+
+  agencyRoute({
+    id: 'deleteAgencySuppression',
+    method: 'DELETE',
+    path: '/api/agency/suppressions',
+    tag: 'Agency',
+    summary: 'Suppress an address or a domain no longer, by query or body',
+    credential: 'session',
+    role: 'owner',
+    query: SuppressionName,
+    // Some clients and proxies drop the body of a DELETE, hence the query parameters.
+    body: SuppressionName,
+    responses: { 200: Success },
+    errors: ['NOT_FOUND'],
+    audit: { action: 'suppressions.updated', target: 'agency' },
+    async handler({ db, caller, query, body }) {
+      const name = { address: query.address ?? body.address, domain: query.domain ?? body.domain };
+      const value = suppressionOf(name);
+      if (value === null) throw invalid(name.domain === undefined ? 'address' : 'domain', NOT_A_NAME);
+      if (!(await deleteSuppression(db, caller.agency.id, value)))
+        throw new ApiError('NOT_FOUND', 'It is not suppressed');
+      return { status: 200, body: { success: true } };
+    },
+  }),
+];

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { wakeAllLines } from '#db/commands/sending/wake-all-lines.ts';
+import { setQuietHours, workspacePace } from '#db/queries/workspaces.ts';
+import { lawWithoutTime, QuietHours } from '#domain/quiet-hours.ts';
+import { invalid } from '../http/errors.ts';
+import { workspaceRoute } from '../http/route.ts';
+
+const ResponseBody = z.object({ success: z.literal(true), quietHours: QuietHours });
+
+export const quietHoursRoutes = [
+  workspaceRoute({
+    id: 'getQuietHours',
+    method: 'GET',
+    path: '/api/workspace/quiet-hours',
+    tag: 'Workspace',
+    summary: 'Get the quiet hours of the workspace',
+    responses: { 200: ResponseBody },
+    async handler({ db }) {
+      const { quiet } = await workspacePace(db);
+      return { status: 200, body: { success: true, quietHours: quiet.workspace } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'setQuietHours',
+    method: 'PUT',
+    path: '/api/workspace/quiet-hours',
+    tag: 'Workspace',
+    role: 'admin',
+    summary: 'Set the quiet hours; a field that is left out has its default',
+    description:
+      "Messages of the kinds in `appliesTo` are sent between `start` and `end` by the clocks where their recipients are: the lead's `timezone`, else all zones of the number's area, else the workspace's. What waits has `holdReason: \"recipient_quiet_hours\"`. A contact who wrote within 24 hours is not asleep. The change applies to waiting messages at once.",
+    body: QuietHours,
+    responses: { 200: ResponseBody },
+    audit: {
+      action: 'quiet_hours.updated',
+      target: 'workspace',
+      changes: ['enabled', 'start', 'end', 'law', 'appliesTo'],
+    },
+    async handler({ db, body, now }) {
+      const without = lawWithoutTime(body, now);
+      if (without !== null) throw invalid('start', `leaves no time that the law of ${without} allows`);
+      await setQuietHours(db, body);
+      await wakeAllLines(db, now);
+      return { status: 200, body: { success: true, quietHours: body } };
+    },
+  }),
+];

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { Channel } from './channel.ts';
+import { Id } from './ids.ts';
+import type { OptOutSource } from './opt-out.ts';
+import { SINGLE_LINE } from './text.ts';
+
+export const ConsentChannel = z.enum(['imessage', 'sms', 'email', 'any']);
+export const ConsentStatus = z.enum(['granted', 'revoked']);
+export const ConsentSource = z.enum(['form', 'import', 'keyword', 'verbal', 'api']);
+export type ConsentSource = z.infer<typeof ConsentSource>;
+
+const Evidence = z.string().max(2000).meta({
+  description: 'What shows it, for example the form and its wording, or who heard it.',
+});
+
+/** The body of `POST /api/consents`. */
+export const ConsentInput = z
+  .object({
+    address: z.string().max(320).meta({ description: 'A phone number or an email address.' }),
+    channel: ConsentChannel.default('any'),
+    status: ConsentStatus,
+    source: ConsentSource.default('api'),
+    evidence: Evidence.optional(),
+    at: z.iso
+      .datetime({ offset: true, error: 'must be an ISO 8601 date and time' })
+      .optional()
+      .meta({ description: 'When it was given or withdrawn; default: now.' }),
+  })
+  .meta({ id: 'ConsentInput' });
+
+/** An entry of the ledger. */
+export const Consent = z
+  .object({
+    _id: Id,
+    address: z.string(),
+    channel: ConsentChannel,
+    status: ConsentStatus,
+    source: ConsentSource,
+    evidence: z.string().nullable(),
+    at: z.iso.datetime(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Consent' });
+export type Consent = z.infer<typeof Consent>;
+
+/** An entry to be added now. */
+export type NewConsent = Pick<Consent, 'address' | 'channel' | 'status' | 'source' | 'evidence'> & {
+  at: Date;
+};
+
+/** How an opt-out came about, as a source of consent. */
+export const OPT_OUT_SOURCES: Record<OptOutSource, ConsentSource> = {
+  reply: 'keyword',
+  unsubscribe: 'form',
+  carrier: 'keyword',
+  api: 'api',
+};
+
+/** Names an address on a channel in a set of those who consented. */
+export const consentKey = (address: string, channel: Channel): string => `${channel} ${address}`;
+
+/** What a row of an import says about consent; null: nothing. */
+export interface RowConsent {
+  source: ConsentSource;
+  evidence: string | null;
+  /** null: when it is imported. */
+  at: Date | null;
+}
+
+const Source = z
+  .string()
+  .max(500)
+  .refine(...SINGLE_LINE);
+
+/**
+ * Reads the columns `consentSource` and `consentAt` of a row. A source that is not one of ours is evidence.
+ * @throws RangeError with the reason why the row is rejected.
+ */
+export function rowConsent(sourceText: string, atText: string, now: Date): RowConsent | null {
+  if (sourceText === '' && atText === '') return null;
+  if (!Source.safeParse(sourceText).success)
+    throw new RangeError('consentSource: must be a short text of one line');
+  const at = atText === '' ? null : new Date(atText);
+  if (at && (Number.isNaN(at.getTime()) || at > now)) throw new RangeError('consentAt: must be a past date');
+  const known = ConsentSource.safeParse(sourceText.toLowerCase());
+  if (known.success) return { source: known.data, evidence: null, at };
+  return { source: 'import', evidence: sourceText === '' ? null : sourceText, at };
+}

@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { dayBounds, localDate, wallClock } from './calendar.ts';
+import { clampToWindow, type SendWindow } from './send-window.ts';
+import { FEDERAL, lawfulHours, STATE_RULES } from './us-quiet-hours.ts';
+
+/**
+ * When recipients may be sent messages, by the clocks where they are. Pure functions with the clock passed in, for the
+ * pacing rules and for what callers see of a waiting message.
+ */
+
+const TimeOfDay = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm')
+  .meta({ example: '08:00' });
+
+const fields = {
+  enabled: z.boolean().default(false),
+  start: TimeOfDay.default('08:00').meta({ description: 'Messages are sent from this time on…' }),
+  end: TimeOfDay.default('21:00').meta({
+    description:
+      '…up to this time. An `end` at or before `start` is on the following day; equal times are the whole day.',
+  }),
+  law: z.enum(['none', 'us']).default('none').meta({
+    description:
+      "`us`: for numbers of the United States, the stricter of these hours and those of the number's state.",
+  }),
+};
+
+/** What a message is, for quiet hours: of a campaign, from `POST /api/drip`, or any other. */
+export const MessageKind = z.enum(['campaign', 'drip', 'message']);
+export type MessageKind = z.infer<typeof MessageKind>;
+
+/** The quiet hours of a workspace. */
+export const QuietHours = z
+  .object({ ...fields, appliesTo: z.array(MessageKind).min(1).max(3).default(['campaign']) })
+  .meta({ id: 'QuietHours' });
+export type QuietHours = z.output<typeof QuietHours>;
+
+/** The quiet hours of a campaign, instead of those of its workspace. */
+export const CampaignQuietHours = z.object(fields).meta({ id: 'CampaignQuietHours' });
+export type CampaignQuietHours = z.output<typeof CampaignQuietHours>;
+
+export const NO_QUIET_HOURS: QuietHours = QuietHours.parse({});
+
+/** The settings of a workspace. */
+export interface QuietPolicy {
+  workspace: QuietHours;
+  /** The campaigns that have their own, by id. */
+  campaigns: ReadonlyMap<string, CampaignQuietHours>;
+}
+
+/** Where a phone number is from, by its digits. People keep their numbers when they move. */
+export interface PhonePlace {
+  /** IANA time zones of the number's area; null: its digits do not say. */
+  zones: string[] | null;
+  /** A state of the United States (`US-FL`); null: none, or its digits do not say. */
+  region: string | null;
+}
+
+/** Whom a message is for, as far as quiet hours go. */
+export interface Recipient {
+  kind: MessageKind;
+  campaignId: string | null;
+  /** The zones where the recipient may be; null: that of the workspace. */
+  zones: readonly string[] | null;
+  /** The state of a number of the United States (`US-FL`). */
+  region: string | null;
+}
+
+/** When a recipient is awake: by the clocks of all `zones`. */
+export interface WakingHours {
+  zones: readonly string[];
+  start: string;
+  end: string;
+  /** The state whose law is kept as well, `US` for federal law alone; null: none. */
+  law: string | null;
+}
+
+/** The quiet hours that a message keeps; undefined: none. */
+export function wakingHours(
+  { workspace, campaigns }: QuietPolicy,
+  { kind, campaignId, zones, region }: Recipient,
+  timezone: string,
+): WakingHours | undefined {
+  const own = campaigns.get(campaignId ?? '');
+  const hours = own ?? (workspace.appliesTo.includes(kind) ? workspace : null);
+  if (!hours?.enabled) return undefined;
+  const law =
+    hours.law === 'us' && region !== null ? (Object.hasOwn(STATE_RULES, region) ? region : 'US') : null;
+  return { zones: zones ?? [timezone], start: hours.start, end: hours.end, law };
+}
+
+/** The times at which a message may be sent. */
+export interface SendTimes {
+  window?: SendWindow | undefined;
+  quiet?: WakingHours | undefined;
+}
+
+/** Windows of a week and holidays in a row leave no longer pause. */
+const MOST_DAYS_AHEAD = 16;
+const DAY_MS = 86_400_000;
+
+/** `at` if a message may be sent then, else the first time at which it may; null: never. */
+export function firstSendTime({ window, quiet }: SendTimes, at: Date): Date | null {
+  const gates = [
+    ...(window ? [(time: Date) => clampToWindow(window, time)] : []),
+    ...(quiet ? gatesOf(quiet) : []),
+  ];
+  const end = new Date(at.getTime() + MOST_DAYS_AHEAD * DAY_MS);
+  // Each gate postpones to its own opening, until all are open at once.
+  for (let time = at; time <= end;) {
+    const next = gates.reduce((postponed, gate) => gate(postponed), time);
+    if (next.getTime() === time.getTime()) return time;
+    time = next;
+  }
+  return null;
+}
+
+/** The state whose law allows nothing within these hours; null: none. */
+export function lawWithoutTime({ start, end, law }: CampaignQuietHours, now: Date): string | null {
+  if (law === 'none') return null;
+  const regions = ['US', ...Object.keys(STATE_RULES)];
+  const quiet = { zones: ['America/New_York'], start, end };
+  return regions.find((region) => firstSendTime({ quiet: { ...quiet, law: region } }, now) === null) ?? null;
+}
+
+type Gate = (at: Date) => Date;
+
+const gatesOf = ({ zones, start, end, law }: WakingHours): Gate[] =>
+  zones.flatMap((timezone) => [
+    (at: Date) => clampToWindow({ timezone, start, end }, at),
+    ...(law === null ? [] : [(at: Date) => lawfulTime(law, timezone, at)]),
+  ]);
+
+/** `at` if the law of the state allows it, else the first time at which it does, within some days. */
+function lawfulTime(region: string, timezone: string, at: Date): Date {
+  const rule = STATE_RULES[region] ?? FEDERAL;
+  let time = at;
+  for (let days = 0; days < MOST_DAYS_AHEAD; days += 1) {
+    const hours = lawfulHours(rule, region, wallClock(timezone, time));
+    if (hours) {
+      const opening = clampToWindow({ timezone, start: hours[0], end: hours[1] }, time);
+      if (localDate(timezone, opening) === localDate(timezone, time)) return opening;
+    }
+    time = dayBounds(timezone, time).end;
+  }
+  return time;
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { readSuppressions, suppressionOf } from './suppression.ts';
+
+describe('a suppression', () => {
+  it.each([
+    [{ address: '+1 (415) 555-0123' }, '+14155550123'],
+    [{ address: ' Ada@Example.COM ' }, 'ada@example.com'],
+    [{ domain: '@Example.com' }, '@example.com'],
+    [{ domain: 'mail.example.co.uk' }, '@mail.example.co.uk'],
+    // Without its country code nobody knows whose number it is.
+    [{ address: '415 555 0123' }, null],
+    [{ address: 'nobody' }, null],
+    [{ domain: 'localhost' }, null],
+    [{ address: 'ada@example.com', domain: 'example.com' }, null],
+    [{}, null],
+  ])('of %j is stored as %s', (name, value) => {
+    expect(suppressionOf(name)).toBe(value);
+  });
+
+  it('can be a line of a list, with its reason', () => {
+    expect(
+      readSuppressions('Address,Reason\n"+14155550123",asked by mail\n\nexample.com\nada@example.com;x\n'),
+    ).toEqual([
+      { value: '+14155550123', reason: 'asked by mail' },
+      { value: '@example.com', reason: null },
+      { value: 'ada@example.com', reason: 'x' },
+    ]);
+    expect(readSuppressions('example.com\nnot a domain')).toEqual({ line: 2 });
+  });
+});

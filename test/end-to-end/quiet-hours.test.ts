@@ -1,0 +1,222 @@
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { firstSendTime } from '#domain/quiet-hours.ts';
+import { placeOf } from '#db/phone-places.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { campaignHelpers } from '#test/support/campaigns.ts';
+import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { writeIn } from '#test/support/inbound.ts';
+
+let app: TestApp;
+let workspace: WorkspaceWithLine;
+const { newList, newCampaign, messagesOf } = campaignHelpers(() => ({ app, workspace, api: workspace.api }));
+
+beforeAll(async () => void (app = await sharedApp()));
+beforeEach(async () => void (workspace = await createWorkspaceWithLine(app)));
+
+const setQuietHours = async (fields: object) =>
+  workspace.api('PUT', '/api/workspace/quiet-hours', {
+    enabled: true,
+    appliesTo: ['campaign', 'drip', 'message'],
+    ...fields,
+  });
+
+const clockOf = (zone: string, at: Date): string =>
+  new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  }).format(at);
+/** Hours in which a zone is asleep now, and for some hours more. */
+const asleepIn = (zone: string) => {
+  const hour = (hours: number) => `${clockOf(zone, new Date(Date.now() + hours * 3_600_000)).slice(0, 2)}:00`;
+  return { start: hour(4), end: hour(-2) };
+};
+const LOS_ANGELES = 'America/Los_Angeles';
+/** A number of San Francisco. */
+const phone = (): string => `+1415${String(Math.random()).slice(2, 9)}`;
+
+async function send(fields: object = {}) {
+  const { status, body } = await workspace.api('POST', '/api/messages', {
+    message: 'Hello',
+    recipientPhone: phone(),
+    ...fields,
+  });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body._id as string;
+}
+const get = async (id: string) => (await workspace.api('GET', `/api/messages/${id}`)).body;
+const isSent = (id: string) => eventually(async () => ['sent', 'delivered'].includes((await get(id)).status));
+const isAsleep = (id: string) =>
+  eventually(async () => {
+    const message = await get(id);
+    return message.holdReason === 'recipient_quiet_hours' && message;
+  });
+
+describe('a message to somebody who is asleep', () => {
+  it('waits until they are awake, with the reason and the time, and lets others pass', async () => {
+    expect((await setQuietHours(asleepIn(LOS_ANGELES))).status).toBe(200);
+    const asleep = await send();
+    // A number of Berlin, where it is another time of day.
+    const awake = await send({ recipientPhone: `+49151${String(Math.random()).slice(2, 10)}` });
+    const message = await isAsleep(asleep);
+    await isSent(awake);
+
+    const { start, end } = asleepIn(LOS_ANGELES);
+    const opening = firstSendTime({ quiet: { zones: [LOS_ANGELES], start, end, law: null } }, new Date());
+    expect(message).toMatchObject({ status: 'scheduled', scheduledDate: opening?.toISOString() });
+    const { waitingFor, events } = (await workspace.api('GET', `/api/messages/${asleep}/timeline`)).body;
+    expect(waitingFor).toMatchObject({ reason: 'recipient_quiet_hours', until: opening?.toISOString() });
+    expect(waitingFor.text).toContain(LOS_ANGELES);
+    expect(events.at(-1).data).toMatchObject({ reason: 'recipient_quiet_hours' });
+  });
+
+  it('is sent at once when they write', async () => {
+    await setQuietHours(asleepIn(LOS_ANGELES));
+    const contact = phone();
+    const id = await send({ recipientPhone: contact });
+    await isAsleep(id);
+    await writeIn(app, { lineId: workspace.lineId, from: contact, text: 'Still awake!' });
+    await isSent(id);
+  });
+
+  it('is sent at once when the quiet hours are switched off, or the lead turns out to be elsewhere', async () => {
+    await setQuietHours(asleepIn(LOS_ANGELES));
+    const { leadIds } = await newList([{ phone: phone() }, { phone: phone(), timezone: 'America/New_York' }]);
+    const [first, second] = [await send({ leadId: leadIds[0] }), await send({ leadId: leadIds[1] })];
+    await isAsleep(first);
+    const { start, end } = asleepIn(LOS_ANGELES);
+    const newYork = firstSendTime(
+      { quiet: { zones: ['America/New_York'], start, end, law: null } },
+      new Date(),
+    );
+    expect((await isAsleep(second)).scheduledDate).toBe(newYork?.toISOString());
+
+    const patch = { timezone: 'Europe/Berlin' };
+    expect((await workspace.api('PATCH', `/api/leads/${leadIds[0]}`, patch)).body.lead.timezone).toBe(
+      'Europe/Berlin',
+    );
+    await isSent(first);
+    await setQuietHours({ enabled: false });
+    await isSent(second);
+  });
+
+  it('is not sent as an SMS at once either', async () => {
+    const api = workspace.api;
+    await api('PATCH', '/api/workspace/fallback-config', {
+      provider: 'simulated',
+      fromNumber: '+14155550199',
+      enabled: true,
+    });
+    await setQuietHours(asleepIn(LOS_ANGELES));
+    const id = await send({ forceFallback: true });
+    const { scheduledDate } = await isAsleep(id);
+    expect(Date.parse(scheduledDate)).toBeGreaterThan(Date.now());
+  });
+});
+
+describe('quiet hours', () => {
+  it('apply to campaigns alone by default, and a campaign may have its own', async () => {
+    const { start, end } = asleepIn(LOS_ANGELES);
+    const defaults = await workspace.api('PUT', '/api/workspace/quiet-hours', { enabled: true, start, end });
+    expect(defaults.body.quietHours).toEqual({
+      enabled: true,
+      start,
+      end,
+      law: 'none',
+      appliesTo: ['campaign'],
+    });
+    await isSent(await send());
+
+    const { listId } = await newList([{ phone: phone() }]);
+    const step = { steps: [{ message: 'Hi' }], listId, start: true };
+    const held = await newCampaign(step);
+    const [message] = await eventually(async () => {
+      const found = await messagesOf(held);
+      return found.length > 0 && found;
+    });
+    await isAsleep(message?._id ?? '');
+    const preview = await workspace.api('POST', `/api/campaigns/${held}/preview`, {
+      leadId: message?.leadId,
+    });
+    expect(preview.body.steps[0]).toMatchObject({ holdReason: 'recipient_quiet_hours' });
+
+    const free = await newCampaign({ ...step, quietHours: { enabled: false } });
+    const [sent] = await eventually(async () => {
+      const found = await messagesOf(free);
+      return found.length > 0 && found;
+    });
+    await isSent(sent?._id ?? '');
+  });
+
+  it('and a send window must have a time in common', async () => {
+    await setQuietHours({ start: '08:00', end: '21:00', appliesTo: ['campaign', 'message'] });
+    const night = { sendWindowStart: '22:00', sendWindowEnd: '23:00', timezone: LOS_ANGELES };
+    const message = await workspace.api('POST', '/api/messages', {
+      message: 'Hi',
+      recipientPhone: phone(),
+      ...night,
+    });
+    expect([message.status, JSON.stringify(message.body)]).toEqual([
+      400,
+      expect.stringContaining('sendWindowStart'),
+    ]);
+    const campaign = await workspace.api('POST', '/api/campaigns', {
+      name: 'Night',
+      steps: [{ message: 'Hi' }],
+      ...night,
+    });
+    expect([campaign.status, JSON.stringify(campaign.body)]).toEqual([
+      400,
+      expect.stringContaining('sendWindowStart'),
+    ]);
+    expect((await setQuietHours({ start: '22:00', end: '06:00', law: 'us' })).status).toBe(400);
+    expect((await setQuietHours({ start: '8:00' })).status).toBe(400);
+    // The last valid setting stays.
+    expect((await workspace.api('GET', '/api/workspace/quiet-hours')).body.quietHours.start).toBe('08:00');
+  });
+});
+
+test('ten messages to ten zones leave when it is daytime there, whatever the time is', async () => {
+  const numbers = {
+    'America/New_York': '+1212555',
+    'America/Chicago': '+1312555',
+    'America/Denver': '+1303555',
+    'America/Los_Angeles': '+1415555',
+    'Pacific/Honolulu': '+1808555',
+    'Europe/London': '+4477009',
+    'Europe/Berlin': '+4915112',
+    'Asia/Calcutta': '+9198765',
+    'Asia/Tokyo': '+8190123',
+    'Australia/Sydney': '+6141234',
+  };
+  await setQuietHours({ start: '08:00', end: '21:00' });
+  const sent: [zone: string, id: string][] = [];
+  for (const [zone, beginning] of Object.entries(numbers)) {
+    const digits =
+      zone.startsWith('America') || zone.startsWith('Pacific')
+        ? 4
+        : 5 + (zone === 'Europe/London' ? 0 : zone === 'Australia/Sydney' ? -1 : 0);
+    const to = `${beginning}${String(Math.floor(Math.random() * 10 ** digits)).padStart(digits, '0')}`;
+    expect(placeOf(to).zones, to).toContain(zone);
+    sent.push([zone, await send({ recipientPhone: to })]);
+  }
+  const rows: string[] = [];
+  for (const [zone, id] of sent) {
+    const opening = firstSendTime(
+      { quiet: { zones: [zone], start: '08:00', end: '21:00', law: null } },
+      new Date(),
+    );
+    if (opening && opening > new Date()) {
+      const { scheduledDate } = await isAsleep(id);
+      expect(scheduledDate, zone).toBe(opening.toISOString());
+      rows.push(`${zone}: waits until ${scheduledDate} (${clockOf(zone, new Date(scheduledDate))} there)`);
+    } else {
+      await isSent(id);
+      const { sentAt } = await get(id);
+      rows.push(`${zone}: left ${sentAt} (${clockOf(zone, new Date(sentAt))} there)`);
+    }
+  }
+  expect(rows).toHaveLength(10);
+  if (process.env['SHOW_TIMES'] === '1') process.stdout.write(`${rows.join('\n')}\n`);
+});
