@@ -11,9 +11,12 @@ import { joinByFirstSession } from '#db/queries/members.ts';
 import { withAuth, withSystemShare } from '#db/transactions.ts';
 import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, WorkspaceCaller } from '#domain/caller.ts';
+import { isInIpRanges } from '#domain/ip-range.ts';
+import { hasScope, type KeyRestrictions } from '#domain/key-scope.ts';
 import { lowerRole } from '#domain/team.ts';
 import { ApiError } from '../http/errors.ts';
 import type { TenantRoute } from '../http/route.ts';
+import { scopesOf } from '../http/scopes.ts';
 import type { Services } from '../services.ts';
 import { type Session, SessionKeysUnavailable } from './session-token.ts';
 
@@ -33,7 +36,7 @@ export const AGENCY_ENDPOINTS = [
 ] as const;
 
 /** The access rules of a route. */
-type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role'>;
+type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role' | 'scope' | 'method' | 'tag'>;
 
 interface Credential {
   scheme: 'bearer' | 'basic';
@@ -46,6 +49,8 @@ interface CredentialedRequest {
   path: string;
   /** `clientAddress`, which most requests do not need. */
   client: () => string;
+  /** The client's IP address. */
+  ip: string;
   /** The header `X-Agency-Id`, which selects one of several agencies; '' if not sent. */
   agencyId: string;
   /** The workspace that the request names, with which a user of an agency selects a client; '' if none. */
@@ -111,7 +116,7 @@ async function withAgencyKey(
 
 async function withWorkspaceKey(
   route: Guarded,
-  { token, client, workspaceId }: Attempt,
+  { token, client, ip, workspaceId }: Attempt,
   services: Services,
 ): Promise<WorkspaceCaller> {
   const { pools, callers } = services;
@@ -125,7 +130,17 @@ async function withWorkspaceKey(
   if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');
   if (workspaceId !== '' && workspaceId !== caller.workspace.id) throw new ApiError('WORKSPACE_NOT_FOUND');
   recordUse(hash, client, pools);
+  if (caller.key) requireKey(caller.key, route, ip);
   return caller;
+}
+
+/** @throws IP_NOT_ALLOWED, INSUFFICIENT_SCOPE */
+function requireKey({ allowedIps, scopes }: KeyRestrictions, route: Guarded, ip: string): void {
+  if (allowedIps && !isInIpRanges(ip, allowedIps)) throw new ApiError('IP_NOT_ALLOWED');
+  const required = scopesOf(route);
+  if (hasScope(scopes, required)) return;
+  const text = `The key lacks the scope ${required.join(' or ')}`;
+  throw new ApiError('INSUFFICIENT_SCOPE', text, { required: required[0] });
 }
 
 /** When this process last recorded the use of a key, to skip the write within a minute. */
@@ -198,7 +213,8 @@ async function clientCaller(
   const found = caller?.agency.isActive ? await lookup.workspace(workspaceId) : null;
   if (!caller || found?.workspace.agencyId !== caller.agency.id) throw new ApiError('WORKSPACE_NOT_FOUND');
   const { workspace } = found;
-  return { kind: 'workspace', via: 'session', actor: caller.actor, workspace, userId, role: null };
+  const { actor } = caller;
+  return { kind: 'workspace', via: 'session', actor, key: null, workspace, userId, role: null };
 }
 
 /** A member of the workspace that the session names, or a user of its agency. */
@@ -214,7 +230,8 @@ async function ownCaller(
   const role = await roleIn(found, tokenRole, lookup);
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   const actor = { type: 'user', id: userId, name: found.userName } as const;
-  return { kind: 'workspace', via: 'session', actor, workspace: found.workspace, userId, role };
+  const { workspace } = found;
+  return { kind: 'workspace', via: 'session', actor, key: null, workspace, userId, role };
 }
 
 /** @throws UNAUTHORIZED if the user is not a member. */
