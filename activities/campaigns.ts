@@ -1,4 +1,5 @@
 import { currentTime } from '#domain/clock.ts';
+import { isTestTime } from '#db/workspace-clock.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
 import {
   type CampaignAction,
@@ -29,6 +30,8 @@ const STEPS_PER_ROUND = 10;
 const CLEAR_BATCH = 5000;
 /** The maximum age of the progress that operators see. */
 const LOOK_EVERY_MS = 5 * 60_000;
+/** In test mode, where the clock stops at each look. The end of the last lead is looked at in any case. */
+const TEST_LOOK_EVERY_MS = 24 * 3_600_000;
 
 interface OfCampaign {
   workspaceId: string;
@@ -148,7 +151,7 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
   const progress = await campaignProgress(db, campaign);
   if (progress.running > 0) {
     await notifyProgress(db, campaignId, now);
-    const nextAt = new Date(now.getTime() + LOOK_EVERY_MS);
+    const nextAt = new Date(now.getTime() + (isTestTime() ? TEST_LOOK_EVERY_MS : LOOK_EVERY_MS));
     return { status, progress, nextAt, reason: progressText(progress) };
   }
   if (progress.entered === 0) return { status, progress, nextAt: null, reason: 'no lead has entered yet' };

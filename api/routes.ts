@@ -47,6 +47,8 @@ import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
 import { teamMemberRoutes } from './routes/team-members.ts';
 import { teamRoutes } from './routes/team.ts';
+import { testClockRoutes } from './routes/test-clock.ts';
+import { testModeRoutes } from './routes/test-mode.ts';
 import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -99,6 +101,8 @@ export const routes: readonly Route[] = [
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
   ...under('/api/audit-log', auditLogRoutes),
+
+  ...under('/api/test', [...testModeRoutes, ...testClockRoutes]),
 
   ...under('/api/agency/keys', agencyKeyRoutes),
   ...under('/api/agency/audit-log', agencyAuditLogRoutes),

@@ -53,6 +53,8 @@ interface Entry {
  * need, are locked for one statement only, in one order, and after all other locks.
  */
 export class Wakes {
+  /** How far the clock of the workspace is ahead, in milliseconds. The rows have the real time, in which workflows wait. */
+  aheadMs = 0;
   readonly #entries = new Map<string, Entry>();
   readonly #removed = new Set<string>();
   readonly #signals: Signal[] = [];
@@ -133,7 +135,7 @@ export class Wakes {
     for (const { workflowId, workspaceId, wakeAt, lowered: isLowered, carrier } of await this.#upsert(db)) {
       const entry = this.#entries.get(workflowId);
       const own = entry?.own?.wake;
-      if (own) own.at = wakeAt;
+      if (own) own.at = moved(wakeAt, this.aheadMs);
       else if (entry && !this.#removed.has(workflowId))
         for (const signal of toSend(entry, isLowered))
           signals.push({ workflowId, workspaceId, signal, carrier });
@@ -159,7 +161,7 @@ export class Wakes {
     const rows = [...this.#entries].map(([workflowId, { workspaceId, at, signals, unlessDue, own }]) => [
       workspaceId,
       workflowId,
-      formatTimestamp(at),
+      formatTimestamp(moved(at, -this.aheadMs)),
       own?.seen.requestedBy ?? null,
       [...signals].at(-1) ?? null,
       unlessDue,
@@ -194,6 +196,8 @@ export class Wakes {
     );
   }
 }
+
+const moved = (at: Date, ms: number): Date => (at >= NEVER ? NEVER : new Date(at.getTime() + ms));
 
 /** All facts; if there are none, one signal for work that is due, if the workflow would look too late. */
 function toSend({ signals }: Entry, isLowered: boolean): SignalName[] {

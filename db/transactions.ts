@@ -6,10 +6,12 @@ import {
   type FragmentSqlToken,
   sql,
 } from 'slonik';
+import { z } from 'zod';
 import type { AddressHashes } from './address-hashes.ts';
 import type { ApiPools, Pools, TenantPool } from './pools.ts';
 import { NoRows } from './rows.ts';
 import { Wakes, type WakeSignals } from './transaction-wakes.ts';
+import { withClock } from './workspace-clock.ts';
 
 declare const tenantBrand: unique symbol;
 declare const systemBrand: unique symbol;
@@ -21,6 +23,8 @@ declare const systemBrand: unique symbol;
 export interface TenantDb extends DatabaseTransactionConnection {
   readonly [tenantBrand]: true;
   readonly workspaceId: string;
+  /** How far the workspace's clock is ahead, in milliseconds; null: the workspace is live. */
+  readonly aheadMs: number | null;
   readonly wakes: Wakes;
   /**
    * Runs single statements that commit at once, independently of the transaction, for rows that everybody needs and
@@ -82,17 +86,22 @@ async function tenantTransaction<T>(
   const settings = genericPlans ? sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}` : LIMITED_LOCKS;
   const run = (): Promise<T> =>
     transact(pool, waker, async (transaction, wakes) => {
-      await transaction.query(
-        sql.type(NoRows)`select set_config('app.workspace_id', ${workspaceId}, true), ${settings}`,
+      const { aheadMs } = await transaction.one(
+        sql.type(EnteredRow)`select enter_workspace(${workspaceId}) ahead_ms, ${settings}`,
       );
-      return work(tenantDb(transaction, { workspaceId, wakes, apart, addressHashes }));
+      wakes.aheadMs = aheadMs ?? 0;
+      return withClock(workspaceId, aheadMs, () =>
+        work(tenantDb(transaction, { workspaceId, aheadMs, wakes, apart, addressHashes })),
+      );
     });
   return queue ? queue.run(workspaceId, run) : run();
 }
 
+const EnteredRow = z.object({ aheadMs: z.number().nullable() });
+
 const tenantDb = (
   transaction: DatabaseTransactionConnection,
-  own: Pick<TenantDb, 'workspaceId' | 'wakes' | 'apart' | 'addressHashes'>,
+  own: Pick<TenantDb, 'workspaceId' | 'aheadMs' | 'wakes' | 'apart' | 'addressHashes'>,
 ): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
@@ -148,9 +157,9 @@ async function transaction<T>(
 /** Runs work in a savepoint: an error rolls back its changes and its wakes, and nothing else. */
 export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   const wakes = new Wakes();
-  const { workspaceId, apart, addressHashes } = db;
+  const { workspaceId, aheadMs, apart, addressHashes } = db;
   const result = await db.transaction((inner) =>
-    work(tenantDb(inner, { workspaceId, wakes, apart, addressHashes })),
+    work(tenantDb(inner, { workspaceId, aheadMs, wakes, apart, addressHashes })),
   );
   db.wakes.add(wakes);
   return result;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Id } from './ids.ts';
 import { normalizeIpRange } from './ip-range.ts';
 import { KEY_SCOPES, KeyScope } from './key-scope.ts';
+import { Mode } from './test-mode.ts';
 import { SINGLE_LINE } from './text.ts';
 
 /** A key as lists return it; the key itself is returned once, when it is created. */
@@ -24,6 +25,7 @@ export const WorkspaceKeyRecord = ApiKeyRecord.extend({
   allowedIps: z.array(z.string()).nullable().meta({
     description: 'The networks that may use it, as CIDR; null: any.',
   }),
+  mode: Mode,
 }).meta({ id: 'WorkspaceKey' });
 export type WorkspaceKeyRecord = z.infer<typeof WorkspaceKeyRecord>;
 
@@ -84,6 +86,9 @@ export const WorkspaceKeyInput = z
       .meta({
         description: 'IPv4 and IPv6 networks (CIDR) or addresses that may use the key. Default: any.',
       }),
+    mode: Mode.default('live').meta({
+      description: '`test`: the key acts in the twin of the workspace, from which nothing reaches anybody.',
+    }),
   })
   .refine(hasOneExpiry, TWO_EXPIRIES)
   .meta({ id: 'WorkspaceKeyInput' });

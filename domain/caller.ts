@@ -24,6 +24,8 @@ export interface CallerWorkspace {
   agencyId: string | null;
   timezone: string;
   country: string;
+  /** The workspace whose twin for tests this is; null: it is live. */
+  liveWorkspaceId: string | null;
   subscriptionStatus: 'none' | 'active' | 'past_due' | 'canceled';
 }
 

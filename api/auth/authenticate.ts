@@ -4,6 +4,7 @@ import {
   agencyOfUser,
   type Membership,
   touchKey,
+  twinById,
   workspaceOfSession,
   workspaceByKey,
 } from '#db/queries/credentials.ts';
@@ -160,8 +161,17 @@ async function withSession(route: Guarded, attempt: Attempt, services: Services)
   const session = await verifySession(token, client(), services);
   const lookup = sessionLookup(attempt, session.userId, services);
   if (route.caller === 'agency') return agencyCaller(route, attempt, lookup);
-  const isClient = workspaceId !== '' && workspaceId !== session.organizationId;
-  return isClient ? clientCaller(attempt, session, lookup) : ownCaller(route, session, lookup);
+  const isOwn = workspaceId === '' || workspaceId === session.organizationId;
+  if (isOwn) return ownCaller(route, session, lookup);
+  const twin = await lookup.twin(workspaceId);
+  if (!twin) return clientCaller(workspaceId, session, lookup);
+  // Who may act in a workspace may act in its twin.
+  const liveId = twin.liveWorkspaceId ?? '';
+  const caller =
+    liveId === session.organizationId
+      ? await ownCaller(route, session, lookup)
+      : await clientCaller(liveId, session, lookup);
+  return { ...caller, workspace: twin };
 }
 
 const joinedBySession = (userId: string) =>
@@ -183,6 +193,7 @@ const sessionLookup = ({ client, agencyId }: Attempt, userId: string, { pools }:
       if (outcome === 'joined') await insertAuditEntry({ db, workspaceId }, joinedBySession(userId));
       return outcome !== 'removed';
     }),
+  twin: (id: string) => withAuth(pools, client(), `twin ${id}`, (db) => twinById(db, id)),
   workspace: (id: string) =>
     withAuth(pools, client(), `workspace ${id} of ${userId}`, (db) => workspaceOfSession(db, id, userId)),
   agency: () =>
@@ -205,7 +216,7 @@ async function agencyCaller(
 
 /** A user of an agency, in the workspace of one of its clients. */
 async function clientCaller(
-  { workspaceId }: Attempt,
+  workspaceId: string,
   { userId }: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {

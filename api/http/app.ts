@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
+import type { WorkspaceCaller } from '#domain/caller.ts';
 import { LimitReached } from '#domain/limits.ts';
+import { modeOf } from '#domain/test-mode.ts';
+import { isTestFull } from '#db/commands/test-mode/twin.ts';
 import { isOverload } from '#db/overload.ts';
+import { withTenant } from '#db/transactions.ts';
+import { inWorkspaceTime } from '#db/workspace-clock.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
@@ -74,6 +79,7 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   };
   const caller = await authenticate(route, request, services);
   context.state['caller'] = caller;
+  if (caller.kind === 'workspace') requireMode(route, caller);
   const limit = route.limit === undefined ? DEFAULT_LIMIT : route.limit;
   const payer = caller.kind === 'workspace' ? caller.workspace.id : caller.agency.id;
   if (limit === INTAKE) await services.rateLimits.consumeIntake(payer);
@@ -92,7 +98,12 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   };
   const body = route.body ? await readBody(context, { maxValues: route.maxValues, admit }) : undefined;
   const again = () => authenticate(route, request, services);
-  const reply = await respond(route, caller, context, body, again, services).finally(() => {
+  const answer = () => respond(route, caller, context, body, again, services);
+  const reply = await (
+    caller.kind === 'workspace' && modeOf(caller.workspace) === 'test'
+      ? inTestMode(route, caller.workspace.id, services, answer)
+      : answer()
+  ).finally(() => {
     // The next request must see a change of a key or a workspace. Routes without a limit change neither.
     if (limit && limit !== INTAKE && route.method !== 'GET')
       services.callers.forget(caller.kind === 'workspace' ? caller.workspace.id : undefined);
@@ -103,6 +114,27 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   context.body = text ?? reply.body;
   if (text !== undefined) context.type = 'json';
   if (route.produces !== undefined) context.type = route.produces;
+}
+
+function requireMode({ mode }: TenantRoute, { workspace }: WorkspaceCaller): void {
+  if (mode === undefined || mode === modeOf(workspace)) return;
+  throw new ApiError(mode === 'test' ? 'TEST_MODE_ONLY' : 'LIVE_MODE_ONLY');
+}
+
+/** Answers in the time of a workspace in test mode, if it has room. */
+function inTestMode<T>(
+  { needsSubscription }: TenantRoute,
+  workspaceId: string,
+  { pools }: Services,
+  answer: () => Promise<T>,
+): Promise<T> {
+  return inWorkspaceTime(workspaceId, async () => {
+    // Reads the clock as well.
+    await withTenant(pools, workspaceId, async (db) => {
+      if (needsSubscription && (await isTestFull(db))) throw new LimitReached('testMessages');
+    });
+    return answer();
+  });
 }
 
 /** The header works for every route, the query for those that declare it; '' if neither is there. */

@@ -32,6 +32,8 @@ export const ERRORS = {
   ADMIN_REQUIRED: [403, 'Only an owner or admin of the workspace can do this'],
   INSUFFICIENT_SCOPE: [403, 'The key lacks the scope that this endpoint needs'],
   IP_NOT_ALLOWED: [403, 'The key may not be used from this address'],
+  TEST_MODE_ONLY: [403, 'This needs test mode: a key that begins with svc_test_'],
+  LIVE_MODE_ONLY: [403, 'This is not available in test mode'],
   OPERATOR_REQUIRED: [403, 'Only an operator of this installation can do this'],
   LINK_NOT_VALID: [403, 'This link is not valid or has expired'],
   NOT_FOUND: [404, 'Not found'],

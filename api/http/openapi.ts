@@ -223,6 +223,9 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   if (route.idempotent) codes.add('IDEMPOTENCY_KEY_REUSED').add('CONTACT_ERASED');
   if (route.caller === 'workspace' && route.method !== 'GET' && !route.openWhenReadOnly)
     codes.add('READ_ONLY');
+  if (route.mode === 'test') codes.add('TEST_MODE_ONLY');
+  if (route.mode === 'live') codes.add('LIVE_MODE_ONLY');
+  if (route.needsSubscription) codes.add('LIMIT_REACHED');
   if (route.needsSubscription) codes.add('SUBSCRIPTION_REQUIRED');
   if (route.adds) codes.add('LIMIT_REACHED');
   return [...codes];

@@ -6,6 +6,7 @@ import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import type { WorkspaceLimit } from '#domain/limits.ts';
 import type { AgencyCaller, WorkspaceCaller } from '#domain/caller.ts';
 import type { KeyScope } from '#domain/key-scope.ts';
+import type { Mode } from '#domain/test-mode.ts';
 import type { Services } from '../services.ts';
 import type { Audit, RecordAudit } from './audit.ts';
 import type { ErrorCode } from './errors.ts';
@@ -50,6 +51,8 @@ interface Declaration<
   needsSubscription?: boolean;
   /** Adds one of these, of which a workspace may have so many. */
   adds?: Exclude<WorkspaceLimit, 'eventStreams'>;
+  /** `test`: refuses other credentials than those of test mode; `live`: refuses those. Default: both are accepted. */
+  mode?: Mode;
   /** Accepts an `Idempotency-Key`. */
   idempotent?: boolean;
   /** A slow read, which runs on a separate connection pool. */

@@ -66,6 +66,7 @@ export const agencyClientRoutes = [
         userId: ownerId,
         scopes: KEY_SCOPES,
         allowedIps: null,
+        mode: 'live',
       });
       const [subAccount] = await listSubAccounts(db, caller.agency.id, workspaceId);
       if (!subAccount) throw new Error('the inserted workspace was not found');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ensureTwin } from '#db/commands/test-mode/twin.ts';
 import {
   endWorkspaceKey,
   insertWorkspaceKey,
@@ -6,6 +7,7 @@ import {
   lockWorkspaceKey,
   revokeApiKey,
 } from '#db/queries/api-keys.ts';
+import { withSystemShare } from '#db/transactions.ts';
 import {
   keyExpiry,
   RollKeyInput,
@@ -41,6 +43,7 @@ export const workspaceKeyRoutes = [
     tag: 'Keys',
     summary: 'List the API keys of the workspace',
     credential: 'session',
+    mode: 'live',
     role: 'admin',
     responses: { 200: z.object({ success: z.literal(true), keys: z.array(WorkspaceKeyRecord) }) },
     async handler({ db }) {
@@ -54,6 +57,7 @@ export const workspaceKeyRoutes = [
     tag: 'Keys',
     summary: 'Create an API key, which is returned only here',
     credential: 'session',
+    mode: 'live',
     role: 'admin',
     idempotent: true,
     adds: 'apiKeys',
@@ -63,10 +67,14 @@ export const workspaceKeyRoutes = [
       action: 'key.created',
       target: 'key',
       targets: ({ answer }) => [{ id: answer._id }],
-      changes: ['name', 'expiresAt', 'expiresInDays', 'scopes', 'allowedIps'],
+      changes: ['name', 'expiresAt', 'expiresInDays', 'scopes', 'allowedIps', 'mode'],
+    },
+    async check({ caller, body, pools }) {
+      const { id } = caller.workspace;
+      if (body.mode === 'test') await withSystemShare(pools, id, (db) => ensureTwin(db, id));
     },
     async handler({ db, caller, body, now }) {
-      const { key, ...stored } = newApiKey('workspace');
+      const { key, ...stored } = newApiKey('workspace', body.mode);
       const settings = { ...body, expiresAt: keyExpiry(body, now), userId: caller.userId };
       const record = await insertWorkspaceKey(db, stored, settings);
       return { status: 201, body: { success: true, ...record, key } };
@@ -81,6 +89,7 @@ export const workspaceKeyRoutes = [
     description:
       'Both keys work for `overlapHours`; then the old one ends. A new key of one that expires is valid for as long as the old one was made for.',
     credential: 'session',
+    mode: 'live',
     role: 'admin',
     idempotent: true,
     adds: 'apiKeys',
@@ -100,7 +109,7 @@ export const workspaceKeyRoutes = [
       const old = await lockWorkspaceKey(db, params.id);
       if (!old) throw new ApiError('NOT_FOUND', 'Key not found');
       if (!old.usable) throw new ApiError('INVALID_STATE', 'The key is revoked or has expired');
-      const { key, ...stored } = newApiKey('workspace');
+      const { key, ...stored } = newApiKey('workspace', old.mode);
       const record = await insertWorkspaceKey(db, stored, {
         ...old,
         expiresAt: rolledExpiry(old, now),
@@ -118,6 +127,7 @@ export const workspaceKeyRoutes = [
     tag: 'Keys',
     summary: 'Revoke an API key with immediate effect',
     credential: 'session',
+    mode: 'live',
     role: 'admin',
     params: KeyParams,
     responses: { 200: Done },

@@ -44,6 +44,7 @@ export const teamMemberRoutes = [
     path: '/api/team/{userId}',
     tag: 'Team',
     role: 'admin',
+    mode: 'live',
     summary: "Change a member's role",
     description:
       'A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin.',
@@ -73,6 +74,7 @@ export const teamMemberRoutes = [
     path: '/api/team/{userId}',
     tag: 'Team',
     role: 'admin',
+    mode: 'live',
     summary: 'Remove a member from the workspace',
     description:
       'Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only.',

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { agencyOfUser } from '#db/queries/credentials.ts';
 import { workspaceProfile } from '#db/queries/workspaces.ts';
-import { withAuth, withTenant } from '#db/transactions.ts';
+import { withAuth, withSystemShare, withTenant } from '#db/transactions.ts';
+import { findTwin, ensureTwin } from '#db/commands/test-mode/twin.ts';
 import { WorkspaceId } from '#domain/ids.ts';
+import { Mode, modeOf } from '#domain/test-mode.ts';
 import { workspaceRoute } from '../http/route.ts';
 
 const CallerRecord = z
@@ -21,6 +23,13 @@ const WorkspaceRecord = z
     timezone: z.string(),
     country: z.string(),
     subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
+    mode: Mode,
+    liveWorkspaceId: WorkspaceId.nullable().meta({
+      description: 'The workspace whose twin for tests this is; null: it is live.',
+    }),
+    testWorkspaceId: WorkspaceId.nullable().meta({
+      description: 'Its twin for tests; null in test mode, or until it is first used.',
+    }),
   })
   .meta({ id: 'Workspace' });
 
@@ -44,10 +53,11 @@ export const workspaceRoutes = [
       }),
     },
     async handler({ caller, pools }) {
-      const { id, country, subscriptionStatus } = caller.workspace;
+      const { id, country, subscriptionStatus, liveWorkspaceId } = caller.workspace;
       const { userId, via, role } = caller;
-      const [profile, member] = await Promise.all([
+      const [profile, testWorkspaceId, member] = await Promise.all([
         withTenant(pools, id, workspaceProfile),
+        withAuth(pools, id, `twin of ${id}`, (db) => findTwin(db, id)),
         via === 'session' && userId !== null
           ? withAuth(pools, userId, `agency of ${userId}`, (db) => agencyOfUser(db, userId, null))
           : null,
@@ -61,11 +71,37 @@ export const workspaceRoutes = [
         status: 200,
         body: {
           success: true,
-          workspace: { _id: id, ...profile, country, subscriptionStatus },
+          workspace: {
+            _id: id,
+            ...profile,
+            country,
+            subscriptionStatus,
+            mode: modeOf(caller.workspace),
+            liveWorkspaceId,
+            testWorkspaceId,
+          },
           caller: { type, id: callerId, name, role },
           agency,
         },
       };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'openTestMode',
+    method: 'POST',
+    path: '/api/workspace/test-mode',
+    tag: 'Workspace',
+    credential: 'session',
+    mode: 'live',
+    transaction: false,
+    summary: 'Get the twin of the workspace for tests, which this makes when it is first needed',
+    description: 'A session acts in the twin with its id in `X-Workspace-Id`.',
+    responses: { 200: z.object({ success: z.literal(true), workspaceId: WorkspaceId }) },
+    async handler({ caller, pools }) {
+      const { id } = caller.workspace;
+      const workspaceId = await withSystemShare(pools, id, (db) => ensureTwin(db, id));
+      return { status: 200, body: { success: true, workspaceId } };
     },
   }),
 ];

@@ -5,6 +5,7 @@ import type { ApiKeyRecord, WorkspaceKeyRecord } from '#domain/api-key-record.ts
 import type { NewApiKey } from '#domain/api-key.ts';
 import { newId } from '#domain/ids.ts';
 import { type KeyRestrictions, KeyScope } from '#domain/key-scope.ts';
+import { Mode } from '#domain/test-mode.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 const KeyRow = z.object({
@@ -21,6 +22,7 @@ const KeyRow = z.object({
 const WorkspaceKeyRow = KeyRow.extend({
   scopes: z.array(KeyScope),
   allowedIps: z.array(z.string()).nullable(),
+  mode: Mode,
 });
 type WorkspaceKeyRow = z.infer<typeof WorkspaceKeyRow>;
 
@@ -58,13 +60,13 @@ const valuesOf = (key: Omit<NewApiKey, 'key'>, { name, expiresAt, userId }: KeyS
 export async function insertWorkspaceKey(
   db: TenantDb,
   key: Omit<NewApiKey, 'key'>,
-  settings: KeySettings & KeyRestrictions,
+  settings: KeySettings & KeyRestrictions & { mode: Mode },
 ): Promise<WorkspaceKeyRecord> {
-  const { scopes, allowedIps } = settings;
+  const { scopes, allowedIps, mode } = settings;
   const row = await db.one(sql.type(WorkspaceKeyRow)`
-    insert into workspace_keys (workspace_id, ${COLUMNS}, scopes, allowed_ips)
+    insert into workspace_keys (workspace_id, ${COLUMNS}, scopes, allowed_ips, mode)
     values (${db.workspaceId}, ${valuesOf(key, settings)}, ${sql.array(scopes, 'text')},
-      ${allowedIps && sql.array(allowedIps, 'text')})
+      ${allowedIps && sql.array(allowedIps, 'text')}, ${mode})
     returning *`);
   return presentWorkspaceKey(row);
 }
@@ -142,4 +144,5 @@ const presentWorkspaceKey = (row: WorkspaceKeyRow): WorkspaceKeyRecord => ({
   ...present(row),
   scopes: row.scopes,
   allowedIps: row.allowedIps,
+  mode: row.mode,
 });

@@ -13,9 +13,10 @@ const WorkspaceRow = z.object({
   agencyId: z.string().nullable(),
   timezone: z.string(),
   country: z.string(),
+  liveWorkspaceId: z.string().nullable(),
   subscriptionStatus: SUBSCRIPTION,
 });
-const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.subscription_status`;
+const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id, w.subscription_status`;
 
 const AgencyRow = z.object({
   id: z.string(),
@@ -39,11 +40,12 @@ const WorkspaceWithKeyRow = WorkspaceRow.extend({
   allowedIps: z.array(z.string()).nullable(),
 });
 
-/** The caller of a workspace key; null if the key is unknown, revoked or expired. */
+/** The caller of a workspace key, in test mode in the workspace's twin; null if the key is unknown, revoked or expired. */
 export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
   const row = await db.maybeOne(sql.type(WorkspaceWithKeyRow)`
     select ${WORKSPACE}, ${KEY}, k.scopes, k.allowed_ips
-    from workspace_keys k join workspaces w on w.id = k.workspace_id
+    from workspace_keys k
+    join workspaces w on case k.mode when 'test' then w.live_workspace_id = k.workspace_id else w.id = k.workspace_id end
     where k.hash = ${hash} and ${USABLE}`);
   if (!row) return null;
   const { userId, keyId, keyName, scopes, allowedIps, ...workspace } = row;
@@ -70,6 +72,12 @@ export async function agencyByKey(db: SystemDb, hash: string): Promise<AgencyCal
   const { userId, keyId, keyName, ...agency } = row;
   const actor = { type: 'key', id: keyId, name: keyName } as const;
   return { kind: 'agency', via: 'key', actor, agency, userId, role: null };
+}
+
+/** The twin of a live workspace; null if there is no twin with that id. */
+export async function twinById(db: SystemDb, id: string): Promise<CallerWorkspace | null> {
+  return db.maybeOne(sql.type(WorkspaceRow)`
+    select ${WORKSPACE} from workspaces w where w.id = ${id} and w.live_workspace_id is not null`);
 }
 
 const MembershipRow = WorkspaceRow.extend({

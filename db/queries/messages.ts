@@ -85,6 +85,8 @@ export async function insertMessages(
     windowEnd: window?.end ?? null,
     windowDays: window?.days ?? null,
     arrival: position,
+    // In test mode the time is not the database's.
+    ...(db.aheadMs !== null && { createdAt: now }),
   }));
   const [first] = rows;
   if (!first) return new Set();

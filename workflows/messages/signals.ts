@@ -36,8 +36,8 @@ const FACTS = {
   resumed: 'The campaign was resumed.',
   archived: 'The campaign was archived or deleted.',
   leadsDone: 'No lead is active any more.',
-  /** Sent by the sweep only. */
-  overdue: 'The next round is overdue: a signal was lost.',
+  /** Sent by the sweep, and in test mode by the clock that has moved on. */
+  overdue: 'The next round is overdue: a signal was lost, or the clock of test mode has moved.',
 } as const;
 
 export const SIGNALS = { ...DUE, ...FACTS } as const;

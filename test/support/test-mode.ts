@@ -1,0 +1,24 @@
+import type { TestApp } from './app.ts';
+import { type ApiClient, apiClient } from './client.ts';
+import type { TestWorkspace } from './factories.ts';
+import { sessionClient } from './sessions.ts';
+
+/** Test mode of a workspace. */
+export interface TestMode {
+  /** Of the twin. */
+  id: string;
+  key: string;
+  api: ApiClient;
+  /** The session of the owner in the live workspace. */
+  admin: ApiClient;
+}
+
+/** Makes a key for test mode, and with it the twin of the workspace. */
+export async function openTestMode(app: TestApp, workspace: TestWorkspace): Promise<TestMode> {
+  const { ownerId: userId, id: organizationId } = workspace;
+  const admin = await sessionClient(app, { userId, organizationId, role: 'org:admin' });
+  const { body } = await admin('POST', '/api/keys', { name: 'Tests', mode: 'test' });
+  const api = apiClient(app.url, body.key);
+  const { body: own } = await api('GET', '/api/workspace');
+  return { id: own.workspace._id, key: body.key, api, admin };
+}
