@@ -41,4 +41,5 @@ export function createTestClockActivities({ pools }: Dependencies) {
   };
 }
 
-const stuck = (workflowIds: readonly string[]): string => `Not done in time: ${workflowIds.slice(0, 3).join(', ')}`;
+const stuck = (workflowIds: readonly string[]): string =>
+  `Not done in time: ${workflowIds.slice(0, 3).join(', ')}`;

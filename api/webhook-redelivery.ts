@@ -56,12 +56,7 @@ export async function redeliver(
 }
 
 /** Retries once, only if the connection failed, and within the timeout of one delivery. The event's id stays the same. */
-async function postWithRetry(
-  services: Services,
-  id: string,
-  webhook: WebhookRow,
-  redelivery: Redelivery,
-) {
+async function postWithRetry(services: Services, id: string, webhook: WebhookRow, redelivery: Redelivery) {
   const started = performance.now();
   const elapsed = (): number => Math.round(performance.now() - started);
   const { previousSecretUntil, previousSecretSealed } = webhook;
@@ -71,7 +66,8 @@ async function postWithRetry(
     webhookId: webhook.id,
     url: webhook.url,
     secretSealed: webhook.secretSealed,
-    previousSecretSealed: previousSecretUntil && previousSecretUntil > realTime() ? previousSecretSealed : null,
+    previousSecretSealed:
+      previousSecretUntil && previousSecretUntil > realTime() ? previousSecretSealed : null,
   };
   const post = () =>
     postDelivery(services, webhook.workspaceId, delivery, {

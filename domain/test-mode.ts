@@ -28,7 +28,8 @@ export function testOutcome(address: string, channel: Channel): SendOutcome | nu
   const [local = ''] = address.split(/[@+](?=.*@)|@/, 1);
   const isEmail = address.includes('@');
   const isUnavailable = isEmail ? local === 'unavailable' : address.endsWith('0001');
-  if (isUnavailable && channel !== 'sms') return { kind: 'unavailable', reason: 'not reachable in test mode' };
+  if (isUnavailable && channel !== 'sms')
+    return { kind: 'unavailable', reason: 'not reachable in test mode' };
   const isRefused = isEmail ? local === 'fail' : address.endsWith('0002');
   return isRefused ? { kind: 'refused', reason: 'refused in test mode' } : null;
 }

@@ -205,5 +205,6 @@ async function report(
   event: CarrierEvent,
 ): Promise<void> {
   const line = { workspaceId, lineId, crossesTransfers: false };
-  if (!(await receiveCarrierEvents(services, line, [event]))) throw new ApiError('NOT_FOUND', 'Line not found');
+  if (!(await receiveCarrierEvents(services, line, [event])))
+    throw new ApiError('NOT_FOUND', 'Line not found');
 }

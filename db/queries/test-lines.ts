@@ -10,11 +10,19 @@ import type { TenantDb } from '#db/transactions.ts';
  */
 export async function lineForInbound(
   db: TenantDb,
-  { from, lineId, to, channel }: { from: string; lineId: string | null; to: string | null; channel: Channel | null },
+  {
+    from,
+    lineId,
+    to,
+    channel,
+  }: { from: string; lineId: string | null; to: string | null; channel: Channel | null },
 ): Promise<string | null> {
   const named = sql.fragment`(${lineId}::text is null or l.id = ${lineId})
     and (${to}::text is null or coalesce(l.phone, l.email) = ${to})`;
-  const suits = channel === null ? sql.fragment`(l.channel = 'email') = ${from.includes('@')}` : sql.fragment`l.channel = ${channel}`;
+  const suits =
+    channel === null
+      ? sql.fragment`(l.channel = 'email') = ${from.includes('@')}`
+      : sql.fragment`l.channel = ${channel}`;
   return db.maybeOneFirst(sql.type(IdRow)`
     select l.id from lines l
     left join lateral (

@@ -66,7 +66,9 @@ describe('a sequence of five days with a reply on day three', () => {
     expect([arrived.status, arrived.body.movingTo]).toEqual([200, null]);
     const before = await sentTo(ANSWERS);
     expect(before.length).toBeGreaterThanOrEqual(1);
-    expect((await api('POST', '/api/test/inbound', { from: ANSWERS, text: 'Tell me more' })).status).toBe(201);
+    expect((await api('POST', '/api/test/inbound', { from: ANSWERS, text: 'Tell me more' })).status).toBe(
+      201,
+    );
     expect((await advance(7 * DAY)).status).toBe(200);
 
     expect(await sentTo(ANSWERS)).toEqual(before);
@@ -80,7 +82,8 @@ describe('a sequence of five days with a reply on day three', () => {
       const hour = new Date(at).getUTCHours();
       expect(hour >= 9 && hour < 17).toBe(true);
       // A gap is jittered by half.
-      if (index > 0) expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual((line.minGapSeconds / 2) * 1000);
+      if (index > 0)
+        expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual((line.minGapSeconds / 2) * 1000);
     }
     const openings = Map.groupBy(
       sent.filter(({ text }) => text.startsWith('Day 1')),

@@ -15,6 +15,11 @@ const EXPIRIES = [
   { value: '365', label: 'In a year' },
 ];
 
+const MODES = [
+  { value: 'live', label: 'Live' },
+  { value: 'test', label: 'Test' },
+];
+
 /** What a key may do. */
 const REACH: Record<KeyOwner, string> = {
   workspace: 'It gives access to this workspace, except for its keys and audit log.',
@@ -26,11 +31,16 @@ export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void
   const { create: endpoint, list, log } = KEYS_OF[owner];
   const [name, setName] = useState('');
   const [days, setDays] = useState('');
+  const [mode, setMode] = useState('live');
   const [restrictions, setRestrictions] = useState(UNRESTRICTED);
   const create = useWrite(endpoint, { refresh: [list, log] });
   const submit = (): void => {
     const expiresInDays = days === '' ? null : Number(days);
-    const body = { name, expiresInDays, ...(owner === 'workspace' && restrictionsIn(restrictions)) };
+    const body = {
+      name,
+      expiresInDays,
+      ...(owner === 'workspace' && { mode: mode as 'live' | 'test', ...restrictionsIn(restrictions) }),
+    };
     create.mutate({ body });
   };
   if (create.data) return <CreatedKey name={create.data.name} value={create.data.key} close={close} />;
@@ -62,6 +72,15 @@ export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void
         onChange={(event) => setDays(event.target.value)}
         error={issueOf(create.error, 'expiresInDays')}
       />
+      {owner === 'workspace' && (
+        <SelectField
+          label="Mode"
+          hint={mode === 'test' ? 'Nothing that is done with it reaches anybody.' : undefined}
+          value={mode}
+          options={MODES}
+          onChange={(event) => setMode(event.target.value)}
+        />
+      )}
       {owner === 'workspace' && (
         <KeyFields value={restrictions} onChange={setRestrictions} error={create.error} />
       )}

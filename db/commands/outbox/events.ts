@@ -46,11 +46,7 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
 }
 
 /** Inserts the event of a delivery that does not come from a subscription. Streams do not show it. @returns its id. */
-export async function insertEvent(
-  db: TenantDb,
-  event: DeliveredEvent,
-  body: string,
-): Promise<string> {
+export async function insertEvent(db: TenantDb, event: DeliveredEvent, body: string): Promise<string> {
   const id = newId();
   await db.query(sql.type(NoRows)`
     insert into events (workspace_id, id, event, body) values (${db.workspaceId}, ${id}, ${event}, ${body})`);
