@@ -11,7 +11,7 @@ import {
 import { joinByFirstSession } from '#db/queries/members.ts';
 import { withAuth, withSystemShare } from '#db/transactions.ts';
 import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/api-key.ts';
-import type { AgencyCaller, Caller, WorkspaceCaller } from '#domain/caller.ts';
+import type { AgencyCaller, Caller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
 import { isInIpRanges } from '#domain/ip-range.ts';
 import { hasScope, type KeyRestrictions } from '#domain/key-scope.ts';
 import { lowerRole } from '#domain/team.ts';
@@ -56,6 +56,8 @@ interface CredentialedRequest {
   agencyId: string;
   /** The workspace that the request names, with which a user of an agency selects a client; '' if none. */
   workspaceId: string;
+  /** Called with who calls, before it is decided whether they may. */
+  identified?: (caller: Caller) => void;
 }
 
 type Attempt = Credential & CredentialedRequest;
@@ -96,7 +98,7 @@ function readCredential(authorization: string): Credential | null {
 
 async function withAgencyKey(
   route: Guarded,
-  { scheme, token, path, client, agencyId }: Attempt,
+  { scheme, token, path, client, agencyId, identified }: Attempt,
   services: Services,
 ): Promise<AgencyCaller> {
   const { pools } = services;
@@ -106,6 +108,7 @@ async function withAgencyKey(
       ? await withAuth(pools, client(), `agency key ${hash}`, (db) => agencyByKey(db, hash))
       : null;
   if (!caller) return unauthorized(client(), services);
+  identified?.(caller);
   const where = { agencyEndpoints: AGENCY_ENDPOINTS, requestedPath: path };
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED', undefined, where);
   if (route.caller !== 'agency') throw new ApiError('AGENCY_KEY_WRONG_ENDPOINT', undefined, where);
@@ -117,7 +120,7 @@ async function withAgencyKey(
 
 async function withWorkspaceKey(
   route: Guarded,
-  { token, client, ip, workspaceId }: Attempt,
+  { token, client, ip, workspaceId, identified }: Attempt,
   services: Services,
 ): Promise<WorkspaceCaller> {
   const { pools, callers } = services;
@@ -127,6 +130,7 @@ async function withWorkspaceKey(
     withAuth(pools, client(), `workspace key ${hash}`, (db) => workspaceByKey(db, hash)),
   );
   if (!caller) return unauthorized(client(), services);
+  identified?.(caller);
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED');
   if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');
   if (workspaceId !== '' && workspaceId !== caller.workspace.id) throw new ApiError('WORKSPACE_NOT_FOUND');
@@ -162,16 +166,28 @@ async function withSession(route: Guarded, attempt: Attempt, services: Services)
   const lookup = sessionLookup(attempt, session.userId, services);
   if (route.caller === 'agency') return agencyCaller(route, attempt, lookup);
   const isOwn = workspaceId === '' || workspaceId === session.organizationId;
-  if (isOwn) return ownCaller(route, session, lookup);
+  if (isOwn) return ownCaller(route, attempt, session, lookup);
   const twin = await lookup.twin(workspaceId);
-  if (!twin) return clientCaller(workspaceId, session, lookup);
-  // Who may act in a workspace may act in its twin.
-  const liveId = twin.liveWorkspaceId ?? '';
+  if (!twin) return clientCaller(attempt, session, lookup);
+  return twinCaller(twin, route, attempt, session, lookup);
+}
+
+/** Who may act in a workspace may act in its twin. */
+async function twinCaller(
+  twin: CallerWorkspace,
+  route: Guarded,
+  attempt: Attempt,
+  session: Session,
+  lookup: SessionLookup,
+): Promise<WorkspaceCaller> {
+  const live = { ...attempt, workspaceId: twin.liveWorkspaceId ?? '' };
   const caller =
-    liveId === session.organizationId
-      ? await ownCaller(route, session, lookup)
-      : await clientCaller(liveId, session, lookup);
-  return { ...caller, workspace: twin };
+    live.workspaceId === session.organizationId
+      ? await ownCaller(route, live, session, lookup)
+      : await clientCaller(live, session, lookup);
+  const inTwin = { ...caller, workspace: twin };
+  attempt.identified?.(inTwin);
+  return inTwin;
 }
 
 const joinedBySession = (userId: string) =>
@@ -204,19 +220,20 @@ const sessionLookup = ({ client, agencyId }: Attempt, userId: string, { pools }:
 
 async function agencyCaller(
   route: Guarded,
-  { agencyId }: Attempt,
+  { agencyId, identified }: Attempt,
   lookup: SessionLookup,
 ): Promise<AgencyCaller> {
   const caller = await lookup.agency();
   if (!caller && agencyId !== '') throw new ApiError('AGENCY_NOT_FOUND');
   if (!caller?.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
+  identified?.(caller);
   if (route.role === 'owner' && caller.role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');
   return caller;
 }
 
 /** A user of an agency, in the workspace of one of its clients. */
 async function clientCaller(
-  workspaceId: string,
+  { workspaceId, identified }: Attempt,
   { userId }: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {
@@ -225,24 +242,48 @@ async function clientCaller(
   if (!caller || found?.workspace.agencyId !== caller.agency.id) throw new ApiError('WORKSPACE_NOT_FOUND');
   const { workspace } = found;
   const { actor } = caller;
-  return { kind: 'workspace', via: 'session', actor, key: null, workspace, userId, role: null };
+  const client = {
+    kind: 'workspace',
+    via: 'session',
+    actor,
+    key: null,
+    workspace,
+    userId,
+    role: null,
+  } as const;
+  identified?.(client);
+  return client;
 }
 
 /** A member of the workspace that the session names, or a user of its agency. */
 async function ownCaller(
   route: Guarded,
+  { identified }: Attempt,
   { organizationId, role: tokenRole, userId }: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {
   const found = organizationId === null ? null : await lookup.workspace(organizationId);
   // The token is valid, so this does not count as a failed attempt.
   if (!found) throw new ApiError('UNAUTHORIZED');
+  const { workspace, userName, memberRole, isOfAgency } = found;
+  const actor = { type: 'user', id: userId, name: userName } as const;
+  const callerWith = (role: string | null): WorkspaceCaller => ({
+    kind: 'workspace',
+    via: 'session',
+    actor,
+    key: null,
+    workspace,
+    userId,
+    role,
+  });
+  // Whoever is neither a member nor of the agency leaves no entry in the log of the workspace.
+  if (memberRole !== null || isOfAgency) identified?.(callerWith(tokenRole));
   if (route.role === 'admin' && tokenRole !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   const role = await roleIn(found, tokenRole, lookup);
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
-  const actor = { type: 'user', id: userId, name: found.userName } as const;
-  const { workspace } = found;
-  return { kind: 'workspace', via: 'session', actor, key: null, workspace, userId, role };
+  const caller = callerWith(role);
+  identified?.(caller);
+  return caller;
 }
 
 /** @throws UNAUTHORIZED if the user is not a member. */

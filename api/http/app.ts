@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
-import type { WorkspaceCaller } from '#domain/caller.ts';
+import type { Caller, WorkspaceCaller } from '#domain/caller.ts';
 import { LimitReached } from '#domain/limits.ts';
 import { modeOf } from '#domain/test-mode.ts';
 import { isTestFull } from '#db/commands/test-mode/twin.ts';
@@ -76,9 +76,9 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
     ip: clientIp(context),
     agencyId: context.get('x-agency-id'),
     workspaceId: namedWorkspace(route, context),
+    identified: (known: Caller) => void (context.state['caller'] = known),
   };
   const caller = await authenticate(route, request, services);
-  context.state['caller'] = caller;
   if (caller.kind === 'workspace') requireMode(route, caller);
   const limit = route.limit === undefined ? DEFAULT_LIMIT : route.limit;
   const payer = caller.kind === 'workspace' ? caller.workspace.id : caller.agency.id;
@@ -191,7 +191,16 @@ function translated(error: unknown): unknown {
   return new ApiError('LIMIT_REACHED', message, { limit, max });
 }
 
-function errors({ logger }: Services): Koa.Middleware {
+/** Errors about the caller, as opposed to what was sent. */
+const REFUSALS: readonly number[] = [403, 429];
+
+function recordRefusal(context: Koa.Context, { status, code }: ApiError, services: Services): void {
+  const { caller, route } = context.state as { caller?: Caller; route?: Route };
+  if (caller && route && REFUSALS.includes(status)) services.refusedRequests.record(caller, route.id, code);
+}
+
+function errors(services: Services): Koa.Middleware {
+  const { logger } = services;
   return async (context, next) => {
     try {
       await next();
@@ -208,6 +217,7 @@ function errors({ logger }: Services): Koa.Middleware {
       // The unread rest of a request body would block the next request on the connection.
       if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
       if (error instanceof ApiError) {
+        recordRefusal(context, error, services);
         context.status = error.status;
         context.body = errorBody(error, context);
         if (error.status === 503) context.set('Retry-After', String(RETRY_AFTER_SECONDS));

@@ -35,7 +35,13 @@ const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     paymentUrl: z.string().nullish(),
   },
   INSUFFICIENT_SCOPE: { required: KeyScope.optional() },
-  READ_ONLY: { reason: z.literal('past_due').optional() },
+  READ_ONLY: {
+    reason: z.literal('past_due').optional(),
+    workspaceId: z
+      .string()
+      .optional()
+      .meta({ description: "Of an agency's request: a client that is read-only." }),
+  },
   LIMIT_REACHED: { limit: z.string().optional(), max: z.int().optional() },
 };
 

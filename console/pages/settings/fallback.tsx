@@ -63,7 +63,7 @@ function patchOf(values: Values, authToken: string): Patch {
   const accountSid = text('accountSid');
   return {
     enabled: values.enabled === 'true',
-    provider: values.provider as Config['provider'],
+    provider: values.provider as Exclude<Config['provider'], 'test'>,
     fromNumber: text('fromNumber'),
     messagingServiceSid: text('messagingServiceSid'),
     defaultMessage: text('defaultMessage'),
