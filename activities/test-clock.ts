@@ -8,20 +8,30 @@ import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { isDue, roundOf } from './round.ts';
+import { createSendActivities } from './send.ts';
 
 /** How often to look whether the workflows rest. */
 const POLL_MS = 10;
-/** Longer than a delivery to a slow webhook takes, and than the sweep takes to send a lost signal again. */
-const STUCK_MS = 90_000;
+/** Longer than a line takes to send all messages that a workspace in test mode holds, if it has no gaps. */
+const STUCK_MS = 10 * 60_000;
 const ROUND_MS = 120_000;
 
-export function createTestClockActivities({ pools }: Dependencies) {
+export function createTestClockActivities(dependencies: Dependencies) {
+  const { pools } = dependencies;
+  const { sendDue } = createSendActivities(dependencies);
+
+  /** The rounds of pacers, without their workflows: a sequence has many, and each signal costs several round trips. */
+  async function send(workspaceId: string, lineId: string): Promise<void> {
+    let nextAt: string | null;
+    do ({ nextAt } = await sendDue({ workspaceId, lineId }));
+    while (nextAt !== null && Date.parse(nextAt) <= currentTime().getTime());
+  }
+
   return {
     /** Moves the clock of a workspace in test mode from one due time to the next, and waits for the work of each. */
     async moveTestClock({ workspaceId }: { workspaceId: string }): Promise<Round> {
       return withHeartbeat(async (canceled) => {
         const end = Date.now() + ROUND_MS;
-        let movedAt = Date.now();
         while (!canceled.aborted && Date.now() < end) {
           const step = await withTenant(pools, workspaceId, stepTestClock);
           if (step.kind === 'arrived') {
@@ -31,8 +41,9 @@ export function createTestClockActivities({ pools }: Dependencies) {
                 : { nextAt: currentTime(), reason: 'the clock is to move on' },
             );
             if (!isDue(look)) return roundOf(look);
-          } else if (step.kind === 'moved') movedAt = Date.now();
-          else if (Date.now() - movedAt < STUCK_MS) await pause(POLL_MS);
+          } else if (step.kind === 'moved')
+            await Promise.all(step.lineIds.map((lineId) => send(workspaceId, lineId)));
+          else if (step.sinceMs < STUCK_MS) await pause(POLL_MS);
           else await withTenant(pools, workspaceId, (db) => stopTestClock(db, stuck(step.workflowIds)));
         }
         return { nextAt: currentTime().toISOString(), reason: 'the clock is to move on' };

@@ -1,12 +1,12 @@
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
 import type { Activities } from '#activities/index.ts';
 import { createLoop } from './work-loop.ts';
-import { HOUSEKEEPING_QUEUE } from './messages/task-queues.ts';
+import { TEST_QUEUE } from './messages/task-queues.ts';
 import type { Round } from './messages/round.ts';
 import type { WakeInput } from './messages/wake.ts';
 
 const { moveTestClock } = proxyActivities<Activities>({
-  taskQueue: HOUSEKEEPING_QUEUE,
+  taskQueue: TEST_QUEUE,
   summary: 'Move the clock from one due time to the next, and wait for the work of each',
   // A round lasts two minutes, but finishes the step that it has begun.
   startToCloseTimeout: '5 minutes',

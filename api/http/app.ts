@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
-import type { Caller, WorkspaceCaller } from '#domain/caller.ts';
+import type { Caller } from '#domain/caller.ts';
 import { LimitReached } from '#domain/limits.ts';
 import { modeOf } from '#domain/test-mode.ts';
 import { isTestFull } from '#db/commands/test-mode/twin.ts';
@@ -79,7 +79,6 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
     identified: (known: Caller) => void (context.state['caller'] = known),
   };
   const caller = await authenticate(route, request, services);
-  if (caller.kind === 'workspace') requireMode(route, caller);
   const limit = route.limit === undefined ? DEFAULT_LIMIT : route.limit;
   const payer = caller.kind === 'workspace' ? caller.workspace.id : caller.agency.id;
   if (limit === INTAKE) await services.rateLimits.consumeIntake(payer);
@@ -114,11 +113,6 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   context.body = text ?? reply.body;
   if (text !== undefined) context.type = 'json';
   if (route.produces !== undefined) context.type = route.produces;
-}
-
-function requireMode({ mode }: TenantRoute, { workspace }: WorkspaceCaller): void {
-  if (mode === undefined || mode === modeOf(workspace)) return;
-  throw new ApiError(mode === 'test' ? 'TEST_MODE_ONLY' : 'LIVE_MODE_ONLY');
 }
 
 /** Answers in the time of a workspace in test mode, if it has room. */

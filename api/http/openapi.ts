@@ -144,7 +144,7 @@ function requestHeaders({ idempotent, caller, headers: own }: TenantRoute) {
     ...(caller === 'workspace' && {
       'X-Workspace-Id': z.string().optional().meta({
         description:
-          'Selects a workspace of the agency that the signed-in user belongs to, where they act as an admin. Default: the workspace of the credential.',
+          'Selects a workspace of the agency that the signed-in user belongs to, where they act as an admin, or the twin of a workspace for tests. Default: the workspace of the credential.',
       }),
     }),
   };

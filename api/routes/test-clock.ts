@@ -5,6 +5,7 @@ import { withTenant } from '#db/transactions.ts';
 import { MAX_ADVANCE_SECONDS } from '#domain/test-mode.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { Instant } from '../http/page.ts';
+import { TEST_LIMIT } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
@@ -40,8 +41,7 @@ export const testClockRoutes = [
     path: '/api/test/clock',
     tag: 'Test mode',
     mode: 'test',
-    // Callers poll it while the clock moves.
-    limit: { requests: 600, seconds: 60 },
+    limit: TEST_LIMIT,
     summary: 'Get the time of the workspace in test mode',
     responses: { 200: ClockResponse },
     async handler({ db }) {
@@ -56,6 +56,7 @@ export const testClockRoutes = [
     tag: 'Test mode',
     scope: 'send',
     mode: 'test',
+    limit: TEST_LIMIT,
     transaction: false,
     summary: 'Move the time of the workspace forward, in test mode',
     description:

@@ -15,6 +15,7 @@ import { Line } from '#domain/line.ts';
 import { LineRequestInput } from '#domain/line-request.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
+import { TEST_LIMIT } from '../http/rate-limits.ts';
 import { workspaceRoute } from '../http/route.ts';
 import type { Services } from '../services.ts';
 
@@ -89,11 +90,12 @@ export const testModeRoutes = [
     tag: 'Test mode',
     scope: 'send',
     mode: 'test',
+    limit: TEST_LIMIT,
     transaction: false,
     summary: 'Receive a message from a contact, in test mode',
     body: InboundInput,
-    responses: { 201: Done.extend({ replyId: Id, lineId: Id }) },
-    errors: ['NOT_FOUND'],
+    responses: { 200: Done.extend({ replyId: Id, lineId: Id }) },
+    errors: ['NOT_FOUND', 'CONFLICT'],
     async handler({ caller, body, now, ...services }) {
       const { id: workspaceId, country } = caller.workspace;
       const from = addressIn('from', body.from, country);
@@ -118,7 +120,7 @@ export const testModeRoutes = [
         findReplyOf(db, { lineId, carrierMessageId }),
       );
       if (replyId === null) throw new ApiError('CONFLICT', 'The contact has just been erased');
-      return { status: 201, body: { success: true, replyId, lineId } };
+      return { status: 200, body: { success: true, replyId, lineId } };
     },
   }),
 
@@ -129,6 +131,7 @@ export const testModeRoutes = [
     tag: 'Test mode',
     scope: 'send',
     mode: 'test',
+    limit: TEST_LIMIT,
     transaction: false,
     summary: 'Report that a message was delivered or read, or has failed, in test mode',
     body: ReceiptInput,
@@ -161,6 +164,7 @@ export const testModeRoutes = [
     path: '/api/test/sent',
     tag: 'Test mode',
     mode: 'test',
+    limit: TEST_LIMIT,
     summary: 'List what contacts would have received, newest first, in test mode',
     query: PageQuery.extend({ to: z.string().max(320).optional() }),
     responses: { 200: Done.extend({ sent: z.array(TestSend), nextCursor: NextCursor }) },
@@ -178,6 +182,7 @@ export const testModeRoutes = [
     path: '/api/test/lines',
     tag: 'Test mode',
     mode: 'test',
+    limit: TEST_LIMIT,
     idempotent: true,
     summary: 'Add a line that is active at once, in test mode',
     body: LineInput,

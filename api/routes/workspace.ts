@@ -93,6 +93,7 @@ export const workspaceRoutes = [
     path: '/api/workspace/test-mode',
     tag: 'Workspace',
     credential: 'session',
+    role: 'admin',
     mode: 'live',
     transaction: false,
     summary: 'Get the twin of the workspace for tests, which this makes when it is first needed',

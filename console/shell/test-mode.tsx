@@ -11,8 +11,9 @@ export function useTestModeSwitch(): { isTest: boolean; change: () => void } | n
   const open = useWrite('POST /api/workspace/test-mode', { refresh: [] });
   const switchTo = useSwitchWorkspace();
   if (caller.type !== 'user') return null;
-  const { liveWorkspaceId } = workspace;
+  const { liveWorkspaceId, testWorkspaceId } = workspace;
   if (liveWorkspaceId !== null) return { isTest: true, change: () => switchTo(liveWorkspaceId) };
+  if (testWorkspaceId !== null) return { isTest: false, change: () => switchTo(testWorkspaceId) };
   const enter = (): void =>
     open.mutate({}, { onSuccess: ({ workspaceId }) => switchTo(workspaceId), onError: toastError });
   return { isTest: false, change: enter };

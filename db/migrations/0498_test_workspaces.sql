@@ -9,6 +9,8 @@ create table test_clocks (
   ahead_ms bigint not null default 0 check (ahead_ms >= 0),
   -- In the time of the twin; null: it does not move.
   target_at timestamptz,
+  -- In real time.
+  moved_at timestamptz not null default now(),
   -- Why it stopped before its target.
   problem text
 );

@@ -17,7 +17,7 @@ const account = async (item: string): Promise<void> => {
   await tab.page.getByRole('menuitem', { name: item }).click();
 };
 
-test('test mode is entered and left from the account menu, and marked on every page', async () => {
+test('the account menu enters and leaves test mode, which every page marks', async () => {
   const { page } = tab;
   await page.getByRole('heading', { name: 'Home' }).waitFor();
   expect(await page.getByText('Test mode').count()).toBe(0);

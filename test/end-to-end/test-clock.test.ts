@@ -1,9 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
 import type { ApiClient } from '#test/support/client.ts';
-import { startEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspace } from '#test/support/factories.ts';
-import { openTestMode } from '#test/support/test-mode.ts';
+import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
 
 const DAY = 86_400;
 const LEADS = 8;
@@ -33,10 +32,7 @@ async function sentTo(to?: string): Promise<Sent[]> {
   return body.sent.toReversed();
 }
 
-const now = async (): Promise<Date> => new Date((await api('GET', '/api/test/clock')).body.now);
-const advance = (advanceSeconds: number) => api('POST', '/api/test/clock', { advanceSeconds });
-
-describe('a sequence of five days with a reply on day three', () => {
+describe('a sequence of five days with a reply on day three', { timeout: 120_000 }, () => {
   it('runs within the limits of its line, and stops for the contact who wrote', async () => {
     const started = performance.now();
     const { body: made } = await api('POST', '/api/lists', { name: 'Prospects' });
@@ -62,14 +58,13 @@ describe('a sequence of five days with a reply on day three', () => {
     });
     expect([status, body.campaign?.status]).toEqual([201, 'active']);
 
-    const arrived = await advance(2 * DAY + DAY / 2);
-    expect([arrived.status, arrived.body.movingTo]).toEqual([200, null]);
+    await advanceClock(api, 2.5 * DAY);
     const before = await sentTo(ANSWERS);
     expect(before.length).toBeGreaterThanOrEqual(1);
     expect((await api('POST', '/api/test/inbound', { from: ANSWERS, text: 'Tell me more' })).status).toBe(
       201,
     );
-    expect((await advance(7 * DAY)).status).toBe(200);
+    await advanceClock(api, 7 * DAY);
 
     expect(await sentTo(ANSWERS)).toEqual(before);
     for (const { phone } of leads.filter((lead) => lead.phone !== ANSWERS))
@@ -93,5 +88,64 @@ describe('a sequence of five days with a reply on day three', () => {
     const campaign = (await api('GET', `/api/campaigns/${body.campaign._id}`)).body.campaign;
     expect(campaign.status).toBe('completed');
     console.log(`five days: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  });
+});
+
+describe('the clock of test mode', () => {
+  const now = async (): Promise<number> => Date.parse((await api('GET', '/api/test/clock')).body.now);
+
+  it('is real until it is moved, and goes on from where it has arrived', async () => {
+    expect(Math.abs((await now()) - Date.now())).toBeLessThan(5000);
+    const to = new Date(Date.now() + 3 * DAY * 1000).toISOString();
+    const { status, body } = await api('POST', '/api/test/clock', { to });
+    expect([status, body.movingTo, body.problem]).toEqual([200, null, null]);
+    const arrived = await now();
+    expect(arrived - Date.parse(to)).toBeGreaterThanOrEqual(0);
+    expect(arrived - Date.parse(to)).toBeLessThan(30_000);
+    expect(await now()).toBeGreaterThanOrEqual(arrived);
+  });
+
+  it('sends a scheduled message in its minute, by the time of the workspace', async () => {
+    const scheduledDate = new Date(Date.now() + 2 * DAY * 1000).toISOString();
+    const input = { recipientPhone: '+14155550122', message: 'Later', scheduledDate };
+    const { body: message } = await api('POST', '/api/messages', input);
+    await advanceClock(api, DAY);
+    expect((await api('GET', `/api/messages/${message._id}`)).body.status).toBe('scheduled');
+    await advanceClock(api, 2 * DAY);
+    const [sent] = await sentTo('+14155550122');
+    const late = Date.parse(sent?.sentAt ?? '') - Date.parse(scheduledDate);
+    expect(late).toBeGreaterThanOrEqual(0);
+    expect(late).toBeLessThan(60_000);
+    const { sentAt } = (await api('GET', `/api/messages/${message._id}`)).body;
+    expect(Math.abs(Date.parse(sentAt) - Date.parse(sent?.sentAt ?? ''))).toBeLessThan(60_000);
+  });
+
+  it('keeps the daily cap of a line', async () => {
+    const [line] = (await api('GET', '/api/lines/by-user')).body.lines;
+    const limits = { dailyTotalMessagesLimit: 3, hourlyNewConversationsLimit: 100, minGapSeconds: 0 };
+    expect((await api('PATCH', `/api/lines/${line._id}`, limits)).status).toBe(200);
+    for (let index = 0; index < 7; index += 1)
+      await api('POST', '/api/messages', {
+        recipientPhone: `+1415555013${index}`,
+        message: 'Hi',
+        fromLineId: line._id,
+      });
+    await advanceClock(api, 4 * DAY);
+    const sent = await sentTo();
+    expect(sent).toHaveLength(7);
+    const days = Map.groupBy(sent, ({ sentAt }) => sentAt.slice(0, 10));
+    expect([...days.values()].map((ofDay) => ofDay.length)).toEqual([3, 3, 1]);
+  });
+
+  it.each([
+    ['advanceSeconds', {}],
+    ['advanceSeconds', { advanceSeconds: 0 }],
+    ['advanceSeconds', { advanceSeconds: 91 * DAY }],
+    ['advanceSeconds', { advanceSeconds: 1, to: '2100-01-01T00:00:00Z' }],
+    ['to', { to: '2020-01-01T00:00:00Z' }],
+    ['to', { to: '2100-01-01T00:00:00Z' }],
+  ])('names the field %s that is not valid (%j)', async (path, input) => {
+    const { status, body } = await api('POST', '/api/test/clock', input);
+    expect([status, body.issues?.[0]?.path]).toEqual([400, path]);
   });
 });

@@ -1,7 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import { currentTime, realTime } from '#domain/clock.ts';
-import { testClockId } from '#workflows/messages/wake.ts';
+import { linePacerId, testClockId } from '#workflows/messages/wake.ts';
 import { NoRows } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
@@ -22,7 +22,7 @@ export async function readTestClock(db: TenantDb): Promise<TestClock> {
 /** Lets the clock move to a time, in the time of the workspace. @returns false if it is moving already. */
 export async function startTestClock(db: TenantDb, target: Date): Promise<boolean> {
   const { rowCount } = await db.query(sql.type(NoRows)`
-    update test_clocks set target_at = ${sql.timestamp(target)}, problem = null
+    update test_clocks set target_at = ${sql.timestamp(target)}, problem = null, moved_at = now()
     where workspace_id = ${db.workspaceId} and target_at is null`);
   if (rowCount > 0) wake(db, testClockId(db.workspaceId), currentTime(), 'requested');
   return rowCount > 0;
@@ -36,25 +36,28 @@ export async function stopTestClock(db: TenantDb, problem: string): Promise<void
 
 export type ClockStep =
   /** These workflows are to be done with what is due before the clock moves on. */
-  { kind: 'busy'; workflowIds: readonly string[] } | { kind: 'moved' } | { kind: 'arrived' };
+  | { kind: 'busy'; workflowIds: readonly string[]; sinceMs: number }
+  | { kind: 'moved'; lineIds: readonly string[] }
+  | { kind: 'arrived' };
 
+const MovingRow = z.object({ targetAt: z.date().nullable(), movedAt: z.date() });
 const WorkflowRow = z.object({ workflowId: z.string() });
 const NextRow = z.object({ at: z.date().nullable() });
 
 /**
  * Moves the clock to the next time at which a workflow of the workspace looks at its tables, or to the target, once all of
  * them rest. Their rows have the real time at which they look, so the further the clock is ahead, the earlier that is.
- * Wakes those that are due, and at the target the others too, because their timers are set for a later time.
+ * Wakes those that are due but for pacers, and at the target all of them, because their timers are set for a later time.
  */
 export async function stepTestClock(db: TenantDb): Promise<ClockStep> {
-  const { targetAt } = await db.one(sql.type(ClockRow)`
-    select target_at, problem from test_clocks where workspace_id = ${db.workspaceId} for update`);
+  const { targetAt, movedAt } = await db.one(sql.type(MovingRow)`
+    select target_at, moved_at from test_clocks where workspace_id = ${db.workspaceId} for update`);
   if (targetAt === null) return { kind: 'arrived' };
   const others = sql.fragment`workspace_id = ${db.workspaceId} and workflow_id <> ${testClockId(db.workspaceId)}`;
   const now = realTime();
   const busy = await db.anyFirst(sql.type(WorkflowRow)`
     select workflow_id from workflow_wakes where ${others} and wake_at <= ${sql.timestamp(now)} order by wake_at`);
-  if (busy.length > 0) return { kind: 'busy', workflowIds: busy };
+  if (busy.length > 0) return { kind: 'busy', workflowIds: busy, sinceMs: now.getTime() - movedAt.getTime() };
 
   const next = await db.oneFirst(sql.type(NextRow)`
     select min(wake_at) "at" from workflow_wakes where ${others} and wake_at < 'infinity'`);
@@ -63,16 +66,19 @@ export async function stepTestClock(db: TenantDb): Promise<ClockStep> {
   const arrives = toNext > left;
   const by = arrives ? left : toNext;
   await db.query(sql.type(NoRows)`
-    update test_clocks set ahead_ms = ahead_ms + ${by}, target_at = case when ${arrives} then null else target_at end
+    update test_clocks set ahead_ms = ahead_ms + ${by}, moved_at = now(), target_at = case when ${arrives} then null else target_at end
     where workspace_id = ${db.workspaceId}`);
   const moved = await db.any(sql.type(MovedRow)`
     update workflow_wakes set wake_at = wake_at - make_interval(secs => ${by / 1000}),
       sweep_at = case when sweep_at < 'infinity' then sweep_at - make_interval(secs => ${by / 1000}) else sweep_at end
     where ${others} and wake_at < 'infinity'
     returning workflow_id, wake_at <= ${sql.timestamp(now)} due`);
+  const isPacer = (workflowId: string): boolean => workflowId.startsWith(linePacerId(''));
   for (const { workflowId, due } of moved)
-    if (due || arrives) db.wakes.signal(workflowId, db.workspaceId, 'overdue');
-  return { kind: arrives ? 'arrived' : 'moved' };
+    if (arrives || (due && !isPacer(workflowId))) db.wakes.signal(workflowId, db.workspaceId, 'overdue');
+  if (arrives) return { kind: 'arrived' };
+  const due = moved.filter(({ workflowId, due }) => due && isPacer(workflowId));
+  return { kind: 'moved', lineIds: due.map(({ workflowId }) => workflowId.slice(linePacerId('').length)) };
 }
 
 const MovedRow = z.object({ workflowId: z.string(), due: z.boolean() });
