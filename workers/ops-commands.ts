@@ -1,10 +1,9 @@
-import type { Client } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import { createLineOrderActivities } from '#activities/line-orders.ts';
-import type { Pools } from '#db/pools.ts';
 import { unpausedLines } from '#db/queries/line-orders.ts';
 import { findMessage } from '#db/queries/messages.ts';
 import { findOwner } from '#db/queries/owners.ts';
+import { recordRun } from '#db/queries/recorded-runs.ts';
 import { findTimeline } from '#db/queries/timeline.ts';
 import { findLineOwner } from '#db/queries/workspaces.ts';
 import { systemDb, withTenant } from '#db/transactions.ts';
@@ -27,45 +26,10 @@ import {
 } from '#workflows/messages/updates.ts';
 import { MAIN_QUEUE } from '#workflows/messages/task-queues.ts';
 import { aiDraftId, campaignWorkflowId, linePacerId, lineRequestId } from '#workflows/messages/wake.ts';
-
-/** What a command works with. */
-export interface Session {
-  client: Client;
-  pools: Pools;
-  namespace: string;
-}
-
-interface Options {
-  by?: string | undefined;
-  reason?: string | undefined;
-  message?: string | undefined;
-  action?: string | undefined;
-}
-
-interface Command {
-  /** The name of its argument; null: it takes none. */
-  argument: string | null;
-  options?: string;
-  summary: string;
-  /** false: it works while Temporal is away. */
-  needsTemporal?: boolean;
-  run(session: Session, id: string, options: Options): Promise<unknown>;
-}
-
-/** The command was refused: printed instead of a verdict. */
-export class Refused extends Error {
-  readonly code: string;
-  readonly details: readonly unknown[];
-
-  constructor(code: string, message: string, details: readonly unknown[] = []) {
-    super(message);
-    this.code = code;
-    this.details = details;
-  }
-}
-
-/** The arguments of the command are wrong. */
-export class WrongUsage extends Error {}
+import { type Command, type Options, Refused, type Session, WrongUsage } from './ops-command.ts';
+import { release } from './ops-release.ts';
+import { replay } from './ops-replay.ts';
+import { SWEEP_TIMEOUT } from './schedules.ts';
 
 /** The commands of operators. Most update a workflow, as the Temporal UI can. */
 export const COMMANDS: Record<string, Command> = {
@@ -141,9 +105,24 @@ export const COMMANDS: Record<string, Command> = {
     argument: null,
     summary: 'wakes every workflow that is overdue, as the schedule does every two minutes',
     async run({ client }) {
-      const options = { taskQueue: MAIN_QUEUE, workflowIdConflictPolicy: 'USE_EXISTING' } as const;
-      await client.workflow.start('sweep', { ...options, workflowId: 'sweep-by-operator' });
+      await client.workflow.start('sweep', {
+        taskQueue: MAIN_QUEUE,
+        workflowId: 'sweep-by-operator',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        workflowRunTimeout: SWEEP_TIMEOUT,
+      });
       return { triggered: 'sweep' };
+    },
+  },
+  replay,
+  release,
+  'record-backup': {
+    argument: null,
+    summary: 'records that a backup of the database was completed, for the alert on its age',
+    needsTemporal: false,
+    async run({ pools }) {
+      await recordRun(systemDb(pools), 'backup');
+      return { recorded: 'backup' };
     },
   },
 };
@@ -239,6 +218,3 @@ async function timeline(session: Session, messageId: string): Promise<unknown> {
   const unserved = neededCarrier === null ? null : await queues.unservedFor(neededCarrier);
   return presentTimeline(messageId, record, { ...facts, unserved });
 }
-
-export const usageOf = (name: string, { argument, options }: Command): string =>
-  ['npm run ops --', name, argument, options].filter((part) => part !== null && part !== undefined).join(' ');

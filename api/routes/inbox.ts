@@ -64,6 +64,7 @@ export const inboxRoutes = [
           lineId: draft.pinnedLineId,
           messageId: draft.id,
           userId: caller.userId,
+          by: caller.actor,
         },
         now,
       );

@@ -68,10 +68,12 @@ export async function stepTestClock(db: TenantDb): Promise<ClockStep> {
   await db.query(sql.type(NoRows)`
     update test_clocks set ahead_ms = ahead_ms + ${by}, moved_at = now(), target_at = case when ${arrives} then null else target_at end
     where workspace_id = ${db.workspaceId}`);
+  // `infinity` stays as it is.
+  const step = sql.fragment`make_interval(secs => ${by / 1000})`;
   const moved = await db.any(sql.type(MovedRow)`
-    update workflow_wakes set wake_at = wake_at - make_interval(secs => ${by / 1000}),
-      sweep_at = case when sweep_at < 'infinity' then sweep_at - make_interval(secs => ${by / 1000}) else sweep_at end
-    where ${others} and wake_at < 'infinity'
+    update workflow_wakes set wake_at = wake_at - ${step}, sweep_at = sweep_at - ${step},
+      held_until = held_until - ${step}, held_new_until = held_new_until - ${step}
+    where ${others} and (wake_at < 'infinity' or held_until is not null or held_new_until is not null)
     returning workflow_id, wake_at <= ${sql.timestamp(now)} due`);
   const isPacer = (workflowId: string): boolean => workflowId.startsWith(linePacerId(''));
   for (const { workflowId, due } of moved)
