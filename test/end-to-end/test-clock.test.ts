@@ -34,7 +34,6 @@ async function sentTo(to?: string): Promise<Sent[]> {
 
 describe('a sequence of five days with a reply on day three', { timeout: 120_000 }, () => {
   it('runs within the limits of its line, and stops for the contact who wrote', async () => {
-    const started = performance.now();
     const { body: made } = await api('POST', '/api/lists', { name: 'Prospects' });
     const leads = Array.from({ length: LEADS }, (_, index) => ({
       firstName: `Lead ${index}`,
@@ -62,7 +61,7 @@ describe('a sequence of five days with a reply on day three', { timeout: 120_000
     const before = await sentTo(ANSWERS);
     expect(before.length).toBeGreaterThanOrEqual(1);
     expect((await api('POST', '/api/test/inbound', { from: ANSWERS, text: 'Tell me more' })).status).toBe(
-      201,
+      200,
     );
     await advanceClock(api, 7 * DAY);
 
@@ -87,7 +86,6 @@ describe('a sequence of five days with a reply on day three', { timeout: 120_000
     for (const [, inHour] of openings) expect(inHour.length).toBeLessThanOrEqual(7);
     const campaign = (await api('GET', `/api/campaigns/${body.campaign._id}`)).body.campaign;
     expect(campaign.status).toBe('completed');
-    console.log(`five days: ${((performance.now() - started) / 1000).toFixed(1)} s`);
   });
 });
 
