@@ -1,5 +1,6 @@
 import { type LeadWait, waitsText } from '#domain/campaign-waits.ts';
 import { currentTime } from '#domain/clock.ts';
+import { isTestTime } from '#db/workspace-clock.ts';
 import { campaignWaits } from '#db/queries/campaign-waits.ts';
 import { enterLeads, nextLeads } from '#db/commands/campaigns/campaign-entry.ts';
 import {
@@ -32,6 +33,8 @@ const STEPS_PER_ROUND = 10;
 const CLEAR_BATCH = 5000;
 /** The maximum age of the progress that operators see. */
 const LOOK_EVERY_MS = 5 * 60_000;
+/** In test mode, where the clock stops at each look. The end of the last lead is looked at in any case. */
+const TEST_LOOK_EVERY_MS = 24 * 3_600_000;
 
 interface OfCampaign {
   workspaceId: string;
@@ -164,7 +167,7 @@ async function lookAtProgress(db: TenantDb, campaign: CampaignRow, now: Date): P
   const progress = { ...counted, waiting };
   if (progress.running > 0) {
     await notifyProgress(db, campaignId, now);
-    const nextAt = new Date(now.getTime() + LOOK_EVERY_MS);
+    const nextAt = new Date(now.getTime() + (isTestTime() ? TEST_LOOK_EVERY_MS : LOOK_EVERY_MS));
     return { status, progress, nextAt, reason: progressText(progress) };
   }
   if (progress.entered === 0)

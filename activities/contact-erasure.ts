@@ -10,6 +10,7 @@ import {
   eraseEvents,
   eraseMessages,
   eraseRejectedRows,
+  eraseTestSends,
   eraseReplies,
   hasUnderWay,
   nextCalls,
@@ -144,6 +145,7 @@ export function createContactErasureActivities({
           mayContinue,
         );
         await tenant((db) => eraseRejectedRows(db, erasure));
+        await tenant((db) => eraseTestSends(db, erasure));
         await tenant((db) => eraseCarrierEvents(db, erasure));
         await eraseSealed(erasure);
         const newest = firstId(new Date(erasure.requestedAt.getTime() - AROUND_MS));

@@ -4,6 +4,7 @@ import { acceptDrips } from '#db/commands/sending/accept-drips.ts';
 import { hasBufferedDrips, takeDrips } from '#db/queries/drip.ts';
 import { decideToRest } from '#db/decisions.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import { isTestTime } from '#db/workspace-clock.ts';
 import { dripDrainerId } from '#workflows/messages/wake.ts';
 import type { Round } from '#workflows/messages/round.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -39,7 +40,7 @@ export function createDrainActivities({ pools, logger }: Dependencies) {
             logger.error({ workspaceId, messageId, reason }, 'a drip became a failed message');
           if (taken === BATCH) continue;
           if (taken > 0) idleSince = Date.now();
-          if (Date.now() - idleSince < LINGER_MS) await pause(POLL_MS);
+          if (Date.now() - idleSince < LINGER_MS && !isTestTime()) await pause(POLL_MS);
           else {
             const look = await decideToRest(pools, workspaceId, dripDrainerId(workspaceId), lookAtBuffer);
             if (!isDue(look)) return roundOf(look);

@@ -3,10 +3,12 @@ import type { Logger } from 'pino';
 import { currentTime } from '#domain/clock.ts';
 import type { Pools } from '#db/pools.ts';
 import { systemDb } from '#db/transactions.ts';
+import { isTestTime } from '#db/workspace-clock.ts';
 import { type LastLook, requestedSince } from '#db/wakes.ts';
 
 /** A wait this short is no gap, only a moment until something can be done. */
 const MOMENT_MS = 1000;
+const TEST_MOMENT_MS = 100;
 /** A gap this short keeps its slot in any case: a timer costs an action and is no finer than a second. */
 const SHORT_MS = 3000;
 /** The longest gap of a line with the default settings, and as long as the sweep leaves a workflow alone. */
@@ -78,6 +80,8 @@ export function createGapWaits({
   function allows(taskQueue: string, at: Date | null, gaps: boolean): boolean {
     if (at === null || closing.signal.aborted) return false;
     const ms = at.getTime() - currentTime().getTime();
+    // The clock of a workspace in test mode moves on only when its rounds have ended.
+    if (isTestTime()) return ms <= TEST_MOMENT_MS;
     if (!gaps) return ms <= MOMENT_MS;
     return ms <= SHORT_MS || (ms <= LONG_MS && (slots.get(taskQueue)?.hasRoom() ?? false));
   }

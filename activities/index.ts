@@ -21,6 +21,7 @@ import { createReplyAttachmentActivities } from './reply-attachments.ts';
 import { createRetentionActivities } from './retention.ts';
 import { createSendActivities } from './send.ts';
 import { createSweepActivities } from './sweep.ts';
+import { createTestClockActivities } from './test-clock.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
 /** All activities. Workers register them; workflows import only their type. */
@@ -49,6 +50,7 @@ export function createActivities(dependencies: Dependencies) {
     ...createRetentionActivities(dependencies),
     ...createSweepActivities(dependencies),
     ...createAnalyticsActivities(dependencies),
+    ...createTestClockActivities(dependencies),
   };
 }
 

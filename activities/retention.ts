@@ -1,4 +1,5 @@
 import { keepPartitions, trimAged } from '#db/queries/retention.ts';
+import { trimTestMode } from '#db/queries/test-retention.ts';
 import { noteWorkspaceSizes } from '#db/queries/workspace-sizes.ts';
 import { systemDb } from '#db/transactions.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -27,6 +28,7 @@ export function createRetentionActivities(dependencies: Dependencies) {
         ]);
         const trimmed =
           (await trimAged(db, dependencies.retention, mayContinue)) +
+          (await trimTestMode(db, mayContinue)) +
           (await deleteEndedUploads(dependencies, mayContinue));
         for (const step of first) if (step.status === 'rejected') throw step.reason;
         return trimmed;

@@ -15,6 +15,8 @@ export interface DripRequest extends KeyedRequest {
   caller: WorkspaceCaller;
   input: DripInput;
   correlationId: string;
+  /** In the time of its workspace. */
+  now: Date;
 }
 
 export interface DripResult {
@@ -45,7 +47,7 @@ export async function acceptBatch<Request extends DripRequest>(
     decisions: decideByKey<Request, Drip>(
       requestsOf.get(workspaceId) ?? [],
       stored.get(workspaceId) ?? new Map(),
-      (request) => draftOrRefusal(request, context, now),
+      (request) => draftOrRefusal(request, context),
     ),
   }));
 
@@ -78,9 +80,8 @@ const keysOf = (batch: readonly DripRequest[]) =>
   );
 
 function draftOrRefusal(
-  { caller, input, correlationId }: DripRequest,
+  { caller, input, correlationId, now }: DripRequest,
   context: IntakeContext,
-  now: Date,
 ): Drip | Refusal {
   try {
     return draftDrip(input, context, { correlationId, userId: caller.userId, now, random: Math.random() });

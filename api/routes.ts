@@ -1,6 +1,7 @@
 import type { Route } from './http/route.ts';
 import { agencyBillingRoutes } from './routes/agency-billing.ts';
 import { agencyClientRoutes } from './routes/agency-clients.ts';
+import { agencyKeyRoutes } from './routes/agency-keys.ts';
 import { agencyLineRoutes } from './routes/agency-lines.ts';
 import { agencyMemberRoutes } from './routes/agency-members.ts';
 import { agencyOverviewRoutes } from './routes/agency-overview.ts';
@@ -28,7 +29,7 @@ import { campaignForecastRoutes, forecastRoutes } from './routes/forecast.ts';
 import { importRoutes } from './routes/imports.ts';
 import { inboxRoutes } from './routes/inbox.ts';
 import { invitationRoutes } from './routes/invitations.ts';
-import { agencyKeyRoutes, workspaceKeyRoutes } from './routes/keys.ts';
+import { workspaceKeyRoutes } from './routes/keys.ts';
 import { knowledgeBaseRoutes } from './routes/knowledge-base.ts';
 import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';
@@ -53,6 +54,8 @@ import { systemRoutes } from './routes/system.ts';
 import { limitRoutes } from './routes/limits.ts';
 import { teamMemberRoutes } from './routes/team-members.ts';
 import { teamRoutes } from './routes/team.ts';
+import { testClockRoutes } from './routes/test-clock.ts';
+import { testModeRoutes } from './routes/test-mode.ts';
 import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
@@ -112,6 +115,8 @@ export const routes: readonly Route[] = [
   ...under('/invitations', invitationRoutes),
   ...under('/api/keys', workspaceKeyRoutes),
   ...under('/api/audit-log', auditLogRoutes),
+
+  ...under('/api/test', [...testModeRoutes, ...testClockRoutes]),
 
   ...under('/api/agency/keys', agencyKeyRoutes),
   ...under('/api/agency/audit-log', agencyAuditLogRoutes),

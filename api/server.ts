@@ -2,6 +2,7 @@ import type { JWK } from 'jose';
 import { startClock } from '#db/clock.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import { createApiPools } from '#db/pools.ts';
+import { testSends } from '#db/queries/test-sends.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { createCarriers } from '#providers/carriers/registry.ts';
 import { createEgress } from '#providers/egress.ts';
@@ -80,6 +81,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
     storage: await createStorage(config.storage),
     links,
     carriers: createCarriers({
+      testSends: testSends(pools),
       simulator: config.simulator,
       twilioUrl: config.twilioUrl,
       guard: egress.guard,

@@ -4,6 +4,7 @@ import { wake } from '#db/wakes.ts';
 import { finishDeliveries } from '#db/queries/webhook-deliveries.ts';
 import { insertClaimedDelivery } from '#db/queries/webhook-log.ts';
 import { findWebhook, type WebhookRow } from '#db/queries/webhooks.ts';
+import { realTime } from '#domain/clock.ts';
 import type { DeliveredEvent } from '#domain/event.ts';
 import type { DeliveryReport } from '#domain/webhook.ts';
 import { DELIVERY_TIMEOUT_MS, postDelivery } from '#providers/webhook-post.ts';
@@ -42,26 +43,20 @@ export async function redeliver(
     if (!webhook) throw new ApiError('NOT_FOUND', 'Webhook not found');
     const redelivery = await find(db);
     if (!webhook.isActive) throw new ApiError('WEBHOOK_INACTIVE');
-    const id = await insertClaimedDelivery(db, { webhookId, ...redelivery }, now);
+    const id = await insertClaimedDelivery(db, { webhookId, ...redelivery });
     // If this process crashes, the dispatcher records the delivery as interrupted.
     wake(db, webhookDispatcherId(workspaceId), now, 'deliveriesDue');
     return { id, webhook, redelivery };
   });
 
   const { id, redelivery, webhook } = claimed;
-  const result = await postWithRetry(services, id, webhook, redelivery, now);
+  const result = await postWithRetry(services, id, webhook, redelivery);
   await withTenant(pools, workspaceId, (db) => finishDeliveries(db, [{ id, ...result }]));
   return { deliveryId: id, isReplayOf: redelivery.isReplayOf, ...result };
 }
 
 /** Retries once, only if the connection failed, and within the timeout of one delivery. The event's id stays the same. */
-async function postWithRetry(
-  services: Services,
-  id: string,
-  webhook: WebhookRow,
-  redelivery: Redelivery,
-  now: Date,
-) {
+async function postWithRetry(services: Services, id: string, webhook: WebhookRow, redelivery: Redelivery) {
   const started = performance.now();
   const elapsed = (): number => Math.round(performance.now() - started);
   const { previousSecretUntil, previousSecretSealed } = webhook;
@@ -71,7 +66,8 @@ async function postWithRetry(
     webhookId: webhook.id,
     url: webhook.url,
     secretSealed: webhook.secretSealed,
-    previousSecretSealed: previousSecretUntil && previousSecretUntil > now ? previousSecretSealed : null,
+    previousSecretSealed:
+      previousSecretUntil && previousSecretUntil > realTime() ? previousSecretSealed : null,
   };
   const post = () =>
     postDelivery(services, webhook.workspaceId, delivery, {

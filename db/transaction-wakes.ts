@@ -70,6 +70,8 @@ interface Entry {
  * need, are locked for one statement only, in one order, and after all other locks.
  */
 export class Wakes {
+  /** How far the clock of the workspace is ahead, in milliseconds. The rows have the real time, in which workflows wait. */
+  aheadMs = 0;
   readonly #entries = new Map<string, Entry>();
   readonly #signals: Signal[] = [];
   readonly #afterCommit: (() => void)[] = [];
@@ -154,7 +156,7 @@ export class Wakes {
     for (const { workflowId, workspaceId, wakeAt, lowered: isLowered, carrier } of await this.#upsert(db)) {
       const entry = this.#entries.get(workflowId);
       const own = entry?.own?.wake;
-      if (own) own.at = wakeAt;
+      if (own) own.at = moved(wakeAt, this.aheadMs);
       else if (entry)
         for (const signal of toSend(entry, isLowered))
           signals.push({ workflowId, workspaceId, signal, carrier });
@@ -191,13 +193,13 @@ export class Wakes {
         return [
           workspaceId,
           workflowId,
-          formatTimestamp(at),
+          formatTimestamp(moved(at, -this.aheadMs)),
           own?.seen.requestedBy ?? null,
           [...signals].at(-1) ?? null,
           unlessDue,
           own?.wake.unconfirmed ?? false,
           ...[messages?.known ?? all, messages?.new ?? newContacts].map(
-            (time) => time && formatTimestamp(time),
+            (time) => time && formatTimestamp(moved(time, -this.aheadMs)),
           ),
         ];
       },
@@ -243,6 +245,7 @@ export class Wakes {
   }
 }
 
+const moved = (at: Date, ms: number): Date => (at >= NEVER ? NEVER : new Date(at.getTime() + ms));
 const min = (a: Date, b: Date): Date => (b < a ? b : a);
 
 /** All facts; if there are none, one signal for work that is due, if the workflow would look too late. */

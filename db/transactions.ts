@@ -6,11 +6,13 @@ import {
   type FragmentSqlToken,
   sql,
 } from 'slonik';
+import { z } from 'zod';
 import type { AddressHashes } from './address-hashes.ts';
 import type { ApiPools, Pools, TenantPool } from './pools.ts';
 import { NoRows } from './rows.ts';
 import { TransactionSignals } from './transaction-signals.ts';
 import { Wakes, type WakeSignals } from './transaction-wakes.ts';
+import { withClock } from './workspace-clock.ts';
 
 declare const tenantBrand: unique symbol;
 declare const systemBrand: unique symbol;
@@ -22,6 +24,8 @@ declare const systemBrand: unique symbol;
 export interface TenantDb extends DatabaseTransactionConnection {
   readonly [tenantBrand]: true;
   readonly workspaceId: string;
+  /** How far the workspace's clock is ahead, in milliseconds; null: the workspace is live. */
+  readonly aheadMs: number | null;
   readonly wakes: Wakes;
   /** What the transaction adds to the signals of lines. */
   readonly signals: TransactionSignals;
@@ -85,20 +89,26 @@ async function tenantTransaction<T>(
   const settings = genericPlans ? sql.fragment`${LIMITED_LOCKS}, ${GENERIC_PLANS}` : LIMITED_LOCKS;
   const run = (): Promise<T> =>
     transact(pool, waker, async (transaction, wakes) => {
-      await transaction.query(
-        sql.type(NoRows)`select set_config('app.workspace_id', ${workspaceId}, true), ${settings}`,
+      const { aheadMs } = await transaction.one(
+        sql.type(EnteredRow)`select enter_workspace(${workspaceId}) ahead_ms, ${settings}`,
       );
-      const signals = new TransactionSignals();
-      const result = await work(tenantDb(transaction, { workspaceId, wakes, signals, apart, addressHashes }));
-      await signals.write(transaction, workspaceId);
-      return result;
+      wakes.aheadMs = aheadMs ?? 0;
+      return withClock(workspaceId, aheadMs, async () => {
+        const signals = new TransactionSignals();
+        const own = { workspaceId, aheadMs, wakes, signals, apart, addressHashes };
+        const result = await work(tenantDb(transaction, own));
+        await signals.write(transaction, workspaceId);
+        return result;
+      });
     });
   return queue ? queue.run(workspaceId, run) : run();
 }
 
+const EnteredRow = z.object({ aheadMs: z.number().nullable() });
+
 const tenantDb = (
   transaction: DatabaseTransactionConnection,
-  own: Pick<TenantDb, 'workspaceId' | 'wakes' | 'signals' | 'apart' | 'addressHashes'>,
+  own: Pick<TenantDb, 'workspaceId' | 'aheadMs' | 'wakes' | 'signals' | 'apart' | 'addressHashes'>,
 ): TenantDb => Object.assign(transaction, own) as unknown as TenantDb;
 
 /** Locks are held for milliseconds. A transaction that waits longer fails and releases its connection. */
@@ -155,9 +165,9 @@ async function transaction<T>(
 export async function savepoint<T>(db: TenantDb, work: (db: TenantDb) => Promise<T>): Promise<T> {
   const wakes = new Wakes();
   const signals = new TransactionSignals();
-  const { workspaceId, apart, addressHashes } = db;
+  const { workspaceId, aheadMs, apart, addressHashes } = db;
   const result = await db.transaction((inner) =>
-    work(tenantDb(inner, { workspaceId, wakes, signals, apart, addressHashes })),
+    work(tenantDb(inner, { workspaceId, aheadMs, wakes, signals, apart, addressHashes })),
   );
   db.signals.addAll(signals);
   db.wakes.add(wakes);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { SignalName } from '#workflows/messages/signals.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { NoRows } from './rows.ts';
+import { NEVER } from './timestamp.ts';
 import { GRACE, type Seen } from './transaction-wakes.ts';
 import type { SystemDb, TenantDb } from './transactions.ts';
 
@@ -52,7 +53,9 @@ export async function seenWake(db: TenantDb, workflowId: string): Promise<Seen> 
   const row = await db.maybeOne(sql.type(SeenRow)`
     select requested_by::text requested_by, wake_at from workflow_wakes
     where workspace_id = ${db.workspaceId} and workflow_id = ${workflowId}`);
-  return row ?? { requestedBy: '0', wakeAt: null };
+  if (!row) return { requestedBy: '0', wakeAt: null };
+  const { requestedBy, wakeAt } = row;
+  return { requestedBy, wakeAt: new Date(Math.min(wakeAt.getTime() + (db.aheadMs ?? 0), NEVER.getTime())) };
 }
 
 /** A workflow that is at work, and what it knew of the requests for it when it looked last. */

@@ -29,6 +29,12 @@ test.each([
   expect(apiKeyKind(token)).toBe(kind);
 });
 
+test('a key for test mode says so', () => {
+  const { key, prefix } = newApiKey('workspace', 'test');
+  expect(key).toMatch(/^svc_test_[A-Za-z0-9_-]{49}$/);
+  expect([prefix, apiKeyKind(key), isPossibleApiKey(key)]).toEqual(['svc_test_', 'workspace', true]);
+});
+
 test.each(['workspace', 'agency'] as const)('a mistyped %s key is recognized', (kind) => {
   const { key, prefix } = newApiKey(kind);
   const older = key.slice(0, -6);

@@ -1,8 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
+import type { Mode } from './test-mode.ts';
 
-/** Neither prefix is a prefix of the other, so the kind of a token is unambiguous. */
+/** No prefix is a prefix of another, so the kind of a token is unambiguous. */
 const PREFIXES = { workspace: 'svc_sk_', agency: 'svcagency_' } as const;
 export type ApiKeyKind = keyof typeof PREFIXES;
+/** Of a workspace key that acts in test mode. */
+const TEST_PREFIX = 'svc_test_';
 
 export interface NewApiKey {
   /** The key itself: returned once and never stored. */
@@ -14,8 +17,8 @@ export interface NewApiKey {
 }
 
 /** A new key: the prefix of its kind, 32 random bytes as 43 base64url characters, and a checksum of 6. */
-export function newApiKey(kind: ApiKeyKind): NewApiKey {
-  const prefix = PREFIXES[kind];
+export function newApiKey(kind: ApiKeyKind, mode: Mode = 'live'): NewApiKey {
+  const prefix = mode === 'test' ? TEST_PREFIX : PREFIXES[kind];
   const secret = prefix + randomBytes(32).toString('base64url');
   const key = secret + checksum(secret);
   return { key, hash: hashApiKey(key), prefix, last4: key.slice(-4) };
@@ -38,7 +41,7 @@ export function apiKeyKind(token: string): ApiKeyKind | null {
   return token.startsWith('svc_') ? 'workspace' : null;
 }
 
-const KEY = /^(?<secret>(?:svc_sk_|svcagency_)[\w-]{43})(?<checksum>[\w-]{6})?$/;
+const KEY = /^(?<secret>(?:svc_sk_|svc_test_|svcagency_)[\w-]{43})(?<checksum>[\w-]{6})?$/;
 
 /** Whether a token can be a key, so that a mistyped one is refused without a lookup. Older keys have no checksum. */
 export function isPossibleApiKey(token: string): boolean {

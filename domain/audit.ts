@@ -25,6 +25,7 @@ export const AUDIT_ACTIONS = [
   'invitation.deleted',
   'key.created',
   'key.revoked',
+  'key.rolled',
   'knowledge_base.updated',
   'line.connected',
   'line.deleted',

@@ -1,17 +1,37 @@
 /** What `performance.now()` counts from, in milliseconds since the epoch; null: not set yet. */
 let origin: number | null = null;
 
+/** How far the clock of the workspace is ahead that the current work is for, in milliseconds (`db/workspace-clock.ts`). */
+let ahead = (): number => 0;
+
 /**
- * The time of PostgreSQL (`db/clock.ts`), the same in all processes, so that caps, gaps, windows and the deadlines of attempts
- * hold whatever the clock of a machine says. Until it is known it is the time of this machine.
+ * The time of PostgreSQL (`db/clock.ts`), the same in all processes, so that the deadlines of work hold whatever the clock of a
+ * machine says. Until it is known it is the time of this machine.
  */
-export const currentTime = (): Date => new Date(origin === null ? Date.now() : origin + performance.now());
+export const realTime = (): Date => new Date(origin === null ? Date.now() : origin + performance.now());
+
+/**
+ * The time by which the rules of a workspace decide: caps, gaps, windows, delays. It is the real time, except in test mode,
+ * where callers move it forward.
+ */
+export const currentTime = (): Date => new Date(realTime().getTime() + ahead());
 
 /** @param ms negative for a time in the past. */
 export const fromNow = (ms: number): Date => new Date(currentTime().getTime() + ms);
 
+/** Like `fromNow`, in real time, which ids and partitions have. */
+export const realFromNow = (ms: number): Date => new Date(realTime().getTime() + ms);
+
+/** The real time at which the current workspace's clock, as it is now, shows `at`. */
+export const toRealTime = (at: Date): Date => new Date(at.getTime() - ahead());
+
+/** Sets what reads how far the clock of the current work's workspace is ahead. */
+export function setAhead(read: () => number): void {
+  ahead = read;
+}
+
 /** How many seconds the clock of this machine is ahead. */
-export const clockOffset = (): number => (Date.now() - currentTime().getTime()) / 1000;
+export const clockOffset = (): number => (Date.now() - realTime().getTime()) / 1000;
 
 /**
  * Sets the time, from which a monotonic clock counts on that nobody sets. A difference within the precision changes nothing,

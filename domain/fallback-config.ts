@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { TemplateText } from './message.ts';
+import { TEST_CARRIER } from './test-mode.ts';
 
 /** The workspace's SMS account. The token is never returned. */
 export const FallbackConfig = z
   .object({
     enabled: z.boolean(),
-    provider: z.enum(['twilio', 'simulated']),
+    provider: z.enum(['twilio', 'simulated', TEST_CARRIER]),
     accountSid: z.string().nullable(),
     fromNumber: z.string().nullable(),
     messagingServiceSid: z.string().nullable(),

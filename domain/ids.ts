@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { currentTime } from './clock.ts';
+import { realTime } from './clock.ts';
 
 /**
  * 24 lower-case hex digits in the ObjectId layout: 4 bytes of Unix seconds, 2 of milliseconds, 3 random bytes of the
@@ -17,7 +17,7 @@ const hex = (value: number, digits: number): string => value.toString(16).padSta
 const PROCESS = randomBytes(3).toString('hex');
 let counter = randomBytes(2).readUInt16BE();
 
-export function newId(now: Date = currentTime()): string {
+export function newId(now: Date = realTime()): string {
   const milliseconds = now.getTime();
   counter = (counter + 1) % 0x1000000;
   return (

@@ -1,3 +1,5 @@
+import { MAX_TEST_MESSAGES } from './test-mode.ts';
+
 /** A cap on a number of things, so that no tenant can slow down or fill the installation for the others. */
 export interface Limit {
   max: number;
@@ -25,24 +27,32 @@ export const AGENCY_LIMITS = {
   newWorkspaces: { max: 20, text: 'workspaces created within an hour' },
   invitations: { max: 100, text: 'invitations within an hour, over all its workspaces' },
 } as const satisfies Record<string, Limit>;
+
+/** What a workspace in test mode may have. */
+export const TEST_LIMITS = {
+  testMessages: { max: MAX_TEST_MESSAGES, text: 'messages in test mode, which are kept for 30 days' },
+} as const satisfies Record<string, Limit>;
+export type TestLimit = keyof typeof TEST_LIMITS;
+
 export type AgencyLimit = keyof typeof AGENCY_LIMITS;
 
 /** Emails of the product to one address and day, from agencies without a client that has, or had, a subscription. */
 export const UNSUBSCRIBED_MAILS_PER_DAY = 3;
 
-const ALL: Record<WorkspaceLimit | AgencyLimit, Limit> = { ...WORKSPACE_LIMITS, ...AGENCY_LIMITS };
+type AnyLimit = WorkspaceLimit | AgencyLimit | TestLimit;
+const ALL: Record<AnyLimit, Limit> = { ...WORKSPACE_LIMITS, ...AGENCY_LIMITS, ...TEST_LIMITS };
 
 /** Nothing was added, because there are as many as there may be. */
 export class LimitReached extends Error {
   override readonly name = 'LimitReached';
-  readonly limit: WorkspaceLimit | AgencyLimit;
+  readonly limit: AnyLimit;
   readonly max: number;
   /** When the oldest of an hourly limit no longer counts, at the latest. In seconds; null: when some are deleted. */
   readonly retryAfter: number | null;
 
-  constructor(limit: WorkspaceLimit | AgencyLimit, retryAfter: number | null = null) {
+  constructor(limit: AnyLimit, retryAfter: number | null = null) {
     const { max, text } = ALL[limit];
-    const owner = limit in WORKSPACE_LIMITS ? 'A workspace' : 'An agency';
+    const owner = limit in AGENCY_LIMITS ? 'An agency' : 'A workspace';
     super(`${owner} may have ${max.toLocaleString('en-US')} ${text}`);
     this.limit = limit;
     this.max = max;

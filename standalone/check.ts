@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { apiChangelogIsCurrent } from './api-changelog.ts';
 import { errorReferenceIsCurrent } from './error-reference.ts';
 
 interface Outcome {
@@ -18,6 +19,10 @@ const CHECKS: Record<string, () => Promise<Outcome>> = {
   'docs/errors.md': async () => ({
     ok: await errorReferenceIsCurrent(),
     output: 'docs/errors.md is out of date: run `npm run docs`',
+  }),
+  'docs/api-changelog.md': async () => ({
+    ok: await apiChangelogIsCurrent(),
+    output: 'docs/api-changelog.md is out of date: run `npm run docs`',
   }),
 };
 

@@ -38,4 +38,4 @@ export function errorReference(): string {
 export const errorReferenceIsCurrent = async (): Promise<boolean> =>
   (await readFile(PAGE, 'utf8').catch(() => '')) === errorReference();
 
-if (import.meta.main) await writeFile(PAGE, errorReference());
+export const writeErrorReference = (): Promise<void> => writeFile(PAGE, errorReference());

@@ -1,4 +1,5 @@
 import { createPools } from '#db/pools.ts';
+import { testSends } from '#db/queries/test-sends.ts';
 import { type SystemDb, systemDb } from '#db/transactions.ts';
 import { replaceSealed, type SealedColumn, type SealedRow, staleRows } from '#db/queries/sealed-columns.ts';
 import { readConfig } from '#domain/config.ts';
@@ -142,11 +143,16 @@ async function main(): Promise<void> {
   }
   const egress = createEgress({ allowPrivate: false, httpsOnly: true });
   const untrusted = createUntrustedWork();
-  const carriers = createCarriers({ simulator: config.simulator, guard: egress.guard, untrusted });
+  const pools = await createPools(config.database, { size: 1 });
+  const carriers = createCarriers({
+    testSends: testSends(pools),
+    simulator: config.simulator,
+    guard: egress.guard,
+    untrusted,
+  });
   const configSecrets = new Map(
     carriers.names.map((name) => [name, secretFields(carriers.get(name).config)]),
   );
-  const pools = await createPools(config.database, { size: 1 });
   try {
     await rotateKeys(systemDb(pools), secrets, configSecrets, ({ column, rotated, unreadable }) => {
       console.log(`${column}: ${rotated} sealed anew`);

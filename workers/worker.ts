@@ -5,6 +5,7 @@ import { createWebhookDeliverer } from '#activities/webhook-deliverer.ts';
 import { startClock } from '#db/clock.ts';
 import { recordMessageTraces } from '#db/message-traces.ts';
 import { createPools } from '#db/pools.ts';
+import { testSends } from '#db/queries/test-sends.ts';
 import { type Config, readConfig } from '#domain/config.ts';
 import { findFfmpeg } from '#providers/audio/ffmpeg.ts';
 import { createVoiceNoteMaker } from '#providers/audio/voice-note.ts';
@@ -42,6 +43,7 @@ import { observeTaskQueues } from './task-queue-metrics.ts';
 import { connectWorkers } from './temporal-connection.ts';
 import { temporalLogger } from './temporal-log.ts';
 import { bundleWorkflows } from './workflow-bundle.ts';
+import { workspaceTime } from './workspace-time.ts';
 
 export interface RunningWorker {
   stop(): Promise<void>;
@@ -100,6 +102,7 @@ export async function startWorker(
   const untrusted = createUntrustedWork();
   const ffmpeg = await findFfmpeg(config.ffmpeg.path, config.ffmpeg.searchPath);
   const carriers = createCarriers({
+    testSends: testSends(pools),
     simulator: config.simulator,
     twilioUrl: config.twilioUrl,
     guard: egress.guard,
@@ -164,7 +167,7 @@ export async function startWorker(
         taskQueue,
         maxConcurrentActivityTaskExecutions: slots,
         maxConcurrentActivityTaskPolls: pollers,
-        interceptors: { activity: [activitySpans, fairShare(share), failures] },
+        interceptors: { activity: [activitySpans, fairShare(share), failures, workspaceTime] },
         ...(runsWorkflows && {
           workflowBundle: bundle ?? (await bundleWorkflows(codecKeys)),
           maxCachedWorkflows: config.temporal.maxCachedWorkflows,

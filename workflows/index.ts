@@ -17,5 +17,6 @@ export { notifier } from './notifier.ts';
 export { personalizer } from './personalizer.ts';
 export { retention } from './retention.ts';
 export { sweep } from './sweep.ts';
+export { testClock } from './test-clock.ts';
 export { attachmentFetcher } from './reply-attachments.ts';
 export { webhookDispatcher } from './webhook-dispatcher.ts';

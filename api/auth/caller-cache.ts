@@ -9,7 +9,7 @@ import type { WorkspaceCaller } from '#domain/caller.ts';
 export interface CallerCache {
   /** @param lookUp finds the caller. A result of null is not cached. */
   find(hash: string, lookUp: () => Promise<WorkspaceCaller | null>): Promise<WorkspaceCaller | null>;
-  /** Drops the callers of a workspace, or all. Call it before the response to the request that changed them. */
+  /** Drops the callers of a workspace and of its twin, or all. Call it before the response to the request that changed them. */
   forget(workspaceId?: string): void;
   /** Calls `listener` after credentials, members or their workspaces have changed in the database. */
   onChange(listener: () => void): void;
@@ -28,7 +28,10 @@ export function createCallerCache(databaseUrl: string): CallerCache {
     generation += 1;
     if (workspaceId === undefined) callers.clear();
     else
-      for (const [hash, { caller }] of callers) if (caller.workspace.id === workspaceId) callers.delete(hash);
+      for (const [hash, { caller }] of callers) {
+        const { id, liveWorkspaceId } = caller.workspace;
+        if (id === workspaceId || liveWorkspaceId === workspaceId) callers.delete(hash);
+      }
   };
   const listeners: (() => void)[] = [];
   const listener = listen(databaseUrl, 'credentials', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Gauge } from 'prom-client';
-import { currentTime } from '#domain/clock.ts';
+import { realTime } from '#domain/clock.ts';
 import type { Pools } from '#db/pools.ts';
 import { closeStreams, keepStreams, openStream } from '#db/queries/event-streams.ts';
 import { lastEventUntil, type Place, positionOf } from '#db/queries/published-events.ts';
@@ -67,14 +67,14 @@ export function createEventStreams({
 
   /** @returns null if the stream cannot be resumed. */
   async function placeOf(workspaceId: string, eventId: string): Promise<Place | null> {
-    if (!isId(eventId) || timeOf(eventId).getTime() < currentTime().getTime() - RESUMABLE_MS) return null;
+    if (!isId(eventId) || timeOf(eventId).getTime() < realTime().getTime() - RESUMABLE_MS) return null;
     const position = await withTenant(pools, workspaceId, (tenant) => positionOf(tenant, eventId));
     return position === null ? null : { position, at: timeOf(eventId) };
   }
 
   async function begin(request: StreamRequest): Promise<{ stream: EventStream; after: string | null }> {
     const { workspaceId, lastEventId } = request;
-    const at = currentTime();
+    const at = realTime();
     const published = await publications.publish();
     const resumed = lastEventId === '' ? null : await placeOf(workspaceId, lastEventId);
     const reset = lastEventId !== '' && !resumed;

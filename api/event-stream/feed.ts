@@ -1,4 +1,4 @@
-import { currentTime } from '#domain/clock.ts';
+import { realTime } from '#domain/clock.ts';
 import type { Pools } from '#db/pools.ts';
 import { eventsAfter, type Place } from '#db/queries/published-events.ts';
 import { withTenant } from '#db/transactions.ts';
@@ -25,7 +25,7 @@ export function createFeed(pools: Pools): Feed {
   const shared = new Map<string, Promise<Batch>>();
 
   async function read(workspaceId: string, place: Place, until: number): Promise<Batch> {
-    const at = currentTime();
+    const at = realTime();
     const events = await withTenant(pools, workspaceId, (db) => eventsAfter(db, place, until));
     const last = events.at(-1);
     if (!last) return { chunk: null, next: { position: until, at } };

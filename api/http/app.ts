@@ -3,11 +3,15 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import type { Caller } from '#domain/caller.ts';
 import { LimitReached } from '#domain/limits.ts';
+import { modeOf } from '#domain/test-mode.ts';
+import { isTestFull } from '#db/commands/test-mode/twin.ts';
 import { isOverload } from '#db/overload.ts';
+import { withTenant } from '#db/transactions.ts';
+import { inWorkspaceTime } from '#db/workspace-clock.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
-import { clientAddress, proxySettings } from './client-address.ts';
+import { clientAddress, clientIp, proxySettings } from './client-address.ts';
 import { ApiError } from './errors.ts';
 import { stringifyInTurns } from './parse.ts';
 import { requestSpan } from './request-span.ts';
@@ -69,6 +73,7 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
     authorization: context.get('authorization'),
     path: context.path,
     client: () => clientAddress(context),
+    ip: clientIp(context),
     agencyId: context.get('x-agency-id'),
     workspaceId: namedWorkspace(route, context),
     identified: (known: Caller) => void (context.state['caller'] = known),
@@ -92,7 +97,12 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   };
   const body = route.body ? await readBody(context, { maxValues: route.maxValues, admit }) : undefined;
   const again = () => authenticate(route, request, services);
-  const reply = await respond(route, caller, context, body, again, services).finally(() => {
+  const answer = () => respond(route, caller, context, body, again, services);
+  const reply = await (
+    caller.kind === 'workspace' && modeOf(caller.workspace) === 'test'
+      ? inTestMode(route, caller.workspace.id, services, answer)
+      : answer()
+  ).finally(() => {
     // The next request must see a change of a key or a workspace. Routes without a limit change neither.
     if (limit && limit !== INTAKE && route.method !== 'GET')
       services.callers.forget(caller.kind === 'workspace' ? caller.workspace.id : undefined);
@@ -103,6 +113,22 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
   context.body = text ?? reply.body;
   if (text !== undefined) context.type = 'json';
   if (route.produces !== undefined) context.type = route.produces;
+}
+
+/** Answers in the time of a workspace in test mode, if it has room. */
+function inTestMode<T>(
+  { needsSubscription }: TenantRoute,
+  workspaceId: string,
+  { pools }: Services,
+  answer: () => Promise<T>,
+): Promise<T> {
+  return inWorkspaceTime(workspaceId, async () => {
+    // Reads the clock as well.
+    await withTenant(pools, workspaceId, async (db) => {
+      if (needsSubscription && (await isTestFull(db))) throw new LimitReached('testMessages');
+    });
+    return answer();
+  });
 }
 
 /** The header works for every route, the query for those that declare it; '' if neither is there. */

@@ -21,6 +21,9 @@ const BYTES_PER_POINT = 4096;
 /** What a body costs beyond the point that its request has cost before it was read. */
 export const furtherPoints = (bytes: number): number => Math.ceil(bytes / BYTES_PER_POINT) - 1;
 
+/** For test mode, where programs wait for nobody. */
+export const TEST_LIMIT: RateLimit = { requests: 600, seconds: 60 };
+
 export const perMinute = (requests: number): RateLimit => ({ requests, seconds: 60 });
 
 /** Rate limits, counted per endpoint and workspace. */

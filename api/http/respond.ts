@@ -10,6 +10,7 @@ import {
 } from '#db/transactions.ts';
 import { requireRoom } from '#db/queries/limits.ts';
 import type { Caller } from '#domain/caller.ts';
+import { modeOf } from '#domain/test-mode.ts';
 import type { Services } from '../services.ts';
 import { ApiError } from './errors.ts';
 import { auditedTargets, auditRecorder } from './audit.ts';
@@ -31,6 +32,7 @@ export async function respond(
     query: route.query && parse(route.query, parameters(koa)),
     body: route.body && (await parseInTurns(route.body, body)),
   };
+  requireMode(route, caller);
   const audit = auditRecorder(route.audit, caller, parsed.body);
   const request = {
     ...services,
@@ -57,6 +59,12 @@ export async function respond(
   const keyed = { route: target, key, hash: key === '' ? '' : await requestHash(body) };
   const answer = await inTransaction(route, caller, keyed, services, handle);
   return { ...answer, body: await parseAnswer(route, answer) };
+}
+
+/** @throws TEST_MODE_ONLY, LIVE_MODE_ONLY */
+function requireMode({ mode }: TenantRoute, caller: Caller): void {
+  if (mode === undefined || caller.kind === 'agency' || mode === modeOf(caller.workspace)) return;
+  throw new ApiError(mode === 'test' ? 'TEST_MODE_ONLY' : 'LIVE_MODE_ONLY');
 }
 
 /** A handler without the types of its route's schemas. */

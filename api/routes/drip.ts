@@ -33,7 +33,7 @@ export const dripRoutes = [
       'RATE_LIMITED',
       'LIMIT_REACHED',
     ],
-    async handler({ caller, body, header, intake, waitingMessages }) {
+    async handler({ caller, body, header, intake, waitingMessages, now }) {
       waitingMessages.admit(caller.workspace.id);
       const idempotencyKey = header('idempotency-key');
       if (idempotencyKey.length > MAX_KEY_LENGTH) {
@@ -45,6 +45,7 @@ export const dripRoutes = [
           caller,
           input: body,
           correlationId,
+          now,
           idempotencyKey,
           requestHash: idempotencyKey === '' ? '' : await requestHash(body),
         });

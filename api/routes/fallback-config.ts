@@ -31,6 +31,7 @@ export const fallbackConfigRoutes = [
     path: '/api/workspace/fallback-config',
     tag: 'Workspace',
     role: 'admin',
+    mode: 'live',
     summary: 'Configure the SMS fallback; omitted fields do not change',
     body: FallbackConfigPatch,
     responses: { 200: ResponseBody },

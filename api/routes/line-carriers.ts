@@ -75,7 +75,7 @@ export const lineCarrierRoutes = [
     summary: 'List the carriers that lines can be connected to, with their settings',
     responses: { 200: z.object({ success: z.literal(true), carriers: z.array(CarrierDescription) }) },
     async handler({ carriers }) {
-      const described = carriers.names.map((name) => describe(carriers.get(name)));
+      const described = carriers.connectable.map((name) => describe(carriers.get(name)));
       return { status: 200, body: { success: true, carriers: described } };
     },
   }),
@@ -85,6 +85,7 @@ export const lineCarrierRoutes = [
     method: 'GET',
     path: '/api/lines/{id}/carrier',
     tag: 'Lines',
+    scope: 'manage',
     transaction: false,
     role: 'admin',
     summary: "Get a line's carrier connection",
@@ -105,6 +106,7 @@ export const lineCarrierRoutes = [
     tag: 'Lines',
     transaction: false,
     role: 'admin',
+    mode: 'live',
     summary: 'Connect a line to a carrier',
     description:
       'Before anything changes, the callback URL is registered at the carrier and the line is probed; settings that do not work are refused. Unsent messages are sent through the new carrier. Receipts from the previous carrier are no longer accepted. The settings are replaced as a whole; secrets must be re-entered each time.',
@@ -175,8 +177,8 @@ function assertConnectable({ provisioningStatus: status, lineType }: LineRow): v
 }
 
 function carrierFor(line: LineRow, provider: string, { carriers }: Services): Carrier {
-  if (!carriers.names.includes(provider))
-    throw invalid('provider', `must be one of ${carriers.names.join(', ')}`);
+  if (!carriers.connectable.includes(provider))
+    throw invalid('provider', `must be one of ${carriers.connectable.join(', ')}`);
   const carrier = carriers.get(provider);
   if (!carrier.channels.includes(line.channel))
     throw invalid(

@@ -10,13 +10,16 @@ import {
   retryLineRequest,
 } from '#db/commands/billing/line-requests.ts';
 import { releaseIdempotencyKey } from '#db/queries/idempotency.ts';
-import { insertLineRequest, presentLineRequest } from '#db/queries/line-requests.ts';
+import { insertTestLine } from '#db/commands/test-mode/twin.ts';
+import { findLineRequest, insertLineRequest, presentLineRequest } from '#db/queries/line-requests.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
 import type { Pools } from '#db/pools.ts';
 import type { WorkspaceCaller } from '#domain/caller.ts';
 import { isId, newId } from '#domain/ids.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/line-request.ts';
+import { modeOf } from '#domain/test-mode.ts';
+import type { RecordAudit } from '../http/audit.ts';
 import { ApiError } from '../http/errors.ts';
 import { withIdempotencyKey, requestHash } from '../http/idempotency.ts';
 import { type HandlerResult, workspaceRoute } from '../http/route.ts';
@@ -48,15 +51,17 @@ export const lineRequestRoutes = [
     async handler({ caller, body, header, audit, ...services }) {
       const { pools, carriers, secrets } = services;
       const workspaceId = caller.workspace.id;
+      const isTest = modeOf(caller.workspace) === 'test';
       const key = header('idempotency-key');
       const carrier = carriers.provisionerOf(body.channelType);
-      if (!carrier && body.lineType !== 'byo')
+      if (!carrier && body.lineType !== 'byo' && !isTest)
         throw new ApiError('UNAVAILABLE', 'No carrier provisions lines for this channel');
 
       const keyed = { route: CREATE, key, hash: await requestHash(body) };
       // Committed before the provider is called: after a crash in between, the request's workflow continues.
       const answer = await withTenant(pools, workspaceId, (db) =>
         withIdempotencyKey(db, keyed, secrets, async (): Promise<HandlerResult> => {
+          if (isTest) return activeTestLine(db, body, audit);
           const request = await insertLineRequest(db, {
             ...body,
             country: body.country ?? caller.workspace.country,
@@ -143,6 +148,19 @@ export const lineRequestRoutes = [
     },
   }),
 ];
+
+/** In test mode nothing is paid or provisioned. */
+async function activeTestLine(
+  db: TenantDb,
+  { channelType: channel, ...names }: LineRequestInput,
+  audit: RecordAudit,
+): Promise<HandlerResult> {
+  const id = await insertTestLine(db, { channel, ...names });
+  await audit(db, [{ id }]);
+  const request = await findLineRequest(db, id);
+  if (!request) throw new Error('the inserted line was not found');
+  return { status: 201, body: presentLineRequest(request) };
+}
 
 function requestId(id: string): string {
   if (isId(id)) return id;

@@ -44,6 +44,7 @@ export const teamMemberRoutes = [
     path: '/api/team/{userId}',
     tag: 'Team',
     role: 'admin',
+    mode: 'live',
     summary: "Change a member's role",
     description:
       'A session has the lower of this role and the one in its token, from the next request on. The owner stays an admin.',
@@ -73,6 +74,7 @@ export const teamMemberRoutes = [
     path: '/api/team/{userId}',
     tag: 'Team',
     role: 'admin',
+    mode: 'live',
     summary: 'Remove a member from the workspace',
     description:
       'Their sessions are refused from the next request on, and their event streams end. They become a member again by accepting another invitation only.',
@@ -88,8 +90,7 @@ export const teamMemberRoutes = [
     async handler({ db, params: { userId }, query }) {
       await refuseLastAdmin(db, userId, await memberOf(db, userId));
       await removeMember(db, userId);
-      const revokedKeys =
-        query.revokeKeys === 'true' ? await revokeKeysOf({ db, workspaceId: db.workspaceId }, userId) : 0;
+      const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysOf({ db }, userId) : 0;
       return { status: 200, body: { success: true, revokedKeys } };
     },
   }),

@@ -84,7 +84,7 @@ export const webhookDeliveryRoutes = [
         async (db) => {
           const body = JSON.stringify(pingPayload(db.workspaceId, params.id, now));
           return {
-            eventId: await insertEvent(db, 'webhook.ping', body, now),
+            eventId: await insertEvent(db, 'webhook.ping', body),
             event: 'webhook.ping',
             body,
             isReplayOf: null,

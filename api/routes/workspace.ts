@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { agencyOfUser } from '#db/queries/credentials.ts';
 import { usableLines } from '#db/queries/lines.ts';
 import { setReputationPolicy, workspaceProfile, workspaceReputationPolicy } from '#db/queries/workspaces.ts';
-import { type TenantDb, withAuth, withTenant } from '#db/transactions.ts';
+import { type TenantDb, withAuth, withSystemShare, withTenant } from '#db/transactions.ts';
 import { wake } from '#db/wakes.ts';
+import { findTwin, ensureTwin } from '#db/commands/test-mode/twin.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { ReputationPolicy } from '#domain/reputation.ts';
+import { Mode, modeOf } from '#domain/test-mode.ts';
 import { linePacerId } from '#workflows/messages/wake.ts';
 import { workspaceRoute } from '../http/route.ts';
 
@@ -26,6 +28,13 @@ const WorkspaceRecord = z
     country: z.string(),
     subscriptionStatus: z.enum(['none', 'active', 'past_due', 'canceled']),
     reputationPolicy: ReputationPolicy.meta({ description: 'Of lines without a policy of their own.' }),
+    mode: Mode,
+    liveWorkspaceId: WorkspaceId.nullable().meta({
+      description: 'The workspace whose twin for tests this is; null: it is live.',
+    }),
+    testWorkspaceId: WorkspaceId.nullable().meta({
+      description: 'Its twin for tests; null in test mode, or until it is first used.',
+    }),
   })
   .meta({ id: 'Workspace' });
 
@@ -49,10 +58,11 @@ export const workspaceRoutes = [
       }),
     },
     async handler({ caller, pools }) {
-      const { id, country, subscriptionStatus } = caller.workspace;
+      const { id, country, subscriptionStatus, liveWorkspaceId } = caller.workspace;
       const { userId, via, role } = caller;
-      const [profile, member] = await Promise.all([
+      const [profile, testWorkspaceId, member] = await Promise.all([
         withTenant(pools, id, profileOf),
+        withAuth(pools, id, `twin of ${id}`, (db) => findTwin(db, id)),
         via === 'session' && userId !== null
           ? withAuth(pools, userId, `agency of ${userId}`, (db) => agencyOfUser(db, userId, null))
           : null,
@@ -66,7 +76,15 @@ export const workspaceRoutes = [
         status: 200,
         body: {
           success: true,
-          workspace: { _id: id, ...profile, country, subscriptionStatus },
+          workspace: {
+            _id: id,
+            ...profile,
+            country,
+            subscriptionStatus,
+            mode: modeOf(caller.workspace),
+            liveWorkspaceId,
+            testWorkspaceId,
+          },
           caller: { type, id: callerId, name, role },
           agency,
         },
@@ -82,7 +100,9 @@ export const workspaceRoutes = [
     summary: 'Update the workspace: what its lines do about their reputation',
     role: 'admin',
     body: z.object({ reputationPolicy: ReputationPolicy }).partial().meta({ id: 'WorkspacePatch' }),
-    responses: { 200: z.object({ success: z.literal(true), workspace: WorkspaceRecord }) },
+    responses: {
+      200: z.object({ success: z.literal(true), workspace: WorkspaceRecord.omit({ testWorkspaceId: true }) }),
+    },
     audit: { action: 'workspace.updated', target: 'workspace', changes: ['reputationPolicy'] },
     async handler({ db, caller, body, now }) {
       if (body.reputationPolicy !== undefined) {
@@ -90,9 +110,36 @@ export const workspaceRoutes = [
         // The pacers sleep until times computed with the old policy.
         for (const { id } of await usableLines(db)) wake(db, linePacerId(id), now, 'lineChanged');
       }
-      const { id, country, subscriptionStatus } = caller.workspace;
-      const workspace = { _id: id, ...(await profileOf(db)), country, subscriptionStatus };
+      const { id, country, subscriptionStatus, liveWorkspaceId } = caller.workspace;
+      const mode = modeOf(caller.workspace);
+      const workspace = {
+        _id: id,
+        ...(await profileOf(db)),
+        country,
+        subscriptionStatus,
+        mode,
+        liveWorkspaceId,
+      };
       return { status: 200, body: { success: true, workspace } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'openTestMode',
+    method: 'POST',
+    path: '/api/workspace/test-mode',
+    tag: 'Workspace',
+    credential: 'session',
+    role: 'admin',
+    mode: 'live',
+    transaction: false,
+    summary: 'Get the twin of the workspace for tests, which this makes when it is first needed',
+    description: 'A session acts in the twin with its id in `X-Workspace-Id`.',
+    responses: { 200: z.object({ success: z.literal(true), workspaceId: WorkspaceId }) },
+    async handler({ caller, pools }) {
+      const { id } = caller.workspace;
+      const workspaceId = await withSystemShare(pools, id, (db) => ensureTwin(db, id));
+      return { status: 200, body: { success: true, workspaceId } };
     },
   }),
 ];

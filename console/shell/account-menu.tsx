@@ -1,8 +1,19 @@
-import { BookOpen, ChevronsUpDown, KeyRound, LogOut, Monitor, Moon, Sun, User } from 'lucide-react';
+import {
+  BookOpen,
+  ChevronsUpDown,
+  FlaskConical,
+  KeyRound,
+  LogOut,
+  Monitor,
+  Moon,
+  Sun,
+  User,
+} from 'lucide-react';
 import { setSession } from '#console/api/session.ts';
 import { useIdentity } from '#console/api/workspace.ts';
 import { Menu } from '#console/components/menu.tsx';
 import { setTheme, useTheme } from '#console/lib/theme.ts';
+import { useTestModeSwitch } from './test-mode.tsx';
 
 const THEMES = [
   { theme: 'system', label: 'As the system', icon: Monitor },
@@ -16,6 +27,7 @@ export const signOut = (): void => setSession(null);
 export function AccountMenu() {
   const { caller } = useIdentity();
   const current = useTheme();
+  const modeSwitch = useTestModeSwitch();
   const Icon = caller.type === 'key' ? KeyRound : User;
   return (
     <div className="border-t border-line p-2">
@@ -46,6 +58,15 @@ export function AccountMenu() {
           },
           {
             items: [
+              ...(modeSwitch
+                ? [
+                    {
+                      label: modeSwitch.isTest ? 'Leave test mode' : 'Test mode',
+                      icon: <FlaskConical className="size-4 text-muted" aria-hidden="true" />,
+                      onSelect: modeSwitch.change,
+                    },
+                  ]
+                : []),
               {
                 label: 'API reference',
                 icon: <BookOpen className="size-4 text-muted" aria-hidden="true" />,

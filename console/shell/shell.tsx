@@ -11,6 +11,7 @@ import { Toaster } from '#console/components/toast.tsx';
 import { useShortcuts } from '#console/lib/shortcuts.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { NAVIGATION, useNavigation } from './navigation.ts';
+import { TestModeBanner } from './test-mode.tsx';
 import { WorkspaceMenu } from './workspace-menu.tsx';
 
 const SignIn = lazy(() => import('#console/pages/sign-in.tsx'));
@@ -53,6 +54,7 @@ function SignedIn() {
       </a>
       <Sidebar open={menu} close={() => setMenu(false)} search={() => setPalette(true)} />
       <div className="flex min-w-0 flex-1 flex-col">
+        <TestModeBanner />
         <header className="flex shrink-0 items-center gap-1 border-b border-line bg-surface px-2 py-1.5 md:hidden">
           <IconButton label="Open the menu" aria-expanded={menu} onClick={() => setMenu(true)}>
             <MenuIcon className="size-5" aria-hidden="true" />

@@ -58,7 +58,10 @@ export async function lockAgency(db: SystemTransaction, agencyId: string): Promi
  * which check that it belongs to the agency.
  */
 export const inWorkspace = (db: SystemTransaction, client: Pick<Client, 'id'>): TenantDb =>
-  Object.assign(Object.create(db) as object, { workspaceId: client.id }) as unknown as TenantDb;
+  Object.assign(Object.create(db) as object, {
+    workspaceId: client.id,
+    aheadMs: null,
+  }) as unknown as TenantDb;
 
 const SubAccountRow = SubAccount.omit({ idpOrgId: true, createdAt: true }).extend({
   id: z.string(),

@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
+import { KeyScope } from '#domain/key-scope.ts';
 import { Role } from '#domain/team.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
@@ -12,9 +13,10 @@ const WorkspaceRow = z.object({
   agencyId: z.string().nullable(),
   timezone: z.string(),
   country: z.string(),
+  liveWorkspaceId: z.string().nullable(),
   subscriptionStatus: SUBSCRIPTION,
 });
-const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.subscription_status`;
+const WORKSPACE = sql.fragment`w.id, w.agency_id, w.timezone, w.country, w.live_workspace_id, w.subscription_status`;
 
 const AgencyRow = z.object({
   id: z.string(),
@@ -32,18 +34,31 @@ const USER_NAME = sql.fragment`coalesce(nullif(u.name, ''), u.email) user_name`;
 
 const USABLE = sql.fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
 
-const WorkspaceWithKeyRow = WorkspaceRow.extend(KeyRow.shape);
+const WorkspaceWithKeyRow = WorkspaceRow.extend({
+  ...KeyRow.shape,
+  scopes: z.array(KeyScope),
+  allowedIps: z.array(z.string()).nullable(),
+});
 
-/** The caller of a workspace key; null if the key is unknown, revoked or expired. */
+/** The caller of a workspace key, in test mode in the workspace's twin; null if the key is unknown, revoked or expired. */
 export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
   const row = await db.maybeOne(sql.type(WorkspaceWithKeyRow)`
-    select ${WORKSPACE}, ${KEY}
-    from workspace_keys k join workspaces w on w.id = k.workspace_id
+    select ${WORKSPACE}, ${KEY}, k.scopes, k.allowed_ips
+    from workspace_keys k
+    join workspaces w on case k.mode when 'test' then w.live_workspace_id = k.workspace_id else w.id = k.workspace_id end
     where k.hash = ${hash} and ${USABLE}`);
   if (!row) return null;
-  const { userId, keyId, keyName, ...workspace } = row;
+  const { userId, keyId, keyName, scopes, allowedIps, ...workspace } = row;
   const actor = { type: 'key', id: keyId, name: keyName } as const;
-  return { kind: 'workspace', via: 'key', actor, workspace, userId, role: null };
+  return {
+    kind: 'workspace',
+    via: 'key',
+    actor,
+    key: { scopes, allowedIps },
+    workspace,
+    userId,
+    role: null,
+  };
 }
 
 const AgencyWithKeyRow = AgencyRow.extend(KeyRow.shape);
@@ -57,6 +72,12 @@ export async function agencyByKey(db: SystemDb, hash: string): Promise<AgencyCal
   const { userId, keyId, keyName, ...agency } = row;
   const actor = { type: 'key', id: keyId, name: keyName } as const;
   return { kind: 'agency', via: 'key', actor, agency, userId, role: null };
+}
+
+/** The twin of a live workspace; null if there is no twin with that id. */
+export async function twinById(db: SystemDb, id: string): Promise<CallerWorkspace | null> {
+  return db.maybeOne(sql.type(WorkspaceRow)`
+    select ${WORKSPACE} from workspaces w where w.id = ${id} and w.live_workspace_id is not null`);
 }
 
 const MembershipRow = WorkspaceRow.extend({

@@ -102,6 +102,8 @@ export async function insertMessages(
       recipientZones: zones,
       recipientRegion: region,
       arrival: position,
+      // In test mode the time is not the database's.
+      ...(db.aheadMs !== null && { createdAt: now }),
     };
   });
   const [first] = rows;

@@ -4,6 +4,7 @@ import type { FileLinks } from '#domain/attachment.ts';
 import { type ParentMessage, type RecentReply, type Reply, SHOWN_LENGTH, shownReply } from '#domain/reply.ts';
 import { type InboundFiles, inboundFiles } from './attachments.ts';
 import { findLeads, type LeadRow } from './leads.ts';
+import { IdRow } from '#db/rows.ts';
 import type { TenantDb } from '#db/transactions.ts';
 
 /** An inbound message. */
@@ -34,6 +35,16 @@ export interface ReplyFilter {
 export async function findReply(db: TenantDb, id: string): Promise<InboundRow | null> {
   return db.maybeOne(sql.type(InboundRow)`
     select * from inbound_messages where workspace_id = ${db.workspaceId} and id = ${id}`);
+}
+
+/** @param reply by the carrier's id of it. @returns its id. */
+export async function findReplyOf(
+  db: TenantDb,
+  { lineId, carrierMessageId }: { lineId: string; carrierMessageId: string },
+): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(IdRow)`
+    select id from inbound_messages
+    where workspace_id = ${db.workspaceId} and line_id = ${lineId} and carrier_message_id = ${carrierMessageId}`);
 }
 
 /** The newest matching reply of each conversation, newest first, starting after the reply `cursor`. */

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { fromNow } from '#domain/clock.ts';
+import { realFromNow } from '#domain/clock.ts';
 import { DeliveredEvent } from '#domain/event.ts';
 import { FIRST_LIMIT } from '#domain/delivery-limit.ts';
 import { firstId } from '#domain/ids.ts';
@@ -40,7 +40,7 @@ const earlier = (a: string, b: string): string => (a < b ? a : b);
 
 /** Starts from the oldest delivery, which finds late commits and the deliveries of reactivated webhooks. */
 export async function beginClaims(db: TenantDb): Promise<Claims> {
-  const recent = firstId(fromNow(-STRAGGLER_MS));
+  const recent = firstId(realFromNow(-STRAGGLER_MS));
   return { from: earlier((await oldestPending(db)) ?? recent, recent), last: new Map() };
 }
 
@@ -78,7 +78,7 @@ export async function claimDeliveries(
     limit: number;
   },
 ): Promise<ClaimedDelivery[]> {
-  const recent = firstId(fromNow(-STRAGGLER_MS));
+  const recent = firstId(realFromNow(-STRAGGLER_MS));
   const known = [...new Set([...busy.keys(), ...last.keys()])].map((webhookId) => [
     webhookId,
     busy.get(webhookId) ?? 0,
@@ -87,7 +87,7 @@ export async function claimDeliveries(
   ]);
   // The days are constants, so that other partitions are not opened. The planner has no statistics for a day that has
   // just begun; `materialized` and `offset 0` force it to use the primary keys.
-  const until = firstId(fromNow(AHEAD_MS));
+  const until = firstId(realFromNow(AHEAD_MS));
   const inDays = sql.fragment`id >= ${from} and id < ${until}`;
   const rows = await db.any(sql.type(ClaimedDelivery)`
     with room as materialized (

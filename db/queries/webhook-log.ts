@@ -59,9 +59,8 @@ export async function findStoredDelivery(
 export async function insertClaimedDelivery(
   db: TenantDb,
   delivery: { webhookId: string; eventId: string; event: DeliveredEvent; isReplayOf: string | null },
-  now: Date,
 ): Promise<string> {
-  const id = newId(now);
+  const id = newId();
   await db.query(sql.type(NoRows)`
     insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, event, is_replay_of, status, claimed_at)
     values (${db.workspaceId}, ${id}, ${delivery.webhookId}, ${delivery.eventId}, ${delivery.event},

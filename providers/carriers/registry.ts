@@ -1,4 +1,5 @@
 import type { Channel } from '#domain/channel.ts';
+import { TEST_CARRIER } from '#domain/test-mode.ts';
 import type { Guard } from '../egress-guard.ts';
 import type { UntrustedWork } from '../untrusted/processes.ts';
 import { blueBubblesCarrier } from './bluebubbles.ts';
@@ -6,9 +7,12 @@ import type { Carrier, FetchMedia } from './carrier.ts';
 import { type CarrierCall, observed } from './observed.ts';
 import { simulatedCarrier, type SimulatedCarrierOptions } from './simulated.ts';
 import { smtpCarrier } from './smtp.ts';
+import { testCarrier, type TestSends } from './test.ts';
 import { twilioCarrier } from './twilio.ts';
 
 export interface CarrierOptions {
+  /** Where lines in test mode send. */
+  testSends: TestSends;
   /** Null in production. */
   simulator: SimulatedCarrierOptions | null;
   /** Checks connections to servers whose addresses tenants set. */
@@ -25,6 +29,8 @@ export interface CarrierOptions {
 
 export interface CarrierRegistry {
   readonly names: readonly string[];
+  /** Those that workspaces can connect lines to. */
+  readonly connectable: readonly string[];
   /** @throws if no carrier of that name is configured. */
   get(name: string): Carrier;
   /** The carrier that provisions new lines of a channel; null if there is none. */
@@ -34,6 +40,7 @@ export interface CarrierRegistry {
 
 /** All carriers. No other production code refers to them by name. */
 export function createCarriers({
+  testSends,
   simulator,
   guard,
   untrusted,
@@ -46,11 +53,13 @@ export function createCarriers({
     smtpCarrier({ guard, untrusted, ...(fetchMedia && { fetchMedia }) }),
     blueBubblesCarrier({ guard, ...(fetchMedia && { fetchMedia }) }),
     twilioCarrier({ guard, ...(twilioUrl && { baseUrl: twilioUrl }) }),
+    testCarrier(testSends),
   ];
   const carriers = onCall ? adapters.map((carrier) => observed(carrier, onCall)) : adapters;
   const byName = new Map(carriers.map((carrier) => [carrier.name, carrier]));
   return {
     names: [...byName.keys()],
+    connectable: [...byName.keys()].filter((name) => name !== TEST_CARRIER),
     get(name) {
       const carrier = byName.get(name);
       if (!carrier) throw new Error(`unknown carrier "${name}"`);

@@ -38,17 +38,20 @@ const longAgo = (): Date => new Date(Date.now() - 10 * 60_000);
 /** A different text for each attempt: some servers identify a message only by its text. */
 const textOf = (attemptId: string): string => `Hello Ada, ${attemptId}`;
 
+/** The carrier of test mode has no server: test/end-to-end/test-mode.test.ts. */
+const testSends = { keep: async () => true, has: async () => true };
+
 test('every registered carrier is tested in this file', async () => {
   const simulator = { url: 'http://127.0.0.1:1', secret: 'secret' };
-  const carriers = createCarriers({ simulator, guard, untrusted: createUntrustedWork() });
-  expect(new Set(carriers.names)).toEqual(new Set(CARRIERS.map(({ name }) => name)));
+  const carriers = createCarriers({ testSends, simulator, guard, untrusted: createUntrustedWork() });
+  expect(new Set(carriers.connectable)).toEqual(new Set(CARRIERS.map(({ name }) => name)));
   for (const name of carriers.names) expect(carriers.get(name).name).toBe(name);
   expect(() => carriers.get('pigeon')).toThrow('pigeon');
   await carriers.close();
 });
 
 test('the simulated carrier requires a simulator', async () => {
-  const carriers = createCarriers({ simulator: null, guard, untrusted: createUntrustedWork() });
+  const carriers = createCarriers({ testSends, simulator: null, guard, untrusted: createUntrustedWork() });
   expect(() => carriers.get('simulated')).toThrow('simulated');
   await carriers.close();
 });

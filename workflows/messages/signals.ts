@@ -38,8 +38,9 @@ const FACTS = {
   resumed: 'The campaign was resumed. Sent by an operator, it resumes it.',
   archived: 'The campaign was archived or deleted. Sent by an operator, it archives it.',
   leadsDone: 'No lead is active any more.',
-  /** Sent by the sweep only. */
-  overdue: 'The next round is overdue: a signal was lost, or the run is a month old.',
+  /** Sent by the sweep, and in test mode by the clock that has moved on. */
+  overdue:
+    'The next round is overdue: a signal was lost, the clock of test mode has moved, or the run is a month old.',
 } as const;
 
 export const SIGNALS = { ...DUE, ...FACTS } as const;

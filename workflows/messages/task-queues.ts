@@ -22,6 +22,9 @@ export const carrierQueue = (carrier: string): string => `carrier-${carrier}`;
 export const lineQueue = (carrier: string | null): string =>
   carrier === null ? MAIN_QUEUE : carrierQueue(carrier);
 
+/** Moves the clocks of test mode, beside the sends that it waits for. */
+export const TEST_QUEUE = carrierQueue('test');
+
 /** The task queues by their names in `WORKER_QUEUES`. Carriers use the names of their queues. */
 export const QUEUES = {
   main: MAIN_QUEUE,

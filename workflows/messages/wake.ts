@@ -64,6 +64,7 @@ export const WORKFLOWS = {
     type: 'contactErasure',
     summary: 'Erases the stored data of one contact',
   },
+  'test-clock': { type: 'testClock', summary: 'Moves the clock of one workspace in test mode' },
   'ai-draft': { type: 'aiDraft', summary: 'Drafts an answer to one reply and waits for its review' },
 } as const;
 
@@ -85,6 +86,7 @@ export const availabilityJobId = (jobId: string): string => `availability-job:${
 export const leadImportId = (importId: string): string => `lead-import:${importId}`;
 export const listDeletionId = (listId: string): string => `list-deletion:${listId}`;
 export const contactErasureId = (erasureId: string): string => `contact-erasure:${erasureId}`;
+export const testClockId = (workspaceId: string): string => `test-clock:${workspaceId}`;
 export const aiDraftId = (replyId: string): string => `ai-draft:${replyId}`;
 
 /** The kinds whose subject is a line. */

@@ -49,7 +49,8 @@ type Values = Record<'enabled' | 'provider' | (typeof TEXTS)[number], string>;
 
 const valuesOf = (config: Config | null): Values => ({
   enabled: String(config?.enabled ?? true),
-  provider: config?.provider ?? 'twilio',
+  // In test mode it cannot be changed.
+  provider: config?.provider === 'simulated' ? 'simulated' : 'twilio',
   accountSid: config?.accountSid ?? '',
   fromNumber: config?.fromNumber ?? '',
   messagingServiceSid: config?.messagingServiceSid ?? '',
@@ -62,7 +63,7 @@ function patchOf(values: Values, authToken: string): Patch {
   const accountSid = text('accountSid');
   return {
     enabled: values.enabled === 'true',
-    provider: values.provider as Config['provider'],
+    provider: values.provider as Exclude<Config['provider'], 'test'>,
     fromNumber: text('fromNumber'),
     messagingServiceSid: text('messagingServiceSid'),
     defaultMessage: text('defaultMessage'),

@@ -170,6 +170,12 @@ export async function eraseRejectedRows(db: TenantDb, erasure: Erasure): Promise
   await db.query(sql.type(NoRows)`delete from rejected_rows r where ${isRowOf(db, erasure)}`);
 }
 
+/** What was sent to the contact in test mode. */
+export async function eraseTestSends(db: TenantDb, { addresses }: Erasure): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    delete from test_sends where workspace_id = ${db.workspaceId} and recipient = any(${texts(addresses)})`);
+}
+
 /** What carriers told of the contact and nobody could apply yet, and the ids of emails that name them. */
 export async function eraseCarrierEvents(db: TenantDb, { addresses }: Erasure): Promise<void> {
   const named = (text: ReturnType<typeof sql.fragment>) => sql.fragment`exists (

@@ -1,6 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { currentTime, fromNow } from '#domain/clock.ts';
+import { currentTime, fromNow, realTime, toRealTime } from '#domain/clock.ts';
 import { CarrierEvent } from '#domain/carrier-event.ts';
 import { failureSignals } from '#domain/signal-replay.ts';
 import { emitMessageEvents } from '#db/commands/sending/message-events.ts';
@@ -194,7 +194,7 @@ const REPORTED_WITHIN_MS = 7 * DAY_MS;
 /** Limits a query to the partitions of certain days, independently of the database's clock and time zone. */
 const receivedSince = (since: Date) => {
   const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
-  return sql.fragment`received_on between ${day(since.getTime() - DAY_MS)}::date and ${day(currentTime().getTime() + DAY_MS)}::date`;
+  return sql.fragment`received_on between ${day(toRealTime(since).getTime() - DAY_MS)}::date and ${day(realTime().getTime() + DAY_MS)}::date`;
 };
 
 /**

@@ -22,7 +22,8 @@ const messageOf = ({ messageId }: { event: string; messageId?: string }): string
 export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now: Date): Promise<void> {
   if (events.length === 0) return;
   const rows = events.map(({ event, payload }) => [
-    newId(now),
+    // In real time, also in test mode: the partitions of events and deliveries are days of it.
+    newId(),
     event,
     messageOf(payload),
     JSON.stringify(payload),
@@ -48,13 +49,8 @@ export async function emitEvents(db: TenantDb, events: readonly NewEvent[], now:
 }
 
 /** Inserts the event of a delivery that does not come from a subscription. Streams do not show it. @returns its id. */
-export async function insertEvent(
-  db: TenantDb,
-  event: DeliveredEvent,
-  body: string,
-  now: Date,
-): Promise<string> {
-  const id = newId(now);
+export async function insertEvent(db: TenantDb, event: DeliveredEvent, body: string): Promise<string> {
+  const id = newId();
   await db.query(sql.type(NoRows)`
     insert into events (workspace_id, id, event, body) values (${db.workspaceId}, ${id}, ${event}, ${body})`);
   return id;

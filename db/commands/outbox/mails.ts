@@ -49,7 +49,7 @@ const Row = z.object({
 export type MailRow = z.infer<typeof Row>;
 
 /**
- * Queues an email of a workspace in the transaction of its cause.
+ * Queues an email of a workspace in the transaction of its cause. In test mode no emails are sent.
  * @param dueAt when to send it.
  */
 export async function queueMail(
@@ -58,6 +58,7 @@ export async function queueMail(
   seal: Pick<MailSeal, 'seal'>,
   dueAt: Date,
 ): Promise<void> {
+  if (db.aheadMs !== null) return;
   const isNew = await insertMail(workspaceOutbox(db), mail, seal, dueAt);
   if (isNew) wake(db, mailSenderId(db.workspaceId), dueAt, 'mailsDue');
 }

@@ -1,5 +1,6 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
+import { fromNow } from '#domain/clock.ts';
 import type { Channel } from '#domain/channel.ts';
 import { CARRYING_CHANNELS, type MessageDraft } from '#domain/message-draft.ts';
 import { currentTime } from '#domain/clock.ts';
@@ -171,7 +172,7 @@ const KnownLinesRow = z.object({
 type KnownLines = z.infer<typeof KnownLinesRow>;
 
 /** A contact expects an answer from the line that it wrote to. */
-const ANSWERED = sql.fragment`interval '24 hours'`;
+const ANSWERED_WITHIN_MS = 24 * 3_600_000;
 
 /** The lines that the contacts of these drafts know, by address. */
 async function knownLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, KnownLines>> {
@@ -179,14 +180,15 @@ async function knownLines(db: TenantDb, drafts: readonly Choosable[]): Promise<M
     drafts.flatMap(({ pinnedLineId, address }) => (pinnedLineId === null ? [address] : [])),
   );
   if (addresses.size === 0) return new Map();
+  const since = sql.timestamp(fromNow(-ANSWERED_WITHIN_MS));
   const rows = await db.any(sql.type(KnownLinesRow)`
     select a.address, c.line_id of_conversation, i.line_id written_to
     from unnest(${sql.array([...addresses], 'text')}) as a (address)
     cross join ${conversationWith(db, sql.fragment`a.address`)}
     left join lateral (
       select line_id from inbound_messages
-      where workspace_id = ${db.workspaceId} and address = a.address and received_at > now() - ${ANSWERED}
+      where workspace_id = ${db.workspaceId} and address = a.address and received_at > ${since}
       order by received_at desc, id desc limit 1
-    ) i on c.last_inbound_at > now() - ${ANSWERED}`);
+    ) i on c.last_inbound_at > ${since}`);
   return new Map(rows.map((row) => [row.address, row]));
 }

@@ -1,0 +1,215 @@
+import { z } from 'zod';
+import { receiveCarrierEvents } from '#db/commands/inbound/carrier-reports.ts';
+import { insertTestLine } from '#db/commands/test-mode/twin.ts';
+import { findLineWithUsage } from '#db/queries/lines.ts';
+import { findMessage } from '#db/queries/messages.ts';
+import { findReplyOf } from '#db/queries/replies.ts';
+import { lineForInbound } from '#db/queries/test-lines.ts';
+import { lastTestAttempt, listTestSends, type TestSendRow } from '#db/queries/test-sends.ts';
+import { withTenant } from '#db/transactions.ts';
+import { normalizeAddress } from '#domain/address.ts';
+import { type CarrierEvent, MAX_TEXT } from '#domain/carrier-event.ts';
+import { Channel } from '#domain/channel.ts';
+import { Id, newId } from '#domain/ids.ts';
+import { Line } from '#domain/line.ts';
+import { LineRequestInput } from '#domain/line-request.ts';
+import { ApiError, invalid } from '../http/errors.ts';
+import { NextCursor, page, PageQuery } from '../http/page.ts';
+import { TEST_LIMIT } from '../http/rate-limits.ts';
+import { workspaceRoute } from '../http/route.ts';
+import type { Services } from '../services.ts';
+
+const Done = z.object({ success: z.literal(true) });
+
+const InboundInput = z
+  .object({
+    from: z.string().max(320).meta({ description: 'The phone number or email address of the contact.' }),
+    to: z.string().max(320).optional().meta({ description: 'The address of the line. Instead of `lineId`.' }),
+    lineId: Id.optional().meta({
+      description: 'Default: the line that the contact was in touch with last, else the oldest.',
+    }),
+    text: z.string().max(MAX_TEXT),
+    channel: Channel.optional(),
+  })
+  .refine(({ to, lineId }) => to === undefined || lineId === undefined, {
+    path: ['to'],
+    message: 'must not be given together with lineId',
+  })
+  .meta({ id: 'TestInboundInput' });
+
+const ReceiptInput = z
+  .object({
+    messageId: Id,
+    status: z.enum(['delivered', 'read', 'failed']),
+    reason: z.string().max(500).optional().meta({ description: 'Why it has failed.' }),
+  })
+  .meta({ id: 'TestReceiptInput' });
+
+const LineInput = z
+  .object({
+    channelType: LineRequestInput.shape.channelType,
+    firstName: LineRequestInput.shape.firstName.default('Test'),
+    lastName: LineRequestInput.shape.lastName.default('Line'),
+  })
+  .meta({ id: 'TestLineInput' });
+
+const TestSend = z
+  .object({
+    _id: Id,
+    messageId: Id,
+    lineId: Id,
+    channel: Channel,
+    from: z.string(),
+    to: z.string(),
+    subject: z.string().nullable(),
+    text: z.string().meta({ description: 'As the contact would read it.' }),
+    attachmentUrls: z.array(z.string()),
+    sentAt: z.iso.datetime(),
+  })
+  .meta({ id: 'TestSend' });
+
+const presentSend = (row: TestSendRow): z.input<typeof TestSend> => ({
+  _id: row.id,
+  messageId: row.messageId,
+  lineId: row.lineId,
+  channel: row.channel,
+  from: row.sender,
+  to: row.recipient,
+  subject: row.subject,
+  text: row.body,
+  attachmentUrls: row.attachmentUrls,
+  sentAt: row.sentAt.toISOString(),
+});
+
+/** What a carrier would report and what contacts would do. Each request takes the way of a carrier's callback. */
+export const testModeRoutes = [
+  workspaceRoute({
+    id: 'testInbound',
+    method: 'POST',
+    path: '/api/test/inbound',
+    tag: 'Test mode',
+    scope: 'send',
+    mode: 'test',
+    limit: TEST_LIMIT,
+    transaction: false,
+    summary: 'Receive a message from a contact, in test mode',
+    body: InboundInput,
+    responses: { 200: Done.extend({ replyId: Id, lineId: Id }) },
+    errors: ['NOT_FOUND', 'CONFLICT'],
+    async handler({ caller, body, now, ...services }) {
+      const { id: workspaceId, country } = caller.workspace;
+      const from = addressIn('from', body.from, country);
+      const to = body.to === undefined ? null : addressIn('to', body.to, country);
+      const { channel = null, lineId: named = null, text } = body;
+      const lineId = await withTenant(services.pools, workspaceId, (db) =>
+        lineForInbound(db, { from, lineId: named, to, channel }),
+      );
+      if (lineId === null) throw new ApiError('NOT_FOUND', 'There is no such line');
+      const carrierMessageId = newId();
+      await report(services, workspaceId, lineId, {
+        kind: 'reply',
+        eventId: newId(),
+        at: now,
+        carrierMessageId,
+        from,
+        text,
+        attachments: [],
+        autoReply: false,
+      });
+      const replyId = await withTenant(services.pools, workspaceId, (db) =>
+        findReplyOf(db, { lineId, carrierMessageId }),
+      );
+      if (replyId === null) throw new ApiError('CONFLICT', 'The contact has just been erased');
+      return { status: 200, body: { success: true, replyId, lineId } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'testReceipt',
+    method: 'POST',
+    path: '/api/test/receipts',
+    tag: 'Test mode',
+    scope: 'send',
+    mode: 'test',
+    limit: TEST_LIMIT,
+    transaction: false,
+    summary: 'Report that a message was delivered or read, or has failed, in test mode',
+    body: ReceiptInput,
+    responses: { 200: Done },
+    errors: ['NOT_FOUND', 'INVALID_STATE'],
+    async handler({ caller, body: { messageId, status, reason }, now, ...services }) {
+      const workspaceId = caller.workspace.id;
+      const attempt = await withTenant(services.pools, workspaceId, async (db) => {
+        if (!(await findMessage(db, messageId))) throw new ApiError('NOT_FOUND', 'Message not found');
+        return lastTestAttempt(db, messageId);
+      });
+      if (!attempt) throw new ApiError('INVALID_STATE', 'The message has not been sent');
+      const { lineId, carrierMessageId } = attempt;
+      const about = { eventId: newId(), at: now, carrierMessageId };
+      await report(
+        services,
+        workspaceId,
+        lineId,
+        status === 'read'
+          ? { kind: 'read', ...about }
+          : { kind: 'receipt', ...about, status, ...(reason !== undefined && { reason }) },
+      );
+      return { status: 200, body: { success: true } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'listTestSends',
+    method: 'GET',
+    path: '/api/test/sent',
+    tag: 'Test mode',
+    mode: 'test',
+    limit: TEST_LIMIT,
+    summary: 'List what contacts would have received, newest first, in test mode',
+    query: PageQuery.extend({ to: z.string().max(320).optional() }),
+    responses: { 200: Done.extend({ sent: z.array(TestSend), nextCursor: NextCursor }) },
+    async handler({ db, caller, query: { to, limit, cursor } }) {
+      const recipient = to === undefined ? null : addressIn('to', to, caller.workspace.country);
+      const rows = await listTestSends(db, recipient, { limit: limit + 1, cursor: cursor ?? null });
+      const { items, nextCursor } = page([...rows], limit);
+      return { status: 200, body: { success: true, sent: items.map(presentSend), nextCursor } };
+    },
+  }),
+
+  workspaceRoute({
+    id: 'createTestLine',
+    method: 'POST',
+    path: '/api/test/lines',
+    tag: 'Test mode',
+    mode: 'test',
+    limit: TEST_LIMIT,
+    idempotent: true,
+    summary: 'Add a line that is active at once, in test mode',
+    body: LineInput,
+    responses: { 201: Done.extend({ line: Line }) },
+    async handler({ db, caller, body: { channelType: channel, ...names }, now }) {
+      const id = await insertTestLine(db, { channel, ...names });
+      const line = await findLineWithUsage(db, id, caller.workspace.timezone, now);
+      if (!line) throw new Error('the inserted line was not found');
+      return { status: 201, body: { success: true, line } };
+    },
+  }),
+];
+
+function addressIn(field: string, text: string, country: string): string {
+  const address = normalizeAddress(text, country);
+  if (address === null) throw invalid(field, 'must be a phone number or an email address');
+  return address;
+}
+
+/** Takes in what a carrier would report. */
+async function report(
+  services: Pick<Services, 'pools' | 'links'>,
+  workspaceId: string,
+  lineId: string,
+  event: CarrierEvent,
+): Promise<void> {
+  const line = { workspaceId, lineId, crossesTransfers: false };
+  if (!(await receiveCarrierEvents(services, line, [event])))
+    throw new ApiError('NOT_FOUND', 'Line not found');
+}

@@ -1,0 +1,41 @@
+import { FlaskConical } from 'lucide-react';
+import { useWrite } from '#console/api/queries.ts';
+import { useIdentity } from '#console/api/workspace.ts';
+import { Button } from '#console/components/button.tsx';
+import { toastError } from '#console/components/toast.tsx';
+import { useSwitchWorkspace } from '#console/lib/switch-workspace.ts';
+
+/** Switches between the workspace and its twin for tests; null: only signed-in users can. */
+export function useTestModeSwitch(): { isTest: boolean; change: () => void } | null {
+  const { workspace, caller } = useIdentity();
+  const open = useWrite('POST /api/workspace/test-mode', { refresh: [] });
+  const switchTo = useSwitchWorkspace();
+  if (caller.type !== 'user') return null;
+  const { liveWorkspaceId, testWorkspaceId } = workspace;
+  if (liveWorkspaceId !== null) return { isTest: true, change: () => switchTo(liveWorkspaceId) };
+  if (testWorkspaceId !== null) return { isTest: false, change: () => switchTo(testWorkspaceId) };
+  const enter = (): void =>
+    open.mutate({}, { onSuccess: ({ workspaceId }) => switchTo(workspaceId), onError: toastError });
+  return { isTest: false, change: enter };
+}
+
+/** Says on every page that nothing here is real. */
+export function TestModeBanner() {
+  const { workspace } = useIdentity();
+  const modeSwitch = useTestModeSwitch();
+  if (workspace.mode !== 'test') return null;
+  return (
+    <div
+      role="status"
+      className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b-4 border-warn bg-warn-soft px-4 py-2 text-warn"
+    >
+      <FlaskConical className="size-4 shrink-0" aria-hidden="true" />
+      <p className="min-w-0 flex-1 font-semibold">Test mode: nothing here is sent to anybody.</p>
+      {modeSwitch && (
+        <Button small onClick={modeSwitch.change}>
+          Leave test mode
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import { currentTime, realTime } from '#domain/clock.ts';
+import { linePacerId, testClockId } from '#workflows/messages/wake.ts';
+import { NoRows } from '#db/rows.ts';
+import type { TenantDb } from '#db/transactions.ts';
+import { wake } from '#db/wakes.ts';
+
+const ClockRow = z.object({
+  targetAt: z.date().nullable(),
+  problem: z.string().nullable(),
+});
+/** The clock of a workspace in test mode. */
+export type TestClock = z.infer<typeof ClockRow> & { now: Date };
+
+export async function readTestClock(db: TenantDb): Promise<TestClock> {
+  const row = await db.one(sql.type(ClockRow)`
+    select target_at, problem from test_clocks where workspace_id = ${db.workspaceId}`);
+  return { ...row, now: currentTime() };
+}
+
+/** Lets the clock move to a time, in the time of the workspace. @returns false if it is moving already. */
+export async function startTestClock(db: TenantDb, target: Date): Promise<boolean> {
+  const { rowCount } = await db.query(sql.type(NoRows)`
+    update test_clocks set target_at = ${sql.timestamp(target)}, problem = null, moved_at = now()
+    where workspace_id = ${db.workspaceId} and target_at is null`);
+  if (rowCount > 0) wake(db, testClockId(db.workspaceId), currentTime(), 'requested');
+  return rowCount > 0;
+}
+
+/** Stops the clock where it is. */
+export async function stopTestClock(db: TenantDb, problem: string): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    update test_clocks set target_at = null, problem = ${problem} where workspace_id = ${db.workspaceId}`);
+}
+
+export type ClockStep =
+  /** These workflows are to be done with what is due before the clock moves on. */
+  | { kind: 'busy'; workflowIds: readonly string[]; sinceMs: number }
+  | { kind: 'moved'; lineIds: readonly string[] }
+  | { kind: 'arrived' };
+
+const MovingRow = z.object({ targetAt: z.date().nullable(), movedAt: z.date() });
+const WorkflowRow = z.object({ workflowId: z.string() });
+const NextRow = z.object({ at: z.date().nullable() });
+
+/**
+ * Moves the clock to the next time at which a workflow of the workspace looks at its tables, or to the target, once all of
+ * them rest. Their rows have the real time at which they look, so the further the clock is ahead, the earlier that is.
+ * Wakes those that are due but for pacers, and at the target all of them, because their timers are set for a later time.
+ */
+export async function stepTestClock(db: TenantDb): Promise<ClockStep> {
+  const { targetAt, movedAt } = await db.one(sql.type(MovingRow)`
+    select target_at, moved_at from test_clocks where workspace_id = ${db.workspaceId} for update`);
+  if (targetAt === null) return { kind: 'arrived' };
+  const others = sql.fragment`workspace_id = ${db.workspaceId} and workflow_id <> ${testClockId(db.workspaceId)}`;
+  const now = realTime();
+  const busy = await db.anyFirst(sql.type(WorkflowRow)`
+    select workflow_id from workflow_wakes where ${others} and wake_at <= ${sql.timestamp(now)} order by wake_at`);
+  if (busy.length > 0) return { kind: 'busy', workflowIds: busy, sinceMs: now.getTime() - movedAt.getTime() };
+
+  const next = await db.oneFirst(sql.type(NextRow)`
+    select min(wake_at) "at" from workflow_wakes where ${others} and wake_at < 'infinity'`);
+  const left = Math.max(0, targetAt.getTime() - currentTime().getTime());
+  const toNext = next ? Math.ceil(next.getTime() - now.getTime()) : Number.POSITIVE_INFINITY;
+  const arrives = toNext > left;
+  const by = arrives ? left : toNext;
+  await db.query(sql.type(NoRows)`
+    update test_clocks set ahead_ms = ahead_ms + ${by}, moved_at = now(), target_at = case when ${arrives} then null else target_at end
+    where workspace_id = ${db.workspaceId}`);
+  // `infinity` stays as it is.
+  const step = sql.fragment`make_interval(secs => ${by / 1000})`;
+  const moved = await db.any(sql.type(MovedRow)`
+    update workflow_wakes set wake_at = wake_at - ${step}, sweep_at = sweep_at - ${step},
+      held_until = held_until - ${step}, held_new_until = held_new_until - ${step}
+    where ${others} and (wake_at < 'infinity' or held_until is not null or held_new_until is not null)
+    returning workflow_id, wake_at <= ${sql.timestamp(now)} due`);
+  const isPacer = (workflowId: string): boolean => workflowId.startsWith(linePacerId(''));
+  for (const { workflowId, due } of moved)
+    if (arrives || (due && !isPacer(workflowId))) db.wakes.signal(workflowId, db.workspaceId, 'overdue');
+  if (arrives) return { kind: 'arrived' };
+  const due = moved.filter(({ workflowId, due }) => due && isPacer(workflowId));
+  return { kind: 'moved', lineIds: due.map(({ workflowId }) => workflowId.slice(linePacerId('').length)) };
+}
+
+const MovedRow = z.object({ workflowId: z.string(), due: z.boolean() });

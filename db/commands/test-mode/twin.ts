@@ -1,0 +1,79 @@
+import { sql } from 'slonik';
+import { z } from 'zod';
+import type { Channel } from '#domain/channel.ts';
+import { realTime } from '#domain/clock.ts';
+import { lineKind } from '#domain/entitlement.ts';
+import { newId, newWorkspaceId } from '#domain/ids.ts';
+import { DEFAULT_LIMITS } from '#domain/line-limits.ts';
+import { MAX_TEST_MESSAGES, TEST_CARRIER, testLineAddress } from '#domain/test-mode.ts';
+import { IdRow, NoRows } from '#db/rows.ts';
+import { inWorkspace } from '#db/queries/agency.ts';
+import type { SystemDb, SystemTransaction, TenantDb } from '#db/transactions.ts';
+
+/** The largest plan, because lines cost nothing here. */
+const PLAN = 'growth';
+const FIRST_LINES: readonly Channel[] = ['imessage', 'sms', 'email'];
+
+export async function findTwin(db: SystemDb, liveWorkspaceId: string): Promise<string | null> {
+  return db.maybeOneFirst(sql.type(IdRow)`
+    select id from workspaces where live_workspace_id = ${liveWorkspaceId}`);
+}
+
+/** The twin of a workspace, which this makes when it is first needed, with a line of each channel. @returns its id. */
+export async function ensureTwin(db: SystemTransaction, liveWorkspaceId: string): Promise<string> {
+  const id = newWorkspaceId();
+  const made = await db.maybeOneFirst(sql.type(IdRow)`
+    insert into workspaces (id, name, legal_name, timezone, country, plan, subscription_status, live_workspace_id)
+    select ${id}, name, legal_name, timezone, country, ${PLAN}, 'active', id from workspaces where id = ${liveWorkspaceId}
+    on conflict (live_workspace_id) where live_workspace_id is not null do nothing
+    returning id`);
+  if (made === null) {
+    const twin = await findTwin(db, liveWorkspaceId);
+    if (twin === null) throw new Error(`there is no workspace ${liveWorkspaceId}`);
+    return twin;
+  }
+  await db.query(sql.type(NoRows)`insert into test_clocks (workspace_id) values (${id})`);
+  await db.query(sql.type(NoRows)`
+    insert into fallback_configs (workspace_id, enabled, provider, from_number)
+    values (${id}, true, ${TEST_CARRIER}, ${testLineAddress('sms', 0)})`);
+  for (const channel of FIRST_LINES)
+    await insertTestLine(inWorkspace(db, { id }), { channel, firstName: 'Test', lastName: 'Line' });
+  return id;
+}
+
+const CountRow = z.object({ count: z.int() });
+
+export interface NewTestLine {
+  channel: Channel;
+  firstName: string;
+  lastName: string;
+  source?: 'api' | 'dashboard';
+}
+
+/** Adds a line that can send at once. @returns its id. */
+export async function insertTestLine(
+  db: TenantDb,
+  { channel, firstName, lastName, source = 'api' }: NewTestLine,
+): Promise<string> {
+  const id = newId();
+  const limits = DEFAULT_LIMITS[channel];
+  const lines = await db.oneFirst(sql.type(CountRow)`
+    select count(*)::int count from lines where workspace_id = ${db.workspaceId}`);
+  await db.query(sql.type(NoRows)`
+    insert into lines (workspace_id, id, channel, ${sql.identifier([lineKind(channel)])}, line_type, first_name, last_name,
+      provisioning_status, payment_status, request_source, is_active, carrier, health_status, health_checked_at,
+      daily_total_limit, daily_new_limit, hourly_new_limit, min_gap_seconds, contact_gap_seconds)
+    values (${db.workspaceId}, ${id}, ${channel}, ${testLineAddress(channel, lines + 1)}, 'purchased', ${firstName}, ${lastName},
+      'active', 'not_required', ${source}, true, ${TEST_CARRIER}, 'healthy', ${sql.timestamp(realTime())},
+      ${limits.dailyTotal}, ${limits.dailyNew}, null, ${limits.minGapSeconds}, ${limits.contactGapSeconds})`);
+  return id;
+}
+
+/** Whether a workspace in test mode holds as many messages as it may. */
+export async function isTestFull(db: TenantDb): Promise<boolean> {
+  const count = await db.oneFirst(sql.type(CountRow)`
+    select count(*)::int count from (
+      select from messages where workspace_id = ${db.workspaceId} limit ${MAX_TEST_MESSAGES}
+    ) counted`);
+  return count >= MAX_TEST_MESSAGES;
+}

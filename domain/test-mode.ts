@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { Channel } from './channel.ts';
+import type { SendOutcome } from './send-outcome.ts';
+
+/** Which workspace a credential acts in: the live one, or its twin for tests. */
+export const Mode = z.enum(['live', 'test']);
+export type Mode = z.infer<typeof Mode>;
+
+export const modeOf = ({ liveWorkspaceId }: { liveWorkspaceId: string | null }): Mode =>
+  liveWorkspaceId === null ? 'live' : 'test';
+
+/** The carrier of all lines in test mode (`providers/carriers/test.ts`). */
+export const TEST_CARRIER = 'test';
+
+/** The most messages that a workspace in test mode holds, and for how many days. */
+export const MAX_TEST_MESSAGES = 10_000;
+export const TEST_DAYS = 30;
+
+/** The furthest that a call moves the clock, and how long it waits for it before it answers `202`. */
+export const MAX_ADVANCE_SECONDS = 90 * 86_400;
+
+/**
+ * What becomes of a message to an address that stands for a failure: by the last four digits of a phone number, or the part of
+ * an email address before `@`. The same as those of the simulated carrier of `npm start`.
+ * @returns null: it is sent.
+ */
+export function testOutcome(address: string, channel: Channel): SendOutcome | null {
+  const [local = ''] = address.split(/[@+](?=.*@)|@/, 1);
+  const isEmail = address.includes('@');
+  const isUnavailable = isEmail ? local === 'unavailable' : address.endsWith('0001');
+  if (isUnavailable && channel !== 'sms')
+    return { kind: 'unavailable', reason: 'not reachable in test mode' };
+  const isRefused = isEmail ? local === 'fail' : address.endsWith('0002');
+  return isRefused ? { kind: 'refused', reason: 'refused in test mode' } : null;
+}
+
+/** The address of a new line: a number or domain that nobody has. */
+export function testLineAddress(channel: Channel, serial: number): string {
+  return channel === 'email'
+    ? `line-${serial}@test.invalid`
+    : `+1500555${String(serial % 10_000).padStart(4, '0')}`;
+}

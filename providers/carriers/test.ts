@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { Channel } from '#domain/channel.ts';
+import { TEST_CARRIER, testOutcome } from '#domain/test-mode.ts';
+import { BadSignature, type Carrier, type OutboundMessage } from './carrier.ts';
+
+/** Where the carrier keeps what it has sent (`db/queries/test-sends.ts`). */
+export interface TestSends {
+  /** Keeps a message once per attempt. @returns false if its line belongs to no workspace in test mode. */
+  keep(message: OutboundMessage): Promise<boolean>;
+  has(attemptId: string): Promise<boolean>;
+}
+
+const TestConfig = z.object({});
+
+/**
+ * The carrier of all lines in test mode, in production too. It keeps messages and reaches nobody: receipts and replies are
+ * made with `POST /api/test/receipts` and `POST /api/test/inbound`.
+ */
+export function testCarrier(sends: TestSends): Carrier<z.infer<typeof TestConfig>> {
+  return {
+    name: TEST_CARRIER,
+    channels: ['imessage', 'sms', 'email'],
+    // A fallback account has more fields, which mean nothing here.
+    config: TestConfig,
+    timeoutMs: 10_000,
+
+    async send(_config, message) {
+      const outcome = testOutcome(message.to.address, message.channel);
+      if (outcome !== null) return outcome;
+      try {
+        if (await sends.keep(message)) return { kind: 'accepted', carrierMessageId: message.attemptId };
+        return { kind: 'refused', reason: 'the line is not in test mode' };
+      } catch (error) {
+        return { kind: 'unknown', reason: error instanceof Error ? error.message : 'not kept' };
+      }
+    },
+
+    async reconcile(_config, { attemptId }) {
+      return (await sends.has(attemptId))
+        ? { kind: 'accepted', carrierMessageId: attemptId }
+        : { kind: 'not_sent' };
+    },
+
+    async checkAvailability(_config, address) {
+      const channel: Channel = address.includes('@') ? 'email' : 'imessage';
+      return { status: testOutcome(address, channel)?.kind === 'unavailable' ? 'unavailable' : 'available' };
+    },
+
+    async probe() {},
+
+    /** Nobody calls back. */
+    async parseCallback() {
+      throw new BadSignature('this carrier has no callbacks');
+    },
+
+    async openMedia() {
+      throw new Error('this carrier has no files');
+    },
+
+    async close() {},
+  };
+}

@@ -1,0 +1,45 @@
+import { beforeAll, expect, test } from 'vitest';
+import { apiClient } from '#test/support/client.ts';
+import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { inaccessible } from './browser.ts';
+import { openConsole } from './console-tab.ts';
+
+const tab = openConsole();
+let workspace: TestWorkspace;
+
+beforeAll(async () => {
+  workspace = await createWorkspace(tab.app);
+  await tab.signInAsOwner(workspace);
+});
+
+const account = async (item: string): Promise<void> => {
+  await tab.page.getByRole('button', { name: /Account/ }).click();
+  await tab.page.getByRole('menuitem', { name: item }).click();
+};
+
+test('the account menu enters and leaves test mode, which every page marks', async () => {
+  const { page } = tab;
+  await page.getByRole('heading', { name: 'Home' }).waitFor();
+  expect(await page.getByText('Test mode').count()).toBe(0);
+  await account('Test mode');
+  await page.getByRole('status').getByText('Test mode: nothing here is sent to anybody.').waitFor();
+  await tab.go('/lines');
+  await page.getByText('+15005550001').first().waitFor();
+  expect(await inaccessible(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Leave test mode' }).click();
+  await page.getByText('Test mode: nothing').waitFor({ state: 'detached' });
+});
+
+test('a key for test mode is made in live mode', async () => {
+  const { page } = tab;
+  await tab.go('/settings?tab=keys');
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.getByLabel('Name').fill('Our tests');
+  await page.getByLabel('Mode').selectOption('Test');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'The key Our tests' });
+  const key = await dialog.getByLabel('API key').inputValue();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  const { body } = await apiClient(tab.app.url, key)('GET', '/api/workspace');
+  expect(body.workspace).toMatchObject({ mode: 'test', liveWorkspaceId: workspace.id });
+});

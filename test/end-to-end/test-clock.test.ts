@@ -1,0 +1,149 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sharedApp, type TestApp } from '#test/support/app.ts';
+import type { ApiClient } from '#test/support/client.ts';
+import { createWorkspace } from '#test/support/factories.ts';
+import { advanceClock, openTestMode } from '#test/support/test-mode.ts';
+
+const DAY = 86_400;
+const LEADS = 8;
+const ANSWERS = '+14155550107';
+
+let app: TestApp;
+let api: ApiClient;
+
+beforeAll(async () => {
+  app = await sharedApp();
+});
+beforeEach(async () => {
+  ({ api } = await openTestMode(app, await createWorkspace(app)));
+});
+
+interface Sent {
+  to: string;
+  text: string;
+  lineId: string;
+  sentAt: string;
+  messageId: string;
+}
+
+async function sentTo(to?: string): Promise<Sent[]> {
+  const query = to === undefined ? '' : `&to=${encodeURIComponent(to)}`;
+  const { body } = await api('GET', `/api/test/sent?limit=200${query}`);
+  return body.sent.toReversed();
+}
+
+describe('a sequence of five days with a reply on day three', { timeout: 120_000 }, () => {
+  it('runs within the limits of its line, and stops for the contact who wrote', async () => {
+    const { body: made } = await api('POST', '/api/lists', { name: 'Prospects' });
+    const leads = Array.from({ length: LEADS }, (_, index) => ({
+      firstName: `Lead ${index}`,
+      phone: `+1415555010${index}`,
+    }));
+    const saved = await api('POST', '/api/leads', { listId: made.list._id, leads });
+    expect(saved.status).toBeLessThan(300);
+    const lines = (await api('GET', '/api/lines/by-user')).body.lines;
+    const line = lines.find(({ requestedChannelType: type }: Record<string, string>) => type === 'imessage');
+    const { status, body } = await api('POST', '/api/campaigns', {
+      name: 'Five days',
+      listId: made.list._id,
+      timezone: 'UTC',
+      sendWindowStart: '09:00',
+      sendWindowEnd: '17:00',
+      steps: [0, 1, 2, 3, 4].map((days) => ({
+        message: `Day ${days + 1}, {{ firstName }}`,
+        delay: { days: days === 0 ? 0 : 1 },
+      })),
+      start: true,
+    });
+    expect([status, body.campaign?.status]).toEqual([201, 'active']);
+
+    await advanceClock(api, 2.5 * DAY);
+    const before = await sentTo(ANSWERS);
+    expect(before.length).toBeGreaterThanOrEqual(1);
+    expect((await api('POST', '/api/test/inbound', { from: ANSWERS, text: 'Tell me more' })).status).toBe(
+      200,
+    );
+    await advanceClock(api, 7 * DAY);
+
+    expect(await sentTo(ANSWERS)).toEqual(before);
+    for (const { phone } of leads.filter((lead) => lead.phone !== ANSWERS))
+      expect((await sentTo(phone)).map(({ text }) => text.slice(0, 5))).toEqual(
+        [1, 2, 3, 4, 5].map((day) => `Day ${day}`),
+      );
+    const sent = await sentTo();
+    const times = sent.map(({ sentAt }) => Date.parse(sentAt));
+    for (const [index, at] of times.entries()) {
+      const hour = new Date(at).getUTCHours();
+      expect(hour >= 9 && hour < 17).toBe(true);
+      // A gap is jittered by half.
+      if (index > 0)
+        expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual((line.minGapSeconds / 2) * 1000);
+    }
+    const openings = Map.groupBy(
+      sent.filter(({ text }) => text.startsWith('Day 1')),
+      ({ sentAt }) => sentAt.slice(0, 13),
+    );
+    for (const [, inHour] of openings) expect(inHour.length).toBeLessThanOrEqual(7);
+    const campaign = (await api('GET', `/api/campaigns/${body.campaign._id}`)).body.campaign;
+    expect(campaign.status).toBe('completed');
+  });
+});
+
+describe('the clock of test mode', () => {
+  const now = async (): Promise<number> => Date.parse((await api('GET', '/api/test/clock')).body.now);
+
+  it('is real until it is moved, and goes on from where it has arrived', async () => {
+    expect(Math.abs((await now()) - Date.now())).toBeLessThan(5000);
+    const to = new Date(Date.now() + 3 * DAY * 1000).toISOString();
+    const { status, body } = await api('POST', '/api/test/clock', { to });
+    expect([status, body.movingTo, body.problem]).toEqual([200, null, null]);
+    const arrived = await now();
+    expect(arrived - Date.parse(to)).toBeGreaterThanOrEqual(0);
+    expect(arrived - Date.parse(to)).toBeLessThan(30_000);
+    expect(await now()).toBeGreaterThanOrEqual(arrived);
+  });
+
+  it('sends a scheduled message in its minute, by the time of the workspace', async () => {
+    const scheduledDate = new Date(Date.now() + 2 * DAY * 1000).toISOString();
+    const input = { recipientPhone: '+14155550122', message: 'Later', scheduledDate };
+    const { body: message } = await api('POST', '/api/messages', input);
+    await advanceClock(api, DAY);
+    expect((await api('GET', `/api/messages/${message._id}`)).body.status).toBe('scheduled');
+    await advanceClock(api, 2 * DAY);
+    const [sent] = await sentTo('+14155550122');
+    const late = Date.parse(sent?.sentAt ?? '') - Date.parse(scheduledDate);
+    expect(late).toBeGreaterThanOrEqual(0);
+    expect(late).toBeLessThan(60_000);
+    const { sentAt } = (await api('GET', `/api/messages/${message._id}`)).body;
+    expect(Math.abs(Date.parse(sentAt) - Date.parse(sent?.sentAt ?? ''))).toBeLessThan(60_000);
+  });
+
+  it('keeps the daily cap of a line', async () => {
+    const [line] = (await api('GET', '/api/lines/by-user')).body.lines;
+    const limits = { dailyTotalMessagesLimit: 3, hourlyNewConversationsLimit: 100, minGapSeconds: 0 };
+    expect((await api('PATCH', `/api/lines/${line._id}`, limits)).status).toBe(200);
+    for (let index = 0; index < 7; index += 1)
+      await api('POST', '/api/messages', {
+        recipientPhone: `+1415555013${index}`,
+        message: 'Hi',
+        fromLineId: line._id,
+      });
+    await advanceClock(api, 4 * DAY);
+    const sent = await sentTo();
+    expect(sent).toHaveLength(7);
+    const days = Map.groupBy(sent, ({ sentAt }) => sentAt.slice(0, 10));
+    expect([...days.values()].map((ofDay) => ofDay.length)).toEqual([3, 3, 1]);
+  });
+
+  it.each([
+    ['advanceSeconds', {}],
+    ['advanceSeconds', { advanceSeconds: 0 }],
+    ['advanceSeconds', { advanceSeconds: 91 * DAY }],
+    ['advanceSeconds', { advanceSeconds: 1, to: '2100-01-01T00:00:00Z' }],
+    ['to', { to: '2020-01-01T00:00:00Z' }],
+    ['to', { to: '2100-01-01T00:00:00Z' }],
+  ])('names the field %s that is not valid (%j)', async (path, input) => {
+    const { status, body } = await api('POST', '/api/test/clock', input);
+    expect([status, body.issues?.[0]?.path]).toEqual([400, path]);
+  });
+});

@@ -1,0 +1,263 @@
+import { beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { sql } from 'slonik';
+import { NoRows } from '#db/rows.ts';
+import { systemDb } from '#db/transactions.ts';
+import { newId, newUserId } from '#domain/ids.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
+import { phone, sentTo } from '#test/support/carrier.ts';
+import { type ApiClient, apiClient } from '#test/support/client.ts';
+import { registerWebhook, startTestEndpoint, verify } from '#test/support/endpoint.ts';
+import { createAgency, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { sessionClient, signIn } from '#test/support/sessions.ts';
+import { openTestMode, type TestMode } from '#test/support/test-mode.ts';
+import { runRetention } from '#test/support/workflows.ts';
+
+let app: TestApp;
+let workspace: TestWorkspace;
+let twin: TestMode;
+let api: ApiClient;
+
+beforeAll(async () => {
+  app = await sharedApp();
+});
+beforeEach(async () => {
+  workspace = await createWorkspace(app);
+  twin = await openTestMode(app, workspace);
+  ({ api } = twin);
+});
+
+const run = (statement: ReturnType<typeof sql.fragment>): Promise<unknown> =>
+  systemDb(app.pools).query(sql.type(NoRows)`${statement}`);
+
+async function send(to: string, fields: object = {}): Promise<string> {
+  const { status, body } = await api('POST', '/api/messages', {
+    recipientPhone: to,
+    message: 'Hello',
+    ...fields,
+  });
+  expect([status, body.error]).toEqual([201, undefined]);
+  return body._id;
+}
+const statusOf = async (id: string): Promise<string> => (await api('GET', `/api/messages/${id}`)).body.status;
+const until = (id: string, status: string) => eventually(async () => (await statusOf(id)) === status);
+
+describe('a key for test mode', () => {
+  it('acts in the twin of its workspace, and is managed like any other', async () => {
+    expect(twin.key).toMatch(/^svc_test_/);
+    const { body } = await api('GET', '/api/workspace');
+    expect(body.workspace).toMatchObject({
+      mode: 'test',
+      liveWorkspaceId: workspace.id,
+      testWorkspaceId: null,
+    });
+    const live = (await workspace.api('GET', '/api/workspace')).body.workspace;
+    expect(live).toMatchObject({ mode: 'live', liveWorkspaceId: null, testWorkspaceId: twin.id });
+    const { keys } = (await twin.admin('GET', '/api/keys')).body;
+    const [record] = keys.filter(({ mode }: { mode: string }) => mode === 'test');
+    expect(record).toMatchObject({ name: 'Tests', prefix: 'svc_test_' });
+    const rolled = await twin.admin('POST', `/api/keys/${record._id}/roll`, { overlapHours: 0 });
+    expect(rolled.body.key).toMatch(/^svc_test_/);
+    expect((await api('GET', '/api/workspace')).status).toBe(401);
+    const successor = apiClient(app.url, rolled.body.key);
+    expect((await successor('GET', '/api/workspace')).body.workspace._id).toBe(twin.id);
+    await twin.admin('DELETE', `/api/keys/${rolled.body._id}`);
+    expect((await successor('GET', '/api/workspace')).status).toBe(401);
+  });
+
+  it('finds a line of each channel, and adds others that are active at once', async () => {
+    const types = async () =>
+      (await api('GET', '/api/lines/by-user')).body.lines.map(
+        (line: Record<string, string>) => line['requestedChannelType'],
+      );
+    expect(await types()).toEqual(['imessage', 'sms', 'email']);
+    const added = await api('POST', '/api/test/lines', { channelType: 'sms' });
+    expect([added.status, added.body.line.provisioningStatus]).toEqual([201, 'active']);
+    const requested = await api('POST', '/api/line-requests', { firstName: 'Ada', lastName: 'Byron' });
+    expect([requested.status, requested.body.status, requested.body.paymentRequired]).toEqual([
+      201,
+      'active',
+      false,
+    ]);
+    expect(await types()).toEqual(['imessage', 'sms', 'email', 'sms', 'imessage']);
+  });
+});
+
+describe('a message in test mode', () => {
+  it('is kept instead of sent, and gets its receipts on request', async () => {
+    const to = phone();
+    const id = await send(to, { message: 'Hello {{ firstName | default: "there" }}' });
+    expect(
+      (await api('POST', '/api/test/receipts', { messageId: newId(), status: 'delivered' })).status,
+    ).toBe(404);
+    await until(id, 'sent');
+    const { sent } = (await api('GET', `/api/test/sent?to=${encodeURIComponent(to)}`)).body;
+    expect(sent).toEqual([expect.objectContaining({ messageId: id, to, text: 'Hello there' })]);
+    expect((await api('POST', '/api/test/receipts', { messageId: id, status: 'delivered' })).status).toBe(
+      200,
+    );
+    expect(await statusOf(id)).toBe('delivered');
+    await api('POST', '/api/test/receipts', { messageId: id, status: 'read' });
+    expect((await api('GET', `/api/messages/${id}`)).body.readAt).not.toBeNull();
+    expect(await sentTo(app, to)).toEqual([]);
+  });
+
+  it('fails on request, and by its number', async () => {
+    const [failing, refused] = [await send(phone()), await send(phone('0002'))];
+    const [first] = (await api('GET', '/api/lines/by-user')).body.lines;
+    await api('PATCH', `/api/lines/${first._id}`, { minGapSeconds: 0 });
+    await until(failing, 'sent');
+    await api('POST', '/api/test/receipts', {
+      messageId: failing,
+      status: 'failed',
+      reason: 'no such number',
+    });
+    expect(await statusOf(failing)).toBe('failed');
+    await until(refused, 'failed');
+  });
+
+  it('falls back to an SMS that reaches nobody either', async () => {
+    const to = phone('0001');
+    const id = await send(to, { smsFallbackEnabled: true });
+    await until(id, 'fallback');
+    await eventually(async () => {
+      const { sent } = (await api('GET', `/api/test/sent?to=${encodeURIComponent(to)}`)).body;
+      return sent[0]?.channel === 'sms';
+    });
+  });
+
+  it('is announced by signed webhooks', async () => {
+    const endpoint = await startTestEndpoint();
+    const { secret } = await registerWebhook(api, endpoint.url, {
+      events: ['message.sent', 'message.reply'],
+    });
+    const to = phone();
+    const id = await send(to);
+    await until(id, 'sent');
+    await api('POST', '/api/test/inbound', { from: to, text: 'Yes' });
+    await eventually(async () => endpoint.received.length === 2);
+    for (const received of endpoint.received) verify(received, secret);
+    expect(endpoint.received.map(({ json }) => [json.event, json.workspaceId])).toEqual([
+      ['message.sent', twin.id],
+      ['message.reply', twin.id],
+    ]);
+  });
+});
+
+describe('a message from a contact in test mode', () => {
+  it('arrives at the line that wrote to them, and counts as theirs', async () => {
+    const to = phone();
+    await until(await send(to), 'sent');
+    const [sent] = (await api('GET', `/api/test/sent?to=${encodeURIComponent(to)}`)).body.sent;
+    const { status, body } = await api('POST', '/api/test/inbound', { from: to, text: 'Tell me more' });
+    expect([status, body.lineId]).toEqual([200, sent.lineId]);
+    const { replies } = (await api('GET', '/api/replies')).body;
+    expect(replies).toHaveLength(1);
+    await api('POST', '/api/test/inbound', { from: to, text: 'STOP' });
+    const id = await send(to);
+    await until(id, 'failed');
+    expect((await api('GET', `/api/messages/${id}`)).body.errorMessage).toBe('recipient_opted_out');
+  });
+
+  it.each([
+    ['from', { from: 'Ada', text: 'Hi' }],
+    ['to', { from: '+14155550100', to: 'nowhere', text: 'Hi' }],
+    ['to', { from: '+14155550100', to: '+14155550101', lineId: newId(), text: 'Hi' }],
+  ])('names the field %s that is not valid', async (path, input) => {
+    const { status, body } = await api('POST', '/api/test/inbound', input);
+    expect([status, body.issues?.[0]?.path]).toEqual([400, path]);
+  });
+
+  it('needs a line that there is', async () => {
+    const input = { from: '+14155550100', lineId: newId(), text: 'Hi' };
+    expect((await api('POST', '/api/test/inbound', input)).status).toBe(404);
+  });
+});
+
+describe('live and test mode', () => {
+  it('refuse each other’s endpoints', async () => {
+    const inTest = await workspace.api('POST', '/api/test/lines', { channelType: 'sms' });
+    expect([inTest.status, inTest.body.code]).toEqual([403, 'TEST_MODE_ONLY']);
+    const [line] = (await api('GET', '/api/lines/by-user')).body.lines;
+    const config = { url: 'https://mac.example', password: 'x' };
+    const connected = await api('PUT', `/api/lines/${line._id}/carrier`, { provider: 'bluebubbles', config });
+    expect([connected.status, connected.body.code]).toEqual([403, 'LIVE_MODE_ONLY']);
+    const invited = await api('POST', '/api/team/invite', { email: 'noor@example.test', role: 'org:member' });
+    expect([invited.status, invited.body.code]).toEqual([403, 'LIVE_MODE_ONLY']);
+    const { carriers } = (await api('GET', '/api/lines/carriers')).body;
+    expect(carriers.map(({ provider }: { provider: string }) => provider)).not.toContain('test');
+  });
+
+  it('exchange no carrier in the database', async () => {
+    await expect(createLine(app, twin.id, 'imessage', { carrier: 'simulated' })).rejects.toThrow(
+      /integrity constraint|carrier/,
+    );
+    await expect(createLine(app, workspace.id, 'imessage', { carrier: 'test' })).rejects.toThrow(
+      /integrity constraint|carrier/,
+    );
+    const [line] = (await api('GET', '/api/lines/by-user')).body.lines;
+    await expect(
+      run(sql.fragment`update lines set carrier = 'twilio' where id = ${line._id}`),
+    ).rejects.toThrow(/integrity constraint|carrier/);
+  });
+
+  it('are switched by members in their sessions, and by nobody else', async () => {
+    const inTwin = { 'x-workspace-id': twin.id };
+    const { body } = await twin.admin('GET', '/api/workspace', undefined, inTwin);
+    expect([body.workspace.mode, body.caller.role]).toEqual(['test', 'org:admin']);
+    const keys = await twin.admin('GET', '/api/keys', undefined, inTwin);
+    expect([keys.status, keys.body.code]).toEqual([403, 'LIVE_MODE_ONLY']);
+    const opened = await twin.admin('POST', '/api/workspace/test-mode', {});
+    expect(opened.body.workspaceId).toBe(twin.id);
+    const stranger = await createWorkspace(app);
+    const session = await sessionClient(app, {
+      userId: stranger.ownerId,
+      organizationId: stranger.id,
+      role: 'org:admin',
+    });
+    expect((await session('GET', '/api/workspace', undefined, inTwin)).body.code).toBe('WORKSPACE_NOT_FOUND');
+    const nobody = apiClient(
+      app.url,
+      await signIn(app, { userId: newUserId(), organizationId: workspace.id, role: 'org:member' }),
+    );
+    expect((await nobody('GET', '/api/workspace', undefined, inTwin)).status).toBe(401);
+    expect((await workspace.api('GET', '/api/workspace', undefined, inTwin)).status).toBe(404);
+  });
+
+  it('are one client of an agency, whose users may act in both', async () => {
+    const agency = await createAgency(app);
+    const client = await createWorkspace(app, { agency_id: agency.id });
+    const test = await openTestMode(app, client);
+    const { body } = await agency.api('GET', '/api/agency/subaccounts');
+    expect(body.subAccounts.map((one: Record<string, string>) => one['idpOrgId'])).toEqual([client.id]);
+    expect((await agency.api('GET', '/api/agency/lines')).body.lines).toEqual([]);
+    const owner = await sessionClient(app, { userId: agency.ownerId, organizationId: null, role: null });
+    const inTwin = await owner('GET', '/api/workspace', undefined, { 'x-workspace-id': test.id });
+    expect(inTwin.body.workspace._id).toBe(test.id);
+  });
+});
+
+test('messages in test mode are limited in number, and kept for 30 days', async () => {
+  const to = phone();
+  const id = await send(to);
+  await until(id, 'sent');
+  await api('POST', '/api/test/inbound', { from: to, text: 'Hi' });
+  await run(sql.fragment`insert into messages (workspace_id, id, channel, status, address, body, scheduled_at, source)
+    select workspace_id, lpad(to_hex(n), 24, '0'), channel, 'canceled', address, '', now(), source
+    from messages, generate_series(1, 9999) n where id = ${id}`);
+  const full = await api('POST', '/api/messages', { recipientPhone: to, message: 'One more' });
+  expect([full.status, full.body.code, full.body.limit, full.body.max]).toEqual([
+    409,
+    'LIMIT_REACHED',
+    'testMessages',
+    10_000,
+  ]);
+  for (const table of ['messages', 'inbound_messages'] as const)
+    await run(sql.fragment`update ${sql.identifier([table])}
+      set ${sql.identifier([table === 'messages' ? 'updated_at' : 'created_at'])} = now() - interval '31 days'
+      where workspace_id = ${twin.id}`);
+  await runRetention(app);
+  expect((await api('GET', '/api/messages')).body.messages).toEqual([]);
+  expect((await api('GET', '/api/test/sent')).body.sent).toEqual([]);
+  expect((await api('GET', '/api/replies')).body.replies).toEqual([]);
+  await until(await send(phone()), 'sent');
+});

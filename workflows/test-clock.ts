@@ -1,0 +1,26 @@
+import { continueAsNew, proxyActivities } from '@temporalio/workflow';
+import type { Activities } from '#activities/index.ts';
+import { createLoop } from './work-loop.ts';
+import { TEST_QUEUE } from './messages/task-queues.ts';
+import type { Round } from './messages/round.ts';
+import type { WakeInput } from './messages/wake.ts';
+
+const { moveTestClock } = proxyActivities<Activities>({
+  taskQueue: TEST_QUEUE,
+  summary: 'Move the clock from one due time to the next, and wait for the work of each',
+  // A round lasts two minutes, but finishes the step that it has begun.
+  startToCloseTimeout: '5 minutes',
+  // A retry goes on from where the clock stands.
+  heartbeatTimeout: '20s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+
+/** One per workspace in test mode whose clock is moving. */
+export async function testClock(input: WakeInput): Promise<string> {
+  const loop = createLoop('requested', 'overdue');
+  const work = () => moveTestClock({ workspaceId: input.workspaceId });
+  let round: Round;
+  do round = await loop.run(work);
+  while (await loop.wait(round));
+  return loop.isOver ? round.reason : continueAsNew<typeof testClock>(input);
+}
