@@ -12,6 +12,7 @@ const FOLDERS = [
   'api',
   'simulator',
   'console',
+  'sdk',
   'standalone',
   'test',
   'bench',
@@ -198,7 +199,13 @@ export default defineConfig({
   options: { typeAware: true, reportUnusedDisableDirectives: 'error' },
   plugins: ['typescript', 'unicorn', 'oxc', 'import', 'node', 'vitest'],
   categories: { correctness: 'error', suspicious: 'error' },
-  ignorePatterns: ['.data/**', 'test/histories/**', 'console/dist*/**', 'console/public/**'],
+  ignorePatterns: [
+    '.data/**',
+    'test/histories/**',
+    'console/dist*/**',
+    'console/public/**',
+    'sdk/typescript/src/generated/**',
+  ],
   rules: {
     'import/no-cycle': ['error', { ignoreTypes: false }],
     'import/no-self-import': 'error',
