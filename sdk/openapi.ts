@@ -99,3 +99,13 @@ export function methodOf({
   );
   return [pascal.charAt(0).toLowerCase() + pascal.slice(1), method];
 }
+
+/** The operations by group and method. */
+export function methodsOf({ paths }: SdkDocument): Record<string, Record<string, string>> {
+  const groups: Record<string, Record<string, string>> = {};
+  for (const operation of Object.values(paths).flatMap((operations) => Object.values(operations))) {
+    const [group, method] = methodOf(operation);
+    groups[group] = { ...groups[group], [method]: operation.operationId };
+  }
+  return groups;
+}

@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { sdkSource } from '#sdk/openapi.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
+import { listening, startLossyFront } from '#test/support/lossy-front.ts';
 
 const run = promisify(execFile);
 // Its types are tested with the examples of its README.
@@ -133,7 +132,7 @@ describe('the client', () => {
   });
 
   it('sends one message when the response of the first attempt is lost', async () => {
-    const lossy = await startFront((attempt) => attempt === 1);
+    const lossy = await startLossyFront(app.url, (attempt) => attempt === 1);
     const message = await client({ baseUrl: lossy.url }).messages.send({
       message: 'only once',
       recipientPhone: '+14155550198',
@@ -147,7 +146,7 @@ describe('the client', () => {
   });
 
   it('does not repeat an action without a key when its response is lost', async () => {
-    const lossy = await startFront(() => true);
+    const lossy = await startLossyFront(app.url, () => true);
     const { _id } = await client().messages.send({
       message: 'to be canceled',
       recipientPhone: '+14155550197',
@@ -216,35 +215,3 @@ describe('webhooks.unwrap', () => {
     await expect(unwrap(body, headers, secret, { toleranceSeconds: -1 })).rejects.toThrow('too far');
   });
 });
-
-/** A proxy that loses the response of some attempts, after the API has sent it. */
-async function startFront(loses: (attempt: number) => boolean) {
-  let attempts = 0;
-  const server = createServer(async (request, response) => {
-    attempts += 1;
-    const isLost = loses(attempts);
-    const body = await buffer(request);
-    const answer = await fetch(`${app.url}${request.url}`, {
-      method: request.method ?? 'GET',
-      headers: Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
-        ['host', 'connection', 'content-length', 'transfer-encoding'].includes(name)
-          ? []
-          : [[name, String(value)]],
-      ),
-      ...(body.length > 0 && { body: new Uint8Array(body) }),
-    });
-    const text = await answer.text();
-    if (isLost) return request.socket.destroy();
-    return response.writeHead(answer.status, { 'Content-Type': 'application/json' }).end(text);
-  });
-  return { url: await listening(server), attempts: () => attempts };
-}
-
-async function listening(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
