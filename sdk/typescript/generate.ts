@@ -12,7 +12,7 @@ const GENERATED = 'src/generated';
 
 await createClient({
   input: join(folder, 'openapi.json'),
-  output: { path: GENERATED, clean: true, importFileExtension: '.js' },
+  output: { path: GENERATED, clean: true, importFileExtension: '.ts' },
   logs: { level: 'warn' },
   plugins: [
     { name: '@hey-api/client-fetch', throwOnError: true },

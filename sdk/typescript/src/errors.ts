@@ -1,4 +1,4 @@
-import type { ErrorCode } from './generated/facts.gen.js';
+import type { ErrorCode } from './generated/facts.gen.ts';
 
 interface ErrorBody {
   error?: string;

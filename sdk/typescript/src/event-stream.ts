@@ -1,6 +1,6 @@
-import { LinepaceError } from './errors.js';
-import { backoff, pause } from './transport.js';
-import type { WebhookEvent } from './webhooks.js';
+import { LinepaceError } from './errors.ts';
+import { backoff, pause } from './transport.ts';
+import type { WebhookEvent } from './webhooks.ts';
 
 export interface StreamedEvent {
   /** To resume after this event. */

@@ -1,8 +1,8 @@
-import { LinepaceConnectionError, LinepaceError } from './errors.js';
-import { type EventStreamOptions, readEventStream, type StreamedEvent } from './event-stream.js';
-import { createClient } from './generated/client/index.js';
-import { Api } from './generated/sdk.gen.js';
-import { retryingFetch } from './transport.js';
+import { LinepaceConnectionError, LinepaceError } from './errors.ts';
+import { type EventStreamOptions, readEventStream, type StreamedEvent } from './event-stream.ts';
+import { createClient } from './generated/client/index.ts';
+import { Api } from './generated/sdk.gen.ts';
+import { retryingFetch } from './transport.ts';
 
 export interface LinepaceOptions {
   /** A workspace key, an agency key, or a session token. Default: the environment variable `LINEPACE_API_KEY`. */

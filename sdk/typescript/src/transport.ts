@@ -1,5 +1,5 @@
-import { LinepaceConnectionError } from './errors.js';
-import { IDEMPOTENT } from './generated/facts.gen.js';
+import { LinepaceConnectionError } from './errors.ts';
+import { IDEMPOTENT } from './generated/facts.gen.ts';
 
 export interface TransportOptions {
   fetch: typeof fetch;

@@ -1,4 +1,4 @@
-import type { Webhooks as WebhookRequests } from './generated/types.gen.js';
+import type { Webhooks as WebhookRequests } from './generated/types.gen.ts';
 
 /** An event, by its name in `event`. */
 export type WebhookEvent = WebhookRequests['body'];
