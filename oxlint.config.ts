@@ -13,6 +13,7 @@ const FOLDERS = [
   'simulator',
   'console',
   'sdk',
+  'cli',
   'standalone',
   'test',
   'bench',
@@ -171,6 +172,16 @@ const LAYERS: OxlintOverride[] = [
       'workers are a process of production: they import neither api nor anything of the one-machine start.',
     ),
   ),
+  {
+    files: ['cli/**'],
+    rules: {
+      // Without NO_TEXT_ENGINES: the file is the user's own.
+      'no-restricted-imports': [
+        'error',
+        { patterns: onlyFrom(['cli', 'sdk'], 'The command line knows the product by its SDK only.') },
+      ],
+    },
+  },
   layer(
     'simulator/**',
     NO_SQL,

@@ -2,7 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { beforeAll, describe, expect, inject, it, test, vi } from 'vitest';
 import { sdkSource } from '#sdk/openapi.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
@@ -26,7 +26,7 @@ function whyNoPython(): string | null {
   }
 }
 
-it('is generated from the current routes', async () => {
+test('is generated from the current routes', async () => {
   const facts = await readFile('sdk/python/src/linepace/generated/facts.py', 'utf8');
   expect(facts, 'run `npm run sdk`').toContain(sdkSource().digest);
 });

@@ -4,12 +4,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { sdkSource } from '#sdk/openapi.ts';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { registerWebhook, startTestEndpoint } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
 import { listening, startLossyFront } from '#test/support/lossy-front.ts';
+import { installTypeScriptPackage } from '#test/support/typescript-package.ts';
 
 const run = promisify(execFile);
 // Its types are tested with the examples of its README.
@@ -25,24 +26,9 @@ let sdk: Sdk;
 beforeAll(async () => {
   app = await sharedApp();
   workspace = await createWorkspaceWithLine(app);
-  project = await installedPackage();
+  project = await installTypeScriptPackage();
   sdk = await import(pathToFileURL(join(project, 'node_modules/linepace/dist/index.js')).href);
 });
-
-/** Builds, packs and installs the package, as a user gets it. */
-async function installedPackage(): Promise<string> {
-  const folder = join(inject('runFolder'), 'sdk-typescript');
-  await mkdir(join(folder, 'project'), { recursive: true });
-  await run('node_modules/.bin/tsc', ['-p', 'sdk/typescript']);
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
-    cwd: 'sdk/typescript',
-  });
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-  const cwd = join(folder, 'project');
-  await writeFile(join(cwd, 'package.json'), '{"private": true, "type": "module"}');
-  await run('npm', ['install', '--no-audit', '--no-fund', '--offline', join(folder, filename)], { cwd });
-  return cwd;
-}
 
 const client = (options = {}) => new sdk.Linepace({ baseUrl: app.url, apiKey: workspace.key, ...options });
 

@@ -2,11 +2,12 @@
 
 from typing import Literal
 
-DIGEST = "5e9665f941324046f0af2b579797437ada6729a73a0bb691eaa1288f8249646d"
+DIGEST = "218387d4ef102576aebc30de81c273adb49cb71b568e5709ded387ddb831e8d3"
 """Identifies the OpenAPI document from which this folder was generated."""
 
 IDEMPOTENT = (
     "POST /api/messages",
+    "POST /api/drip",
     "POST /api/inbox/send-reply",
     "POST /api/knowledge-base/auto-replies",
     "POST /api/opt-outs",
