@@ -185,9 +185,9 @@ describe('verify a webhook', () => {
             body,
           );
         expect(await verify(delivery.body)).toBe('message.sent\n');
-        await expect(verify(`${delivery.body} `)).rejects.toThrow();
-        await expect(verify(delivery.body, `whsec_${btoa('another')}`)).rejects.toThrow();
-        await expect(verify(delivery.body, secret, '1700000000')).rejects.toThrow();
+        await expect(verify(`${delivery.body} `)).rejects.toThrow('exit code 1');
+        await expect(verify(delivery.body, `whsec_${btoa('another')}`)).rejects.toThrow('exit code 1');
+        await expect(verify(delivery.body, secret, '1700000000')).rejects.toThrow('exit code 1');
       },
       120_000,
     );
@@ -211,7 +211,7 @@ function output(
 ): Promise<string> {
   return new Promise((done, failed) => {
     const child = execFile(program, args, { env }, (error, stdout, stderr) =>
-      error ? failed(new Error(stderr || error.message)) : done(stdout),
+      error ? failed(new Error(`exit code ${error.code}: ${stderr}`)) : done(stdout),
     );
     child.stdin?.end(input);
   });
