@@ -11,6 +11,7 @@ import {
   workspaceOutbox,
 } from '#db/commands/outbox/mails.ts';
 import { decide } from '#db/decisions.ts';
+import { isMailSuppressed } from '#db/queries/mail-suppressions.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
 import { MAIL_CONNECTIONS, type Mailer, type MailOutcome } from '#providers/mail/mailer.ts';
 import { mailSeal } from '#providers/mail/seal.ts';
@@ -28,6 +29,8 @@ const LONGEST_RETRY_MS = 15 * 60_000;
 const CLAIM_MS = 5 * 60_000;
 /** An email older than this is no longer of use. */
 const GIVE_UP_MS = 3 * 86_400_000;
+/** Tenants choose to whom these are sent; all others are sent to members. */
+const INVITATIONS: ReadonlySet<MailRow['template']> = new Set(['invitation', 'agencyInvitation']);
 /** Emails wait while no mail server is configured. */
 const NO_SERVER_MS = 10 * 60_000;
 
@@ -42,6 +45,8 @@ export function createMailActivities({
   async function deliver(server: Mailer, ownerId: string, mail: MailRow): Promise<MailOutcome> {
     const { id, recipient, template, dataSealed } = mail;
     try {
+      if (INVITATIONS.has(template) && (await withSystem(pools, (db) => isMailSuppressed(db, recipient))))
+        return { kind: 'refused', reason: 'the recipient wants no invitations', code: 'SUPPRESSED' };
       const data: unknown = JSON.parse(mailSeal(secrets, ownerId).open(dataSealed, id));
       return await server.send({ id, to: recipient, ...TEMPLATES[template](data) });
     } catch (error) {

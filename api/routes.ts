@@ -126,3 +126,13 @@ export const routes: readonly Route[] = [
     referenceRoutes(() => routes),
   ),
 ];
+
+/** The routes of the public port. With `METRICS_PORT`, and in production, metrics are not among them. */
+export const publishedRoutes = ({
+  metricsPort,
+  production,
+}: {
+  metricsPort: number | null;
+  production: boolean;
+}): readonly Route[] =>
+  metricsPort === null && !production ? routes : routes.filter(({ id }) => id !== 'metrics');

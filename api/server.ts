@@ -24,13 +24,14 @@ import { createSessionVerifier } from './auth/session-token.ts';
 import { createDripIntake } from './drip-intake.ts';
 import { createReceipts } from './receipts.ts';
 import { countUsed } from '#db/queries/limits.ts';
+import { createRefusedRequests } from './refused-requests.ts';
 import { createWaitingMessages } from './waiting-messages.ts';
 import { createEventStreams } from './event-stream/event-streams.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createRateLimits } from './http/rate-limits.ts';
-import { routes } from './routes.ts';
+import { publishedRoutes, routes } from './routes.ts';
 import type { Services } from './services.ts';
 
 export interface RunningApi {
@@ -73,6 +74,7 @@ export async function startApi(config: Config): Promise<RunningApi> {
         withTenantReads(pools, workspaceId, (db) => countUsed(db, workspaceId, 'waitingMessages')),
       logger,
     ),
+    refusedRequests: createRefusedRequests(pools, logger),
     secrets,
     signer,
     storage: await createStorage(config.storage),
@@ -90,11 +92,8 @@ export async function startApi(config: Config): Promise<RunningApi> {
     rateLimits: createRateLimits(config.database.systemUrl, config.failedAttemptsPerMinute, logger),
   };
   services.callers.onChange(() => services.streams.checkSoon());
-  // With METRICS_PORT, and in production, metrics are not served on the public port.
-  const isPublic = config.metricsPort === null && !config.production;
-  const published = isPublic ? routes : routes.filter(({ id }) => id !== 'metrics');
   const { host } = config;
-  const server = await listen(createApp(published, services), { host, port: config.port });
+  const server = await listen(createApp(publishedRoutes(config), services), { host, port: config.port });
   const metricsServer =
     config.metricsPort === null
       ? null

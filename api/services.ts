@@ -20,6 +20,7 @@ import type { DripIntake } from './drip-intake.ts';
 import type { EventStreams } from './event-stream/event-streams.ts';
 import type { RateLimits } from './http/rate-limits.ts';
 import type { Metrics } from './http/metrics.ts';
+import type { RefusedRequests } from './refused-requests.ts';
 import type { Receipts } from './receipts.ts';
 
 /** The dependencies of request handlers, created once per process. */
@@ -35,6 +36,7 @@ export interface Services {
   readonly sessions: SessionVerifier;
   readonly callers: CallerCache;
   readonly waitingMessages: WaitingMessages;
+  readonly refusedRequests: RefusedRequests;
   readonly secrets: SecretBox;
   readonly signer: Signer;
   readonly storage: Storage;

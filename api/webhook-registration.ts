@@ -1,5 +1,5 @@
-import type { TenantDb } from '#db/transactions.ts';
-import { insertWebhook, presentWebhook } from '#db/queries/webhooks.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
+import { insertWebhooks, presentWebhook } from '#db/queries/webhooks.ts';
 import { newId } from '#domain/ids.ts';
 import { newWebhookSecret } from '#domain/webhook-signature.ts';
 import type { Webhook, WebhookInput } from '#domain/webhook.ts';
@@ -12,20 +12,23 @@ export async function checkWebhookUrl(url: string, { egress }: Pick<Services, 'e
   await allowedAddress('url', egress.guard.checkUrl(url));
 }
 
-/** Registers a URL that passed `checkWebhookUrl`, with a new signing secret, which is returned only here. */
-export async function registerWebhook(
-  db: TenantDb,
+/**
+ * Registers a URL that passed `checkWebhookUrl` for one or more workspaces. Each gets a signing secret of its own, which is
+ * returned only here.
+ */
+export async function registerWebhooks(
+  db: TenantDb | SystemDb,
+  workspaceIds: readonly string[],
   { name, url, events }: WebhookInput,
   { secrets }: Pick<Services, 'secrets'>,
-): Promise<Webhook & { secret: string }> {
-  const id = newId();
-  const secret = newWebhookSecret();
-  const row = await insertWebhook(db, {
-    id,
-    name: name ?? '',
-    url,
-    events: [...new Set(events)],
-    secretSealed: secrets.seal(secret, secretContext('webhook', db.workspaceId, id)),
+): Promise<(Webhook & { secret: string })[]> {
+  const webhooks = workspaceIds.map((workspaceId) => {
+    const [id, secret] = [newId(), newWebhookSecret()];
+    const secretSealed = secrets.seal(secret, secretContext('webhook', workspaceId, id));
+    return { workspaceId, id, secret, secretSealed };
   });
-  return { ...presentWebhook(row), secret };
+  const secretOf = new Map(webhooks.map(({ id, secret }) => [id, secret]));
+  const shared = { name: name ?? '', url, events: [...new Set(events)] };
+  const rows = await insertWebhooks(db, shared, webhooks);
+  return rows.map((row) => ({ ...presentWebhook(row), secret: secretOf.get(row.id) ?? '' }));
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { emitEvents } from '#db/commands/outbox/events.ts';
 import { createPools, type Pools } from '#db/pools.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
-import { insertWebhook } from '#db/queries/webhooks.ts';
+import { insertWebhooks } from '#db/queries/webhooks.ts';
 import type { Config } from '#domain/config.ts';
 import { EVENT_EXAMPLES } from '#domain/events/examples.ts';
 import { newId, newUserId, newWorkspaceId } from '#domain/ids.ts';
@@ -48,7 +48,8 @@ export async function createWebhookLoad(config: Config): Promise<WebhookLoad> {
         for (const { url } of endpoints) {
           const webhookId = newId();
           const secretSealed = secrets.seal(newWebhookSecret(), secretContext('webhook', id, webhookId));
-          await insertWebhook(db, { id: webhookId, name: '', url, events: ['message.sent'], secretSealed });
+          const shared = { name: '', url, events: ['message.sent' as const] };
+          await insertWebhooks(db, shared, [{ workspaceId: id, id: webhookId, secretSealed }]);
         }
       });
       return id;

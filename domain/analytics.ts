@@ -1,17 +1,8 @@
 import { z } from 'zod';
-import { Temporal as Time } from 'temporal-polyfill';
+import type { Temporal as Time } from 'temporal-polyfill';
 import { type Bounds, dayBounds, hourBounds, toDate, toZoned } from './calendar.ts';
 import { Id, UserId } from './ids.ts';
-
-/** ISO 8601: an instant, or a local time or a whole day in the time zone of the query. */
-const Moment = z.union(
-  [
-    z.iso.datetime({ offset: true, local: true }),
-    z.iso.datetime({ offset: true, local: true, precision: -1 }),
-    z.iso.date(),
-  ],
-  'must be an ISO 8601 date or date-time',
-);
+import { dayOf, isDate, Moment, startOf } from './moment.ts';
 
 /** The filters of every analytics endpoint, combined with AND. */
 export const AnalyticsQuery = z.object({
@@ -38,11 +29,9 @@ export function analyticsFilter(
 ): AnalyticsFilter {
   return {
     ...rest,
-    ...(dateFrom !== undefined && {
-      from: isDate(dateFrom) ? dayOf(dateFrom, timezone).start : instant(dateFrom, timezone),
-    }),
+    ...(dateFrom !== undefined && { from: startOf(dateFrom, timezone) }),
     ...(dateTo !== undefined && {
-      to: isDate(dateTo) ? new Date(dayOf(dateTo, timezone).end.getTime() - 1) : instant(dateTo, timezone),
+      to: isDate(dateTo) ? new Date(dayOf(dateTo, timezone).end.getTime() - 1) : startOf(dateTo, timezone),
     }),
   };
 }
@@ -92,19 +81,6 @@ function dayThatStarts(at: Date, timezone: string): string | null {
   const day = toZoned(timezone, at).toPlainDate();
   if (day.year < 1) return FIRST_DAY;
   return day.year > 9999 ? LAST_DAY : day.toString();
-}
-
-const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text);
-
-function instant(text: string, timezone: string): Date {
-  if (/(Z|[+-]\d{2}:\d{2})$/.test(text)) return new Date(text);
-  return toDate(Time.PlainDateTime.from(text).toZonedDateTime(timezone));
-}
-
-/** The start and end of a calendar day. @param date `YYYY-MM-DD`. */
-export function dayOf(date: string, timezone: string): Bounds {
-  const start = Time.PlainDate.from(date).toZonedDateTime(timezone);
-  return dayBounds(timezone, toDate(start));
 }
 
 export const Interval = z.enum(['hour', 'day', 'week']);

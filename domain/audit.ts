@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id } from './ids.ts';
 
-/** The recorded actions: changes of settings and decisions, not each message. */
+/** The recorded actions: changes of settings, decisions and refusals, not each message. */
 export const AUDIT_ACTIONS = [
   'agency_admin.invited',
   'agency_admin.joined',
@@ -40,6 +40,7 @@ export const AUDIT_ACTIONS = [
   'message.sent_now',
   'message.skipped',
   'payment_method.page_opened',
+  'request.refused',
   'subscription.changed',
   'webhook.created',
   'webhook.deleted',

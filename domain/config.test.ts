@@ -42,6 +42,14 @@ describe('the connection to Temporal', () => {
   });
 });
 
+describe('the configuration outside of production', () => {
+  it('listens on this machine only, and refuses to be behind a proxy', () => {
+    expect(read({}).host).toBe('127.0.0.1');
+    expect(read({ HOST: '0.0.0.0' }).host).toBe('0.0.0.0');
+    expect(() => read({ TRUSTED_PROXIES: '1' })).toThrow('  TRUSTED_PROXIES: requires NODE_ENV=production');
+  });
+});
+
 describe('the production configuration', () => {
   const PRODUCTION = {
     NODE_ENV: 'production',
@@ -51,6 +59,13 @@ describe('the production configuration', () => {
     AUTH_AUDIENCE: 'linepace',
     TEMPORAL_ADDRESS: 'temporal.example.com:7233',
   };
+
+  it('requires an identity provider, and listens on all addresses behind its proxies', () => {
+    const { host, trustedProxies } = read({ ...PRODUCTION, TRUSTED_PROXIES: '2' });
+    expect([host, trustedProxies]).toEqual(['0.0.0.0', 2]);
+    const local = { ...PRODUCTION, AUTH_JWKS_URL: '', AUTH_LOCAL_JWK: '{"kty":"RSA"}' };
+    expect(() => read(local)).toThrow('  AUTH_JWKS_URL: is required in production');
+  });
 
   it('requires https addresses, a Temporal server, and an audience or authorized parties', () => {
     expect(read(PRODUCTION).auth.audience).toEqual(['linepace']);

@@ -162,7 +162,7 @@ const configOf = (env: Variables) => ({
   metricsPort: env.METRICS_PORT,
   securityContact: env.SECURITY_CONTACT,
   /** The number of proxies in front of the API; entries of `X-Forwarded-For` beyond them can be forged. */
-  trustedProxies: env.NODE_ENV === 'production' ? env.TRUSTED_PROXIES : 0,
+  trustedProxies: env.TRUSTED_PROXIES,
   failedAttemptsPerMinute: env.FAILED_ATTEMPTS_PER_MINUTE,
   traces: { endpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT, ratio: env.OTEL_TRACES_SAMPLER_ARG },
   logLevel: env.LOG_LEVEL,
@@ -323,6 +323,11 @@ function contradictions(env: Given): Problem[] {
   for (const [required, given] of REQUIRED_WITH)
     if (env[given] && !env[required])
       problems.push({ variable: required, message: `is required with ${given}` });
+  if (env.TRUSTED_PROXIES && env.NODE_ENV !== 'production')
+    problems.push({
+      variable: 'TRUSTED_PROXIES',
+      message: 'requires NODE_ENV=production; otherwise unsafe settings would be accepted behind a proxy',
+    });
   if (env.TEMPORAL_TLS === '0')
     for (const variable of TLS_ONLY.filter((name) => env[name] !== undefined))
       problems.push({ variable: 'TEMPORAL_TLS', message: `cannot be 0 with ${variable}` });

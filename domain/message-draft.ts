@@ -118,7 +118,7 @@ const withDefaults = (input: MessageInput) => ({
   voiceNote: input.voiceNote ?? false,
   pinnedLineId: input.fromLineId ?? null,
   eligibleLineIds: input.eligibleLineIds ?? null,
-  stickinessPolicy: input.stickinessPolicy ?? ('sticky' as const),
+  stickinessPolicy: input.stickinessPolicy ?? ('round_robin' as const),
   sendFallbackSmsOnFailed: input.sendFallbackSmsOnFailed ?? false,
   smsFallbackEnabled: input.smsFallbackEnabled ?? false,
   smsFallbackMessage: input.smsFallbackMessage ?? null,

@@ -3,6 +3,7 @@ import { isTimeZone } from './calendar.ts';
 import { Channel } from './channel.ts';
 import { Id, UserId, WorkspaceId } from './ids.ts';
 import { MessageStatus } from './message-status.ts';
+import { Moment } from './moment.ts';
 import { ShownReaction } from './reaction.ts';
 import { templateProblem } from './template.ts';
 import { SINGLE_LINE } from './text.ts';
@@ -21,7 +22,6 @@ export const TemplateText = z
   .meta({ description: "A Liquid template, rendered with the lead's fields when the message is sent." });
 
 const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day as HH:mm');
-const Instant = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date and time' });
 export const TimeZone = z
   .string()
   .refine(isTimeZone, 'must be an IANA time zone')
@@ -88,7 +88,10 @@ export type DripInput = z.infer<typeof DripInput>;
 
 /** The body of `POST /api/messages`. */
 export const MessageInput = DripInput.extend({
-  scheduledDate: Instant.optional(),
+  scheduledDate: Moment.optional().meta({
+    description:
+      "When it is sent at the earliest. A date means the start of that day; without an offset it is in `timezone`, else in the workspace's time zone.",
+  }),
   batchId: Name.optional(),
   stepIndex: z.int().min(0).max(10_000).optional(),
   eligibleLineIds: z.array(z.string().max(100)).min(1).max(500).optional(),

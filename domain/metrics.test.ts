@@ -24,6 +24,11 @@ describe('metrics', () => {
     expect(metricsOf(NO_COUNTS)).toMatchObject({ repliedPct: 0, positivePct: 0 });
   });
 
+  it('are at most 1, though contacts reply to messages of an earlier period', () => {
+    const replies = { ...NO_COUNTS, reached: 1, sent: 1, replied: 3, uniqueReplied: 3, positiveReplied: 3 };
+    expect(metricsOf(replies)).toMatchObject({ repliedPct: 1, positivePct: 1 });
+  });
+
   it('are summed over workspaces before they are divided', () => {
     const other = { ...NO_COUNTS, reached: 1, uniqueReplied: 1, positiveReplied: 1 };
     expect(metricsOf(sumCounts([counts, other]))).toMatchObject({

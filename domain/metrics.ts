@@ -15,6 +15,7 @@ export type Counts = z.infer<typeof Counts>;
 const Ratio = z
   .number()
   .min(0)
+  .max(1)
   .meta({ description: 'A ratio as a decimal, for example 0.25; 0 if the denominator is 0.' });
 
 const { positiveReplied, ...others } = Counts.shape;
@@ -36,7 +37,7 @@ export const EXPLAINER: Record<keyof Metrics, string> = {
   failed: 'Outbound messages that failed.',
   replied: 'All inbound messages, including automatic replies.',
   uniqueReplied: 'Distinct contacts with at least one reply that is not automatic.',
-  repliedPct: 'uniqueReplied / reached; 0 if nobody was reached.',
+  repliedPct: 'uniqueReplied / reached, at most 1; 0 if nobody was reached.',
   positiveReplied: `The contacts of uniqueReplied whose conversation has a positive tag: ${POSITIVE_TAGS.join(', ')}.`,
   positivePct: 'positiveReplied / uniqueReplied; 0 if nobody replied.',
 };
@@ -51,9 +52,7 @@ export const NO_COUNTS: Counts = {
   positiveReplied: 0,
 };
 
-/**
- * Adds the ratios. `repliedPct` can exceed 1, because contacts may reply in a period to messages sent before it.
- */
+/** Adds the ratios. More contacts may reply in a period than were reached in it: `repliedPct` is 1 then. */
 export function metricsOf({ positiveReplied, ...counts }: Counts): Metrics {
   return {
     ...counts,
@@ -72,4 +71,4 @@ export function sumCounts(all: readonly Counts[]): Counts {
   return total;
 }
 
-const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : Math.min(1, part / whole));

@@ -50,6 +50,8 @@ interface CredentialedRequest {
   agencyId: string;
   /** The workspace that the request names, with which a user of an agency selects a client; '' if none. */
   workspaceId: string;
+  /** Called with who calls, before it is decided whether they may. */
+  identified?: (caller: Caller) => void;
 }
 
 type Attempt = Credential & CredentialedRequest;
@@ -90,7 +92,7 @@ function readCredential(authorization: string): Credential | null {
 
 async function withAgencyKey(
   route: Guarded,
-  { scheme, token, path, client, agencyId }: Attempt,
+  { scheme, token, path, client, agencyId, identified }: Attempt,
   services: Services,
 ): Promise<AgencyCaller> {
   const { pools } = services;
@@ -100,6 +102,7 @@ async function withAgencyKey(
       ? await withAuth(pools, client(), `agency key ${hash}`, (db) => agencyByKey(db, hash))
       : null;
   if (!caller) return unauthorized(client(), services);
+  identified?.(caller);
   const where = { agencyEndpoints: AGENCY_ENDPOINTS, requestedPath: path };
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED', undefined, where);
   if (route.caller !== 'agency') throw new ApiError('AGENCY_KEY_WRONG_ENDPOINT', undefined, where);
@@ -111,7 +114,7 @@ async function withAgencyKey(
 
 async function withWorkspaceKey(
   route: Guarded,
-  { token, client, workspaceId }: Attempt,
+  { token, client, workspaceId, identified }: Attempt,
   services: Services,
 ): Promise<WorkspaceCaller> {
   const { pools, callers } = services;
@@ -121,6 +124,7 @@ async function withWorkspaceKey(
     withAuth(pools, client(), `workspace key ${hash}`, (db) => workspaceByKey(db, hash)),
   );
   if (!caller) return unauthorized(client(), services);
+  identified?.(caller);
   if (route.credential === 'session') throw new ApiError('SESSION_REQUIRED');
   if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');
   if (workspaceId !== '' && workspaceId !== caller.workspace.id) throw new ApiError('WORKSPACE_NOT_FOUND');
@@ -146,7 +150,7 @@ async function withSession(route: Guarded, attempt: Attempt, services: Services)
   const lookup = sessionLookup(attempt, session.userId, services);
   if (route.caller === 'agency') return agencyCaller(route, attempt, lookup);
   const isClient = workspaceId !== '' && workspaceId !== session.organizationId;
-  return isClient ? clientCaller(attempt, session, lookup) : ownCaller(route, session, lookup);
+  return isClient ? clientCaller(attempt, session, lookup) : ownCaller(route, attempt, session, lookup);
 }
 
 const joinedBySession = (userId: string) =>
@@ -178,19 +182,20 @@ const sessionLookup = ({ client, agencyId }: Attempt, userId: string, { pools }:
 
 async function agencyCaller(
   route: Guarded,
-  { agencyId }: Attempt,
+  { agencyId, identified }: Attempt,
   lookup: SessionLookup,
 ): Promise<AgencyCaller> {
   const caller = await lookup.agency();
   if (!caller && agencyId !== '') throw new ApiError('AGENCY_NOT_FOUND');
   if (!caller?.agency.isActive) throw new ApiError('NOT_AN_AGENCY');
+  identified?.(caller);
   if (route.role === 'owner' && caller.role !== 'owner') throw new ApiError('AGENCY_OWNER_REQUIRED');
   return caller;
 }
 
 /** A user of an agency, in the workspace of one of its clients. */
 async function clientCaller(
-  { workspaceId }: Attempt,
+  { workspaceId, identified }: Attempt,
   { userId }: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {
@@ -198,23 +203,40 @@ async function clientCaller(
   const found = caller?.agency.isActive ? await lookup.workspace(workspaceId) : null;
   if (!caller || found?.workspace.agencyId !== caller.agency.id) throw new ApiError('WORKSPACE_NOT_FOUND');
   const { workspace } = found;
-  return { kind: 'workspace', via: 'session', actor: caller.actor, workspace, userId, role: null };
+  const { actor } = caller;
+  const client = { kind: 'workspace', via: 'session', actor, workspace, userId, role: null } as const;
+  identified?.(client);
+  return client;
 }
 
 /** A member of the workspace that the session names, or a user of its agency. */
 async function ownCaller(
   route: Guarded,
+  { identified }: Attempt,
   { organizationId, role: tokenRole, userId }: Session,
   lookup: SessionLookup,
 ): Promise<WorkspaceCaller> {
   const found = organizationId === null ? null : await lookup.workspace(organizationId);
   // The token is valid, so this does not count as a failed attempt.
   if (!found) throw new ApiError('UNAUTHORIZED');
+  const { workspace, userName, memberRole, isOfAgency } = found;
+  const actor = { type: 'user', id: userId, name: userName } as const;
+  const callerWith = (role: string | null): WorkspaceCaller => ({
+    kind: 'workspace',
+    via: 'session',
+    actor,
+    workspace,
+    userId,
+    role,
+  });
+  // Whoever is neither a member nor of the agency leaves no entry in the log of the workspace.
+  if (memberRole !== null || isOfAgency) identified?.(callerWith(tokenRole));
   if (route.role === 'admin' && tokenRole !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
   const role = await roleIn(found, tokenRole, lookup);
   if (route.role === 'admin' && role !== 'org:admin') throw new ApiError('ADMIN_REQUIRED');
-  const actor = { type: 'user', id: userId, name: found.userName } as const;
-  return { kind: 'workspace', via: 'session', actor, workspace: found.workspace, userId, role };
+  const caller = callerWith(role);
+  identified?.(caller);
+  return caller;
 }
 
 /** @throws UNAUTHORIZED if the user is not a member. */

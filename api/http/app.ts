@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import Router from '@koa/router';
 import Koa from 'koa';
+import type { Caller } from '#domain/caller.ts';
 import { LimitReached } from '#domain/limits.ts';
 import { isOverload } from '#db/overload.ts';
 import { authenticate } from '../auth/authenticate.ts';
@@ -70,9 +71,9 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
     client: () => clientAddress(context),
     agencyId: context.get('x-agency-id'),
     workspaceId: namedWorkspace(route, context),
+    identified: (known: Caller) => void (context.state['caller'] = known),
   };
   const caller = await authenticate(route, request, services);
-  context.state['caller'] = caller;
   const limit = route.limit === undefined ? DEFAULT_LIMIT : route.limit;
   const payer = caller.kind === 'workspace' ? caller.workspace.id : caller.agency.id;
   if (limit === INTAKE) await services.rateLimits.consumeIntake(payer);
@@ -158,7 +159,16 @@ function translated(error: unknown): unknown {
   return new ApiError('LIMIT_REACHED', message, { limit, max });
 }
 
-function errors({ logger }: Services): Koa.Middleware {
+/** Errors about the caller, as opposed to what was sent. */
+const REFUSALS: readonly number[] = [403, 429];
+
+function recordRefusal(context: Koa.Context, { status, code }: ApiError, services: Services): void {
+  const { caller, route } = context.state as { caller?: Caller; route?: Route };
+  if (caller && route && REFUSALS.includes(status)) services.refusedRequests.record(caller, route.id, code);
+}
+
+function errors(services: Services): Koa.Middleware {
+  const { logger } = services;
   return async (context, next) => {
     try {
       await next();
@@ -175,6 +185,7 @@ function errors({ logger }: Services): Koa.Middleware {
       // The unread rest of a request body would block the next request on the connection.
       if (!context.req.complete && !context.req.readableFlowing) context.set('Connection', 'close');
       if (error instanceof ApiError) {
+        recordRefusal(context, error, services);
         context.status = error.status;
         context.body = errorBody(error, context);
         if (error.status === 503) context.set('Retry-After', String(RETRY_AFTER_SECONDS));

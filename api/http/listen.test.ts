@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import Koa from 'koa';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { readBody } from './body.ts';
 import { listen, type Listening } from './listen.ts';
 
@@ -19,10 +20,15 @@ beforeAll(async () => {
     context.res.once('close', () => ends.shift()?.(context.res.writableFinished));
     context.body = Buffer.alloc(SIZE);
   });
+  app.use(async (context, next) => {
+    if (context.path !== '/slow') return next();
+    await pause(2500);
+    context.body = 'done';
+  });
   app.use(async (context) => {
     context.body = { body: await readBody(context) };
   });
-  const timeouts = { headersMs: 100, requestMs: 200, idleMs: 500, checkEveryMs: 20 };
+  const timeouts = { headersMs: 100, requestMs: 200, idleMs: 1000, checkEveryMs: 20 };
   server = await listen(app, { host: '127.0.0.1', port: 0 }, timeouts);
 });
 afterAll(() => server.close());
@@ -66,6 +72,11 @@ describe('a client that stalls', () => {
   });
 });
 
+test('a client waits for a slow response, however long nothing is sent', async () => {
+  const response = await fetch(`http://127.0.0.1:${server.port}/slow`);
+  expect(await response.text()).toBe('done');
+});
+
 describe('a large response', () => {
   const ask = () => {
     const socket = connect(server.port, '127.0.0.1');
@@ -90,7 +101,7 @@ describe('a large response', () => {
       // The first megabytes take longer than an idle client is waited for.
       if (received > SIZE / 5) return;
       socket.pause();
-      setTimeout(() => socket.resume(), 5);
+      setTimeout(() => socket.resume(), 10);
     });
     expect(await isWhole).toBe(true);
     socket.destroy();

@@ -1,5 +1,5 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 
 export interface Listening {
@@ -13,7 +13,7 @@ export interface RequestTimeouts {
   headersMs: number;
   /** For the whole request: the largest one, an import of 100 MB, requires 3 Mbit/s. */
   requestMs: number;
-  /** Without progress of a request or a response: a client that does not read is disconnected. */
+  /** Without progress of a response that is being sent: a client that does not read is disconnected. */
   idleMs: number;
   /** The interval at which timeouts are checked. */
   checkEveryMs: number;
@@ -45,6 +45,13 @@ export async function listen(
     app.callback(),
   );
   server.timeout = idleMs;
+  server.on('request', (_request, response: ServerResponse) => {
+    response.on('timeout', (socket: Socket) => {
+      if (socket.writableLength > 0) socket.destroy();
+      // The response is not ready yet. The request has a timeout of its own.
+      else socket.setTimeout(idleMs);
+    });
+  });
   server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

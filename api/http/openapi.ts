@@ -32,7 +32,13 @@ const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     lineId: Id.optional().meta({ description: 'The line request that awaits payment.' }),
     paymentUrl: z.string().nullish(),
   },
-  READ_ONLY: { reason: z.literal('past_due').optional() },
+  READ_ONLY: {
+    reason: z.literal('past_due').optional(),
+    workspaceId: z
+      .string()
+      .optional()
+      .meta({ description: "Of an agency's request: a client that is read-only." }),
+  },
   LIMIT_REACHED: { limit: z.string().optional(), max: z.int().optional() },
 };
 

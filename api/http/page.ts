@@ -1,10 +1,22 @@
 import { z } from 'zod';
-import { Id } from '#domain/ids.ts';
+import { Id, WorkspaceId } from '#domain/ids.ts';
+import { AGENCY_LIMITS } from '#domain/limits.ts';
 
 /** Pagination by id. */
 export const PageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: Id.optional().meta({ description: '`nextCursor` of the previous page.' }),
+});
+
+/** Pages of an agency's workspaces: by default all that it may have. */
+export const ClientPageQuery = z.object({
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(AGENCY_LIMITS.workspaces.max)
+    .default(AGENCY_LIMITS.workspaces.max),
+  cursor: WorkspaceId.optional().meta({ description: '`nextCursor` of the previous page.' }),
 });
 
 /** A time filter. */

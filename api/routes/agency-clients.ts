@@ -1,13 +1,22 @@
 import { z } from 'zod';
-import { inWorkspace, insertSubAccount, listClients, listSubAccounts } from '#db/queries/agency.ts';
+import {
+  type Client,
+  findSubAccount,
+  inWorkspace,
+  insertSubAccount,
+  listClients,
+  listSubAccounts,
+} from '#db/queries/agency.ts';
 import { insertApiKey } from '#db/queries/api-keys.ts';
 import { requireAgencyRoom } from '#db/queries/limits.ts';
-import { changeEmailPreferences, findEmailPreferences } from '#db/queries/email-preferences.ts';
+import { changeEmailPreferencesOf, listEmailPreferences } from '#db/queries/email-preferences.ts';
 import { SubAccount, SubAccountInput } from '#domain/agency.ts';
 import { newApiKey } from '#domain/api-key.ts';
 import { EmailPreferences, setAllPreferences } from '#domain/email-preferences.ts';
 import { WorkspaceId } from '#domain/ids.ts';
+import { ClientPageQuery, NextCursor, page } from '../http/page.ts';
 import { agencyRoute } from '../http/route.ts';
+import { refuseReadOnly } from '../read-only-clients.ts';
 
 const PreferencesByWorkspace = z.object({
   success: z.literal(true),
@@ -16,6 +25,12 @@ const PreferencesByWorkspace = z.object({
   ),
 });
 
+const byWorkspace = (clients: readonly Client[], preferences: readonly EmailPreferences[]) =>
+  clients.flatMap(({ id, name }, index) => {
+    const ofClient = preferences[index];
+    return ofClient ? [{ workspaceId: id, name, preferences: ofClient }] : [];
+  });
+
 export const agencyClientRoutes = [
   agencyRoute({
     id: 'listSubAccounts',
@@ -23,12 +38,17 @@ export const agencyClientRoutes = [
     path: '/api/agency/subaccounts',
     tag: 'Agency',
     summary: "List the agency's workspaces",
-    responses: { 200: z.object({ success: z.literal(true), subAccounts: z.array(SubAccount) }) },
-    async handler({ db, caller }) {
-      return {
-        status: 200,
-        body: { success: true, subAccounts: await listSubAccounts(db, caller.agency.id) },
-      };
+    query: ClientPageQuery,
+    responses: {
+      200: z.object({ success: z.literal(true), subAccounts: z.array(SubAccount), nextCursor: NextCursor }),
+    },
+    async handler({ db, caller, query }) {
+      const rows = await listSubAccounts(db, caller.agency.id, query);
+      const { items, nextCursor } = page(
+        rows.map((row) => ({ ...row, id: row.idpOrgId })),
+        query.limit,
+      );
+      return { status: 200, body: { success: true, subAccounts: items, nextCursor } };
     },
   }),
 
@@ -61,7 +81,7 @@ export const agencyClientRoutes = [
       const { key, ...stored } = newApiKey('workspace');
       const store = { db: inWorkspace(db, { id: workspaceId }), workspaceId };
       await insertApiKey(store, stored, { name: 'First key', expiresAt: null, userId: ownerId });
-      const [subAccount] = await listSubAccounts(db, caller.agency.id, workspaceId);
+      const subAccount = await findSubAccount(db, caller.agency.id, workspaceId);
       if (!subAccount) throw new Error('the inserted workspace was not found');
       return { status: 201, body: { success: true, subAccount, workspaceApiKey: key } };
     },
@@ -73,14 +93,18 @@ export const agencyClientRoutes = [
     path: '/api/agency/email-preferences',
     tag: 'Agency',
     summary: 'Get the email preferences of all workspaces',
-    responses: { 200: PreferencesByWorkspace },
-    async handler({ db, caller }) {
-      const workspaces = [];
-      for (const client of await listClients(db, caller.agency.id)) {
-        const preferences = await findEmailPreferences(inWorkspace(db, client));
-        workspaces.push({ workspaceId: client.id, name: client.name, preferences });
-      }
-      return { status: 200, body: { success: true, workspaces } };
+    query: ClientPageQuery,
+    responses: { 200: PreferencesByWorkspace.extend({ nextCursor: NextCursor }) },
+    async handler({ db, caller, query }) {
+      const { items, nextCursor } = page(await listClients(db, caller.agency.id, query), query.limit);
+      const preferences = await listEmailPreferences(
+        db,
+        items.map(({ id }) => id),
+      );
+      return {
+        status: 200,
+        body: { success: true, workspaces: byWorkspace(items, preferences), nextCursor },
+      };
     },
   }),
 
@@ -92,6 +116,7 @@ export const agencyClientRoutes = [
     summary: 'Turn all emails on or off in every workspace',
     body: z.object({ enabled: z.boolean() }),
     responses: { 200: PreferencesByWorkspace },
+    errors: ['READ_ONLY'],
     audit: {
       action: 'email_preferences.updated',
       target: 'workspace',
@@ -99,15 +124,14 @@ export const agencyClientRoutes = [
       changes: ['enabled'],
     },
     async handler({ db, caller, body }) {
-      const workspaces = [];
-      for (const client of await listClients(db, caller.agency.id)) {
-        const preferences = await changeEmailPreferences(
-          inWorkspace(db, client),
-          setAllPreferences(body.enabled),
-        );
-        workspaces.push({ workspaceId: client.id, name: client.name, preferences });
-      }
-      return { status: 200, body: { success: true, workspaces } };
+      const clients = await listClients(db, caller.agency.id);
+      refuseReadOnly(clients);
+      const preferences = await changeEmailPreferencesOf(
+        db,
+        clients.map(({ id }) => id),
+        setAllPreferences(body.enabled),
+      );
+      return { status: 200, body: { success: true, workspaces: byWorkspace(clients, preferences) } };
     },
   }),
 ];

@@ -11,6 +11,7 @@ import { usesOperatorAccount } from '#providers/carriers/carrier.ts';
 import type { RecordAudit } from '../http/audit.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { agencyRoute } from '../http/route.ts';
+import { refuseReadOnly } from '../read-only-clients.ts';
 import type { Services } from '../services.ts';
 
 const LineAction = z
@@ -66,6 +67,7 @@ export const agencyLineRoutes = [
       'NOT_FOUND',
       'WORKSPACE_NOT_FOUND',
       'CONFLICT',
+      'READ_ONLY',
     ],
     audit: { action: 'line.transferred', target: 'line', targets: 'handler' },
     async handler({ caller, body, now, audit, ...services }) {
@@ -115,6 +117,7 @@ async function transfer(
       const home = await homeOf(db, caller, lineId);
       const to = inWorkspace(db, target);
       if (home.id !== target.id) {
+        refuseReadOnly([home, target]);
         const from = inWorkspace(db, home);
         const line = await lockLine(from, lineId);
         if (line.provisioningStatus !== 'active')

@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { type Client, findClient, inWorkspace, listClients, workspaceOfWebhook } from '#db/queries/agency.ts';
-import { requireRoom } from '#db/queries/limits.ts';
-import { deleteWebhook, listWebhooks, presentWebhook } from '#db/queries/webhooks.ts';
+import { type Client, findClient, clientOfWebhook, inWorkspace, listClients } from '#db/queries/agency.ts';
+import { requireRoomForWebhooks } from '#db/queries/limits.ts';
+import { deleteWebhook, listWebhooksOf, presentWebhook } from '#db/queries/webhooks.ts';
 import { Id, WorkspaceId } from '#domain/ids.ts';
 import { Webhook, WebhookInput } from '#domain/webhook.ts';
 import { ApiError, invalid } from '../http/errors.ts';
+import { ClientPageQuery, NextCursor, page } from '../http/page.ts';
 import { agencyRoute } from '../http/route.ts';
-import { checkWebhookUrl, registerWebhook } from '../webhook-registration.ts';
+import { refuseReadOnly } from '../read-only-clients.ts';
+import { checkWebhookUrl, registerWebhooks } from '../webhook-registration.ts';
 
 const AgencyWebhookInput = WebhookInput.extend({
   workspaceId: z.string().optional().meta({ description: 'One client, or `all`.' }),
@@ -20,22 +22,28 @@ export const agencyWebhookRoutes = [
     path: '/api/agency/webhooks',
     tag: 'Agency',
     summary: 'List the webhooks of all clients, and the clients without one',
+    description: 'A page has the webhooks of `limit` clients.',
+    query: ClientPageQuery,
     responses: {
       200: z.object({
         success: z.literal(true),
         webhooks: z.array(Webhook),
         workspacesWithoutWebhook: z.array(z.object({ workspaceId: WorkspaceId, name: z.string() })),
+        nextCursor: NextCursor,
       }),
     },
-    async handler({ db, caller }) {
-      const webhooks: Webhook[] = [];
-      const workspacesWithoutWebhook: { workspaceId: string; name: string }[] = [];
-      for (const client of await listClients(db, caller.agency.id)) {
-        const rows = await listWebhooks(inWorkspace(db, client));
-        webhooks.push(...rows.map(presentWebhook));
-        if (rows.length === 0) workspacesWithoutWebhook.push({ workspaceId: client.id, name: client.name });
-      }
-      return { status: 200, body: { success: true, webhooks, workspacesWithoutWebhook } };
+    async handler({ db, caller, query }) {
+      const { items, nextCursor } = page(await listClients(db, caller.agency.id, query), query.limit);
+      const rows = await listWebhooksOf(
+        db,
+        items.map(({ id }) => id),
+      );
+      const having = new Set(rows.map(({ workspaceId }) => workspaceId));
+      const workspacesWithoutWebhook = items
+        .filter(({ id }) => !having.has(id))
+        .map(({ id, name }) => ({ workspaceId: id, name }));
+      const webhooks = rows.map(presentWebhook);
+      return { status: 200, body: { success: true, webhooks, workspacesWithoutWebhook, nextCursor } };
     },
   }),
 
@@ -51,7 +59,7 @@ export const agencyWebhookRoutes = [
     responses: {
       201: z.object({ success: z.literal(true), webhooks: z.array(Webhook.extend({ secret: z.string() })) }),
     },
-    errors: ['WORKSPACE_NOT_FOUND', 'URL_NOT_ALLOWED', 'LIMIT_REACHED'],
+    errors: ['WORKSPACE_NOT_FOUND', 'URL_NOT_ALLOWED', 'LIMIT_REACHED', 'READ_ONLY'],
     check: ({ body, egress }) => checkWebhookUrl(body.url, { egress }),
     audit: {
       action: 'webhook.created',
@@ -70,11 +78,10 @@ export const agencyWebhookRoutes = [
         if (!client) throw new ApiError('WORKSPACE_NOT_FOUND');
         clients = [client];
       }
-      const webhooks = [];
-      for (const client of clients) {
-        await requireRoom(inWorkspace(db, client), 'webhooks');
-        webhooks.push(await registerWebhook(inWorkspace(db, client), input, { secrets }));
-      }
+      refuseReadOnly(clients);
+      const ids = clients.map(({ id }) => id);
+      await requireRoomForWebhooks(db, ids);
+      const webhooks = await registerWebhooks(db, ids, input, { secrets });
       return { status: 201, body: { success: true, webhooks } };
     },
   }),
@@ -87,12 +94,14 @@ export const agencyWebhookRoutes = [
     summary: 'Delete a webhook of a client',
     params: z.object({ id: Id }),
     responses: { 200: z.object({ success: z.literal(true) }) },
+    errors: ['READ_ONLY'],
     audit: { action: 'webhook.deleted', target: 'webhook', targets: 'handler' },
     async handler({ db, caller, params, audit }) {
-      const workspaceId = await workspaceOfWebhook(db, caller.agency.id, params.id);
-      if (workspaceId === null) throw new ApiError('NOT_FOUND', 'Webhook not found');
-      await deleteWebhook(inWorkspace(db, { id: workspaceId }), params.id);
-      await audit(db, [{ id: params.id, workspaceId }]);
+      const client = await clientOfWebhook(db, caller.agency.id, params.id);
+      if (!client) throw new ApiError('NOT_FOUND', 'Webhook not found');
+      refuseReadOnly([client]);
+      await deleteWebhook(inWorkspace(db, client), params.id);
+      await audit(db, [{ id: params.id, workspaceId: client.id }]);
       return { status: 200, body: { success: true } };
     },
   }),

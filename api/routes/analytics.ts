@@ -6,7 +6,6 @@ import {
   AnalyticsQuery,
   analyticsFilter,
   buckets,
-  dayOf,
   Interval,
   MAX_BUCKETS,
   SERIES_YEARS,
@@ -15,6 +14,7 @@ import { DayConversation } from '#domain/analytics-conversation.ts';
 import { isTimeZone } from '#domain/calendar.ts';
 import { Id } from '#domain/ids.ts';
 import { EXPLAINER, Metrics, metricsOf, NO_COUNTS } from '#domain/metrics.ts';
+import { dayOf } from '#domain/moment.ts';
 import { ApiError, invalid } from '../http/errors.ts';
 import { workspaceRoute } from '../http/route.ts';
 

@@ -1,14 +1,23 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import {
   type AuditLog,
   type AuditFilter,
+  auditEntriesAfter,
   listAuditEntries,
   presentAuditEntry,
 } from '#db/queries/audit-log.ts';
 import { AuditAction, AuditEntry, AuditTarget } from '#domain/audit.ts';
+import { withTenantReads } from '#db/transactions.ts';
 import { WorkspaceId } from '#domain/ids.ts';
+import { takingTurns } from '#domain/turns.ts';
 import { Instant, NextCursor, page, PageQuery } from '../http/page.ts';
-import { agencyRoute, workspaceRoute } from '../http/route.ts';
+import { agencyRoute, ResponseStream, workspaceRoute } from '../http/route.ts';
+
+const Span = z.object({
+  since: Instant.optional().meta({ description: 'At this time or later.' }),
+  until: Instant.optional().meta({ description: 'At this time or earlier.' }),
+});
 
 const AuditQuery = PageQuery.extend({
   action: AuditAction.optional(),
@@ -16,8 +25,13 @@ const AuditQuery = PageQuery.extend({
   actorId: z.string().max(100).optional().meta({ description: 'The id of a user or a key.' }),
   targetType: AuditTarget.shape.type.optional(),
   targetId: z.string().max(100).optional(),
-  since: Instant.optional().meta({ description: 'At this time or later.' }),
-  until: Instant.optional().meta({ description: 'At this time or earlier.' }),
+  ...Span.shape,
+});
+
+const OfClient = z.object({
+  workspaceId: WorkspaceId.optional().meta({
+    description: 'A workspace of the agency that the user belongs to. Default: that of the session.',
+  }),
 });
 
 const AuditPage = z.object({
@@ -38,8 +52,11 @@ async function readLog(
   } as const;
 }
 
+/** Entries in memory at a time. */
+const PART = 500;
+
 const DESCRIPTION =
-  'Kept for 400 days. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were.';
+  'Kept for 400 days. What a member or a key may not do, or does too often (403, 429), is in it once an hour. `changes` has the new values of what was sent; of secrets, texts, addresses and URLs it says only that they were.';
 
 export const auditLogRoutes = [
   workspaceRoute({
@@ -52,13 +69,39 @@ export const auditLogRoutes = [
     credential: 'session',
     role: 'admin',
     ofClients: true,
-    query: AuditQuery.extend({
-      workspaceId: WorkspaceId.optional().meta({
-        description: 'A workspace of the agency that the user belongs to. Default: that of the session.',
-      }),
-    }),
+    query: AuditQuery.extend(OfClient.shape),
     responses: { 200: AuditPage },
     handler: ({ db, query }) => readLog({ db, workspaceId: db.workspaceId }, query),
+  }),
+
+  workspaceRoute({
+    id: 'exportAuditLog',
+    method: 'GET',
+    path: '/api/audit-log/export',
+    tag: 'Audit log',
+    transaction: false,
+    summary: 'Export the audit log as JSON lines, oldest first, for example to a security information system',
+    description: DESCRIPTION,
+    credential: 'session',
+    role: 'admin',
+    ofClients: true,
+    query: Span.extend(OfClient.shape),
+    produces: 'application/x-ndjson',
+    responses: { 200: ResponseStream },
+    async handler({ caller, query, pools }) {
+      const lines = async function* (): AsyncGenerator<string> {
+        for (let after = ''; ;) {
+          const from = after;
+          const rows = await withTenantReads(pools, caller.workspace.id, (db) =>
+            auditEntriesAfter({ db, workspaceId: db.workspaceId }, query, { limit: PART, after: from }),
+          );
+          for await (const row of takingTurns(rows)) yield `${JSON.stringify(presentAuditEntry(row))}\n`;
+          if (rows.length < PART) return;
+          after = rows.at(-1)?.id ?? after;
+        }
+      };
+      return { status: 200, body: Readable.from(lines()) };
+    },
   }),
 ];
 

@@ -19,6 +19,8 @@ import {
   CampaignProgress,
   CampaignStatus,
 } from '#domain/campaign.ts';
+import { findList } from '#db/queries/lists.ts';
+import type { TenantDb } from '#db/transactions.ts';
 import { Id } from '#domain/ids.ts';
 import { PersonalizationProgress } from '#domain/personalization.ts';
 import { checkCampaign, requireLines } from '../campaign-checks.ts';
@@ -48,6 +50,12 @@ const ACTIONS = [
   },
 ] as const;
 
+/** How many messages a campaign queues when it starts, at most. */
+async function messagesOf(db: TenantDb, { listId, steps }: CampaignRow): Promise<number> {
+  const list = listId === null ? null : await findList(db, listId);
+  return (list?.leadCount ?? 0) * steps.length;
+}
+
 const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
   workspaceRoute({
     id: `${action}Campaign`,
@@ -65,12 +73,14 @@ const campaignActionRoutes = ACTIONS.map(({ action, recorded, summary }) =>
     ],
     audit: { action: recorded, target: 'campaign' },
     async handler({ db, caller, params, now, waitingMessages }) {
-      if (action === 'start') waitingMessages.admit(caller.workspace.id);
       const row: CampaignRow | null = await lockCampaign(db, params.id);
       if (!row) throw campaignNotFound();
       if (!canTake(action, row.status))
         throw new ApiError('INVALID_STATE', `A campaign that is ${row.status} cannot ${action}`);
-      if (action === 'start') await requireLines(db, row);
+      if (action === 'start') {
+        await requireLines(db, row);
+        await waitingMessages.admitAll(caller.workspace.id, await messagesOf(db, row));
+      }
       const campaign = await changeCampaignStatus(db, row, action, now);
       return { status: 200, body: { success: true, campaign: presentCampaign(campaign) } };
     },
@@ -91,20 +101,21 @@ export const campaignRoutes = [
     adds: 'campaigns',
     body: CampaignInput,
     responses: { 201: OneCampaign },
-    errors: ['NOT_FOUND', 'NO_ACTIVE_LINE', 'SUBSCRIPTION_REQUIRED'],
+    errors: ['NOT_FOUND', 'NO_ACTIVE_LINE', 'SUBSCRIPTION_REQUIRED', 'LIMIT_REACHED'],
     audit: {
       action: 'campaign.created',
       target: 'campaign',
       targets: ({ answer }) => [{ id: answer.campaign._id }],
       changes: ['name', 'start'],
     },
-    async handler({ db, caller, body, now, links }) {
+    async handler({ db, caller, body, now, links, waitingMessages }) {
       if (body.start && caller.workspace.subscriptionStatus === 'none')
         throw new ApiError('SUBSCRIPTION_REQUIRED');
       await checkCampaign(db, body, caller.workspace, { links, now });
       const made = await insertCampaign(db, body, caller.userId, now);
       if (!body.start) return { status: 201, body: { success: true, campaign: presentCampaign(made) } };
       await requireLines(db, made);
+      await waitingMessages.admitAll(caller.workspace.id, await messagesOf(db, made));
       const campaign = await changeCampaignStatus(db, made, 'start', now);
       return { status: 201, body: { success: true, campaign: presentCampaign(campaign) } };
     },

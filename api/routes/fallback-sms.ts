@@ -48,6 +48,7 @@ export const fallbackSmsRoutes = [
         ...(lead && { leadId: lead.id }),
         ...(original.correlationId !== null && { correlationId: original.correlationId }),
         ...original.crm,
+        stickinessPolicy: 'sticky',
       };
       const context = await loadIntakeContext(db, [input], caller.workspace);
       let draft;

@@ -97,10 +97,11 @@ async function replyInput(
     ...(fromLineId !== undefined && { fromLineId }),
     ...(body.message !== undefined && { message: body.message }),
     ...(body.attachmentUrls !== undefined && { attachmentUrls: body.attachmentUrls }),
+    stickinessPolicy: 'sticky',
   };
 }
 
-/** @returns null: the line is chosen as for any other message. */
+/** @returns null: it is the line assigned to the contact. */
 async function lineOfReply(
   db: TenantDb,
   { fromLineId }: InboxReplyInput,

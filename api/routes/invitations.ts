@@ -1,13 +1,16 @@
 import type { Context } from 'koa';
 import { currentTime } from '#domain/clock.ts';
 import { withSystemShare } from '#db/transactions.ts';
+import { inWorkspace } from '#db/queries/agency.ts';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import {
   acceptAgencyInvitation,
   acceptInvitation,
+  deleteInvitation,
   findAgencyInvitationByToken,
   findInvitationByToken,
 } from '#db/queries/invitations.ts';
+import { suppressMail } from '#db/queries/mail-suppressions.ts';
 import { html } from '#providers/mail/html.ts';
 import { verifySession } from '../auth/authenticate.ts';
 import type { Session } from '../auth/session-token.ts';
@@ -32,6 +35,11 @@ const SIGN_IN_AND_ACCEPT = html`<form method="post">
   <button>Sign in and accept</button>
 </form>`;
 
+const refusal = (context: Context) =>
+  html`<form method="post" action="${tokenOf(context)}/refuse">
+    <p><button>Decline, and get no more invitations</button></p>
+  </form>`;
+
 export const invitationRoutes = [
   /** The page only asks for confirmation, because mail scanners open every link. */
   publicRoute({
@@ -51,11 +59,38 @@ export const invitationRoutes = [
         if (team.acceptedAt !== null)
           return showPage(context, 200, html`You are a member of ${team.workspaceName}`);
         const form = needsSession(services) ? SIGN_IN_AND_ACCEPT : ACCEPT;
-        return showPage(context, 200, html`Join ${team.workspaceName}?`, form);
+        return showPage(context, 200, html`Join ${team.workspaceName}?`, html`${form}${refusal(context)}`);
       }
       if (!agency) return refuseLink(context, services, NOT_VALID);
       if (agency.acceptedAt !== null) return showPage(context, 200, html`This invitation was accepted`);
-      showPage(context, 200, html`Join the agency ${agency.agencyName}?`, SIGN_IN_AND_ACCEPT);
+      const forms = html`${SIGN_IN_AND_ACCEPT}${refusal(context)}`;
+      showPage(context, 200, html`Join the agency ${agency.agencyName}?`, forms);
+    },
+  }),
+
+  publicRoute({
+    id: 'refuseInvitations',
+    method: 'POST',
+    path: '/invitations/{token}/refuse',
+    tag: 'Team',
+    summary: 'Decline an invitation, and get no more invitations from any workspace or agency',
+    contentTypes: PAGE_RESPONSES,
+    async respond(context, services) {
+      const [tokenHash, now] = [tokenHashOf(context), currentTime()];
+      const isRefused = await withSystemShare(services.pools, clientAddress(context), async (db) => {
+        const team = await findInvitationByToken(db, tokenHash, now);
+        const agency = await findAgencyInvitationByToken(db, tokenHash, now);
+        const found = team ?? agency;
+        if (!found || found.acceptedAt !== null) return false;
+        await suppressMail(db, found.email);
+        if (team) {
+          const { workspaceId } = team;
+          await deleteInvitation({ db: inWorkspace(db, { id: workspaceId }), workspaceId }, team.id);
+        } else if (agency) await deleteInvitation({ db, agencyId: agency.agencyId }, agency.id);
+        return true;
+      });
+      if (!isRefused) return refuseLink(context, services, NOT_VALID);
+      showPage(context, 200, html`You get no more invitations`);
     },
   }),
 
@@ -153,5 +188,5 @@ async function sessionTokenOf(context: Context): Promise<string> {
   return bearer ?? (await readForm(context)).get('sessionToken') ?? '';
 }
 
-const tokenHashOf = (context: Context): string =>
-  hashToken((context['params'] as Record<string, string>)['token'] ?? '');
+const tokenOf = (context: Context): string => (context['params'] as Record<string, string>)['token'] ?? '';
+const tokenHashOf = (context: Context): string => hashToken(tokenOf(context));

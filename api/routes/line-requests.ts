@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  awaitPaymentLink,
   cancelLineRequest,
   findPaymentLink,
   grantLine,
@@ -11,6 +12,8 @@ import {
 import { releaseIdempotencyKey } from '#db/queries/idempotency.ts';
 import { insertLineRequest, presentLineRequest } from '#db/queries/line-requests.ts';
 import { type TenantDb, withTenant } from '#db/transactions.ts';
+import type { Pools } from '#db/pools.ts';
+import type { WorkspaceCaller } from '#domain/caller.ts';
 import { isId, newId } from '#domain/ids.ts';
 import { NO_CARRIER } from '#domain/line.ts';
 import { LineRequest, LineRequestAction, LineRequestInput } from '#domain/line-request.ts';
@@ -65,14 +68,14 @@ export const lineRequestRoutes = [
           await audit(db, [{ id: request.id }]);
           return { status: 201, body: presentLineRequest(request) };
         }),
-      ).catch(throwApiError);
+      ).catch((error: unknown) => refuse(error, caller, pools));
       const created = LineRequest.parse(answer.body);
       if (!created.paymentRequired) return { ...answer, status: 201, body: created };
 
       const ref = { workspaceId, lineId: created.line._id };
       const paymentUrl = await openFirstInvoice(services, ref, (db) =>
         releaseIdempotencyKey(db, CREATE, key),
-      ).catch(throwApiError);
+      ).catch((error: unknown) => refuse(error, caller, pools));
       if (paymentUrl === null)
         throw new ApiError('UNAVAILABLE', 'The payment provider is unavailable; nothing was requested');
       return { ...answer, status: 201, body: { ...created, paymentUrl } };
@@ -91,7 +94,9 @@ export const lineRequestRoutes = [
     errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
     async handler({ caller, params, ...services }) {
       const ref = { workspaceId: caller.workspace.id, lineId: requestId(params.id) };
-      const { after } = await refreshLineRequest(services, ref).catch(throwApiError);
+      const { after } = await refreshLineRequest(services, ref).catch((error: unknown) =>
+        refuse(error, caller, services.pools),
+      );
       return { status: 200, body: presentLineRequest(after) };
     },
   }),
@@ -133,7 +138,8 @@ export const lineRequestRoutes = [
         cancel: () => cancelLineRequest(services, ref, record),
         retry: () => retryLineRequest(services, ref, record),
       }[action];
-      return { status: 200, body: presentLineRequest(await act().catch(throwApiError)) };
+      const request = await act().catch((error: unknown) => refuse(error, caller, services.pools));
+      return { status: 200, body: presentLineRequest(request) };
     },
   }),
 ];
@@ -144,9 +150,14 @@ function requestId(id: string): string {
   throw new ApiError('VALIDATION_ERROR', text, { issues: [{ path: 'id', message: text }] });
 }
 
-function throwApiError(error: unknown): never {
+/** With `PAYMENT_PENDING`, waits for the link that a concurrent request is about to get. */
+async function refuse(error: unknown, { workspace }: WorkspaceCaller, pools: Pools): Promise<never> {
   if (!(error instanceof LineRequestRefused)) throw error;
-  const { code, pending } = error;
+  const { code } = error;
   if (code === 'NOT_FOUND') throw new ApiError(code, 'Line request not found');
-  throw new ApiError(code, undefined, pending && { lineId: pending.id, paymentUrl: pending.paymentLinkUrl });
+  if (!error.pending) throw new ApiError(code);
+  const ref = { workspaceId: workspace.id, lineId: error.pending.id };
+  const pending =
+    error.pending.paymentLinkUrl === null ? await awaitPaymentLink({ pools }, ref) : error.pending;
+  throw new ApiError(code, undefined, { lineId: pending.id, paymentUrl: pending.paymentLinkUrl });
 }

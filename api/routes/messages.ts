@@ -10,6 +10,7 @@ import { Id } from '#domain/ids.ts';
 import { draftMessage } from '#domain/message-draft.ts';
 import { MessageStatus } from '#domain/message-status.ts';
 import { Message, MessageInput } from '#domain/message.ts';
+import { startOf } from '#domain/moment.ts';
 import { presentTimeline, Timeline } from '#domain/timeline.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, PageQuery } from '../http/page.ts';
@@ -39,7 +40,8 @@ export const messageRoutes = [
       const context = await loadIntakeContext(db, [body], caller.workspace, { links, now });
       let draft;
       try {
-        const schedule = body.scheduledDate === undefined ? now : new Date(body.scheduledDate);
+        const { scheduledDate, timezone = context.timezone } = body;
+        const schedule = scheduledDate === undefined ? now : startOf(scheduledDate, timezone);
         draft = draftMessage(body, context, { now, source: 'api', schedule, userId: caller.userId });
       } catch (error) {
         throw toApiError(error);

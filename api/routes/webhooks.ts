@@ -17,7 +17,7 @@ import { webhookDispatcherId } from '#workflows/messages/wake.ts';
 import { ApiError } from '../http/errors.ts';
 import { NextCursor, page, PageQuery } from '../http/page.ts';
 import { workspaceRoute } from '../http/route.ts';
-import { checkWebhookUrl, registerWebhook } from '../webhook-registration.ts';
+import { checkWebhookUrl, registerWebhooks } from '../webhook-registration.ts';
 
 export const WebhookParams = z.object({ id: Id });
 
@@ -68,7 +68,8 @@ export const webhookRoutes = [
       changes: ['name', 'events'],
     },
     async handler({ db, body, secrets }) {
-      const webhook = await registerWebhook(db, body, { secrets });
+      const [webhook] = await registerWebhooks(db, [db.workspaceId], body, { secrets });
+      if (!webhook) throw new Error('the inserted webhook was not returned');
       return { status: 201, body: { success: true, webhook, secret: webhook.secret } };
     },
   }),

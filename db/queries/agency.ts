@@ -1,4 +1,4 @@
-import { sql } from 'slonik';
+import { type FragmentSqlToken, sql } from 'slonik';
 import { z } from 'zod';
 import { SubAccount, type SubAccountInput } from '#domain/agency.ts';
 import { newWorkspaceId } from '#domain/ids.ts';
@@ -6,19 +6,35 @@ import { UNSUBSCRIBED_MAILS_PER_DAY } from '#domain/limits.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb, SystemTransaction, TenantDb } from '#db/transactions.ts';
 
+const ClientRow = z.object({
+  id: z.string(),
+  name: z.string(),
+  timezone: z.string(),
+  /** Its subscription is past due. */
+  isReadOnly: z.boolean(),
+});
 /** A workspace of an agency. */
-export interface Client {
-  id: string;
-  name: string;
-  timezone: string;
+export type Client = z.infer<typeof ClientRow>;
+
+const CLIENT = sql.fragment`id, name, timezone, subscription_status = 'past_due' is_read_only`;
+
+/** After the workspace of this id, one more than `limit`. */
+export interface ClientPage {
+  limit: number;
+  cursor?: string | undefined;
 }
 
-const ClientRow = z.object({ id: z.string(), name: z.string(), timezone: z.string() });
+const pageOf = (column: FragmentSqlToken, page: ClientPage | undefined) => ({
+  after: page?.cursor !== undefined && sql.fragment`${column} > ${page.cursor}`,
+  limit: page ? sql.fragment`limit ${page.limit + 1}` : sql.fragment``,
+});
 
-/** The agency's workspaces, oldest first. */
-export async function listClients(db: SystemDb, agencyId: string): Promise<Client[]> {
+/** The agency's workspaces, oldest first. @param page without it, all. */
+export async function listClients(db: SystemDb, agencyId: string, page?: ClientPage): Promise<Client[]> {
+  const { after, limit } = pageOf(sql.fragment`id`, page);
   const rows = await db.any(sql.type(ClientRow)`
-    select id, name, timezone from workspaces where agency_id = ${agencyId} order by id`);
+    select ${CLIENT} from workspaces
+    where ${sql.and([sql.fragment`agency_id = ${agencyId}`, after])} order by id ${limit}`);
   return [...rows];
 }
 
@@ -29,7 +45,7 @@ export async function findClient(
   workspaceId: string,
 ): Promise<Client | null> {
   return db.maybeOne(sql.type(ClientRow)`
-    select id, name, timezone from workspaces where agency_id = ${agencyId} and id = ${workspaceId}`);
+    select ${CLIENT} from workspaces where agency_id = ${agencyId} and id = ${workspaceId}`);
 }
 
 /** Locks an agency until the transaction ends. Serializes changes that span two of its workspaces. */
@@ -52,17 +68,32 @@ const SubAccountRow = SubAccount.omit({ idpOrgId: true, createdAt: true }).exten
 export async function listSubAccounts(
   db: SystemDb,
   agencyId: string,
-  workspaceId?: string,
+  page?: ClientPage,
+): Promise<SubAccount[]> {
+  return selectSubAccounts(db, agencyId, pageOf(sql.fragment`w.id`, page));
+}
+
+export async function findSubAccount(
+  db: SystemDb,
+  agencyId: string,
+  workspaceId: string,
+): Promise<SubAccount | null> {
+  const only = { after: sql.fragment`w.id = ${workspaceId}`, limit: sql.fragment`` };
+  const [found] = await selectSubAccounts(db, agencyId, only);
+  return found ?? null;
+}
+
+async function selectSubAccounts(
+  db: SystemDb,
+  agencyId: string,
+  { after, limit }: ReturnType<typeof pageOf>,
 ): Promise<SubAccount[]> {
   const rows = await db.any(sql.type(SubAccountRow)`
     select w.id, w.name, w.legal_name, w.timezone, w.plan, w.subscription_status, a.billing_mode, w.created_at,
       (select count(*) from lines l where l.workspace_id = w.id and l.provisioning_status not in ('canceled', 'failed')) line_count
     from workspaces w join agencies a on a.id = w.agency_id
-    where ${sql.and([
-      sql.fragment`w.agency_id = ${agencyId}`,
-      workspaceId !== undefined && sql.fragment`w.id = ${workspaceId}`,
-    ])}
-    order by w.id`);
+    where ${sql.and([sql.fragment`w.agency_id = ${agencyId}`, after])}
+    order by w.id ${limit}`);
   return rows.map(({ id, createdAt, ...row }) => ({
     idpOrgId: id,
     ...row,
@@ -91,17 +122,15 @@ export async function insertSubAccount(
   return { workspaceId, ownerId };
 }
 
-const WorkspaceIdRow = z.object({ workspaceId: z.string() });
-
 /** The agency's workspace that a webhook belongs to. */
-export async function workspaceOfWebhook(
+export async function clientOfWebhook(
   db: SystemDb,
   agencyId: string,
   webhookId: string,
-): Promise<string | null> {
-  return db.maybeOneFirst(sql.type(WorkspaceIdRow)`
-    select h.workspace_id from webhooks h join workspaces w on w.id = h.workspace_id
-    where w.agency_id = ${agencyId} and h.id = ${webhookId}`);
+): Promise<Client | null> {
+  return db.maybeOne(sql.type(ClientRow)`
+    select ${CLIENT} from workspaces
+    where agency_id = ${agencyId} and id in (select workspace_id from webhooks where id = ${webhookId})`);
 }
 
 const MemberRow = z.object({
@@ -145,7 +174,10 @@ const UnansweredRow = z.object({ isSubscribed: z.boolean(), mails: z.int() });
  * Whether an agency may email an address that it has chosen: without a client that has, or had, a subscription, it shares
  * a few emails a day to that address with all others that have none.
  */
-export async function mayMail(db: SystemDb, agencyId: string, recipient: string): Promise<boolean> {
+export async function mayMail(db: SystemTransaction, agencyId: string, recipient: string): Promise<boolean> {
+  // Of agencies at once the second sees the email of the first.
+  await db.query(sql.type(NoRows)`
+    select pg_advisory_xact_lock(hashtextextended(${`mail to ${recipient}`}, 0))`);
   const { isSubscribed, mails } = await db.one(sql.type(UnansweredRow)`
     select exists (
       select from workspaces where agency_id = ${agencyId} and subscription_status <> 'none'

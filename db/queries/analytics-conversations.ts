@@ -20,7 +20,7 @@ const Row = z.object({
 const NOT_ERASED = sql.fragment`not starts_with(address, 'erased:')`;
 
 /**
- * The conversations with a message sent or received on a day, most recent activity first.
+ * The conversations with a message or fallback SMS sent, or a message received, on a day, most recent activity first.
  * @returns their number, and the first `limit` of them.
  */
 export async function conversationsOfDay(
@@ -35,6 +35,10 @@ export async function conversationsOfDay(
       select address, sent_at at, 'out' direction, coalesce(sent_text, body) body, lead_id, recipient_name, id from messages
       where workspace_id = ${db.workspaceId} and sent_at >= ${from} and sent_at < ${to}
         and status in ('sent', 'delivered') and ${onLine} and ${NOT_ERASED}
+      union all
+      select address, updated_at, 'out', coalesce(sent_text, body), lead_id, recipient_name, id from messages
+      where workspace_id = ${db.workspaceId} and updated_at >= ${from} and updated_at < ${to}
+        and sent_at is null and fallback_sms = 'dispatched' and ${onLine} and ${NOT_ERASED}
       union all
       select address, received_at, 'in', left(body, ${SHOWN_LENGTH}), lead_id, null, id from inbound_messages
       where workspace_id = ${db.workspaceId} and received_at >= ${from} and received_at < ${to} and ${onLine} and ${NOT_ERASED}

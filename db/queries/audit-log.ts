@@ -91,6 +91,21 @@ export async function listAuditEntries(
   return [...rows];
 }
 
+/** Oldest first, after the id `after`. */
+export async function auditEntriesAfter(
+  log: AuditLog,
+  { since, until }: Pick<AuditFilter, 'since' | 'until'>,
+  { limit, after }: { limit: number; after: string },
+): Promise<AuditEntryRow[]> {
+  const rows = await log.db.any(sql.type(EntryRow)`
+    select * from ${table(log)} where ${sql.and([
+      sql.fragment`${owner(log)} = ${ownerId(log)} and id > ${after}`,
+      since && sql.fragment`at >= ${sql.timestamp(since)}`,
+      until && sql.fragment`at <= ${sql.timestamp(until)}`,
+    ])} order by id limit ${limit}`);
+  return [...rows];
+}
+
 export const presentAuditEntry = (row: AuditEntryRow): AuditEntry => ({
   _id: row.id,
   at: row.at.toISOString(),

@@ -25,7 +25,16 @@ const COUNTED: Record<WorkspaceLimit, (workspaceId: string) => FragmentSqlToken>
   campaigns: (id) => sql.fragment`campaigns where workspace_id = ${id} and status <> 'archived'`,
   customFields: (id) => sql.fragment`custom_field_names where workspace_id = ${id}`,
   waitingMessages: (id) =>
-    sql.fragment`messages where workspace_id = ${id} and status in ('pending', 'scheduled')`,
+    // Drips become messages within seconds, unless workers are busy or down.
+    sql.fragment`(
+      select from messages where workspace_id = ${id} and status in ('pending', 'scheduled')
+      union all select from drip_buffer where workspace_id = ${id}
+      union all
+      -- What campaigns have yet to queue.
+      select from campaigns c join list_addresses a
+        on a.workspace_id = c.workspace_id and a.list_id = c.list_id and a.lead_id > c.entered_to,
+        generate_series(1, jsonb_array_length(c.steps))
+      where c.workspace_id = ${id} and c.status in ('active', 'paused') and not c.entered_all) waiting`,
   eventStreams: (id) =>
     sql.fragment`event_streams where workspace_id = ${id} and seen_at > now() - ${STREAM_ALIVE}`,
 };
@@ -54,6 +63,21 @@ export async function requireRoom(
   await lockLimit(db, `${limit} of ${db.workspaceId}`);
   const used = await countUsed(db, db.workspaceId, limit);
   if (used >= WORKSPACE_LIMITS[limit].max) throw new LimitReached(limit);
+}
+
+/** Like `requireRoom`, for webhooks of several workspaces. */
+export async function requireRoomForWebhooks(
+  db: SystemTransaction,
+  workspaceIds: readonly string[],
+): Promise<void> {
+  const ids = sql.array(workspaceIds.toSorted(), 'text');
+  // In one order, and locked before the rows are counted.
+  await db.query(sql.type(NoRows)`
+    select pg_advisory_xact_lock(hashtextextended('limit webhooks of ' || id, 0)) from unnest(${ids}) id`);
+  const isFull = await db.exists(sql.type(NoRows)`
+    select from webhooks where workspace_id = any(${ids})
+    group by workspace_id having count(*) >= ${WORKSPACE_LIMITS.webhooks.max}`);
+  if (isFull) throw new LimitReached('webhooks');
 }
 
 /** Like `requireRoom`, for what an agency has. */

@@ -61,6 +61,19 @@ export async function recordOutbound(
       set last_outbound_at = excluded.last_outbound_at, line_id = coalesce(conversations.line_id, excluded.line_id)`);
 }
 
+/** Records that a contact was reached by a fallback SMS. Locks the conversation. */
+export async function recordFallback(
+  db: TenantDb,
+  { messageId, lineId, startedAt }: Pick<AttemptRow, 'messageId' | 'lineId' | 'startedAt'>,
+): Promise<void> {
+  await db.query(sql.type(NoRows)`
+    insert into conversations as c (workspace_id, address, line_id, last_outbound_at)
+    select workspace_id, address, ${lineId}, ${sql.timestamp(startedAt)} from messages
+    where workspace_id = ${db.workspaceId} and id = ${messageId} and not starts_with(address, 'erased:')
+    on conflict (workspace_id, address) do update
+      set last_outbound_at = greatest(c.last_outbound_at, excluded.last_outbound_at), line_id = coalesce(c.line_id, excluded.line_id)`);
+}
+
 /** Reverts `recordOutbound` for an attempt that was not sent. */
 export async function revertOutbound(
   db: TenantDb,

@@ -3,7 +3,7 @@ import { sql } from 'slonik';
 import { z } from 'zod';
 import { EventName } from '#domain/event.ts';
 import { ROTATION_HOURS, type Webhook, type WebhookPatch } from '#domain/webhook.ts';
-import type { TenantDb } from '#db/transactions.ts';
+import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 export const WebhookRow = z.object({
   id: z.string(),
@@ -23,9 +23,11 @@ export const WebhookRow = z.object({
 });
 export type WebhookRow = z.infer<typeof WebhookRow>;
 
-export async function listWebhooks(db: TenantDb): Promise<WebhookRow[]> {
+/** The webhooks of some workspaces, by workspace, newest first. */
+export async function listWebhooksOf(db: SystemDb, workspaceIds: readonly string[]): Promise<WebhookRow[]> {
   const rows = await db.any(sql.type(WebhookRow)`
-    select * from webhooks where workspace_id = ${db.workspaceId} order by id desc`);
+    select * from webhooks where workspace_id = any(${sql.array([...workspaceIds], 'text')})
+    order by workspace_id, id desc`);
   return [...rows];
 }
 
@@ -46,15 +48,22 @@ export async function findWebhook(db: TenantDb, id: string): Promise<WebhookRow 
     select * from webhooks where workspace_id = ${db.workspaceId} and id = ${id}`);
 }
 
-export async function insertWebhook(
-  db: TenantDb,
-  webhook: Pick<WebhookRow, 'id' | 'name' | 'url' | 'events' | 'secretSealed'>,
-): Promise<WebhookRow> {
-  return db.one(sql.type(WebhookRow)`
-    insert into webhooks (workspace_id, id, name, url, events, secret_sealed)
-    values (${db.workspaceId}, ${webhook.id}, ${webhook.name}, ${webhook.url},
-      ${sql.array(webhook.events, 'text')}, ${webhook.secretSealed})
-    returning *`);
+/** Inserts the same webhook for one or more workspaces. @returns them by workspace. */
+export async function insertWebhooks(
+  db: TenantDb | SystemDb,
+  { name, url, events }: Pick<WebhookRow, 'name' | 'url' | 'events'>,
+  webhooks: readonly Pick<WebhookRow, 'workspaceId' | 'id' | 'secretSealed'>[],
+): Promise<WebhookRow[]> {
+  const rows = webhooks.map(({ workspaceId, id, secretSealed }) => [workspaceId, id, secretSealed]);
+  const inserted = await db.any(sql.type(WebhookRow)`
+    with inserted as (
+      insert into webhooks (workspace_id, id, name, url, events, secret_sealed)
+      select workspace_id, id, ${name}, ${url}, ${sql.array(events, 'text')}, secret_sealed
+      from ${sql.unnest(rows, ['text', 'text', 'text'])} as t (workspace_id, id, secret_sealed)
+      returning *
+    )
+    select * from inserted order by workspace_id`);
+  return [...inserted];
 }
 
 /** @returns null if there is no such webhook. */

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { createUntrustedWork, SCRATCH_PREFIX, Unreadable } from './processes.ts';
 
 const png = new Uint8Array(100);
@@ -29,6 +29,25 @@ describe('untrusted content', () => {
     expect(await work.run('a', 'typeOfContent', png)).toEqual({ ext: 'png', mime: 'image/png' });
     expect(await work.run('a', 'typeOfContent', new Uint8Array(100))).toBeNull();
   });
+
+  it.runIf(process.platform === 'linux')(
+    'is read by the process that ends first when memory runs out',
+    async () => {
+      await work.run('a', 'typeOfContent', png);
+      const threads = await readdir('/proc/self/task');
+      const lists = await Promise.all(
+        threads.map((thread) => readFile(`/proc/self/task/${thread}/children`, 'utf8')),
+      );
+      const scores = () =>
+        Promise.all(
+          lists
+            .flatMap((list) => list.trim().split(' '))
+            .filter((pid) => pid !== '')
+            .map(async (pid) => (await readFile(`/proc/${pid}/oom_score_adj`, 'utf8')).trim()),
+        );
+      await vi.waitFor(async () => expect(await scores()).toContain('1000'));
+    },
+  );
 
   it('is read from the files under conversion and from no other file', async () => {
     const folder = await mkdtemp(SCRATCH_PREFIX);

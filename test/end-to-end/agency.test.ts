@@ -78,6 +78,7 @@ describe('subaccounts', () => {
     expect((await otherApi('GET', '/api/agency/subaccounts')).body).toEqual({
       success: true,
       subAccounts: [],
+      nextCursor: null,
     });
   });
 
@@ -109,6 +110,80 @@ describe('subaccounts', () => {
     expect(
       (await otherApi('POST', '/api/agency/subaccounts', input, header)).headers.get('idempotent-replayed'),
     ).toBeNull();
+  });
+});
+
+describe('lists over all clients', () => {
+  it('come in pages of clients', async () => {
+    const { id, api: call } = await createAgency(app);
+    const clients = [];
+    for (const name of ['a', 'b', 'c']) clients.push((await clientOf(id, name)).id);
+    clients.sort();
+    const url = 'http://127.0.0.1:9/';
+    const webhook = { workspaceId: clients[2], url, events: ['message.sent'] };
+    expect((await call('POST', '/api/agency/webhooks', webhook)).status).toBe(201);
+
+    const idsOf = {
+      subaccounts: ({ subAccounts }: ApiResponse['body']) =>
+        subAccounts.map(({ idpOrgId }: { idpOrgId: string }) => idpOrgId),
+      'email-preferences': ({ workspaces }: ApiResponse['body']) =>
+        workspaces.map(({ workspaceId }: { workspaceId: string }) => workspaceId),
+      webhooks: ({ webhooks, workspacesWithoutWebhook }: ApiResponse['body']) =>
+        [...workspacesWithoutWebhook, ...webhooks].map(
+          ({ workspaceId }: { workspaceId: string }) => workspaceId,
+        ),
+    };
+    for (const [list, ids] of Object.entries(idsOf)) {
+      const path = `/api/agency/${list}`;
+      const first = (await call('GET', `${path}?limit=2`)).body;
+      expect([ids(first), first.nextCursor], list).toEqual([clients.slice(0, 2), clients[1]]);
+      const second = (await call('GET', `${path}?limit=2&cursor=${first.nextCursor}`)).body;
+      expect([ids(second), second.nextCursor], list).toEqual([[clients[2]], null]);
+      const all = (await call('GET', path)).body;
+      expect([ids(all), all.nextCursor], list).toEqual([clients, null]);
+    }
+  });
+});
+
+describe('a client whose subscription is past due', () => {
+  it("takes no changes of its agency's", async () => {
+    const { id, api: call, ownerId } = await createAgency(app);
+    const [active, pastDue] = [
+      await clientOf(id),
+      await createWorkspace(app, { agency_id: id, subscription_status: 'past_due' }),
+    ];
+    const webhook = { url: 'http://127.0.0.1:9/', events: ['message.sent'] };
+    const webhookId = newId();
+    await insertRow(app, 'webhooks', {
+      workspace_id: pastDue.id,
+      id: webhookId,
+      name: '',
+      url: webhook.url,
+      events: webhook.events,
+      secret_sealed: 'sealed',
+    });
+    const [own, other] = [await createLine(app, pastDue.id), await createLine(app, active.id)];
+    const session = await sessionClient(app, { userId: ownerId });
+    const refused = {
+      status: 402,
+      body: { error: 'READ_ONLY', code: 'READ_ONLY', reason: 'past_due', workspaceId: pastDue.id },
+    };
+    for (const as of [call, session])
+      for (const [method, path, body] of [
+        ['POST', '/api/agency/webhooks', { ...webhook, workspaceId: pastDue.id }],
+        ['POST', '/api/agency/webhooks', { ...webhook, allWorkspaces: true }],
+        ['DELETE', `/api/agency/webhooks/${webhookId}`],
+        ['POST', '/api/agency/email-preferences', { enabled: false }],
+        ['POST', '/api/agency/lines', { action: 'transfer', lineId: own, targetWorkspaceId: active.id }],
+        ['POST', '/api/agency/lines', { action: 'transfer', lineId: other, targetWorkspaceId: pastDue.id }],
+      ] as const)
+        expect(await as(method, path, body), `${method} ${path}`).toMatchObject(refused);
+    const { webhooks, workspacesWithoutWebhook } = (await call('GET', '/api/agency/webhooks')).body;
+    expect([webhooks.length, workspacesWithoutWebhook.length]).toEqual([1, 1]);
+    // The others are changed as before.
+    expect((await call('POST', '/api/agency/webhooks', { ...webhook, workspaceId: active.id })).status).toBe(
+      201,
+    );
   });
 });
 

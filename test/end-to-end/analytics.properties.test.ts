@@ -256,7 +256,7 @@ function metrics(
     failed: out.filter(({ status }) => status === 'failed').length,
     replied: answers.length,
     uniqueReplied: repliers.size,
-    repliedPct: reached === 0 ? 0 : repliers.size / reached,
+    repliedPct: reached === 0 ? 0 : Math.min(1, repliers.size / reached),
     positiveReplied: keen,
     positivePct: repliers.size === 0 ? 0 : keen / repliers.size,
   };

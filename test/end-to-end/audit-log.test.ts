@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it, test } from 'vitest';
 import { insertAuditEntry } from '#db/queries/audit-log.ts';
 import { NoRows } from '#db/rows.ts';
 import { withSystem, withTenant } from '#db/transactions.ts';
-import { byOperator, type NewAuditEntry } from '#domain/audit.ts';
+import { type AuditEntry, byOperator, type NewAuditEntry } from '#domain/audit.ts';
 import { newId, newUserId } from '#domain/ids.ts';
 import { tenantRoutes } from '#test/conformance/requests.ts';
-import { sharedApp, type TestApp } from '#test/support/app.ts';
+import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { createAgency, createLead, createLine, createWorkspace, insertRow } from '#test/support/factories.ts';
@@ -263,7 +263,75 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('records no refused request, and a repeated Idempotency-Key once', async () => {
+  it('records what somebody may not do, or does too often, once', async () => {
+    const { api, session, agent, workspace, agency } = await world();
+    const userId = newUserId();
+    await insertRow(app, 'users', { id: userId, email: `${userId}@example.test`, name: 'Casey' });
+    await insertRow(app, 'workspace_members', {
+      workspace_id: workspace.id,
+      user_id: userId,
+      role: 'org:member',
+    });
+    const member = await sessionClient(app, { userId, organizationId: workspace.id, role: 'org:member' });
+    const stranger = await sessionClient(app, {
+      userId: newUserId(),
+      organizationId: workspace.id,
+      role: 'org:member',
+    });
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect((await member('GET', '/api/audit-log')).status).toBe(403);
+      expect((await member('POST', '/api/webhooks', endpoint)).status).toBe(403);
+      expect((await api('GET', '/api/audit-log')).status).toBe(403);
+      expect((await stranger('GET', '/api/audit-log')).status).toBeGreaterThan(400);
+      expect((await apiClient(app.url, agency.key)('GET', '/api/agency/audit-log')).status).toBe(403);
+    }
+    const invite = () => api('POST', '/api/team/invite', { email: 'secret' });
+    for (let sent = 0; sent < 22; sent += 1) await invite();
+    expect((await invite()).status).toBe(429);
+
+    const refusalsOf = async (of: ApiClient, path?: string) =>
+      (await logOf(of, '&action=request.refused', path)).map(
+        ({ actor, channel, target, changes }: AuditEntry) => [actor.type, channel, target.id, changes],
+      );
+    const refusals = await eventually(async () => {
+      const found = await refusalsOf(session);
+      return found.length >= 4 && found;
+    });
+    expect(refusals).toHaveLength(4);
+    expect(refusals).toEqual(
+      expect.arrayContaining([
+        ['user', 'session', workspace.id, { route: 'listAuditLog', code: 'ADMIN_REQUIRED' }],
+        ['user', 'session', workspace.id, { route: 'createWebhook', code: 'ADMIN_REQUIRED' }],
+        ['key', 'api', workspace.id, { route: 'listAuditLog', code: 'SESSION_REQUIRED' }],
+        ['key', 'api', workspace.id, { route: 'inviteToTeam', code: 'RATE_LIMITED' }],
+      ]),
+    );
+    const ofAgency = await eventually(async () => {
+      const found = await refusalsOf(agent, '/api/agency/audit-log');
+      return found.length > 0 && found;
+    });
+    expect(ofAgency).toEqual([
+      ['key', 'api', agency.id, { route: 'listAgencyAuditLog', code: 'SESSION_REQUIRED' }],
+    ]);
+  });
+
+  it('is exported as lines of JSON, oldest first', async () => {
+    const { session, workspace } = await world();
+    const ids = Array.from({ length: 501 }, () => newId());
+    await withTenant(app.pools, workspace.id, async (db) => {
+      for (const id of ids) await insertAuditEntry({ db, workspaceId: workspace.id }, paused(id));
+    });
+    const { status, body, headers } = await session('GET', '/api/audit-log/export');
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
+    const lines = String(body).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).target.id)).toEqual(ids);
+    const [listed] = await logOf(session);
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual(listed);
+    const later = new Date(Date.now() + 60_000).toISOString();
+    expect((await session('GET', `/api/audit-log/export?since=${later}`)).body).toBe('');
+  });
+
+  it('records no request that is wrong in itself, and a repeated Idempotency-Key once', async () => {
     const { api, session } = await world();
     const again = { 'idempotency-key': 'once' };
     const body = { ...endpoint, name: 'CRM' };

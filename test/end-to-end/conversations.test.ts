@@ -229,6 +229,25 @@ describe('POST /api/inbox/send-reply', () => {
 });
 
 describe('POST /api/fallback-sms', () => {
+  it('makes a conversation of a contact whom nothing else has reached', async () => {
+    const { api } = await createWorkspaceWithLine(app);
+    await api('PATCH', '/api/workspace/fallback-config', { enabled: true, provider: 'simulated' });
+    const to = phone();
+    const { body } = await api('POST', '/api/messages', {
+      message: 'By SMS only',
+      recipientPhone: to,
+      forceFallback: true,
+    });
+    await eventually(async () => (await api('GET', `/api/messages/${body._id}`)).body.fallbackSmsDispatched);
+    const { conversations } = (await api('GET', '/api/conversations')).body;
+    expect(conversations).toMatchObject([
+      { address: to, lastDirection: 'out', lastMessage: 'By SMS only', lastOutboundAt: expect.any(String) },
+    ]);
+    const today = new Date().toISOString().slice(0, 10);
+    const ofDay = await api('GET', `/api/analytics/conversations?date=${today}&timezone=UTC`);
+    expect(ofDay.body).toMatchObject({ conversations: [{ phone: to, sent: 1, lastMessage: 'By SMS only' }] });
+  });
+
   it('sends an SMS to the recipient of a message through the fallback account', async () => {
     const { api } = await createWorkspaceWithLine(app);
     const to = phone();

@@ -9,7 +9,13 @@ import { BlueBubblesConfig } from '#providers/carriers/bluebubbles.ts';
 import { sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone } from '#test/support/carrier.ts';
 import { type ApiClient, type ApiResponse, apiClient } from '#test/support/client.ts';
-import { createAgency, createLineAt, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import {
+  createAgency,
+  createLine,
+  createLineAt,
+  createWorkspace,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
 import { sessionClient } from '#test/support/sessions.ts';
 import { call, pathOf, tenantRoutes } from '../conformance/requests.ts';
 
@@ -146,6 +152,45 @@ describe('a workspace has at most so many', () => {
     expect((await api('PATCH', `/api/leads/${leadId}`, { customFields: fields(100, 110) })).status).toBe(200);
   });
 
+  it('waiting messages, drips and what campaigns will queue included', async () => {
+    await createLine(app, workspace.id);
+    await plant(
+      2,
+      sql.fragment`drip_buffer (workspace_id, id, draft)`,
+      sql.fragment`${workspace.id}, ${ID}, '{}'`,
+    );
+    const later = new Date(Date.now() + 86_400_000).toISOString();
+    const message = { message: 'Hi', recipientPhone: phone(), scheduledDate: later };
+    expect((await api('POST', '/api/messages', message)).status).toBe(201);
+    const leads = [phone(), phone(), phone()].map((number) => ({ phone: number }));
+    const listId = (await api('POST', '/api/lists', { name: 'Own' })).body.list._id;
+    expect((await api('POST', '/api/leads', { listId, leads })).status).toBe(201);
+    const step = { message: 'Hi', delay: { days: 1 } };
+    const campaign = { name: 'Many', steps: [step, step], listId };
+    const made = (await api('POST', '/api/campaigns', campaign)).body.campaign;
+    const used = async (): Promise<number> => {
+      const { limits } = (await api('GET', '/api/workspace/limits')).body;
+      return limits.find(({ limit }: { limit: string }) => limit === 'waitingMessages').used;
+    };
+    expect(await used()).toBe(3);
+
+    const pretend = (count: number) =>
+      systemDb(app.pools).query(sql.type(NoRows)`
+        update lead_lists set lead_count = ${count} where workspace_id = ${workspace.id} and id = ${listId}`);
+    const start = () => api('POST', `/api/campaigns/${made._id}/start`);
+    const { max } = WORKSPACE_LIMITS.waitingMessages;
+    await pretend((max - 2) / 2);
+    expect(await start()).toMatchObject(refusal('waitingMessages'));
+    expect(await api('POST', '/api/campaigns', { ...campaign, start: true })).toMatchObject(
+      refusal('waitingMessages'),
+    );
+    expect((await start()).status).toBe(409);
+    await pretend(3);
+    expect((await start()).status).toBe(200);
+    // No worker runs: the campaign has queued nothing yet.
+    expect(await used()).toBe(3 + 3 * 2);
+  });
+
   it('event streams', async () => {
     await plant(
       WORKSPACE_LIMITS.eventStreams.max,
@@ -237,7 +282,7 @@ describe('an agency', () => {
     const mails = () =>
       systemDb(app.pools).oneFirst(sql.type(z.object({ count: z.int() }))`
         select count(*)::int count from agency_mails where recipient = ${email}`);
-    for (let agencies = 0; agencies < 4; agencies += 1) await invite({ subscription_status: 'none' });
+    await Promise.all(Array.from({ length: 5 }, () => invite({ subscription_status: 'none' })));
     await invite(null);
     expect(await mails()).toBe(3);
     await invite({ subscription_status: 'active' });

@@ -113,6 +113,22 @@ describe('an included line', () => {
 });
 
 describe('an add-on in card billing', () => {
+  it('tells of requests at once all but the first where the first is paid', async () => {
+    const { api } = await createWorkspace(app);
+    const responses = await Promise.all(
+      Array.from({ length: 4 }, () => api('POST', PATH, { ...NAME, channelType: 'email' })),
+    );
+    const created = responses.filter(({ status }) => status === 201);
+    expect(created).toHaveLength(1);
+    const { paymentUrl, line } = created[0]?.body ?? {};
+    expect(paymentUrl).toMatch(/^http/);
+    for (const blocked of responses.filter(({ status }) => status !== 201))
+      expect(blocked).toMatchObject({
+        status: 409,
+        body: { code: 'PAYMENT_PENDING', lineId: line._id, paymentUrl },
+      });
+  });
+
   it('waits for its payment, blocks other requests meanwhile and continues once it is paid', async () => {
     const { api, id: workspaceId } = await createWorkspace(app);
     const created = await api('POST', PATH, { ...NAME, channelType: 'email' });

@@ -2,7 +2,13 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { phone, sentTo } from '#test/support/carrier.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
-import { createLead, createLine, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import {
+  createLead,
+  createLine,
+  createWorkspace,
+  createWorkspaceWithLine,
+  type TestWorkspace,
+} from '#test/support/factories.ts';
 
 let app: TestApp;
 let workspace: TestWorkspace;
@@ -150,6 +156,25 @@ describe('POST /api/messages', () => {
       body: { status: 'scheduled', scheduledDate: at(0) },
     });
     expect((await schedule(at(1))).body.issues).toMatchObject([{ path: 'scheduledDate' }]);
+  });
+
+  it('schedules in every form of a date, in the time zone of the request or of the workspace', async () => {
+    const tokyo = await createWorkspaceWithLine(app, { workspace: { timezone: 'Asia/Tokyo' } });
+    const day = new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10);
+    const schedule = (scheduledDate: string, timezone?: string) =>
+      tokyo.api('POST', '/api/messages', { message: 'x', recipientPhone: phone(), scheduledDate, timezone });
+    for (const [scheduledDate, timezone, expected] of [
+      [`${day}T12:30:00+02:00`, 'Asia/Kolkata', `${day}T10:30:00.000Z`],
+      [`${day}T12:30Z`, undefined, `${day}T12:30:00.000Z`],
+      [`${day}T12:30:15`, undefined, `${day}T03:30:15.000Z`],
+      [`${day}T12:30`, 'Asia/Kolkata', `${day}T07:00:00.000Z`],
+      [day, undefined, new Date(Date.parse(`${day}T00:00Z`) - 9 * 3_600_000).toISOString()],
+    ] as const) {
+      const { status, body } = await schedule(scheduledDate, timezone);
+      expect([status, body.scheduledDate], scheduledDate).toEqual([201, expected]);
+    }
+    for (const wrong of ['tomorrow', '2026-13-01', '12:30', ''])
+      expect((await schedule(wrong)).body.issues, wrong).toMatchObject([{ path: 'scheduledDate' }]);
   });
 
   it('returns 404 for a lead or a line of another workspace', async () => {

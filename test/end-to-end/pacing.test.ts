@@ -209,6 +209,45 @@ test('messages and drips rotate over the same lines, within the eligible ones', 
   expect(new Set(chosen)).toEqual(new Set(eligibleLineIds));
 });
 
+test('messages to one contact rotate, except that whoever wrote within a day is answered by the line they wrote to', async () => {
+  const lines: string[] = [];
+  for (let made = 0; made < 3; made += 1) lines.push(await createLine(app, workspaceId));
+  const to = phone();
+  const lineOf = async (path: string, input: object = {}): Promise<string> => {
+    const message = phone();
+    const { status } = await api('POST', path, { message, recipientPhone: to, ...input });
+    expect([201, 202]).toContain(status);
+    const stored = await eventually(async () => {
+      const { messages } = (await api('GET', '/api/messages')).body;
+      return messages.find((one: { message: string }) => one.message === message);
+    });
+    return stored.fromLineId;
+  };
+  const paths = ['/api/messages', '/api/drip', '/api/messages', '/api/drip'];
+  const linesOf = async (): Promise<string[]> => {
+    const taken: string[] = [];
+    for (const path of paths) taken.push(await lineOf(path));
+    return taken;
+  };
+  expect(await linesOf()).toEqual([lines[0], lines[1], lines[2], lines[0]]);
+  expect(await lineOf('/api/messages', { stickinessPolicy: 'sticky' })).toBe(lines[0]);
+
+  await writeIn(app, { lineId: lines[2] ?? '', from: to, text: 'Who is this?' });
+  const hasWritten = () =>
+    systemDb(app.pools).exists(sql.type(z.unknown())`
+      select from inbound_messages where workspace_id = ${workspaceId} and address = ${to}`);
+  await eventually(hasWritten);
+  expect(new Set(await linesOf())).toEqual(new Set([lines[2]]));
+
+  for (const table of [
+    sql.fragment`inbound_messages set received_at = received_at - interval '25 hours'`,
+    sql.fragment`conversations set last_inbound_at = last_inbound_at - interval '25 hours'`,
+  ])
+    await systemDb(app.pools).query(sql.type(z.unknown())`
+      update ${table} where workspace_id = ${workspaceId} and address = ${to}`);
+  expect(new Set(await linesOf())).toEqual(new Set(lines));
+});
+
 test('opt-outs are checked again before a send', async () => {
   const lineId = await createLine(app, workspaceId);
   await api('PATCH', `/api/lines/${lineId}`, { isActive: false });

@@ -3,12 +3,13 @@ import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import { withSystem } from '#db/transactions.ts';
+import { systemDb, withSystem } from '#db/transactions.ts';
+import { newId } from '#domain/ids.ts';
 import { freePort } from '#providers/free-port.ts';
 import { eventually, sharedApp, startTestApp, type TestApp } from '#test/support/app.ts';
 import { type ApiClient, apiClient } from '#test/support/client.ts';
 import { signalWorkflow } from '#providers/temporal.ts';
-import { createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
+import { createAgency, createWorkspace, type TestWorkspace } from '#test/support/factories.ts';
 import { firstMailTo, mailsTo } from '#test/support/mails.ts';
 import { sessionClient, signIn } from '#test/support/sessions.ts';
 import { mailSenderId } from '#workflows/messages/wake.ts';
@@ -162,6 +163,34 @@ describe('an invitation', () => {
       expect(part).toContain('Your account is locked Call +1 900 555 0100');
       expect(part).not.toContain('0100 +1 900 555 0100 +1 900 555 0100');
     }
+  });
+
+  it('can be declined with all others, from whatever workspace or agency', async () => {
+    const email = `${newId()}@example.com`;
+    const [first, second, agency] = [
+      await createWorkspace(app),
+      await createWorkspace(app),
+      await createAgency(app),
+    ];
+    expect((await first.api('POST', '/api/team/invite', { email })).status).toBe(201);
+    const link = linkIn(await firstMailTo(app, email));
+    const page = await (await fetch(link)).text();
+    expect(page).toContain(`action="${link.split('/').at(-1)}/refuse"`);
+    const decline = () => fetch(`${link}/refuse`, { method: 'POST' });
+    expect((await decline()).status).toBe(200);
+    expect((await decline()).status).toBe(404);
+    expect((await fetch(link)).status).toBe(404);
+    expect((await first.api('GET', '/api/team/invitations')).body.invitations).toEqual([]);
+
+    expect((await second.api('POST', '/api/team/invite', { email: email.toUpperCase() })).status).toBe(201);
+    const owner = await sessionClient(app, { userId: agency.ownerId });
+    expect((await owner('POST', '/api/agency/admins', { email })).status).toBe(202);
+    for (const table of ['mails', 'agency_mails'])
+      await eventually(() =>
+        systemDb(app.pools).exists(sql.type(z.unknown())`
+          select from ${sql.identifier([table])} where lower(recipient) = ${email} and status = 'failed'`),
+      );
+    expect(await mailsTo(app, email)).toHaveLength(1);
   });
 
   it('is invalid once it is withdrawn or has expired', async () => {

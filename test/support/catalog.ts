@@ -14,6 +14,7 @@ const SYSTEM_TABLES: Record<string, string> = {
   event_streams: 'are counted by key',
   hash_keys: 'belong to the whole installation',
   line_moves: 'concern two workspaces',
+  mail_suppressions: 'hold for invitations of all tenants',
   migrations: 'the record of the schema itself',
   rate_limits: 'count callers before a tenant is known',
   users: 'a person may belong to many workspaces',

@@ -42,6 +42,7 @@ export const ACTIONS: Record<Action, string> = {
   'message.sent_now': 'Sent a message now',
   'message.skipped': 'Skipped a message',
   'payment_method.page_opened': 'Opened the payment page',
+  'request.refused': 'Was refused a request',
   'subscription.changed': 'Changed the subscription',
   'webhook.created': 'Created a webhook',
   'webhook.deleted': 'Deleted a webhook',

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { currentTime } from '#domain/clock.ts';
 import type { Channel } from '#domain/channel.ts';
@@ -82,6 +83,24 @@ export async function openFirstInvoice(
     }
     return paymentUrl;
   });
+}
+
+/** How long a request waits for the invoice that a concurrent one is opening. */
+const LINK_WAIT_MS = 2000;
+const LINK_POLL_MS = 100;
+
+/** Waits until a request that awaits payment has a link. @returns the request as it is then, or after `LINK_WAIT_MS`. */
+export async function awaitPaymentLink(
+  { pools }: Pick<LineBilling, 'pools'>,
+  { workspaceId, lineId }: RequestRef,
+): Promise<StoredLineRequest> {
+  const end = performance.now() + LINK_WAIT_MS;
+  for (;;) {
+    const request = found(await withTenant(pools, workspaceId, (db) => findLineRequest(db, lineId)));
+    const isOpening = request.provisioningStatus === 'awaiting_payment' && request.paymentLinkUrl === null;
+    if (!isOpening || performance.now() > end) return request;
+    await pause(LINK_POLL_MS);
+  }
 }
 
 /**

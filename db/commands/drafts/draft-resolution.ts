@@ -159,6 +159,7 @@ async function queue(
     ...(isEmail ? { recipientEmail: address } : { recipientPhone: address }),
     ...(lead && { leadId: lead.id }),
     ...(line && isUsable(line) && { fromLineId: line.id }),
+    stickinessPolicy: 'sticky',
   };
   const context = await loadIntakeContext(db, [input], workspace, { links, now });
   const draft = { ...draftMessage(input, context, { now, source: DRAFT_SOURCE, schedule: now, userId }), id };

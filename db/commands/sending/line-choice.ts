@@ -15,8 +15,9 @@ export type Choosable = Pick<
 type Chosen<M> = M & { lineId: string | null };
 
 /**
- * Assigns each draft a line: the pinned one, else the line of its conversation, else the next of the workspace-wide
- * round-robin over the active lines of the best channel. Null if no line can send it. The chosen lines are locked in
+ * Assigns each draft a line: the pinned one, else the one that its contact knows, else the next of the workspace-wide
+ * round-robin over the active lines of the best channel. A contact of a sticky draft knows the line of its conversation,
+ * any other the line that it wrote to within a day. Null if no line can send it. The chosen lines are locked in
  * share mode. If the pinned line, or all eligible lines, have left the workspace, they are ignored.
  */
 export async function chooseLines<M extends Choosable>(
@@ -58,7 +59,7 @@ function withoutMissingLines<M extends Choosable>(draft: M, present: ReadonlySet
 
 async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M[]): Promise<Chosen<M>[]> {
   const lines = await usableLines(db);
-  const sticky = await stickyLines(db, drafts);
+  const known = await knownLines(db, drafts);
   const candidatesFor = (wanted: Channel, eligibleLineIds: readonly string[] | null): string[] => {
     for (const channel of CARRYING_CHANNELS[wanted]) {
       const fitting = lines.filter(
@@ -80,8 +81,9 @@ async function assignLines<M extends Choosable>(db: TenantDb, drafts: readonly M
   const settled = drafts.map((draft) => {
     if (draft.pinnedLineId !== null) return { draft, lineId: draft.pinnedLineId, candidates: [] };
     const candidates = candidatesOf(draft);
-    const known = draft.stickinessPolicy === 'sticky' ? sticky.get(draft.address) : undefined;
-    return { draft, lineId: known !== undefined && candidates.includes(known) ? known : null, candidates };
+    const { ofConversation = null, writtenTo = null } = known.get(draft.address) ?? {};
+    const lineId = draft.stickinessPolicy === 'sticky' ? ofConversation : writtenTo;
+    return { draft, lineId: lineId !== null && candidates.includes(lineId) ? lineId : null, candidates };
   });
   const open = settled.filter(({ lineId, candidates }) => lineId === null && candidates.length > 0).length;
   let turn = open === 0 ? 0 : await advanceRotation(db, open);
@@ -117,20 +119,30 @@ async function assignContactLines(db: TenantDb, messages: readonly Chosen<Choosa
       )`);
 }
 
-const ContactLineRow = z.object({ address: z.string(), lineId: z.string() });
+const KnownLinesRow = z.object({
+  address: z.string(),
+  ofConversation: z.string().nullable(),
+  writtenTo: z.string().nullable(),
+});
+type KnownLines = z.infer<typeof KnownLinesRow>;
 
-/** The lines assigned to the contacts of these drafts. */
-async function stickyLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, string>> {
+/** A contact expects an answer from the line that it wrote to. */
+const ANSWERED = sql.fragment`interval '24 hours'`;
+
+/** The lines that the contacts of these drafts know, by address. */
+async function knownLines(db: TenantDb, drafts: readonly Choosable[]): Promise<Map<string, KnownLines>> {
   const addresses = new Set(
-    drafts.flatMap((draft) =>
-      draft.pinnedLineId === null && draft.stickinessPolicy === 'sticky' ? [draft.address] : [],
-    ),
+    drafts.flatMap(({ pinnedLineId, address }) => (pinnedLineId === null ? [address] : [])),
   );
   if (addresses.size === 0) return new Map();
-  const rows = await db.any(sql.type(ContactLineRow)`
-    select a.address, c.line_id
+  const rows = await db.any(sql.type(KnownLinesRow)`
+    select a.address, c.line_id of_conversation, i.line_id written_to
     from unnest(${sql.array([...addresses], 'text')}) as a (address)
     cross join ${conversationWith(db, sql.fragment`a.address`)}
-    where c.line_id is not null`);
-  return new Map(rows.map(({ address, lineId }) => [address, lineId]));
+    left join lateral (
+      select line_id from inbound_messages
+      where workspace_id = ${db.workspaceId} and address = a.address and received_at > now() - ${ANSWERED}
+      order by received_at desc, id desc limit 1
+    ) i on c.last_inbound_at > now() - ${ANSWERED}`);
+  return new Map(rows.map((row) => [row.address, row]));
 }

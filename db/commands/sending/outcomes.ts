@@ -13,7 +13,7 @@ import { findMessage, type MessageRow } from '#db/queries/messages.ts';
 import { isOptedOut } from '#db/queries/opt-outs.ts';
 import { optOut } from './opt-outs.ts';
 import type { TenantDb } from '#db/transactions.ts';
-import { advanceMessage, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
+import { advanceMessage, recordFallback, revertOutbound, setFallbackSms } from '#db/queries/sends.ts';
 
 /**
  * The outcome of an attempt, after reconciliation if that was needed. `unsendable`: the message has no text that any
@@ -207,9 +207,10 @@ export async function settleFallback(
 ): Promise<void> {
   if (!(await recordOutcome(db, attempt, outcome, now))) return;
   const { address, messageId } = attempt;
+  const isAccepted = outcome.kind === 'accepted';
+  if (isAccepted) await recordFallback(db, attempt);
   if (isOptOut(outcome)) await lockContact(db, address, [messageId]);
   else await lockSequences(db, [messageId]);
-  const isAccepted = outcome.kind === 'accepted';
   const message = await findMessage(db, messageId);
   const mayRetry = message !== null && !(await isOfErased(db, message));
   const isRetried = mayRetry && (outcome.kind === 'transient' || outcome.kind === 'not_sent');

@@ -15,7 +15,8 @@ export const agencyInvitation = template('agencyInvitation', {
 Sign in and accept the invitation:
 ${link}
 
-It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.
+It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore
+this email, or say there that you want no more invitations.
 `,
 
   html: ({ agencyName, invitedBy, link, expiresAt }) =>
@@ -26,6 +27,9 @@ It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore th
           <strong>${agencyName}</strong> on Linepace.
         </p>
         ${button('Sign in and accept', link)}
-        ${small(html`It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.`)}`,
+        ${small(
+          html`It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email, or
+          say there that you want no more invitations.`,
+        )}`,
     ),
 });

@@ -18,7 +18,8 @@ export const invitation = template('invitation', {
 Accept the invitation:
 ${link}
 
-It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.
+It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore
+this email, or say there that you want no more invitations.
 `,
 
   html: ({ workspaceName, invitedBy, role, link, expiresAt }) =>
@@ -29,6 +30,9 @@ It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore th
           on Linepace, as ${ROLES[role]}.
         </p>
         ${button('Accept the invitation', link)}
-        ${small(html`It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email.`)}`,
+        ${small(
+          html`It is valid until ${day(expiresAt)}. If you did not expect it, you can ignore this email, or
+          say there that you want no more invitations.`,
+        )}`,
     ),
 });

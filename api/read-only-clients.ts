@@ -1,0 +1,8 @@
+import type { Client } from '#db/queries/agency.ts';
+import { ApiError } from './http/errors.ts';
+
+/** Nobody writes to a client whose subscription is past due, its agency included. @throws READ_ONLY */
+export function refuseReadOnly(clients: readonly Client[]): void {
+  const readOnly = clients.find(({ isReadOnly }) => isReadOnly);
+  if (readOnly) throw new ApiError('READ_ONLY', undefined, { reason: 'past_due', workspaceId: readOnly.id });
+}

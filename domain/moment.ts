@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { Temporal as Time } from 'temporal-polyfill';
+import { type Bounds, dayBounds, toDate } from './calendar.ts';
+
+/** ISO 8601: an instant, or a local time or a whole day in a time zone that the request names or implies. */
+export const Moment = z.union(
+  [
+    z.iso.datetime({ offset: true, local: true }),
+    z.iso.datetime({ offset: true, local: true, precision: -1 }),
+    z.iso.date(),
+  ],
+  'must be an ISO 8601 date or date-time',
+);
+
+/** Whether a moment is a whole day. */
+export const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text);
+
+/** The instant that a moment means; the start of a whole day. @param timezone of a text without an offset. */
+export function startOf(text: string, timezone: string): Date {
+  if (isDate(text)) return dayOf(text, timezone).start;
+  if (/(Z|[+-]\d{2}:\d{2})$/.test(text)) return new Date(text);
+  return toDate(Time.PlainDateTime.from(text).toZonedDateTime(timezone));
+}
+
+/** The start and end of a calendar day. @param date `YYYY-MM-DD`. */
+export function dayOf(date: string, timezone: string): Bounds {
+  const start = Time.PlainDate.from(date).toZonedDateTime(timezone);
+  return dayBounds(timezone, toDate(start));
+}
