@@ -94,6 +94,7 @@ const LAYERS: OxlintOverride[] = [
         'libphonenumber-js',
         'standardwebhooks',
         '@hapi/bourne',
+        'ipaddr.js',
         'temporal-polyfill',
         'node:crypto',
       ],

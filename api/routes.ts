@@ -1,6 +1,7 @@
 import type { Route } from './http/route.ts';
 import { agencyBillingRoutes } from './routes/agency-billing.ts';
 import { agencyClientRoutes } from './routes/agency-clients.ts';
+import { agencyKeyRoutes } from './routes/agency-keys.ts';
 import { agencyLineRoutes } from './routes/agency-lines.ts';
 import { agencyMemberRoutes } from './routes/agency-members.ts';
 import { agencyOverviewRoutes } from './routes/agency-overview.ts';
@@ -25,7 +26,7 @@ import { fallbackSmsRoutes } from './routes/fallback-sms.ts';
 import { importRoutes } from './routes/imports.ts';
 import { inboxRoutes } from './routes/inbox.ts';
 import { invitationRoutes } from './routes/invitations.ts';
-import { agencyKeyRoutes, workspaceKeyRoutes } from './routes/keys.ts';
+import { workspaceKeyRoutes } from './routes/keys.ts';
 import { knowledgeBaseRoutes } from './routes/knowledge-base.ts';
 import { leadRoutes } from './routes/leads.ts';
 import { lineCarrierRoutes } from './routes/line-carriers.ts';

@@ -23,6 +23,7 @@ export const AUDIT_ACTIONS = [
   'invitation.deleted',
   'key.created',
   'key.revoked',
+  'key.rolled',
   'knowledge_base.updated',
   'line.connected',
   'line.deleted',

@@ -1,4 +1,5 @@
 import type { AuditActor } from './audit.ts';
+import type { KeyRestrictions } from './key-scope.ts';
 
 /** The authenticated caller, derived only from a verified credential. */
 export type Caller = WorkspaceCaller | AgencyCaller;
@@ -9,6 +10,8 @@ export interface WorkspaceCaller {
   /** The key or the user, as the audit log names them. */
   actor: AuditActor;
   workspace: CallerWorkspace;
+  /** What the key may do and from where; null for sessions. */
+  key: KeyRestrictions | null;
   /** The signed-in user, or the user who created the key. */
   userId: string | null;
   /** The role in the session; null for keys. */

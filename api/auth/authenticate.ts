@@ -11,9 +11,12 @@ import { joinByFirstSession } from '#db/queries/members.ts';
 import { withAuth, withSystemShare } from '#db/transactions.ts';
 import { apiKeyKind, hashApiKey, isPossibleApiKey } from '#domain/api-key.ts';
 import type { AgencyCaller, Caller, WorkspaceCaller } from '#domain/caller.ts';
+import { isInIpRanges } from '#domain/ip-range.ts';
+import { hasScope, type KeyRestrictions } from '#domain/key-scope.ts';
 import { lowerRole } from '#domain/team.ts';
 import { ApiError } from '../http/errors.ts';
 import type { TenantRoute } from '../http/route.ts';
+import { scopesOf } from '../http/scopes.ts';
 import type { Services } from '../services.ts';
 import { type Session, SessionKeysUnavailable } from './session-token.ts';
 
@@ -33,7 +36,7 @@ export const AGENCY_ENDPOINTS = [
 ] as const;
 
 /** The access rules of a route. */
-type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role'>;
+type Guarded = Pick<TenantRoute, 'caller' | 'credential' | 'role' | 'scope' | 'method' | 'tag'>;
 
 interface Credential {
   scheme: 'bearer' | 'basic';
@@ -46,6 +49,8 @@ interface CredentialedRequest {
   path: string;
   /** `clientAddress`, which most requests do not need. */
   client: () => string;
+  /** The client's IP address. */
+  ip: string;
   /** The header `X-Agency-Id`, which selects one of several agencies; '' if not sent. */
   agencyId: string;
   /** The workspace that the request names, with which a user of an agency selects a client; '' if none. */
@@ -114,7 +119,7 @@ async function withAgencyKey(
 
 async function withWorkspaceKey(
   route: Guarded,
-  { token, client, workspaceId, identified }: Attempt,
+  { token, client, ip, workspaceId, identified }: Attempt,
   services: Services,
 ): Promise<WorkspaceCaller> {
   const { pools, callers } = services;
@@ -129,7 +134,17 @@ async function withWorkspaceKey(
   if (route.caller === 'agency') throw new ApiError('AGENCY_KEY_REQUIRED');
   if (workspaceId !== '' && workspaceId !== caller.workspace.id) throw new ApiError('WORKSPACE_NOT_FOUND');
   recordUse(hash, client, pools);
+  if (caller.key) requireKey(caller.key, route, ip);
   return caller;
+}
+
+/** @throws IP_NOT_ALLOWED, INSUFFICIENT_SCOPE */
+function requireKey({ allowedIps, scopes }: KeyRestrictions, route: Guarded, ip: string): void {
+  if (allowedIps && !isInIpRanges(ip, allowedIps)) throw new ApiError('IP_NOT_ALLOWED');
+  const required = scopesOf(route);
+  if (hasScope(scopes, required)) return;
+  const text = `The key lacks the scope ${required.join(' or ')}`;
+  throw new ApiError('INSUFFICIENT_SCOPE', text, { required: required[0] });
 }
 
 /** When this process last recorded the use of a key, to skip the write within a minute. */
@@ -204,7 +219,15 @@ async function clientCaller(
   if (!caller || found?.workspace.agencyId !== caller.agency.id) throw new ApiError('WORKSPACE_NOT_FOUND');
   const { workspace } = found;
   const { actor } = caller;
-  const client = { kind: 'workspace', via: 'session', actor, workspace, userId, role: null } as const;
+  const client = {
+    kind: 'workspace',
+    via: 'session',
+    actor,
+    key: null,
+    workspace,
+    userId,
+    role: null,
+  } as const;
   identified?.(client);
   return client;
 }
@@ -225,6 +248,7 @@ async function ownCaller(
     kind: 'workspace',
     via: 'session',
     actor,
+    key: null,
     workspace,
     userId,
     role,

@@ -7,7 +7,7 @@ import { isOverload } from '#db/overload.ts';
 import { authenticate } from '../auth/authenticate.ts';
 import type { Services } from '../services.ts';
 import { readBody } from './body.ts';
-import { clientAddress, proxySettings } from './client-address.ts';
+import { clientAddress, clientIp, proxySettings } from './client-address.ts';
 import { ApiError } from './errors.ts';
 import { stringifyInTurns } from './parse.ts';
 import { requestSpan } from './request-span.ts';
@@ -69,6 +69,7 @@ async function tenantRoute(route: TenantRoute, context: Koa.Context, services: S
     authorization: context.get('authorization'),
     path: context.path,
     client: () => clientAddress(context),
+    ip: clientIp(context),
     agencyId: context.get('x-agency-id'),
     workspaceId: namedWorkspace(route, context),
     identified: (known: Caller) => void (context.state['caller'] = known),

@@ -30,6 +30,8 @@ export const ERRORS = {
   AGENCY_DELETE_SESSION_ONLY: [403, 'Lines are deleted by the signed-in agency owner, never with an API key'],
   SESSION_REQUIRED: [403, 'This needs a signed-in session; API keys are refused here'],
   ADMIN_REQUIRED: [403, 'Only an owner or admin of the workspace can do this'],
+  INSUFFICIENT_SCOPE: [403, 'The key lacks the scope that this endpoint needs'],
+  IP_NOT_ALLOWED: [403, 'The key may not be used from this address'],
   OPERATOR_REQUIRED: [403, 'Only an operator of this installation can do this'],
   LINK_NOT_VALID: [403, 'This link is not valid or has expired'],
   NOT_FOUND: [404, 'Not found'],

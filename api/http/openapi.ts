@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { DraftStatus } from '#domain/ai-draft.ts';
 import { Id } from '#domain/ids.ts';
+import { KeyScope } from '#domain/key-scope.ts';
 import { ERRORS, type ErrorCode } from './errors.ts';
 import { openApiWebhooks } from './openapi-webhooks.ts';
 import type { PublicRoute, Route, TenantRoute } from './route.ts';
+import { scopesOf } from './scopes.ts';
 
 const ErrorBody = z
   .object({
@@ -32,6 +34,7 @@ const ERROR_FIELDS: Partial<Record<ErrorCode, z.ZodRawShape>> = {
     lineId: Id.optional().meta({ description: 'The line request that awaits payment.' }),
     paymentUrl: z.string().nullish(),
   },
+  INSUFFICIENT_SCOPE: { required: KeyScope.optional() },
   READ_ONLY: {
     reason: z.literal('past_due').optional(),
     workspaceId: z
@@ -101,6 +104,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
   return {
     ...described,
     ...description(route),
+    ...requiredScopes(route),
     security: security(route),
     requestParams: {
       ...(route.params && { path: route.params }),
@@ -112,10 +116,19 @@ function operation(route: Route): ZodOpenApiOperationObject {
   };
 }
 
-function description({ description: text, audit }: TenantRoute) {
+function description(route: TenantRoute) {
+  const { description: text, audit } = route;
+  const scopes = scopesOf(route).map((scope) => `\`${scope}\``);
+  const needed = scopes.length > 0 ? `A key needs the scope ${scopes.join(' or ')}.` : undefined;
   const recorded = audit && `Recorded in the audit log as \`${audit.action}\`.`;
-  const parts = [text, recorded].filter((part) => part !== undefined);
+  const parts = [text, needed, recorded].filter((part) => part !== undefined);
   return parts.length > 0 && { description: parts.join(' ') };
+}
+
+/** For programs, since the type of these security schemes is not one with scopes. */
+function requiredScopes(route: TenantRoute) {
+  const scopes = scopesOf(route);
+  return scopes.length > 0 && { 'x-required-scopes': scopes };
 }
 
 function requestHeaders({ idempotent, caller, headers: own }: TenantRoute) {
@@ -205,6 +218,7 @@ export function errorCodes(route: TenantRoute): ErrorCode[] {
   else codes.add('AGENCY_KEY_WRONG_ENDPOINT').add('WORKSPACE_NOT_FOUND');
   if (route.credential === 'session') codes.add('SESSION_REQUIRED');
   else if (route.caller === 'agency') codes.add('AGENCY_KEY_REQUIRED');
+  if (scopesOf(route).length > 0) codes.add('INSUFFICIENT_SCOPE').add('IP_NOT_ALLOWED');
   if (route.role === 'admin') codes.add('ADMIN_REQUIRED');
   if (route.role === 'owner') codes.add('AGENCY_OWNER_REQUIRED');
   if (route.params) codes.add('NOT_FOUND');

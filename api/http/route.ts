@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { SystemTransaction, TenantDb } from '#db/transactions.ts';
 import type { WorkspaceLimit } from '#domain/limits.ts';
 import type { AgencyCaller, WorkspaceCaller } from '#domain/caller.ts';
+import type { KeyScope } from '#domain/key-scope.ts';
 import type { Services } from '../services.ts';
 import type { Audit, RecordAudit } from './audit.ts';
 import type { ErrorCode } from './errors.ts';
@@ -114,6 +115,8 @@ export interface TenantRouteOf<
   caller: K;
   /** `session`: API keys are refused. Default: a key or a session. */
   credential?: 'session';
+  /** The scope that a workspace key needs, or those of which one suffices. Default: `scopesOf` derives it. */
+  scope?: KeyScope | readonly KeyScope[];
   /** The required role of a signed-in user; keys act for the whole workspace or agency. */
   role?: K extends 'workspace' ? 'admin' : 'owner';
   /** A signed-in user of an agency may select one of its workspaces with the query parameter `workspaceId`. */

@@ -7,11 +7,12 @@ import {
   listClients,
   listSubAccounts,
 } from '#db/queries/agency.ts';
-import { insertApiKey } from '#db/queries/api-keys.ts';
+import { insertWorkspaceKey } from '#db/queries/api-keys.ts';
 import { requireAgencyRoom } from '#db/queries/limits.ts';
 import { changeEmailPreferencesOf, listEmailPreferences } from '#db/queries/email-preferences.ts';
 import { SubAccount, SubAccountInput } from '#domain/agency.ts';
 import { newApiKey } from '#domain/api-key.ts';
+import { KEY_SCOPES } from '#domain/key-scope.ts';
 import { EmailPreferences, setAllPreferences } from '#domain/email-preferences.ts';
 import { WorkspaceId } from '#domain/ids.ts';
 import { ClientPageQuery, NextCursor, page } from '../http/page.ts';
@@ -79,8 +80,13 @@ export const agencyClientRoutes = [
       await requireAgencyRoom(db, caller.agency.id, 'newWorkspaces');
       const { workspaceId, ownerId } = await insertSubAccount(db, caller.agency.id, body);
       const { key, ...stored } = newApiKey('workspace');
-      const store = { db: inWorkspace(db, { id: workspaceId }), workspaceId };
-      await insertApiKey(store, stored, { name: 'First key', expiresAt: null, userId: ownerId });
+      await insertWorkspaceKey(inWorkspace(db, { id: workspaceId }), stored, {
+        name: 'First key',
+        expiresAt: null,
+        userId: ownerId,
+        scopes: KEY_SCOPES,
+        allowedIps: null,
+      });
       const subAccount = await findSubAccount(db, caller.agency.id, workspaceId);
       if (!subAccount) throw new Error('the inserted workspace was not found');
       return { status: 201, body: { success: true, subAccount, workspaceApiKey: key } };

@@ -55,6 +55,7 @@ const checkRoundRobinRoutes = [
     method: 'POST',
     path: '/api/check-availability-rr',
     tag: 'Availability',
+    scope: 'read',
     transaction: false,
     summary: 'Check whether an address has iMessage, through the next line in turn',
     limit: CHECKS,
@@ -105,6 +106,7 @@ export const availabilityRoutes = [
     method: 'POST',
     path: '/api/leads/check-availability',
     tag: 'Availability',
+    scope: 'read',
     transaction: false,
     summary:
       'Check whether an address has iMessage; with leadIds or listId, check many leads in the background',

@@ -99,6 +99,7 @@ export const campaignLeadRoutes = [
     method: 'POST',
     path: '/api/campaigns/{id}/preview',
     tag: 'Campaigns',
+    scope: 'read',
     summary:
       'Preview the messages of a lead that enters now: rendered texts, planned times and lines; nothing is sent',
     openWhenReadOnly: true,

@@ -1,36 +1,36 @@
 import { z } from 'zod';
-import { insertApiKey, type KeyStore, listApiKeys, revokeApiKey } from '#db/queries/api-keys.ts';
-import { requireAgencyRoom } from '#db/queries/limits.ts';
-import { ApiKeyInput, ApiKeyRecord } from '#domain/api-key-record.ts';
-import { type ApiKeyKind, newApiKey } from '#domain/api-key.ts';
+import {
+  endWorkspaceKey,
+  insertWorkspaceKey,
+  listWorkspaceKeys,
+  lockWorkspaceKey,
+  revokeApiKey,
+} from '#db/queries/api-keys.ts';
+import {
+  keyExpiry,
+  RollKeyInput,
+  rolledExpiry,
+  WorkspaceKeyInput,
+  WorkspaceKeyRecord,
+} from '#domain/api-key-record.ts';
+import { newApiKey } from '#domain/api-key.ts';
 import { Id } from '#domain/ids.ts';
 import { ApiError } from '../http/errors.ts';
-import { agencyRoute, workspaceRoute } from '../http/route.ts';
+import { workspaceRoute } from '../http/route.ts';
 
 const KeyParams = z.object({ id: Id });
-const KeyList = z.object({ success: z.literal(true), keys: z.array(ApiKeyRecord) });
-const CreatedKey = ApiKeyRecord.extend({
+const CreatedKey = WorkspaceKeyRecord.extend({
   success: z.literal(true),
   key: z.string().meta({ description: 'The key itself, returned only here.' }),
 });
+const RolledKey = CreatedKey.extend({
+  previousKey: z.object({
+    _id: Id,
+    expiresAt: z.iso.datetime().meta({ description: 'When it ends.' }),
+  }),
+});
 const Done = z.object({ success: z.literal(true) });
-
-async function create(
-  store: KeyStore,
-  kind: ApiKeyKind,
-  input: z.output<typeof ApiKeyInput>,
-  userId: string | null,
-) {
-  const { key, ...stored } = newApiKey(kind);
-  const expiresAt = input.expiresAt ? new Date(input.expiresAt) : null;
-  const record = await insertApiKey(store, stored, { name: input.name, expiresAt, userId });
-  return { status: 201, body: { success: true, ...record, key } } as const;
-}
-
-async function revoke(store: KeyStore, id: string) {
-  if (!(await revokeApiKey(store, id))) throw new ApiError('NOT_FOUND', 'Key not found');
-  return { status: 200, body: { success: true } } as const;
-}
+const HOUR_MS = 3_600_000;
 
 /** Keys are managed by signed-in users, never with another key. */
 export const workspaceKeyRoutes = [
@@ -42,12 +42,9 @@ export const workspaceKeyRoutes = [
     summary: 'List the API keys of the workspace',
     credential: 'session',
     role: 'admin',
-    responses: { 200: KeyList },
+    responses: { 200: z.object({ success: z.literal(true), keys: z.array(WorkspaceKeyRecord) }) },
     async handler({ db }) {
-      return {
-        status: 200,
-        body: { success: true, keys: await listApiKeys({ db, workspaceId: db.workspaceId }) },
-      };
+      return { status: 200, body: { success: true, keys: await listWorkspaceKeys(db) } };
     },
   }),
   workspaceRoute({
@@ -60,16 +57,59 @@ export const workspaceKeyRoutes = [
     role: 'admin',
     idempotent: true,
     adds: 'apiKeys',
-    body: ApiKeyInput,
+    body: WorkspaceKeyInput,
     responses: { 201: CreatedKey },
     audit: {
       action: 'key.created',
       target: 'key',
       targets: ({ answer }) => [{ id: answer._id }],
-      changes: ['name', 'expiresAt'],
+      changes: ['name', 'expiresAt', 'expiresInDays', 'scopes', 'allowedIps'],
     },
-    handler: ({ db, caller, body }) =>
-      create({ db, workspaceId: db.workspaceId }, 'workspace', body, caller.userId),
+    async handler({ db, caller, body, now }) {
+      const { key, ...stored } = newApiKey('workspace');
+      const settings = { ...body, expiresAt: keyExpiry(body, now), userId: caller.userId };
+      const record = await insertWorkspaceKey(db, stored, settings);
+      return { status: 201, body: { success: true, ...record, key } };
+    },
+  }),
+  workspaceRoute({
+    id: 'rollKey',
+    method: 'POST',
+    path: '/api/keys/{id}/roll',
+    tag: 'Keys',
+    summary: 'Replace an API key by a new one with the same settings',
+    description:
+      'Both keys work for `overlapHours`; then the old one ends. A new key of one that expires is valid for as long as the old one was made for.',
+    credential: 'session',
+    role: 'admin',
+    idempotent: true,
+    adds: 'apiKeys',
+    params: KeyParams,
+    body: RollKeyInput,
+    responses: { 201: RolledKey },
+    errors: ['INVALID_STATE'],
+    audit: {
+      action: 'key.rolled',
+      target: 'key',
+      targets: ({ answer }) => [
+        { id: answer.previousKey._id, changes: { expiresAt: answer.previousKey.expiresAt } },
+        { id: answer._id, action: 'key.created', changes: { name: answer.name } },
+      ],
+    },
+    async handler({ db, caller, params, body, now }) {
+      const old = await lockWorkspaceKey(db, params.id);
+      if (!old) throw new ApiError('NOT_FOUND', 'Key not found');
+      if (!old.usable) throw new ApiError('INVALID_STATE', 'The key is revoked or has expired');
+      const { key, ...stored } = newApiKey('workspace');
+      const record = await insertWorkspaceKey(db, stored, {
+        ...old,
+        expiresAt: rolledExpiry(old, now),
+        userId: caller.userId,
+      });
+      const endsAt = await endWorkspaceKey(db, old.id, new Date(now.getTime() + body.overlapHours * HOUR_MS));
+      const previousKey = { _id: old.id, expiresAt: endsAt.toISOString() };
+      return { status: 201, body: { success: true, ...record, key, previousKey } };
+    },
   }),
   workspaceRoute({
     id: 'revokeKey',
@@ -82,61 +122,9 @@ export const workspaceKeyRoutes = [
     params: KeyParams,
     responses: { 200: Done },
     audit: { action: 'key.revoked', target: 'key' },
-    handler: ({ db, params }) => revoke({ db, workspaceId: db.workspaceId }, params.id),
-  }),
-];
-
-export const agencyKeyRoutes = [
-  agencyRoute({
-    id: 'listAgencyKeys',
-    method: 'GET',
-    path: '/api/agency/keys',
-    tag: 'Keys',
-    summary: 'List the API keys of the agency',
-    credential: 'session',
-    role: 'owner',
-    responses: { 200: KeyList },
-    async handler({ db, caller }) {
-      return {
-        status: 200,
-        body: { success: true, keys: await listApiKeys({ db, agencyId: caller.agency.id }) },
-      };
+    async handler({ db, params }) {
+      if (!(await revokeApiKey({ db }, params.id))) throw new ApiError('NOT_FOUND', 'Key not found');
+      return { status: 200, body: { success: true } };
     },
-  }),
-  agencyRoute({
-    id: 'createAgencyKey',
-    method: 'POST',
-    path: '/api/agency/keys',
-    tag: 'Keys',
-    summary: 'Create an agency API key, which is returned only here',
-    credential: 'session',
-    role: 'owner',
-    idempotent: true,
-    body: ApiKeyInput,
-    responses: { 201: CreatedKey },
-    errors: ['LIMIT_REACHED'],
-    audit: {
-      action: 'key.created',
-      target: 'key',
-      targets: ({ answer }) => [{ id: answer._id }],
-      changes: ['name', 'expiresAt'],
-    },
-    async handler({ db, caller, body }) {
-      await requireAgencyRoom(db, caller.agency.id, 'agencyKeys');
-      return create({ db, agencyId: caller.agency.id }, 'agency', body, caller.userId);
-    },
-  }),
-  agencyRoute({
-    id: 'revokeAgencyKey',
-    method: 'DELETE',
-    path: '/api/agency/keys/{id}',
-    tag: 'Keys',
-    summary: 'Revoke an agency API key with immediate effect',
-    credential: 'session',
-    role: 'owner',
-    params: KeyParams,
-    responses: { 200: Done },
-    audit: { action: 'key.revoked', target: 'key' },
-    handler: ({ db, caller, params }) => revoke({ db, agencyId: caller.agency.id }, params.id),
   }),
 ];

@@ -50,6 +50,7 @@ export const knowledgeBaseRoutes = [
     method: 'GET',
     path: '/api/knowledge-base/auto-replies',
     tag: 'AI drafts',
+    scope: ['read', 'draft'],
     summary: 'List the drafts of the AI copilot, newest first',
     query: PageQuery.extend({ status: DraftStatus.optional() }),
     responses: {
@@ -66,6 +67,7 @@ export const knowledgeBaseRoutes = [
     method: 'POST',
     path: '/api/knowledge-base/auto-replies',
     tag: 'AI drafts',
+    scope: 'send',
     needsSubscription: true,
     summary: 'Approve, reject or claim a draft; the first action wins',
     description:

@@ -85,6 +85,7 @@ export const lineCarrierRoutes = [
     method: 'GET',
     path: '/api/lines/{id}/carrier',
     tag: 'Lines',
+    scope: 'manage',
     transaction: false,
     role: 'admin',
     summary: "Get a line's carrier connection",

@@ -88,8 +88,7 @@ export const teamMemberRoutes = [
     async handler({ db, params: { userId }, query }) {
       await refuseLastAdmin(db, userId, await memberOf(db, userId));
       await removeMember(db, userId);
-      const revokedKeys =
-        query.revokeKeys === 'true' ? await revokeKeysOf({ db, workspaceId: db.workspaceId }, userId) : 0;
+      const revokedKeys = query.revokeKeys === 'true' ? await revokeKeysOf({ db }, userId) : 0;
       return { status: 200, body: { success: true, revokedKeys } };
     },
   }),

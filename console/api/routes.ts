@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { agencyBillingRoutes } from '#api/routes/agency-billing.ts';
 import type { agencyClientRoutes } from '#api/routes/agency-clients.ts';
+import type { agencyKeyRoutes } from '#api/routes/agency-keys.ts';
 import type { agencyLineRoutes } from '#api/routes/agency-lines.ts';
 import type { agencyMemberRoutes } from '#api/routes/agency-members.ts';
 import type { agencyOverviewRoutes } from '#api/routes/agency-overview.ts';
@@ -19,7 +20,7 @@ import type { fallbackConfigRoutes } from '#api/routes/fallback-config.ts';
 import type { fallbackSmsRoutes } from '#api/routes/fallback-sms.ts';
 import type { importRoutes } from '#api/routes/imports.ts';
 import type { inboxRoutes } from '#api/routes/inbox.ts';
-import type { agencyKeyRoutes, workspaceKeyRoutes } from '#api/routes/keys.ts';
+import type { workspaceKeyRoutes } from '#api/routes/keys.ts';
 import type { knowledgeBaseRoutes } from '#api/routes/knowledge-base.ts';
 import type { leadRoutes } from '#api/routes/leads.ts';
 import type { lineCarrierRoutes } from '#api/routes/line-carriers.ts';

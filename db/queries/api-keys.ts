@@ -1,9 +1,10 @@
 import { NoRows } from '#db/rows.ts';
 import { sql } from 'slonik';
 import { z } from 'zod';
-import type { ApiKeyRecord } from '#domain/api-key-record.ts';
+import type { ApiKeyRecord, WorkspaceKeyRecord } from '#domain/api-key-record.ts';
 import type { NewApiKey } from '#domain/api-key.ts';
 import { newId } from '#domain/ids.ts';
+import { type KeyRestrictions, KeyScope } from '#domain/key-scope.ts';
 import type { SystemDb, TenantDb } from '#db/transactions.ts';
 
 const KeyRow = z.object({
@@ -17,32 +18,87 @@ const KeyRow = z.object({
   revokedAt: z.date().nullable(),
 });
 
-/** The keys of a workspace or of an agency: two tables with the same columns. */
-export type KeyStore = { db: TenantDb; workspaceId: string } | { db: SystemDb; agencyId: string };
+const WorkspaceKeyRow = KeyRow.extend({
+  scopes: z.array(KeyScope),
+  allowedIps: z.array(z.string()).nullable(),
+});
+type WorkspaceKeyRow = z.infer<typeof WorkspaceKeyRow>;
+
+/** The keys of a workspace or of an agency: two tables whose common columns are the same. */
+export type KeyStore = { db: TenantDb } | { db: SystemDb; agencyId: string };
 
 const table = (store: KeyStore) =>
   'agencyId' in store ? sql.fragment`agency_keys` : sql.fragment`workspace_keys`;
 const owner = (store: KeyStore) =>
   'agencyId' in store ? sql.fragment`agency_id` : sql.fragment`workspace_id`;
-const ownerId = (store: KeyStore): string => ('agencyId' in store ? store.agencyId : store.workspaceId);
+const ownerId = (store: KeyStore): string => ('agencyId' in store ? store.agencyId : store.db.workspaceId);
 
-export async function listApiKeys(store: KeyStore): Promise<ApiKeyRecord[]> {
-  const rows = await store.db.any(sql.type(KeyRow)`
-    select * from ${table(store)} where ${owner(store)} = ${ownerId(store)} order by id desc`);
+export async function listWorkspaceKeys(db: TenantDb): Promise<WorkspaceKeyRecord[]> {
+  const rows = await db.any(sql.type(WorkspaceKeyRow)`
+    select * from workspace_keys where workspace_id = ${db.workspaceId} order by id desc`);
+  return rows.map(presentWorkspaceKey);
+}
+
+export async function listAgencyKeys(db: SystemDb, agencyId: string): Promise<ApiKeyRecord[]> {
+  const rows = await db.any(sql.type(KeyRow)`
+    select * from agency_keys where agency_id = ${agencyId} order by id desc`);
   return rows.map(present);
 }
 
-export async function insertApiKey(
-  store: KeyStore,
+interface KeySettings {
+  name: string;
+  expiresAt: Date | null;
+  userId: string | null;
+}
+
+const COLUMNS = sql.fragment`id, name, hash, prefix, last4, expires_at, created_by_user_id`;
+const valuesOf = (key: Omit<NewApiKey, 'key'>, { name, expiresAt, userId }: KeySettings) => sql.fragment`
+  ${newId()}, ${name}, ${key.hash}, ${key.prefix}, ${key.last4}, ${expiresAt && sql.timestamp(expiresAt)}, ${userId}`;
+
+export async function insertWorkspaceKey(
+  db: TenantDb,
   key: Omit<NewApiKey, 'key'>,
-  { name, expiresAt, userId }: { name: string; expiresAt: Date | null; userId: string | null },
+  settings: KeySettings & KeyRestrictions,
+): Promise<WorkspaceKeyRecord> {
+  const { scopes, allowedIps } = settings;
+  const row = await db.one(sql.type(WorkspaceKeyRow)`
+    insert into workspace_keys (workspace_id, ${COLUMNS}, scopes, allowed_ips)
+    values (${db.workspaceId}, ${valuesOf(key, settings)}, ${sql.array(scopes, 'text')},
+      ${allowedIps && sql.array(allowedIps, 'text')})
+    returning *`);
+  return presentWorkspaceKey(row);
+}
+
+export async function insertAgencyKey(
+  db: SystemDb,
+  agencyId: string,
+  key: Omit<NewApiKey, 'key'>,
+  settings: KeySettings,
 ): Promise<ApiKeyRecord> {
-  const row = await store.db.one(sql.type(KeyRow)`
-    insert into ${table(store)} (${owner(store)}, id, name, hash, prefix, last4, expires_at, created_by_user_id)
-    values (${ownerId(store)}, ${newId()}, ${name}, ${key.hash}, ${key.prefix}, ${key.last4},
-      ${expiresAt && sql.timestamp(expiresAt)}, ${userId})
+  const row = await db.one(sql.type(KeyRow)`
+    insert into agency_keys (agency_id, ${COLUMNS}) values (${agencyId}, ${valuesOf(key, settings)})
     returning *`);
   return present(row);
+}
+
+const LockedKeyRow = WorkspaceKeyRow.extend({ usable: z.boolean() });
+const EndRow = z.object({ expiresAt: z.date() });
+
+/** @returns null if there is no such key. */
+export async function lockWorkspaceKey(
+  db: TenantDb,
+  id: string,
+): Promise<z.infer<typeof LockedKeyRow> | null> {
+  return db.maybeOne(sql.type(LockedKeyRow)`
+    select *, revoked_at is null and (expires_at is null or expires_at > now()) usable
+    from workspace_keys where workspace_id = ${db.workspaceId} and id = ${id} for update`);
+}
+
+/** Ends a key at a time, unless it expires before. @returns when. */
+export async function endWorkspaceKey(db: TenantDb, id: string, at: Date): Promise<Date> {
+  return db.oneFirst(sql.type(EndRow)`
+    update workspace_keys set expires_at = least(expires_at, ${sql.timestamp(at)})
+    where workspace_id = ${db.workspaceId} and id = ${id} returning expires_at`);
 }
 
 /** Revokes a key with immediate effect. @returns false if there is no such key. */
@@ -80,4 +136,10 @@ const present = (row: z.infer<typeof KeyRow>): ApiKeyRecord => ({
   lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
   expiresAt: row.expiresAt?.toISOString() ?? null,
   revokedAt: row.revokedAt?.toISOString() ?? null,
+});
+
+const presentWorkspaceKey = (row: WorkspaceKeyRow): WorkspaceKeyRecord => ({
+  ...present(row),
+  scopes: row.scopes,
+  allowedIps: row.allowedIps,
 });

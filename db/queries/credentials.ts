@@ -1,6 +1,7 @@
 import { sql } from 'slonik';
 import { z } from 'zod';
 import type { AgencyCaller, CallerWorkspace, WorkspaceCaller } from '#domain/caller.ts';
+import { KeyScope } from '#domain/key-scope.ts';
 import { Role } from '#domain/team.ts';
 import { NoRows } from '#db/rows.ts';
 import type { SystemDb } from '#db/transactions.ts';
@@ -32,18 +33,30 @@ const USER_NAME = sql.fragment`coalesce(nullif(u.name, ''), u.email) user_name`;
 
 const USABLE = sql.fragment`k.revoked_at is null and (k.expires_at is null or k.expires_at > now())`;
 
-const WorkspaceWithKeyRow = WorkspaceRow.extend(KeyRow.shape);
+const WorkspaceWithKeyRow = WorkspaceRow.extend({
+  ...KeyRow.shape,
+  scopes: z.array(KeyScope),
+  allowedIps: z.array(z.string()).nullable(),
+});
 
 /** The caller of a workspace key; null if the key is unknown, revoked or expired. */
 export async function workspaceByKey(db: SystemDb, hash: string): Promise<WorkspaceCaller | null> {
   const row = await db.maybeOne(sql.type(WorkspaceWithKeyRow)`
-    select ${WORKSPACE}, ${KEY}
+    select ${WORKSPACE}, ${KEY}, k.scopes, k.allowed_ips
     from workspace_keys k join workspaces w on w.id = k.workspace_id
     where k.hash = ${hash} and ${USABLE}`);
   if (!row) return null;
-  const { userId, keyId, keyName, ...workspace } = row;
+  const { userId, keyId, keyName, scopes, allowedIps, ...workspace } = row;
   const actor = { type: 'key', id: keyId, name: keyName } as const;
-  return { kind: 'workspace', via: 'key', actor, workspace, userId, role: null };
+  return {
+    kind: 'workspace',
+    via: 'key',
+    actor,
+    key: { scopes, allowedIps },
+    workspace,
+    userId,
+    role: null,
+  };
 }
 
 const AgencyWithKeyRow = AgencyRow.extend(KeyRow.shape);

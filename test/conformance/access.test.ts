@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { AGENCY_ENDPOINTS } from '#api/auth/authenticate.ts';
 import { ERRORS, type ErrorCode } from '#api/http/errors.ts';
 import { errorCodes } from '#api/http/openapi.ts';
+import { scopesOf } from '#api/http/scopes.ts';
 import type { TenantRoute } from '#api/http/route.ts';
 import { newId } from '#domain/ids.ts';
+import { KEY_SCOPES, type KeyScope } from '#domain/key-scope.ts';
 import { type OwnApp, startTestApp } from '#test/support/app.ts';
 import type { ApiResponse } from '#test/support/client.ts';
 import { createAgency, createKey, createWorkspace, insertRow } from '#test/support/factories.ts';
@@ -107,7 +109,10 @@ const MEMBERS = [
   'a session of somebody else',
 ];
 
-const REFUSALS = new Set(Object.values(RULES).flatMap((rule) => Object.values(rule)));
+const REFUSALS = new Set([
+  ...Object.values(RULES).flatMap((rule) => Object.values(rule)),
+  'INSUFFICIENT_SCOPE',
+]);
 
 let app: OwnApp;
 let credentials: Record<string, string | null>;
@@ -239,6 +244,55 @@ test('only admins may change webhooks, carriers, the SMS fallback and the team',
     'updateTeamMember',
     'updateWebhook',
   ]);
+});
+
+describe('a key with scopes', () => {
+  const keyWith = async (scopes: readonly KeyScope[]): Promise<string> => {
+    const { id } = await createWorkspace(app);
+    return bearer(await createKey(app, 'workspace', id, { scopes: `{${scopes.join(',')}}` }));
+  };
+  const keyRoutes = tenantRoutes.filter((route) => scopesOf(route).length > 0);
+
+  it.each(KEY_SCOPES)('that is only `%s` passes the endpoints that need it', async (scope) => {
+    const key = await keyWith([scope]);
+    const wrong = await Promise.all(
+      keyRoutes
+        .filter((route) => scopesOf(route).includes(scope))
+        .map(async (route) => {
+          const problem = problemOfAccess(route, await call(app.url, route, key));
+          return problem === null ? [] : [`${route.id}: ${problem}`];
+        }),
+    );
+    expect(wrong.flat()).toEqual([]);
+  });
+
+  it('that has all but the needed ones is refused by every endpoint, which names what it needs', async () => {
+    const wrong: string[] = [];
+    for (const [needed, routes] of Map.groupBy(keyRoutes, (route) => scopesOf(route).join(' '))) {
+      const key = await keyWith(KEY_SCOPES.filter((scope) => !needed.split(' ').includes(scope)));
+      for (const route of routes) {
+        const { body, ...response } = await call(app.url, route, key);
+        const problem = problemOfRefusal(route, { ...response, body }, 'INSUFFICIENT_SCOPE');
+        if (problem !== null) wrong.push(`${route.id}: ${problem}`);
+        if (body.required !== scopesOf(route)[0]) wrong.push(`${route.id}: requires ${body.required}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('finds in the OpenAPI document which scope each endpoint needs', async () => {
+    const response = await fetch(`${app.url}/openapi.json`);
+    const { paths } = (await response.json()) as {
+      paths: Record<string, Record<string, Record<string, unknown>>>;
+    };
+    for (const route of tenantRoutes) {
+      const { description, ['x-required-scopes']: required } =
+        paths[route.path]?.[route.method.toLowerCase()] ?? {};
+      const expected = scopesOf(route);
+      expect(required, route.id).toEqual(expected.length === 0 ? undefined : expected);
+      for (const scope of expected) expect(description, route.id).toContain(`\`${scope}\``);
+    }
+  });
 });
 
 test('a revoked key is refused from the next request on', async () => {

@@ -15,17 +15,28 @@ beforeAll(async () => {
 });
 
 describe('the settings', () => {
-  it('show a new API key once, and revoke it', async () => {
+  it('show a new API key once, roll it, and revoke its successor', async () => {
     const { page } = tab;
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByLabel('Name').fill('CRM sync');
+    await page.getByLabel('Change lines').uncheck();
     await page.getByRole('button', { name: 'Create', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'The key CRM sync' });
     const key = await dialog.getByLabel('API key').inputValue();
     expect(await inaccessible(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
-    const client = apiClient(tab.app.url, key);
+    let client = apiClient(tab.app.url, key);
     expect((await client('GET', '/api/workspace')).status).toBe(200);
+    await page.getByRole('button', { name: 'Roll CRM sync' }).click();
+    expect(await inaccessible(page)).toEqual([]);
+    await page.getByLabel('The old key ends').selectOption('At once');
+    await page.getByRole('button', { name: 'Roll the key' }).click();
+    const successor = await dialog.getByLabel('API key').inputValue();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    expect((await client('GET', '/api/workspace')).status).toBe(401);
+    client = apiClient(tab.app.url, successor);
+    expect((await client('GET', '/api/workspace')).status).toBe(200);
+    expect((await client('POST', '/api/webhooks', {})).body.code).toBe('INSUFFICIENT_SCOPE');
     await page.getByRole('button', { name: 'Revoke CRM sync' }).click();
     await page.getByRole('button', { name: 'Revoke the key' }).click();
     await page.getByText(/^Revoked/).waitFor();
@@ -103,7 +114,10 @@ describe('the settings', () => {
     const { page } = tab;
     await page.getByRole('tab', { name: 'Audit log' }).click();
     await page.getByLabel('Action').selectOption('key.created');
-    await page.getByRole('row', { name: /Created an API key/ }).press('Enter');
+    await page
+      .getByRole('row', { name: /Created an API key/ })
+      .first()
+      .press('Enter');
     await page.getByRole('dialog', { name: 'Created an API key' }).getByText('CRM sync').waitFor();
     expect(await inaccessible(page)).toEqual([]);
     await page.getByRole('button', { name: 'All changes to this API key' }).click();

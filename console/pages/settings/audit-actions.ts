@@ -25,6 +25,7 @@ export const ACTIONS: Record<Action, string> = {
   'invitation.deleted': 'Revoked an invitation',
   'key.created': 'Created an API key',
   'key.revoked': 'Revoked an API key',
+  'key.rolled': 'Rolled an API key',
   'knowledge_base.updated': 'Changed the AI copilot',
   'line.connected': 'Connected a line',
   'line.deleted': 'Deleted a line',

@@ -6,8 +6,8 @@ import { issueOf, SelectField, TextField } from '#console/components/field.tsx';
 import { FormDialog } from '#console/components/form-dialog.tsx';
 import { ShownOnce } from '#console/components/shown-once.tsx';
 import { type KeyOwner, KEYS_OF } from '#console/lib/keys.ts';
+import { KeyFields, restrictionsIn, UNRESTRICTED } from './key-fields.tsx';
 
-const DAY_MS = 86_400_000;
 const EXPIRIES = [
   { value: '', label: 'Never' },
   { value: '30', label: 'In 30 days' },
@@ -17,7 +17,7 @@ const EXPIRIES = [
 
 /** What a key may do. */
 const REACH: Record<KeyOwner, string> = {
-  workspace: 'It gives full access to this workspace, except for its keys and audit log.',
+  workspace: 'It gives access to this workspace, except for its keys and audit log.',
   agency: 'It manages the clients, their lines, plans and webhooks, but neither reads nor sends messages.',
 };
 
@@ -26,10 +26,12 @@ export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void
   const { create: endpoint, list, log } = KEYS_OF[owner];
   const [name, setName] = useState('');
   const [days, setDays] = useState('');
+  const [restrictions, setRestrictions] = useState(UNRESTRICTED);
   const create = useWrite(endpoint, { refresh: [list, log] });
   const submit = (): void => {
-    const expiresAt = days === '' ? null : new Date(Date.now() + Number(days) * DAY_MS).toISOString();
-    create.mutate({ body: { name, expiresAt } });
+    const expiresInDays = days === '' ? null : Number(days);
+    const body = { name, expiresInDays, ...(owner === 'workspace' && restrictionsIn(restrictions)) };
+    create.mutate({ body });
   };
   if (create.data) return <CreatedKey name={create.data.name} value={create.data.key} close={close} />;
   return (
@@ -41,7 +43,7 @@ export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void
       submit="Create"
       busy={create.isPending}
       error={create.error}
-      fields={['name', 'expiresAt']}
+      fields={['name', 'expiresInDays', 'scopes', 'allowedIps']}
       onSubmit={submit}
     >
       <TextField
@@ -58,13 +60,16 @@ export function CreateKey({ owner, close }: { owner: KeyOwner; close: () => void
         value={days}
         options={EXPIRIES}
         onChange={(event) => setDays(event.target.value)}
-        error={issueOf(create.error, 'expiresAt')}
+        error={issueOf(create.error, 'expiresInDays')}
       />
+      {owner === 'workspace' && (
+        <KeyFields value={restrictions} onChange={setRestrictions} error={create.error} />
+      )}
     </FormDialog>
   );
 }
 
-const CreatedKey = ({ name, value, close }: { name: string; value: string; close: () => void }) => (
+export const CreatedKey = ({ name, value, close }: { name: string; value: string; close: () => void }) => (
   <Dialog
     open
     onClose={close}

@@ -14,8 +14,10 @@ import { dateOf, relativeTimeOf } from '#console/lib/format.ts';
 import { type KeyOwner, KEYS_OF } from '#console/lib/keys.ts';
 import { SignedInAdmin } from './access.tsx';
 import { CreateKey } from './create-key.tsx';
+import { SCOPES, type WorkspaceKey } from './key-fields.tsx';
+import { RollKey } from './roll-key.tsx';
 
-type Key = ResponseOf<'GET /api/keys'>['keys'][number];
+type Key = ResponseOf<'GET /api/agency/keys'>['keys'][number] & Partial<WorkspaceKey>;
 
 /** The keys with which programs call the API. */
 export const Keys = () => (
@@ -34,6 +36,7 @@ export function KeyList({ owner }: { owner: KeyOwner }) {
   const keys = useRead(KEYS_OF[owner].list, {});
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<Key | null>(null);
+  const [rolling, setRolling] = useState<WorkspaceKey | null>(null);
   const create = (
     <Button
       small
@@ -58,10 +61,16 @@ export function KeyList({ owner }: { owner: KeyOwner }) {
       ) : (
         <ul aria-label="API keys" className="divide-y divide-line">
           {keys.data.keys.map((key) => (
-            <Row key={key._id} apiKey={key} revoke={() => setRevoking(key)} />
+            <Row
+              key={key._id}
+              apiKey={key}
+              revoke={() => setRevoking(key)}
+              roll={'scopes' in key ? () => setRolling(key) : null}
+            />
           ))}
         </ul>
       )}
+      {rolling && <RollKey apiKey={rolling} close={() => setRolling(null)} />}
       {creating && <CreateKey owner={owner} close={() => setCreating(false)} />}
       <RevokeKey owner={owner} apiKey={revoking} close={() => setRevoking(null)} />
     </Card>
@@ -69,11 +78,14 @@ export function KeyList({ owner }: { owner: KeyOwner }) {
 }
 
 function Row({
-  apiKey: { name, prefix, last4, createdAt, lastUsedAt, expiresAt, revokedAt },
+  apiKey: { name, prefix, last4, createdAt, lastUsedAt, expiresAt, revokedAt, scopes, allowedIps },
   revoke,
+  roll,
 }: {
   apiKey: Key;
   revoke: () => void;
+  /** null: keys of an agency are not rolled. */
+  roll: (() => void) | null;
 }) {
   const zone = useTimeZone();
   const isExpired = expiresAt !== null && new Date(expiresAt) <= new Date();
@@ -81,6 +93,8 @@ function Row({
     `Created ${dateOf(createdAt, zone)}`,
     lastUsedAt === null ? 'never used' : `used ${relativeTimeOf(lastUsedAt)}`,
     expiresAt !== null && !isExpired && `expires ${dateOf(expiresAt, zone)}`,
+    scopes && scopes.length < Object.keys(SCOPES).length && `only ${scopes.join(', ')}`,
+    allowedIps && `from ${allowedIps.join(', ')}`,
   ];
   return (
     <li className="flex items-center gap-3 px-4 py-3">
@@ -98,9 +112,16 @@ function Row({
       ) : isExpired ? (
         <Badge tone="warn">Expired</Badge>
       ) : (
-        <Button small kind="danger" aria-label={`Revoke ${name}`} onClick={revoke}>
-          Revoke
-        </Button>
+        <>
+          {roll && (
+            <Button small aria-label={`Roll ${name}`} onClick={roll}>
+              Roll
+            </Button>
+          )}
+          <Button small kind="danger" aria-label={`Revoke ${name}`} onClick={revoke}>
+            Revoke
+          </Button>
+        </>
       )}
     </li>
   );

@@ -1,0 +1,19 @@
+import type { KeyScope } from '#domain/key-scope.ts';
+import type { TenantRoute } from './route.ts';
+
+/** The resources of which a change is part of writing to people. */
+const SENDING = new Set(['Attachments', 'Campaigns', 'Contacts', 'Conversations', 'Messages', 'Opt-outs']);
+
+/**
+ * The scopes of which a workspace key needs one: those that the route declares, else `read` for a GET, `manage` for a
+ * DELETE, and for other methods `send` or `manage`, by the resource.
+ * @returns an empty list if no workspace key is accepted.
+ */
+export function scopesOf(
+  route: Pick<TenantRoute, 'caller' | 'credential' | 'scope' | 'method' | 'tag'>,
+): readonly KeyScope[] {
+  if (route.caller === 'agency' || route.credential === 'session') return [];
+  if (route.scope !== undefined) return [route.scope].flat();
+  if (route.method === 'GET') return ['read'];
+  return [route.method !== 'DELETE' && SENDING.has(route.tag) ? 'send' : 'manage'];
+}

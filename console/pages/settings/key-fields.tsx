@@ -1,0 +1,92 @@
+import { useId } from 'react';
+import { issueOf, TextAreaField } from '#console/components/field.tsx';
+import type { ResponseOf } from '#console/api/routes.ts';
+
+export type WorkspaceKey = ResponseOf<'GET /api/keys'>['keys'][number];
+type Scope = WorkspaceKey['scopes'][number];
+
+/** All scopes, and what each allows. */
+export const SCOPES: Record<Scope, string> = {
+  read: 'Read everything but carrier settings',
+  send: 'Send messages, run campaigns, answer, and change contacts',
+  draft: 'Make and read drafts, and never send',
+  manage: 'Change lines, carriers, webhooks, the team and settings, and delete',
+};
+const NAMES = Object.keys(SCOPES) as Scope[];
+
+export interface Restrictions {
+  scopes: Scope[];
+  /** Networks, one a line. */
+  allowedIps: string;
+}
+export const UNRESTRICTED: Restrictions = { scopes: NAMES, allowedIps: '' };
+
+/** The restrictions as the API takes them. */
+export function restrictionsIn({ scopes, allowedIps }: Restrictions) {
+  const ranges = allowedIps.split(/[\s,]+/).filter((range) => range !== '');
+  return { scopes, allowedIps: ranges.length > 0 ? ranges : null };
+}
+
+/** What a key of a workspace may do, and from where. */
+export function KeyFields({
+  value,
+  onChange,
+  error,
+}: {
+  value: Restrictions;
+  onChange: (value: Restrictions) => void;
+  /** Of the request that saves them. */
+  error: unknown;
+}) {
+  const noteId = useId();
+  const issue = issueOf(error, 'scopes');
+  const toggle = (name: Scope, isOn: boolean): void =>
+    onChange({
+      ...value,
+      scopes: NAMES.filter((known) => (known === name ? isOn : value.scopes.includes(known))),
+    });
+  return (
+    <>
+      <fieldset aria-describedby={issue && noteId}>
+        <legend className="mb-1.5 font-medium">Scopes</legend>
+        <div className="divide-y divide-line rounded-lg border border-line">
+          {NAMES.map((name) => (
+            <label key={name} className="flex cursor-pointer items-center gap-2.5 px-3 py-2">
+              <input
+                type="checkbox"
+                className="size-4 shrink-0 accent-accent"
+                checked={value.scopes.includes(name)}
+                onChange={(event) => toggle(name, event.target.checked)}
+              />
+              <span className="min-w-0 flex-1">{SCOPES[name]}</span>
+              <code className="font-mono text-xs text-muted">{name}</code>
+            </label>
+          ))}
+        </div>
+        {issue && (
+          <p id={noteId} className="mt-1.5 text-[0.8125rem] text-bad">
+            {issue}
+          </p>
+        )}
+      </fieldset>
+      <TextAreaField
+        label="Allowed addresses (optional)"
+        hint="IP addresses or networks that may use it, one a line, for example: 203.0.113.0/24"
+        value={value.allowedIps}
+        onChange={(event) => onChange({ ...value, allowedIps: event.target.value })}
+        error={ipIssueOf(error)}
+      />
+    </>
+  );
+}
+
+/** The API names the network by its position: `allowedIps.1`. */
+function ipIssueOf(error: unknown): string | undefined {
+  const own = issueOf(error, 'allowedIps');
+  if (own !== undefined) return own;
+  for (let index = 0; index < 50; index += 1) {
+    const issue = issueOf(error, `allowedIps.${index}`);
+    if (issue !== undefined) return `Line ${index + 1} ${issue}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,42 @@
+import { useState } from 'react';
+import { useWrite } from '#console/api/queries.ts';
+import { SelectField } from '#console/components/field.tsx';
+import { FormDialog } from '#console/components/form-dialog.tsx';
+import { CreatedKey } from './create-key.tsx';
+import type { WorkspaceKey } from './key-fields.tsx';
+
+const OVERLAPS = [
+  { value: '0', label: 'At once' },
+  { value: '1', label: 'In an hour' },
+  { value: '24', label: 'In 24 hours' },
+  { value: '168', label: 'In 7 days' },
+];
+
+/** Replaces a key by a new one, and shows that one, which the API does only once. */
+export function RollKey({ apiKey, close }: { apiKey: WorkspaceKey; close: () => void }) {
+  const [overlapHours, setOverlapHours] = useState('24');
+  const roll = useWrite('POST /api/keys/{id}/roll', { refresh: ['GET /api/keys', 'GET /api/audit-log'] });
+  if (roll.data) return <CreatedKey name={roll.data.name} value={roll.data.key} close={close} />;
+  return (
+    <FormDialog
+      open
+      onClose={close}
+      title={`Roll ${apiKey.name}`}
+      description="A new key with the same name and restrictions replaces it. Both work until the old one ends."
+      submit="Roll the key"
+      busy={roll.isPending}
+      error={roll.error}
+      fields={[]}
+      onSubmit={() =>
+        roll.mutate({ params: { id: apiKey._id }, body: { overlapHours: Number(overlapHours) } })
+      }
+    >
+      <SelectField
+        label="The old key ends"
+        value={overlapHours}
+        options={OVERLAPS}
+        onChange={(event) => setOverlapHours(event.target.value)}
+      />
+    </FormDialog>
+  );
+}

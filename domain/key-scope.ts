@@ -1,0 +1,21 @@
+import { z } from 'zod';
+
+/** What a workspace key may do. The names are part of the API. */
+export const KEY_SCOPES = ['read', 'send', 'draft', 'manage'] as const;
+export const KeyScope = z.enum(KEY_SCOPES).meta({
+  id: 'KeyScope',
+  description:
+    '`read`: reads everything but settings with credentials. `send`: messages, drips, campaigns, replies, and the contacts they go to. `draft`: makes and reads drafts, and never sends. `manage`: lines, carriers, webhooks, the team, settings, and every deletion.',
+});
+export type KeyScope = z.infer<typeof KeyScope>;
+
+/** The restrictions of the key that a caller presents. */
+export interface KeyRestrictions {
+  scopes: readonly KeyScope[];
+  /** The networks that may use it, as CIDR; null: any. */
+  allowedIps: readonly string[] | null;
+}
+
+/** @param required the scopes of which one suffices. */
+export const hasScope = (granted: readonly KeyScope[], required: readonly KeyScope[]): boolean =>
+  required.some((scope) => granted.includes(scope));
