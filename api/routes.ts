@@ -35,6 +35,7 @@ import { linePaceRoutes } from './routes/line-pace.ts';
 import { lineRequestRoutes } from './routes/line-requests.ts';
 import { lineRoutes } from './routes/lines.ts';
 import { listRoutes } from './routes/lists.ts';
+import { mcpRoutes } from './routes/mcp.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { notificationLinkRoutes } from './routes/notification-links.ts';
 import { optOutRoutes } from './routes/opt-outs.ts';
@@ -110,6 +111,11 @@ export const routes: readonly Route[] = [
   ...under(
     ['/api/agency/members', '/api/agency/admins', '/api/agency/invitations', '/api/agency/billing'],
     agencyMemberRoutes,
+  ),
+
+  ...under(
+    '/mcp',
+    mcpRoutes(() => routes),
   ),
 
   ...under('/api/console/session', consoleSessionRoutes),

@@ -9,6 +9,7 @@ import { importLeads } from './commands/import.ts';
 import { lines } from './commands/lines.ts';
 import { listen } from './commands/listen.ts';
 import { login, profiles } from './commands/login.ts';
+import { mcp } from './commands/mcp.ts';
 import { messages } from './commands/messages.ts';
 import { open } from './commands/open.ts';
 import { send } from './commands/send.ts';
@@ -43,6 +44,7 @@ for (const command of [
   lines,
   drafts,
   campaigns,
+  mcp,
   open,
   completion,
   doctor,

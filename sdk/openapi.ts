@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { openApiDocument } from '#api/http/openapi.ts';
 import { routes } from '#api/routes.ts';
 
-/** Endpoints for carriers, browsers and monitoring, which no customer's program calls. */
-const INTERNAL_TAGS = new Set(['System', 'Callbacks', 'Console']);
+/** Endpoints for carriers, browsers, monitoring and assistants, which no customer's program calls. */
+const INTERNAL_TAGS = new Set(['System', 'Callbacks', 'Console', 'MCP']);
 /** The SDKs read the event stream themselves, because a stream must resume. */
 const HANDWRITTEN = new Set(['streamEvents']);
 /** Set once for a client, or by its retries. */

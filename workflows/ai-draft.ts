@@ -30,11 +30,19 @@ const act = proxyActivities<Activities>({
 });
 
 /**
- * One per reply that gets a draft. Waits until the contact has stopped writing, has the model write the draft, and waits
+ * One per draft. One of the copilot waits until the contact has stopped writing, and has the model write it. Then it waits
  * for its review. The database decides which review was first: see docs/ai-drafts.md.
  */
 export async function aiDraft(input: WakeInput): Promise<string> {
-  const loop = createLoop('contactWrote', 'approve', 'reject', 'markSent', 'superseded', 'overdue');
+  const loop = createLoop(
+    'contactWrote',
+    'drafted',
+    'approve',
+    'reject',
+    'markSent',
+    'superseded',
+    'overdue',
+  );
   const reply = { workspaceId: input.workspaceId, replyId: input.subjectId };
   let draft: DraftRound | null = null;
   setHandler(

@@ -95,6 +95,7 @@ const BODIES: Record<string, object> = {
   addCampaignLead: { leadId: newId() },
   previewCampaign: { leadId: newId() },
   connectLineCarrier: { provider: 'simulated', config: {} },
+  createDraft: { message: 'Hello' },
 };
 /** A body needs these as well as what it refers to, and they have to be one's own. */
 const bodyOf = ({ id }: TenantRoute, { lineId }: World): object => ({

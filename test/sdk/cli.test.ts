@@ -2,6 +2,8 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { eventually, sharedApp, type TestApp } from '#test/support/app.ts';
 import { startTestEndpoint, verify } from '#test/support/endpoint.ts';
 import { createWorkspaceWithLine, type WorkspaceWithLine } from '#test/support/factories.ts';
@@ -164,6 +166,35 @@ describe('listen', () => {
         if (found !== undefined) resolve(found);
       });
     });
+});
+
+describe('mcp', () => {
+  /** Starts the program as an assistant does, with the protocol's own client. */
+  async function assistant(mode: 'legacy' | 'auto', env = signedIn()): Promise<Client> {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
+    onTestFinished(() => client.close());
+    await client.connect(new StdioClientTransport({ command: program, args: ['mcp'], env }));
+    return client;
+  }
+
+  it.each(['legacy', 'auto'] as const)('offers the tools of the server over stdio (%s)', async (mode) => {
+    const client = await assistant(mode);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['explain_message', 'draft_reply']));
+    const answers = await Promise.all([
+      client.callTool({ name: 'list_lines', arguments: {} }),
+      client.callTool({ name: 'search_contacts', arguments: { search: 'nobody' } }),
+    ]);
+    expect(answers[0]).toMatchObject({ structuredContent: { lines: [{ _id: workspace.lineId }] } });
+    expect(answers[1]).toMatchObject({ structuredContent: { leads: [] } });
+  });
+
+  it('tells the assistant why a server refuses or does not answer', async () => {
+    const wrong = assistant('legacy', { ...signedIn(), LINEPACE_API_KEY: 'svc_sk_wrong' });
+    await expect(wrong).rejects.toThrow('UNAUTHORIZED');
+    const away = assistant('legacy', { ...signedIn(), LINEPACE_URL: 'http://127.0.0.1:1' });
+    await expect(away).rejects.toThrow('does not respond');
+  });
 });
 
 describe('doctor', () => {

@@ -64,7 +64,11 @@ export const WORKFLOWS = {
     type: 'contactErasure',
     summary: 'Erases the stored data of one contact',
   },
-  'ai-draft': { type: 'aiDraft', summary: 'Drafts an answer to one reply and waits for its review' },
+  'ai-draft': {
+    type: 'aiDraft',
+    summary:
+      'Drafts an answer to one reply, or follows a draft that somebody wrote, and waits for its review',
+  },
 } as const;
 
 export const linePacerId = (lineId: string): string => `line-pacer:${lineId}`;
